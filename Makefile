@@ -1,0 +1,69 @@
+# Everything a developer runs. `make` alone lists the commands.
+# Needs Python 3.11 or newer and make; the rest is installed into .venv on the first command.
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+# Old syntax on purpose: a Python too old must get as far as the message.
+define CHECK_VERSION
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("scstream needs Python 3.11 or newer; %s is %d.%d.\n"
+             "Name a newer one: make PYTHON=python3.12 ..."
+             % ((sys.executable,) + sys.version_info[:2]))
+endef
+export CHECK_VERSION
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit test-slow quality picture format clean
+
+help:  ## list these commands
+	@echo "make COMMAND, where COMMAND is one of"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s%s\n", $$1, $$2}' Makefile
+
+demo: $(READY)  ## cluster a drifting stream, print what was found, draw scstream-demo.png
+	@$(RUN) -m scstream.demo $(ARGS)
+
+test: lint types unit  ## lint, types and all tests but the slow ones
+
+lint: $(READY)  ## ruff: format and rules
+	@$(RUN) -m ruff format --check --output-format concise . || { echo "Run 'make format'."; exit 1; }
+	@$(RUN) -m ruff check .
+
+types: $(READY)  ## mypy
+	@$(RUN) -m mypy
+
+unit: $(READY)  ## pytest (ARGS="-k name" to choose)
+	@$(RUN) -m pytest -q $(ARGS)
+
+test-slow: $(READY)  ## the slow statistical tests
+	@$(RUN) -m pytest -q -m slow $(ARGS)
+
+quality: $(READY)  ## the quality benchmark
+	@$(RUN) benchmarks/quality.py $(ARGS)
+
+picture: $(READY)  ## the picture of the README, docs/drift.png
+	@$(RUN) -m scstream.demo --picture docs/drift.png
+
+format: $(READY)  ## format the code and mend what ruff can mend
+	@$(RUN) -m ruff check --fix --quiet . ; $(RUN) -m ruff format .
+
+clean:  ## remove caches and build products; keeps .venv
+	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache scstream-demo.png
+	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf
+
+# The environment, made once and brought up to date when pyproject.toml changes.
+$(READY): pyproject.toml
+	@test -x $(RUN) || command -v "$(PYTHON)" >/dev/null || { \
+	    echo "'$(PYTHON)' was not found: install Python 3.11 or newer, or name it: make PYTHON=..."; \
+	    exit 1; }
+	@if test -x $(RUN); then $(RUN) -c "$$CHECK_VERSION"; else "$(PYTHON)" -c "$$CHECK_VERSION"; fi
+	@echo "Setting up $(VENV) (once, a minute or two) ..."
+	@test -x $(RUN) || "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@

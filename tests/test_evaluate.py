@@ -1,0 +1,182 @@
+"""The prequential loop: what the model is shown, and that the scores are those of sklearn."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from scstream.datasets import gaussian_stream, multinomial_stream
+from scstream.evaluate import prequential
+from scstream.metrics import pairwise_f, purity
+
+
+@dataclass
+class Recorder:
+    """Predicts by the first coordinate; remembers its calls."""
+
+    cells: int = 4
+    calls: list[tuple[str, Any]] = field(default_factory=list)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        self.calls.append(("predict", X))
+        return np.digitize(X[:, 0], np.linspace(-20, 20, self.cells + 1)) - 1
+
+    def partial_fit(self, X: np.ndarray, y: Any = None) -> "Recorder":
+        self.calls.append(("partial_fit", X))
+        return self
+
+
+class TimedRecorder(Recorder):
+    """The same, but wants the time."""
+
+    def partial_fit(self, X: np.ndarray, *, time: float | None = None) -> "TimedRecorder":
+        self.calls.append(("time", time))
+        return self
+
+
+@pytest.fixture
+def stream():
+    return gaussian_stream(n_batches=6, batch_size=200, n_clusters=5, random_state=3)
+
+
+def test_each_batch_but_the_first_is_predicted_and_then_learned(stream) -> None:
+    model = Recorder()
+    prequential(model, stream)
+    assert [name for name, _ in model.calls] == ["partial_fit"] + ["predict", "partial_fit"] * 5
+    shown = [X for name, X in model.calls if name == "predict"]
+    learned = [X for name, X in model.calls if name == "partial_fit"]
+    for batch, X in zip(stream[1:], shown, strict=True):
+        np.testing.assert_array_equal(batch.X, X)
+    for batch, X in zip(stream, learned, strict=True):
+        np.testing.assert_array_equal(batch.X, X)
+
+
+def test_scores_of_batches_and_stream_are_those_of_the_labels(stream) -> None:
+    result = prequential(Recorder(), stream)
+    truth = [batch.y for batch in stream[1:]]
+    labels = [Recorder().predict(batch.X) for batch in stream[1:]]
+    pairs = list(zip(truth, labels, strict=True))
+    np.testing.assert_allclose(result.ari, [adjusted_rand_score(*pair) for pair in pairs])
+    np.testing.assert_allclose(result.nmi, [normalized_mutual_info_score(*pair) for pair in pairs])
+    np.testing.assert_allclose(result.purity, [purity(*pair) for pair in pairs])
+    np.testing.assert_allclose(result.f, [pairwise_f(*pair) for pair in pairs])
+    np.testing.assert_array_equal(result.batch, np.arange(1, 6))
+    np.testing.assert_array_equal(result.n_true, [np.unique(y).size for y in truth])
+    np.testing.assert_array_equal(result.n_clusters, [np.unique(z).size for z in labels])
+
+    all_true, all_labels = np.concatenate(truth), np.concatenate(labels)
+    assert result.full_ari == pytest.approx(adjusted_rand_score(all_true, all_labels))
+    assert result.full_nmi == pytest.approx(normalized_mutual_info_score(all_true, all_labels))
+    assert result.contingency.n_points == 5 * 200
+    assert result.contingency.count.size <= 5 * 6
+
+
+def test_oracle_is_scored_where_there_is_one(stream) -> None:
+    result = prequential(Recorder(), stream)
+    expected = [adjusted_rand_score(batch.y, batch.oracle) for batch in stream[1:]]
+    np.testing.assert_allclose(result.oracle_ari, expected)
+    assert result.mean()["oracle_ari"] == pytest.approx(np.mean(expected))
+    assert result.relative_ari == pytest.approx(result.ari.mean() / np.mean(expected))
+
+    for without in (
+        prequential(Recorder(), stream, oracle=False),
+        prequential(Recorder(), [(batch.X, batch.y) for batch in stream]),
+    ):
+        assert np.isnan(without.oracle_ari).all()
+        assert np.isnan(without.relative_ari)
+        assert "oracle_ari" not in without.mean()
+        np.testing.assert_array_equal(without.ari, result.ari)
+
+
+def test_a_model_that_is_the_oracle_has_relative_ari_one(stream) -> None:
+    class Oracle(Recorder):
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            return next(batch.oracle for batch in stream if np.array_equal(batch.X, X))
+
+    assert prequential(Oracle(), stream).relative_ari == pytest.approx(1.0)
+
+
+def test_time_is_given_to_models_that_take_it(stream) -> None:
+    untimed, timed, bare = Recorder(), TimedRecorder(), TimedRecorder()
+    prequential(untimed, stream)
+    prequential(timed, [(batch.X, batch.y, 10.0 + batch.time) for batch in stream])
+    prequential(bare, [(batch.X, batch.y) for batch in stream])
+    assert [value for name, value in timed.calls if name == "time"] == [10.0 + b for b in range(6)]
+    assert [value for name, value in bare.calls if name == "time"] == [None] * 6
+
+
+def test_only_the_chosen_classes_are_scored() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-20, 20, (3, 100, 2))
+    y = np.where(X[..., 0] < 0, 0, 1)
+    y[:, ::3] = -1
+    y[2] = -1
+    model = Recorder(cells=2)
+    result = prequential(model, list(zip(X, y, strict=True)), classes=[0, 1])
+    np.testing.assert_array_equal(result.batch, [1])
+    np.testing.assert_array_equal(result.ari, [1.0])
+    np.testing.assert_array_equal(result.n_true, [2])
+    assert result.contingency.n_points == (y[1] >= 0).sum()
+    assert [name for name, _ in model.calls].count("partial_fit") == 3
+
+
+def test_progress_is_told_of_each_scored_batch(stream) -> None:
+    heard: list[tuple[int, dict[str, float]]] = []
+    result = prequential(
+        Recorder(), stream, progress=lambda batch, scores: heard.append((batch, scores))
+    )
+    assert [batch for batch, _ in heard] == [1, 2, 3, 4, 5]
+    np.testing.assert_array_equal([scores["ari"] for _, scores in heard], result.ari)
+
+
+def test_times_are_those_of_the_model(stream) -> None:
+    result = prequential(Recorder(), stream)
+    assert result.seconds_predict.shape == result.seconds_update.shape == (5,)
+    assert (result.seconds_predict > 0).all()
+    assert (result.seconds_update > 0).all()
+    assert result.seconds_first > 0
+
+
+def test_table_has_a_row_a_batch_and_the_means(stream) -> None:
+    result = prequential(Recorder(), stream)
+    lines = result.table().splitlines()
+    assert len(lines) == 2 + 5 + 1
+    assert len({line.count("|") for line in lines}) == 1
+    assert lines[0].startswith("| batch | ari | nmi | purity | f | n_clusters | n_true |")
+    assert lines[-1].startswith(f"| mean | {result.ari.mean():.3g} |")
+    assert [line.split("|")[1].strip() for line in result.table(every=2).splitlines()[2:]] == [
+        "1",
+        "3",
+        "5",
+        "mean",
+    ]
+    with pytest.raises(ValueError, match="every must be at least 1, got 0"):
+        result.table(every=0)
+
+
+@pytest.mark.parametrize("n_batches", [0, 1])
+def test_a_stream_too_short_to_score_gives_no_scores(stream, n_batches: int) -> None:
+    result = prequential(Recorder(), stream[:n_batches])
+    assert result.ari.shape == (0,)
+    assert np.isnan(result.mean()["ari"])
+    assert np.isnan(result.relative_ari)
+    assert result.table().count("\n") == 2
+
+
+def test_any_scikit_learn_clusterer_can_be_evaluated() -> None:
+    stream = multinomial_stream(
+        n_batches=4, n_clusters=4, concentration=0.1, drift="none", sparse=True, random_state=0
+    )
+    result = prequential(MiniBatchKMeans(4, n_init=5, random_state=0), stream)
+    assert result.full_ari > 0.5
+    assert result.mean()["oracle_ari"] > 0.99
+
+
+def test_what_is_no_batch_is_refused(stream) -> None:
+    with pytest.raises(ValueError, match=r"batch 0 must be a Batch.*got ndarray"):
+        prequential(Recorder(), [stream[0].X])
+    with pytest.raises(ValueError, match="got 10 and 200 labels"):
+        prequential(Recorder(), [(batch.X, batch.y[:10]) for batch in stream])

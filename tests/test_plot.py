@@ -1,0 +1,144 @@
+"""Pictures: colours that stay, ellipses in the right place, errors that help."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from scstream import ScStream
+from scstream.plot import (
+    OUTLIER_COLOR,
+    PALETTE,
+    ClusterColors,
+    extend_paths,
+    plot_clusters,
+    plot_paths,
+)
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(0)
+    means = np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0]])
+    return means.repeat(100, axis=0) + rng.standard_normal((300, 2))
+
+
+@pytest.fixture
+def model(blobs):
+    return ScStream(random_state=0).partial_fit(blobs)
+
+
+def record(cluster_id, mean, covariance):
+    return SimpleNamespace(id=cluster_id, mean=np.array(mean), covariance=covariance)
+
+
+def test_colors_are_given_in_order_of_sight_and_kept():
+    colors = ClusterColors()
+    seen = [colors[i] for i in (40, 3, 17)]
+    assert seen == list(PALETTE[:3])
+    assert [colors[i] for i in (17, 3, 40)] == seen[::-1]
+
+
+def test_outliers_are_grey_and_take_no_color():
+    colors = ClusterColors()
+    assert colors[-1] == OUTLIER_COLOR
+    assert colors[0] == PALETTE[0]
+
+
+def test_clusters_points_and_ids_share_their_colors(ax, model, blobs):
+    colors = plot_clusters(ax, model, blobs)
+    assert set(colors) == {record.id for record in model.clusters_}
+    edges = {to_hex(patch.get_edgecolor()) for patch in ax.patches}
+    assert edges == {color.lower() for color in colors.values()}
+    drawn = [to_hex(face) for face in ax.collections[0].get_facecolors()]
+    assert drawn == [colors[i].lower() for i in model.predict(blobs)]
+    assert {text.get_text() for text in ax.texts} == {str(i) for i in colors}
+
+
+def test_second_panel_keeps_the_colors_of_the_first(ax, model, blobs):
+    first = dict(plot_clusters(ax, model, blobs))
+    second = plot_clusters(ax, model, blobs[::-1], colors=ClusterColors(first))
+    assert second == first
+
+
+def test_ellipse_holds_95_percent_of_its_cluster(ax):
+    rng = np.random.default_rng(1)
+    mean, covariance = [3.0, -1.0], np.array([[4.0, 1.5], [1.5, 1.0]])
+    X = rng.multivariate_normal(mean, covariance, size=20_000)
+    model = SimpleNamespace(clusters_=[record(0, mean, covariance)])
+    plot_clusters(ax, model, X, labels=np.zeros(len(X), dtype=int))
+    (ellipse,) = ax.patches
+    inside = ellipse.get_patch_transform().inverted().transform(X)
+    share = (np.linalg.norm(inside, axis=1) <= 1.0).mean()
+    assert share == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / len(X)))
+
+
+def test_cluster_without_points_is_dashed(ax):
+    model = SimpleNamespace(clusters_=[record(i, [9.0 * i, 0.0], np.eye(2)) for i in (0, 1)])
+    plot_clusters(ax, model, np.zeros((5, 2)), labels=np.zeros(5))
+    assert [patch.get_linestyle() for patch in ax.patches] == ["-", "--"]
+
+
+def test_chosen_features_are_drawn(ax):
+    covariance = np.diag([1.0, 4.0, 9.0])
+    model = SimpleNamespace(clusters_=[record(0, [1.0, 2.0, 3.0], covariance)])
+    X = np.arange(6.0).reshape(2, 3)
+    plot_clusters(ax, model, X, labels=[0, 0], features=(2, 0))
+    (ellipse,) = ax.patches
+    assert tuple(ellipse.center) == (3.0, 1.0)
+    np.testing.assert_array_equal(ax.collections[0].get_offsets(), X[:, [2, 0]])
+
+
+def test_paths_follow_the_means(ax, model, blobs):
+    paths = {}
+    for _ in range(3):
+        model.partial_fit(blobs)
+        extend_paths(paths, model)
+    assert set(paths) == {record.id for record in model.clusters_}
+    for record_ in model.clusters_:
+        assert len(paths[record_.id]) == 3
+        np.testing.assert_array_equal(paths[record_.id][-1], record_.mean)
+    assert set(plot_paths(ax, paths)) == set(paths)
+
+
+def test_path_of_a_cluster_that_has_gone_loses_its_id(ax):
+    paths = {4: [[0.0, 0.0], [1.0, 1.0]], 7: [[5.0, 5.0]]}
+    plot_paths(ax, paths, alive={7})
+    assert [text.get_text() for text in ax.texts] == ["7"]
+
+
+@pytest.mark.parametrize("features", [(0, 2), (-1, 0)])
+def test_columns_that_do_not_exist_are_named(ax, features):
+    with pytest.raises(ValueError, match=r"features .* of an array of shape \(4, 2\)"):
+        plot_clusters(ax, None, np.zeros((4, 2)), labels=np.zeros(4), features=features)
+
+
+def test_labels_must_fit_the_points(ax):
+    with pytest.raises(ValueError, match="3 labels for 4 points"):
+        plot_clusters(ax, None, np.zeros((4, 2)), labels=np.zeros(3))
+
+
+def test_clusters_without_covariance_cannot_be_drawn(ax):
+    model = SimpleNamespace(clusters_=[record(0, [0.5, 0.5], None)])
+    with pytest.raises(ValueError, match="cluster 0 has no mean and covariance"):
+        plot_clusters(ax, model, np.zeros((4, 2)), labels=np.zeros(4))
+
+
+def test_missing_matplotlib_names_the_extra(ax, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"scstream\[plot\]"):
+        plot_paths(ax, {})
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    check = "import sys, scstream.plot, scstream.demo; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
