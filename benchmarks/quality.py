@@ -1,0 +1,128 @@
+"""Quality of the untuned model on drifting streams: prequential ARI against an oracle's.
+
+Run ``python benchmarks/quality.py`` (or ``make quality``). ``--seeds 10 --first 0`` chooses the
+seeds, ``--only drift births`` some of the streams. Files of real streams (npz with ``X`` and
+``y``) are taken from the folder that ``--data`` or the variable SCSTREAM_DATA names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from scstream import ScStream
+from scstream.datasets import gaussian_stream, multinomial_stream
+from scstream.evaluate import prequential
+
+SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
+    "drift": lambda s: gaussian_stream(random_state=s),
+    "births": lambda s: gaussian_stream(births=1 / 3, random_state=s),
+    "multinomial": lambda s: multinomial_stream(random_state=s),
+    "slow": lambda s: gaussian_stream(speed=1.0, random_state=s),
+    "fast": lambda s: gaussian_stream(speed=15.0, random_state=s),
+    "unit variance": lambda s: gaussian_stream(size=1.47, random_state=s),
+    "gradual": lambda s: gaussian_stream(drift="gradual", random_state=s),
+    "sudden": lambda s: gaussian_stream(drift="sudden", random_state=s),
+    "recurring": lambda s: gaussian_stream(drift="recurring", random_state=s),
+    "uneven": lambda s: gaussian_stream(weights="dirichlet", random_state=s),
+    "small batches": lambda s: gaussian_stream(batch_size=200, n_clusters=8, random_state=s),
+    "5-D, 40 clusters": lambda s: gaussian_stream(
+        n_features=5, n_clusters=40, box=20, random_state=s
+    ),
+    "16-D": lambda s: gaussian_stream(20, n_features=16, n_clusters=30, box=8, random_state=s),
+    "64-D, 500 points": lambda s: gaussian_stream(
+        10, 500, n_features=64, n_clusters=10, box=6, random_state=s
+    ),
+}
+FAMILY = {"multinomial": "multinomial"}
+
+# file: batch size, batches, whether the order is shuffled first
+REAL = {
+    "gauss2d": (1000, 200, False),
+    "gauss64d": (1000, 30, False),
+    "letter": (1000, 20, False),
+    "covtype": (1000, 40, False),
+    "deepdpm_umap10_mnist": (1000, 30, True),
+    "interchanging_rbf_artificial": (1000, 60, False),
+    "elec2": (1000, 45, False),
+    "powersupply": (1000, 29, False),
+    "outdoor": (200, 20, False),
+    "imagenet100_features": (1000, 15, False),
+}
+
+
+def real_stream(path: Path, size: int, n: int, shuffle: bool) -> list:
+    with np.load(path) as data:
+        X, y = data["X"].astype(float), data["y"]
+    if path.stem == "imagenet100_features":
+        X = X[:, :64]
+    if shuffle:
+        order = np.random.default_rng(0).permutation(len(X))
+        X, y = X[order], y[order]
+    starts = range(0, min(len(X), n * size), size)
+    return [(X[a : a + size], y[a : a + size]) for a in starts]
+
+
+def run(name: str, make: Callable[[int], Iterable], seeds: range, params: dict) -> None:
+    rows = []
+    began = time.perf_counter()
+    for seed in seeds:
+        model = ScStream(FAMILY.get(name, "gaussian"), random_state=seed, **params)
+        result = prequential(model, make(seed))
+        mean = result.mean()
+        rows.append(
+            (
+                mean["ari"],
+                mean.get("oracle_ari", np.nan),
+                mean["nmi"],
+                result.full_nmi,
+                mean["n_clusters"],
+                mean["n_true"],
+                1e3 * np.median(result.seconds_update),
+                1e3 * np.median(result.seconds_predict),
+            )
+        )
+        if sys.stderr.isatty():
+            print(f"{name}: seed {seed}, ARI {mean['ari']:.3f}   ", end="\r", file=sys.stderr)
+    r = np.array(rows)
+    m = r.mean(axis=0)
+    print(
+        f"| {name} | {m[0]:.3f} | {m[0] / m[1]:.3f} | {(r[:, 0] / r[:, 1]).min():.3f} "
+        f"| {r[:, 0].min():.3f} | {m[2]:.3f} | {m[3] / m[2]:.3f} | {m[4]:.1f} / {m[5]:.1f} "
+        f"| {m[6]:.1f} + {m[7]:.1f} | {time.perf_counter() - began:.0f} |",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10, help="how many seeds")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--only", nargs="+", help="names of streams")
+    parser.add_argument("--data", default=os.environ.get("SCSTREAM_DATA"), help="folder of files")
+    parser.add_argument("--real-seeds", type=int, default=3, help="seeds on the files")
+    parser.add_argument("--half-life", type=float, default=5.0)
+    args = parser.parse_args()
+    params = {"half_life": args.half_life}
+    print(
+        "| stream | ARI | of the oracle's | least | least ARI | NMI | full NMI / NMI "
+        "| K found / true | ms update + predict | s |\n|" + " --- |" * 10
+    )
+    for name, make in SYNTHETIC.items():
+        if not args.only or name in args.only:
+            run(name, make, range(args.first, args.first + args.seeds), params)
+    for name, (size, n, shuffle) in REAL.items():
+        found = sorted(Path(args.data).rglob(f"{name}.npz")) if args.data else []
+        if found and (not args.only or name in args.only):
+            batches = real_stream(found[0], size, n, shuffle)
+            run(name, lambda _, b=batches: b, range(args.real_seeds), params)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Checks of what the user gives, with errors for the person who made the mistake."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families import BY_NAME, Family
+from scstream.families.base import Array
+from scstream.families.scores import Labels
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _is_count(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+# What each parameter of the estimator must be: a test, and the words for it.
+CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "family": (
+        lambda v: isinstance(v, Family) or (isinstance(v, str) and v in BY_NAME),
+        f"one of {sorted(BY_NAME)} or a family object such as Gaussian(cov=1.0)",
+    ),
+    "alpha": (lambda v: _is_real(v) and v > 0, "a positive number"),
+    "half_life": (
+        lambda v: v is None or (_is_real(v) and v > 0),
+        "a positive number, or None to never forget",
+    ),
+    "kernel": (
+        lambda v: v is None or callable(v),
+        "None or a function of the age of a batch that returns its weight",
+    ),
+    "epsilon": (lambda v: _is_real(v) and 0 <= v < 1, "a number in [0, 1)"),
+    "sweeps": (lambda v: _is_count(v, 1), "a whole number of at least 1"),
+    "max_sweeps": (lambda v: _is_count(v, 1), "a whole number of at least 1"),
+    "max_clusters": (
+        lambda v: v is None or _is_count(v, 1),
+        "None or a whole number of at least 1",
+    ),
+    "splits": (_is_flag, "True or False"),
+    "merges": (_is_flag, "True or False"),
+    "outlier_weight": (lambda v: _is_real(v) and 0 <= v < 1, "a number in [0, 1)"),
+    "random_state": (
+        lambda v: v is None
+        or _is_count(v, 0)
+        or isinstance(v, np.random.Generator | np.random.RandomState),  # noqa: NPY002 - accepted
+        "None, a whole number of at least 0, or a NumPy random generator",
+    ),
+    "n_jobs": (
+        lambda v: v is None or (_is_count(v, -1) and v != 0),
+        "None or -1 for all cores, or a positive whole number",
+    ),
+    "verbose": (lambda v: _is_flag(v) or _is_count(v, 0), "True, False or a whole number"),
+}
+
+
+def check_parameters(params: dict[str, Any]) -> None:
+    """Raise `ValueError` for the first parameter that cannot be."""
+    for name, value in params.items():
+        fits, words = CONSTRAINTS[name]
+        if not fits(value):
+            raise ValueError(f"{name} must be {words}; got {value!r}.")
+    if params["max_clusters"] is not None and not params["merges"]:
+        raise ValueError("max_clusters needs merges=True: the first batch starts from many.")
+
+
+def resolve_family(family: str | Family) -> Family:
+    """Return the family object that a name stands for."""
+    return BY_NAME[family]() if isinstance(family, str) else family
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Return the number of threads; None and -1 mean all cores this process may use."""
+    if n_jobs is not None and n_jobs > 0:
+        return int(n_jobs)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not offered by every system
+        return os.cpu_count() or 1
+
+
+def make_rng(random_state: Any) -> np.random.Generator:
+    """Return a generator of our own, seeded by the user's choice."""
+    if isinstance(random_state, np.random.RandomState):  # noqa: NPY002 - scikit-learn's habit
+        return np.random.default_rng(random_state.randint(0, 2**31, size=4))
+    if isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state.integers(0, 2**31, size=4))
+    return np.random.default_rng(random_state)
+
+
+def check_weight(sample_weight: Any, n: int) -> Array:
+    """Return row weights (n,), ones by default."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight must have one entry for each of the {n} rows; "
+            f"it has shape {weight.shape}."
+        )
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise ValueError("sample_weight must be finite and not negative.")
+    return weight
+
+
+def check_labels(labels: Any, n: int) -> Labels:
+    """Return starting labels (n,) renumbered from 0 without gaps."""
+    array: NDArray[Any] = np.asarray(labels)
+    if array.shape != (n,):
+        raise ValueError(
+            f"labels must have one entry for each of the {n} rows; they have shape {array.shape}."
+        )
+    return np.unique(array, return_inverse=True)[1].astype(np.int64)
+
+
+def check_time(time: Any, last: float | None) -> float:
+    """Return the time of a batch; by default one after the last."""
+    if time is None:
+        return 0.0 if last is None else last + 1.0
+    if not _is_real(time):
+        raise ValueError(f"time must be a finite number; got {time!r}.")
+    if last is not None and not float(time) > last:
+        raise ValueError(
+            f"Times must increase: this batch has time {float(time):g}, the last one had {last:g}."
+        )
+    return float(time)

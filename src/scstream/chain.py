@@ -1,0 +1,164 @@
+"""One batch: the order of sweeps and moves, and when the first batch has converged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import gammaln
+
+from scstream.families.base import Array, Family
+from scstream.families.scores import Labels, LinearScore
+from scstream.moves import drop_forgotten, propose_merges, propose_splits, restart_subclusters
+from scstream.seeding import over_cluster
+from scstream.state import State
+from scstream.sweep import Context, deterministic_sweep, restricted_sweep
+from scstream.window import Forgetting, shares_worth_keeping
+
+_SEEDS = 200  # groups of the over-clustering that the first batch starts from, at most
+_SEED_ROWS = 8192  # rows of the batch that it is made from, at most
+_ADAPT_SWEEPS = 15  # sweeps during which the prior still follows the clusters
+_PATIENCE = 8  # sweeps without a better log posterior that mean convergence
+_SETTLE = 10  # deterministic sweeps at the end of the first batch, at most
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How batches are run.
+
+    Attributes
+    ----------
+    sweeps : int
+        Sampled sweeps of a batch after the first.
+    max_sweeps : int
+        Sampled sweeps of the first batch, at most.
+    max_clusters : int or None
+        No split makes more clusters than this.
+    splits, merges : bool
+        Whether such moves are made.
+    """
+
+    sweeps: int = 1
+    max_sweeps: int = 100
+    max_clusters: int | None = None
+    splits: bool = True
+    merges: bool = True
+
+
+@dataclass
+class Events:
+    """What happened to clusters during a batch, by id, in order."""
+
+    splits: list[tuple[int, int]] = field(default_factory=list)
+    merges: list[tuple[int, int]] = field(default_factory=list)
+
+
+Progress = Callable[[int, int, float], None]
+
+
+def first_batch(
+    ctx: Context,
+    plan: Plan,
+    start: State,
+    *,
+    adapt: bool,
+    progress: Progress | None = None,
+) -> State:
+    """Run the sampler on the loaded batch to convergence, from the given clusters.
+
+    While it converges the prior follows the clusters (``ctx.family`` is replaced) where
+    ``adapt`` says so and the family leaves something open.
+    """
+    state, events = start, Events()
+    best, waited = -np.inf, 0
+    for sweep in range(plan.max_sweeps):
+        state = restricted_sweep(ctx, state)
+        state = _moves(ctx, plan, state, events, 0.0, restart=sweep % 2 == 0)
+        if adapt and sweep < _ADAPT_SWEEPS:
+            ctx.family = ctx.family.adapt(state.totals)
+        level = log_posterior(ctx.family, ctx.alpha, state.totals)
+        if progress is not None:
+            progress(sweep + 1, state.k, level)
+        waited = 0 if level > best + 1.0 else waited + 1
+        best = max(best, level)
+        if waited >= _PATIENCE and sweep >= _ADAPT_SWEEPS:
+            break
+    for _ in range(_SETTLE):
+        before = ctx.engine.labels.copy()
+        state = deterministic_sweep(ctx, state)
+        state = _moves(ctx, plan, state, events, 0.0, greedy=True)
+        if np.array_equal(before, ctx.engine.labels):
+            break
+    return state
+
+
+def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[State, Events]:
+    """Run the loaded batch: some sampled sweeps, then the deterministic one."""
+    events = Events()
+    for sweep in range(plan.sweeps):
+        state = restricted_sweep(ctx, state)
+        if sweep == 0:
+            past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
+            state = state.forget(shares_worth_keeping(ctx.family, past, current))
+        state = _moves(ctx, plan, state, events, time)
+    state = deterministic_sweep(ctx, state)
+    state = _moves(ctx, plan, state, events, time, greedy=True)
+    return state, events
+
+
+def start_over_clustered(
+    ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool
+) -> State:
+    """Return the loaded batch in deliberately many clusters, then merged while that is better."""
+    n = len(ctx.engine.labels)
+    sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
+    seeds = over_cluster(ctx.family, sample, max(1, min(n // 4, _SEEDS)), ctx.rng)
+    state = State.start(forgetting, seeds, 0.0, 0)
+    if adapt:
+        ctx.family = ctx.family.adapt(seeds)
+    state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
+    while plan.merges:
+        if adapt:
+            ctx.family = ctx.family.adapt(state.now.current.sum(axis=1))
+        excess = 0 if plan.max_clusters is None else state.k - plan.max_clusters
+        state, merged = propose_merges(ctx, state, neighbours=6, greedy=True, must_go=excess)
+        if not merged:
+            break
+        state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
+    return restart_subclusters(ctx, state, np.ones(state.k, dtype=bool), keep_better=False)
+
+
+def start_from_labels(ctx: Context, forgetting: Forgetting, labels: Labels) -> State:
+    """Return the loaded batch in the given clusters, numbered from 0 without gaps."""
+    k = int(labels.max()) + 1
+    ctx.engine.start(labels)
+    everything = np.ones(k, dtype=bool)
+    undivided = LinearScore(np.zeros((2 * k, len(ctx.family.prior))))
+    current, _ = ctx.engine.resplit(undivided, everything)
+    state = State.start(forgetting, current.sum(axis=1), 0.0, 0)
+    return restart_subclusters(ctx, state, everything, keep_better=False)
+
+
+def log_posterior(family: Family, alpha: float, totals: Array) -> float:
+    """Return the log of the joint density of a partition and the data, base measure aside."""
+    n = totals[:, 0]
+    prior = len(n) * np.log(alpha) + gammaln(n).sum() + gammaln(alpha) - gammaln(alpha + n.sum())
+    return float(prior + family.log_marginal(totals).sum())
+
+
+def _moves(
+    ctx: Context, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False,
+    restart: bool = True,
+) -> State:  # fmt: skip
+    """Restart sub-clusters, then splits, then merges, then drop what is forgotten."""
+    if plan.splits:
+        if restart:
+            state = restart_subclusters(ctx, state, state.now.rows.sum(axis=1) > 1)
+        room = None if plan.max_clusters is None else plan.max_clusters - state.k
+        state, split = propose_splits(ctx, state, time, room=room, greedy=greedy)
+        events.splits += split
+    if plan.merges:
+        state, merged = propose_merges(ctx, state, greedy=greedy)
+        events.merges += merged
+    return drop_forgotten(ctx, state)

@@ -1,0 +1,103 @@
+"""Compiled kernels of the families' scores."""
+
+from __future__ import annotations
+
+from math import lgamma, log
+from typing import Any
+
+from scstream._compile import kernel
+
+
+@kernel
+def pair_products(T: Any, eta: Any, z: Any, out: Any) -> None:
+    """Fill ``out[i, j] = T[i] . eta[2 z[i] + j]``."""
+    n, p = T.shape
+    for i in range(n):
+        r = 2 * z[i]
+        a = 0.0
+        b = 0.0
+        for c in range(p):
+            a += T[i, c] * eta[r, c]
+            b += T[i, c] * eta[r + 1, c]
+        out[i, 0] = a
+        out[i, 1] = b
+
+
+@kernel
+def pair_products_csr(data: Any, indices: Any, indptr: Any, eta: Any, z: Any, out: Any) -> None:
+    """Fill ``out[i, j] = T[i] . eta[2 z[i] + j]`` for statistics in compressed rows."""
+    for i in range(len(indptr) - 1):
+        r = 2 * z[i]
+        a = 0.0
+        b = 0.0
+        for q in range(indptr[i], indptr[i + 1]):
+            a += data[q] * eta[r, indices[q]]
+            b += data[q] * eta[r + 1, indices[q]]
+        out[i, 0] = a
+        out[i, 1] = b
+
+
+@kernel
+def rising(a: Any, count: Any) -> Any:
+    """Return ``lgamma(a + count) - lgamma(a)`` for a whole count, by products where that is exact."""
+    if count > 8.0:
+        return lgamma(a + count) - lgamma(a)
+    out = 1.0
+    for i in range(int(count)):
+        out *= a + i
+    return log(out)
+
+
+@kernel
+def rising_table(conc: Any, out: Any) -> None:
+    """Fill ``out[c - 1, j, k] = lgamma(conc[k, j] + c) - lgamma(conc[k, j])`` for c = 1, 2, ..."""
+    depth, d, k = out.shape
+    for a in range(k):
+        for j in range(d):
+            run = 0.0
+            for c in range(depth):
+                run += log(conc[a, j] + c)
+                out[c, j, a] = run
+
+
+@kernel
+def counts_block(
+    data: Any, indices: Any, indptr: Any, conc: Any, table: Any, const: Any, total: Any, out: Any
+) -> None:
+    """Score counts (compressed rows) under Dirichlet-multinomials with concentrations (k, d).
+
+    ``total[i]`` is the row's number of trials; small counts are looked up in the table.
+    """
+    depth = table.shape[0]
+    k = conc.shape[0]
+    for i in range(len(indptr) - 1):
+        for a in range(k):
+            out[i, a] = const[a]
+        for q in range(indptr[i], indptr[i + 1]):
+            j = indices[q]
+            c = int(data[q])
+            if c < 1:
+                continue
+            if c <= depth:
+                for a in range(k):
+                    out[i, a] += table[c - 1, j, a]
+            else:
+                for a in range(k):
+                    out[i, a] += lgamma(conc[a, j] + c) - lgamma(conc[a, j])
+        for a in range(k):
+            out[i, a] -= total[i, a]
+
+
+@kernel
+def counts_pairs(
+    data: Any, indices: Any, indptr: Any, conc: Any, const: Any, trials: Any, mass: Any, z: Any,
+    out: Any,
+) -> None:  # fmt: skip
+    """Score counts under the Dirichlet-multinomials ``2 z[i]`` and ``2 z[i] + 1`` of each row."""
+    for i in range(len(indptr) - 1):
+        for b in range(2):
+            r = 2 * z[i] + b
+            s = const[r] - (lgamma(mass[r] + trials[i]) - lgamma(mass[r]))
+            for q in range(indptr[i], indptr[i + 1]):
+                s += rising(conc[r, indices[q]], data[q])
+            out[i, b] = s

@@ -1,0 +1,139 @@
+"""The contract of a family, and everything that follows from it for any family."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
+
+Array = NDArray[np.float64]
+
+
+class Family(ABC):
+    """A conjugate exponential family together with its prior.
+
+    A point enters the sampler as its statistics ``T(x)``, a vector of length ``p`` whose first
+    entry is 1, so that a sum of them carries its own count. A cluster is such a sum ``s``, and
+    its posterior is ``tau = prior + s``. Log densities under drawn parameters are
+    ``T(x) @ eta``, where ``eta[0]`` holds minus the log-normaliser.
+
+    A family as the user makes it may leave hyper-parameters open; `prepare` returns a copy that
+    has them all. The methods that compute need such a copy. A new family gives the abstract
+    methods; the rest follows from them and may be overridden by something faster.
+    """
+
+    name: ClassVar[str]
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def check(self, X: Points) -> Points:
+        """Return finite numeric rows as the family takes them, or raise `ValueError`."""
+
+    @abstractmethod
+    def prepare(self, X: Points) -> Self:
+        """Return a copy whose prior and frame of reference are set, from ``X`` where need be."""
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy whose open hyper-parameters suit the given clusters (k, p).
+
+        Called while the first batch converges. A family whose prior is given returns itself.
+        """
+        return self
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    @abstractmethod
+    def statistics(self, X: Points) -> Points:
+        """Return ``T(x)`` of each row, (n, p); the first column is 1."""
+
+    @abstractmethod
+    def log_base(self, X: Points) -> Array:
+        """Return ``log h(x)`` of each row, (n,)."""
+
+    @property
+    @abstractmethod
+    def prior(self) -> Array:
+        """The prior's ``tau`` (p,); its first entry is the prior's pseudo-count."""
+
+    @abstractmethod
+    def log_partition(self, tau: Array) -> Array:
+        """Return the log-normaliser of the conjugate density at ``tau``, (..., p) -> (...)."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw natural parameters ``eta`` (k, p) from the posteriors at ``tau`` (k, p)."""
+
+    @abstractmethod
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the posteriors' parameters in the user's terms and units, (k, ...) each."""
+
+    @abstractmethod
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior's hyper-parameters in the user's terms and units."""
+
+    # -- what follows ---------------------------------------------------------------------------
+
+    def embed(self, X: Points) -> Array:
+        """Return points (n, q) of a Euclidean space in which near means alike, for seeding."""
+        return to_dense(self.statistics(X))[:, 1:]
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the log marginal likelihood of clusters ``s`` (..., p), base measure aside."""
+        return self.log_partition(self.prior + s) - self.log_partition(self.prior)
+
+    def log_predictive(self, X: Points, s: Array) -> Array:
+        """Return the log predictive density of each row under each cluster ``s`` (k, p): (n, k)."""
+        score = self.predictive_score(s, np.zeros(len(s)))
+        return score.block(self.statistics(X)) + self.log_base(X)[:, None]
+
+    def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> Score:
+        """Score points by parameters drawn from the posteriors of ``s`` (k, p)."""
+        eta = self.draw(rng, self.prior + s)
+        eta[:, 0] += log_weight
+        return LinearScore(eta)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by the posterior predictives of ``s`` (k, p), base measure aside."""
+        return GenericScore(self.log_partition, self.prior + s, log_weight)
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Return functionals (k, p) of ``T`` whose sign proposes a division of each cluster.
+
+        Parameters
+        ----------
+        s : ndarray (k, p)
+            The clusters' statistics of this batch.
+        member : ndarray (k, p)
+            The statistics of one random point of each.
+        attempt : ndarray (k,)
+            How often each was tried before, for families that have several proposals.
+        """
+        mean = s / np.maximum(s[:, :1], 1e-300)
+        spread = np.abs(mean) + 1e-12
+        return _through(mean, (member - mean) / spread)
+
+    def boundary(self, first: Array, second: Array) -> Any:
+        """Return what separates two groups with statistics (k, p) each, for `divide`."""
+        share = (first[:, 0] + 0.5) / (first[:, 0] + second[:, 0] + 1.0)
+        return share[:, None]
+
+    def divide(self, past: Array, boundary: Any) -> Array:
+        """Return the part of ``past`` (..., k, p) on the first side of the boundary.
+
+        What is left is the other side's: the two parts add up to the whole. Without further
+        knowledge the past is divided in proportion to the two groups' present counts.
+        """
+        part: Array = past * boundary
+        return part
+
+
+def _through(mean: Array, normal: Array) -> Array:
+    """Return the functionals (k, p) with the given normals that vanish at the means (k, p)."""
+    out = normal.copy()
+    out[:, 0] = -(normal[:, 1:] * mean[:, 1:]).sum(axis=1)
+    return out

@@ -1,0 +1,389 @@
+"""Gaussian clusters with full covariances under a normal-inverse-Wishart prior."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, ndtr
+
+from scstream.families.base import Array, Family
+from scstream.families.scores import Points, Score, StudentScore
+
+_LOG_2 = float(np.log(2.0))
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Posterior(NamedTuple):
+    """Parameters of normal-inverse-Wishart densities in the family's frame."""
+
+    kappa: Array  # (...): strength of the mean
+    nu: Array  # (...): degrees of freedom
+    mean: Array  # (..., d)
+    scatter: Array  # (..., d, d): nu times the paper's Psi
+
+
+class Gaussian(Family):
+    """Clusters with a mean and a full covariance of their own.
+
+    Parameters
+    ----------
+    mean : array-like (d,), optional
+        Where cluster means are expected. Default: the first batch's mean.
+    mean_strength : float, optional
+        How many points that expectation is worth (kappa).
+    cov : float, array-like (d,) or (d, d), optional
+        The covariance expected of a cluster: one variance, one per column, or a matrix (Psi).
+    cov_strength : float, optional
+        How many points that expectation is worth (nu); more than ``d - 1``.
+
+    Notes
+    -----
+    What is left open is set from the first batch, together with its clusters (`adapt`): the
+    expected covariance is half the covariance pooled within the clusters; its strength and that
+    of the mean are those under which the clusters are the most probable, within bounds.
+
+    The family computes in a frame of its own, in which each column of the first batch has mean
+    0 and variance 1. Results are in the user's units; adding a constant to a column or changing
+    its unit changes nothing.
+
+    Examples
+    --------
+    >>> Gaussian(mean=[0.0, 0.0], mean_strength=1.0, cov=1.02, cov_strength=4.0)
+    Gaussian(mean=[0.0, 0.0], mean_strength=1.0, cov=1.02, cov_strength=4.0)
+    """
+
+    name: ClassVar[str] = "gaussian"
+
+    def __init__(
+        self,
+        mean: ArrayLike | None = None,
+        mean_strength: float | None = None,
+        cov: ArrayLike | None = None,
+        cov_strength: float | None = None,
+    ) -> None:
+        self.mean = mean
+        self.mean_strength = mean_strength
+        self.cov = cov
+        self.cov_strength = cov_strength
+
+    def __repr__(self) -> str:
+        given = ("mean", "mean_strength", "cov", "cov_strength")
+        parts = [f"{k}={getattr(self, k)!r}" for k in given if getattr(self, k) is not None]
+        return f"Gaussian({', '.join(parts)})"
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def check(self, X: Points) -> Points:
+        """Return rows as dense float64."""
+        return np.ascontiguousarray(X, dtype=np.float64)
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
+        d = X.shape[1]
+        new = copy.copy(self)
+        new._shift = X.mean(axis=0)
+        new._scale = _column_scales(X, new._shift)
+        new._m = np.zeros(d)
+        if self.mean is not None:
+            new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
+        kappa = 0.01 if self.mean_strength is None else _positive(self.mean_strength, "mean_strength")
+        nu = d + 2.0 if self.cov_strength is None else float(self.cov_strength)
+        if not d - 1 < nu < np.inf:
+            raise ValueError(
+                f"cov_strength must be larger than the number of columns less one, {d - 1}; "
+                f"got {self.cov_strength}."
+            )
+        psi = 0.1 * np.eye(d)
+        if self.cov is not None:
+            psi = _as_covariance(self.cov, d) / np.outer(new._scale, new._scale)
+        return new._with(kappa, nu, psi)
+
+    def _with(self, kappa: float, nu: float, psi: Array) -> Self:
+        """Return a copy with another prior in the same frame."""
+        new = copy.copy(self)
+        new._kappa, new._nu, new._psi = kappa, nu, psi
+        m = self._m
+        new._prior = np.concatenate(
+            [[kappa], kappa * m, (nu * psi + kappa * np.outer(m, m))[_upper(len(m))]]
+        )
+        new._log_z = float(new.log_partition(new._prior))
+        return new
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy whose open hyper-parameters suit the clusters (k, p).
+
+        The covariance is pooled within clusters, halved. Kappa takes one EM step. Nu goes a step
+        up or down where that makes the clusters more probable; with few clusters there is little
+        to learn it from, so it is bounded by ``d + 2 + (k - 1) d``.
+        """
+        if None not in (self.cov, self.cov_strength, self.mean_strength):
+            return self
+        d, k = len(self._m), len(clusters)
+        kappa, nu, psi = self._kappa, self._nu, self._psi
+        post = self.posterior(self._prior + clusters)
+        if self.mean_strength is None:
+            off = post.mean - self._m
+            far = (off * np.linalg.solve(post.scatter, off[..., None])[..., 0]).sum(axis=1)
+            spread = (post.nu * far + d / post.kappa).sum()
+            kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 1.0))
+        if self.cov is None:
+            within = post.scatter.sum(axis=0) - k * nu * psi
+            psi = 0.5 * within / clusters[:, 0].sum()
+            psi = 0.5 * (psi + psi.T) + 1e-6 * np.eye(d)
+        new = self._with(kappa, nu, psi)
+        if self.cov_strength is None:
+            top = d + 2.0 + (k - 1) * d
+            steps = {min(top, max(d + 2.0, d + f * (nu - d))) for f in (0.5, 1.0, 2.0)}
+            trials = [new._with(kappa, step, psi) for step in sorted(steps)]
+            new = trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+        return new
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior in the user's units."""
+        return {
+            "mean": self._m * self._scale + self._shift,
+            "mean_strength": self._kappa,
+            "cov": self._psi * np.outer(self._scale, self._scale),
+            "cov_strength": self._nu,
+        }
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def statistics(self, X: Points) -> Points:
+        """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
+        Z = self.embed(X)
+        n, d = Z.shape
+        row, col = _upper(d)
+        T = np.empty((n, 1 + d + len(row)))
+        T[:, 0] = 1.0
+        T[:, 1 : 1 + d] = Z
+        np.multiply(Z[:, row], Z[:, col], out=T[:, 1 + d :])
+        return T
+
+    def embed(self, X: Points) -> Array:
+        """Return the rows in the family's frame."""
+        return (np.asarray(X) - self._shift) / self._scale
+
+    def log_base(self, X: Points) -> Array:
+        """Return the log of the constant base measure, the frame's units included."""
+        d = len(self._m)
+        return np.full(X.shape[0], -0.5 * d * _LOG_2PI - np.log(self._scale).sum())
+
+    @property
+    def prior(self) -> Array:
+        """``(kappa, kappa m, upper triangle of nu Psi + kappa m m')``."""
+        return self._prior
+
+    def posterior(self, tau: Array) -> Posterior:
+        """Return the parameters at ``tau`` (..., p)."""
+        kappa = tau[..., 0]
+        d = len(self._m)
+        mean = tau[..., 1 : 1 + d] / kappa[..., None]
+        scatter = _unpack(tau[..., 1 + d :], d)
+        scatter -= tau[..., 1 : 1 + d, None] * mean[..., None, :]
+        return Posterior(kappa, kappa + (self._nu - self._kappa), mean, scatter)
+
+    def log_partition(self, tau: Array) -> Array:
+        """Return the log-normaliser of the normal-inverse-Wishart density."""
+        kappa, nu, _, scatter = self.posterior(tau)
+        return self._log_z_of(kappa, nu, _log_det(self._factor(scatter)))
+
+    def _log_z_of(self, kappa: Array, nu: Array, log_det: Array) -> Array:
+        d = len(self._m)
+        log_gamma_d = gammaln(0.5 * (nu[..., None] - np.arange(d))).sum(axis=-1)
+        out: Array = (
+            -0.5 * d * np.log(kappa) + 0.5 * nu * d * _LOG_2 + log_gamma_d - 0.5 * nu * log_det
+        )
+        return out
+
+    def _factor(self, scatter: Array) -> Array:
+        """Return Cholesky factors; rounding that cost positive definiteness is mended."""
+        try:
+            return np.linalg.cholesky(scatter)
+        except np.linalg.LinAlgError:
+            value, vector = np.linalg.eigh(scatter)
+            floor = 1e-9 * self._nu * np.trace(self._psi) / len(self._m)
+            value = np.maximum(value, np.maximum(floor, 1e-12 * value[..., -1:]))
+            return np.linalg.cholesky((vector * value[..., None, :]) @ np.swapaxes(vector, -1, -2))
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the log marginal likelihood of clusters, base measure aside."""
+        return self.log_partition(self._prior + s) - self._log_z
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw means and precisions: a Wishart by Bartlett's factors, then the mean given it."""
+        kappa, nu, m, scatter = self.posterior(tau)
+        k, d = m.shape
+        i = np.arange(d)
+        bartlett = np.zeros((k, d, d))
+        bartlett[:, i, i] = np.sqrt(rng.chisquare(nu[:, None] - i))
+        low = np.tril_indices(d, -1)
+        bartlett[:, low[0], low[1]] = rng.standard_normal((k, len(low[0])))
+        inverse = np.linalg.inv(self._factor(scatter))
+        root = np.swapaxes(bartlett, 1, 2) @ inverse  # the precision is root' root
+        noise = rng.standard_normal((k, d, 1))
+        mean = m + np.linalg.solve(root, noise)[..., 0] / np.sqrt(kappa)[:, None]
+        precision = np.swapaxes(root, 1, 2) @ root
+        log_det = 2.0 * np.log(bartlett[:, i, i] * inverse[:, i, i]).sum(axis=1)
+        linear = (precision @ mean[..., None])[..., 0]
+        return _pack_quadratic(0.5 * (log_det - (mean * linear).sum(axis=1)), linear, -precision)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by Student-t predictives."""
+        kappa, nu, m, scatter = self.posterior(self._prior + s)
+        d = m.shape[1]
+        factor = self._factor(scatter)
+        inverse = np.linalg.inv(factor)
+        g = kappa / (kappa + 1.0)
+        precision = 2.0 * g[:, None, None] * (np.swapaxes(inverse, 1, 2) @ inverse)
+        linear = -(precision @ m[..., None])[..., 0]
+        const = (
+            log_weight
+            + gammaln(0.5 * (nu + 1.0))
+            - gammaln(0.5 * (nu + 1.0 - d))
+            + 0.5 * (d * np.log(2.0 * g) - _log_det(factor))
+        )
+        quad = _pack_quadratic(1.0 - 0.5 * (m * linear).sum(axis=1), linear, precision)
+        return StudentScore(quad, const, 0.5 * (nu + 1.0))
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' expected means and covariances in the user's units."""
+        post = self.posterior(tau)
+        d = post.mean.shape[1]
+        cov = post.scatter / np.maximum(post.nu - d - 1.0, 1.0)[:, None, None]
+        return {
+            "mean": post.mean * self._scale + self._shift,
+            "covariance": cov * np.outer(self._scale, self._scale),
+        }
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut along principal axes in turn, or towards a random point."""
+        k, d = len(s), len(self._m)
+        mean, cov = _moments(s, d)
+        _, axes = np.linalg.eigh(cov)
+        normal = axes[np.arange(k), :, d - 1 - (attempt // 2) % d]
+        towards = member[:, 1 : 1 + d] - mean
+        normal = np.where((attempt % 2 == 0)[:, None], normal, towards)
+        out = np.zeros(s.shape)
+        out[:, 1 : 1 + d] = normal
+        out[:, 0] = -(normal * mean).sum(axis=1)
+        return out
+
+    def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return Fisher's linear discriminant: normals (k, d) and offsets (k,)."""
+        a = self.posterior(self._prior + first)
+        b = self.posterior(self._prior + second)
+        pooled = (a.scatter + b.scatter) / (a.nu + b.nu)[:, None, None]
+        normal = np.linalg.solve(pooled, (b.mean - a.mean)[..., None])[..., 0]
+        odds = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
+        return normal, 0.5 * (normal * (a.mean + b.mean)).sum(axis=1) + odds
+
+    def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
+        """Cut the past, seen as one Gaussian, by the boundary: its truncated moments."""
+        normal, offset = boundary
+        d = len(self._m)
+        n = past[..., 0]
+        mean, cov = _moments(past, d)
+        along = (cov @ normal[..., None])[..., 0]
+        var = np.maximum((along * normal).sum(axis=-1), 1e-300)
+        level = (normal * mean).sum(axis=-1)
+        t = np.clip((offset - level) / np.sqrt(var), -6.0, 6.0)
+        share = ndtr(t)
+        hazard = np.exp(-0.5 * t * t - 0.5 * _LOG_2PI) / share
+        part_mean = mean - along * (hazard / np.sqrt(var))[..., None]
+        shrink = hazard * (t + hazard) / var
+        second = cov - shrink[..., None, None] * along[..., :, None] * along[..., None, :]
+        second += part_mean[..., :, None] * part_mean[..., None, :]
+        part = np.empty(past.shape)
+        part[..., 0] = n * share
+        part[..., 1 : 1 + d] = part[..., :1] * part_mean
+        row, col = _upper(d)
+        part[..., 1 + d :] = part[..., :1] * second[..., row, col]
+        # too little past, or none to speak of across the boundary: halve it
+        sound = (n > 1e-6) & (var > 1e-12 * level * level)
+        return np.where(sound[..., None], part, 0.5 * past)
+
+
+# -- packed symmetric matrices ------------------------------------------------------------------
+
+
+@cache
+def _upper(d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    row, col = np.triu_indices(d)
+    return row, col
+
+
+def _unpack(packed: Array, d: int) -> Array:
+    row, col = _upper(d)
+    out = np.empty((*packed.shape[:-1], d, d))
+    out[..., row, col] = packed
+    out[..., col, row] = packed
+    return out
+
+
+def _pack_quadratic(const: Array, linear: Array, square: Array) -> Array:
+    """Return functionals (k, p) of T equal to ``const + linear . z + z' square z / 2``."""
+    k, d = linear.shape
+    row, col = _upper(d)
+    weight = np.where(row == col, 0.5, 1.0)
+    return np.concatenate([const[:, None], linear, weight * square[:, row, col]], axis=1)
+
+
+def _moments(s: Array, d: int) -> tuple[Array, Array]:
+    """Return means (..., d) and covariances (..., d, d) of groups with statistics (..., p)."""
+    n = np.maximum(s[..., :1], 1e-300)
+    mean = s[..., 1 : 1 + d] / n
+    cov = _unpack(s[..., 1 + d :] / n, d)
+    cov -= mean[..., :, None] * mean[..., None, :]
+    return mean, cov
+
+
+def _log_det(factor: Array) -> Array:
+    out: Array = 2.0 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
+    return out
+
+
+# -- checks of what the user gave ---------------------------------------------------------------
+
+
+def _column_scales(X: Array, mean: Array) -> Array:
+    """Return standard deviations; a constant column gets its own size instead (or 1)."""
+    size = np.abs(X).max(axis=0)
+    scale = np.sqrt(((X - mean) ** 2).mean(axis=0))
+    constant = scale <= 1e-13 * size
+    return np.where(constant, np.where(size > 0, size, 1.0), scale)
+
+
+def _as_vector(value: ArrayLike, d: int, name: str) -> Array:
+    out = np.asarray(value, dtype=float)
+    if out.ndim > 1 or (out.ndim == 1 and len(out) != d):
+        raise ValueError(
+            f"{name} must be a number or have one entry for each of the {d} columns; "
+            f"it has shape {out.shape}."
+        )
+    if not np.all(np.isfinite(out)):
+        raise ValueError(f"{name} must be finite.")
+    return np.broadcast_to(out, d)
+
+
+def _positive(value: float, name: str) -> float:
+    if not 0.0 < value < np.inf:
+        raise ValueError(f"{name} must be positive and finite; got {value}.")
+    return float(value)
+
+
+def _as_covariance(value: ArrayLike, d: int) -> Array:
+    cov = np.asarray(value, dtype=float)
+    if cov.ndim < 2:
+        cov = np.diag(_as_vector(cov, d, "cov"))
+    if cov.shape != (d, d):
+        raise ValueError(f"cov must be a number, ({d},) or ({d}, {d}); it has shape {cov.shape}.")
+    if not np.allclose(cov, cov.T) or np.linalg.eigvalsh(cov)[0] <= 0:
+        raise ValueError("cov must be symmetric and positive definite.")
+    return cov

@@ -1,0 +1,215 @@
+"""Multinomial clusters (rows of counts) under a Dirichlet prior."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.special import gammaln
+
+from scstream.families import _kernels
+from scstream.families.base import Array, Family
+from scstream.families.scores import Labels, Points, Score
+
+_MASSES = 2.0 ** np.arange(-2, 15)  # total prior counts among which the evidence chooses
+_TABLE_BYTES = 2**25
+
+
+class Multinomial(Family):
+    """Clusters of count vectors, each with category probabilities of its own.
+
+    Parameters
+    ----------
+    concentration : float or array-like (d,), optional
+        Parameters of the Dirichlet prior, one for all categories or one each. By default they
+        are proportional to the first batch's category frequencies, and their sum is the one
+        under which the clusters found in that batch are the most probable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.multinomial(50, [.8, .1, .1], 60), rng.multinomial(50, [.1, .1, .8], 60)]
+    >>> ScStream("multinomial", random_state=0).fit(X).n_clusters_
+    2
+    """
+
+    name: ClassVar[str] = "multinomial"
+
+    def __init__(self, concentration: ArrayLike | None = None) -> None:
+        self.concentration = concentration
+
+    def __repr__(self) -> str:
+        given = "" if self.concentration is None else f"concentration={self.concentration!r}"
+        return f"Multinomial({given})"
+
+    def check(self, X: Points) -> Points:
+        """Return counts as compressed rows of float64."""
+        counts = sparse.csr_array(X, dtype=np.float64)
+        if counts is not X:
+            counts.sum_duplicates()
+        low = counts.data.min(initial=0.0)
+        if low < 0:
+            raise ValueError(
+                f"Counts cannot be negative, but the data hold {low:g}. "
+                "For real-valued data use family='gaussian'."
+            )
+        odd = counts.data[counts.data != np.floor(counts.data)]
+        if len(odd):
+            raise ValueError(
+                f"Counts must be whole numbers, but the data hold {odd[0]:g}. "
+                "Round them, or use family='gaussian' for real-valued data."
+            )
+        return counts
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy whose Dirichlet parameters are set."""
+        d = X.shape[1]
+        new = copy.copy(self)
+        if self.concentration is None:
+            total = np.asarray(X.sum(axis=0), dtype=float).ravel()
+            new._base = (total + 1.0) / (total.sum() + d)
+            return new._with(d * new._base)
+        conc = np.asarray(self.concentration, dtype=float)
+        if conc.ndim > 1 or (conc.ndim == 1 and len(conc) != d):
+            raise ValueError(
+                f"concentration must be a number or have one entry for each of the {d} columns; "
+                f"it has shape {conc.shape}."
+            )
+        if not np.all(np.isfinite(conc)) or np.any(conc <= 0):
+            raise ValueError("concentration must be positive and finite.")
+        return new._with(np.broadcast_to(conc, d).copy())
+
+    def _with(self, conc: Array) -> Self:
+        self._prior = np.concatenate([[0.0], conc])
+        self._log_z = float(self.log_partition(self._prior))
+        return self
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy with the total prior count that makes the clusters most probable."""
+        if self.concentration is not None:
+            return self
+        trials = [copy.copy(self)._with(mass * self._base) for mass in _MASSES]
+        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+
+    def statistics(self, X: Points) -> Points:
+        """Return ``(1, x)`` of each row, as compressed rows."""
+        ones = sparse.csr_array(np.ones((X.shape[0], 1)))
+        return sparse.hstack([ones, X], format="csr")
+
+    def log_base(self, X: Points) -> Array:
+        """Return the log multinomial coefficients (n,)."""
+        X = sparse.csr_array(X)
+        cells = sparse.csr_array((gammaln(X.data + 1.0), X.indices, X.indptr), shape=X.shape)
+        out: Array = gammaln(X.sum(axis=1) + 1.0) - cells.sum(axis=1)
+        return out
+
+    @property
+    def prior(self) -> Array:
+        """The Dirichlet parameters behind a count of 0."""
+        return self._prior
+
+    def log_partition(self, tau: Array) -> Array:
+        """Return the log of the Dirichlet's normaliser."""
+        conc = tau[..., 1:]
+        out: Array = gammaln(conc).sum(axis=-1) - gammaln(conc.sum(axis=-1))
+        return out
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the log marginal likelihood of clusters, coefficients aside."""
+        return self.log_partition(self._prior + s) - self._log_z
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw log probabilities from Dirichlets."""
+        conc = tau[..., 1:]
+        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
+        log_g = np.log(rng.standard_gamma(conc + 1.0)) + np.log1p(-rng.random(conc.shape)) / conc
+        top = log_g.max(axis=-1, keepdims=True)
+        eta = np.zeros(tau.shape)
+        eta[..., 1:] = log_g - top - np.log(np.exp(log_g - top).sum(axis=-1, keepdims=True))
+        return eta
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by Dirichlet-multinomial predictives."""
+        return CountScore(np.ascontiguousarray((self._prior + s)[:, 1:]), log_weight)
+
+    def boundary(self, first: Array, second: Array) -> Array:
+        """Return for each category the share (k, d) of its counts that the first group explains."""
+        a, b = first[:, 1:] + self._prior[1:], second[:, 1:] + self._prior[1:]
+        # each group's probabilities, weighed by its share of all counts
+        a = a / a.sum(axis=1, keepdims=True) * (first[:, 1:].sum(axis=1, keepdims=True) + 0.5)
+        b = b / b.sum(axis=1, keepdims=True) * (second[:, 1:].sum(axis=1, keepdims=True) + 0.5)
+        return a / (a + b)
+
+    def divide(self, past: Array, boundary: Any) -> Array:
+        """Return the counts that the first group explains, and their share of the points."""
+        part = np.empty(past.shape)
+        part[..., 1:] = past[..., 1:] * boundary
+        total = past[..., 1:].sum(axis=-1)
+        share = np.where(total > 0, part[..., 1:].sum(axis=-1) / np.maximum(total, 1e-300), 0.5)
+        part[..., 0] = past[..., 0] * share
+        return part
+
+    def embed(self, X: Points) -> Points:
+        """Return square roots of the rows' proportions (their distance is Hellinger's)."""
+        X = sparse.csr_array(X)
+        trials = np.maximum(X.sum(axis=1), 1.0)
+        rows = np.repeat(trials, np.diff(X.indptr))
+        return sparse.csr_array((np.sqrt(X.data / rows), X.indices, X.indptr), shape=X.shape)
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' expected probabilities."""
+        conc = tau[..., 1:]
+        return {"probabilities": conc / conc.sum(axis=-1, keepdims=True)}
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the Dirichlet parameters."""
+        return {"concentration": self._prior[1:].copy()}
+
+
+@dataclass(frozen=True)
+class CountScore:
+    """Log weights plus Dirichlet-multinomial predictives, coefficients aside.
+
+    Attributes
+    ----------
+    conc : ndarray (k, d)
+        The components' Dirichlet parameters.
+    log_weight : ndarray (k,)
+    """
+
+    conc: Array
+    log_weight: Array
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k) of rows ``(1, x)``."""
+        X = sparse.csr_array(T)[:, 1:]
+        k, d = self.conc.shape
+        deepest = int(X.data.max(initial=1.0))
+        depth = max(1, min(deepest, 16, _TABLE_BYTES // (8 * k * d)))
+        table = np.empty((depth, d, k))
+        _kernels.rising_table(self.conc, table)
+        trials, at = np.unique(X.sum(axis=1), return_inverse=True)
+        mass = self.conc.sum(axis=1)
+        total = (gammaln(mass + trials[:, None]) - gammaln(mass))[at]
+        out = np.empty((X.shape[0], k))
+        _kernels.counts_block(
+            X.data, X.indices, X.indptr, self.conc, table, self.log_weight, total, out
+        )
+        return out
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        X = sparse.csr_array(T)[:, 1:]
+        out = np.empty((X.shape[0], 2))
+        mass = self.conc.sum(axis=1)
+        trials = X.sum(axis=1)
+        _kernels.counts_pairs(
+            X.data, X.indices, X.indptr, self.conc, self.log_weight, trials, mass, z, out
+        )
+        return out

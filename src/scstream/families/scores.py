@@ -1,0 +1,146 @@
+"""Scores: what a point's statistics are worth under each of k components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scstream.families import _kernels
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Points = Array | sparse.csr_array
+
+
+class Score(Protocol):
+    """Log weight plus log density of points under k components, up to the base measure."""
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k) of statistics ``T`` (n, p) under every component."""
+        ...
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) of row i under its own components ``2 z[i]``, ``2 z[i] + 1``."""
+        ...
+
+
+@dataclass(frozen=True)
+class LinearScore:
+    """Scores ``T @ eta``: drawn or given natural parameters.
+
+    Attributes
+    ----------
+    eta : ndarray (k, p)
+        ``eta[:, 0]`` holds the log weight minus the log-normaliser.
+    """
+
+    eta: Array
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        return _products(T, self.eta)
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        return _pair_products(T, self.eta, z)
+
+
+@dataclass(frozen=True)
+class StudentScore:
+    """Scores ``const - power log(T @ quad)``: Student-t densities by their quadratic forms.
+
+    Attributes
+    ----------
+    quad : ndarray (k, p)
+        ``T @ quad`` is one plus the scaled squared distance from the centre.
+    const, power : ndarray (k,)
+    """
+
+    quad: Array
+    const: Array
+    power: Array
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        q = _products(T, self.quad)
+        np.log(np.maximum(q, 1.0, out=q), out=q)
+        q *= -self.power
+        q += self.const
+        return q
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        q = np.log(np.maximum(_pair_products(T, self.quad, z), 1.0))
+        own: Array = self.const.reshape(-1, 2)[z] - self.power.reshape(-1, 2)[z] * q
+        return own
+
+
+@dataclass(frozen=True)
+class GenericScore:
+    """Scores ``logZ(tau + T) - logZ(tau)``: the posterior predictive of any family.
+
+    Attributes
+    ----------
+    log_partition : callable
+        The family's, (..., p) -> (...).
+    tau : ndarray (k, p)
+        The components' posteriors.
+    log_weight : ndarray (k,)
+    """
+
+    log_partition: Callable[[Array], Array]
+    tau: Array
+    log_weight: Array
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        rows = to_dense(T)
+        at = self.log_weight - self.log_partition(self.tau)
+        return np.stack(
+            [self.log_partition(t + rows) + a for t, a in zip(self.tau, at, strict=True)], axis=1
+        )
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        at = (self.log_weight - self.log_partition(self.tau)).reshape(-1, 2)[z]
+        tau = self.tau.reshape(-1, 2, self.tau.shape[1])[z]
+        return self.log_partition(tau + to_dense(T)[:, None, :]) + at
+
+
+@dataclass(frozen=True)
+class JoinedScore:
+    """The components of several scores side by side, as the outlier component beside clusters."""
+
+    parts: Sequence[Score]
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, sum of k)."""
+        return np.concatenate([part.block(T) for part in self.parts], axis=1)
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair of the first part."""
+        return self.parts[0].pairs(T, z)
+
+
+def to_dense(T: Points) -> Array:
+    """Return rows as a dense array."""
+    return T if isinstance(T, np.ndarray) else T.toarray()
+
+
+def _products(T: Points, eta: Array) -> Array:
+    out: Array = np.asarray(T @ eta.T)
+    return out
+
+
+def _pair_products(T: Points, eta: Array, z: Labels) -> Array:
+    out = np.empty((T.shape[0], 2))
+    if isinstance(T, np.ndarray):
+        _kernels.pair_products(T, eta, z, out)
+    else:
+        _kernels.pair_products_csr(T.data, T.indices, T.indptr, eta, z, out)
+    return out

@@ -1,0 +1,78 @@
+"""What the estimator shows of itself: a cluster, and what happened in a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scstream.families.base import Array
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster as it stands after the last batch.
+
+    The family's parameters are attributes too: ``mean`` and ``covariance`` of a Gaussian,
+    ``probabilities`` of a multinomial.
+
+    Attributes
+    ----------
+    id : int
+        Its label, the same from batch to batch.
+    weight : float
+        Its share of the mixture.
+    count : float
+        Its points, past ones weighed down by forgetting.
+    age : float
+        Time since its birth.
+    born : float
+        The time of its birth.
+    parameters : dict
+        The family's parameters in the user's units.
+    """
+
+    id: int
+    weight: float
+    count: float
+    age: float
+    born: float
+    parameters: dict[str, Array]
+
+    def __getattr__(self, name: str) -> Any:
+        # copy and pickle ask for attributes before there are any
+        parameters = self.__dict__.get("parameters", {})
+        if name in parameters:
+            return parameters[name]
+        raise AttributeError(f"a cluster has no attribute {name!r}")
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """What a batch did to the model.
+
+    Attributes
+    ----------
+    batch : int
+        Its number, from 0.
+    time : float
+    n_points : int
+    n_clusters : int
+    log_posterior : float
+        Joint log density of the partition and the weighted data, base measure aside.
+    births, deaths : tuple of int
+        Ids that are new, and that are gone, since the batch before.
+    splits : tuple of (int, int)
+        The cluster that split and the new part.
+    merges : tuple of (int, int)
+        The cluster that survived and the one that is gone.
+    """
+
+    batch: int
+    time: float
+    n_points: int
+    n_clusters: int
+    log_posterior: float
+    births: tuple[int, ...]
+    deaths: tuple[int, ...]
+    splits: tuple[tuple[int, int], ...]
+    merges: tuple[tuple[int, int], ...]

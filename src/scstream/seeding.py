@@ -1,0 +1,62 @@
+"""A deliberate over-clustering from which the first batch starts: k-means++ and a few rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scstream.families.base import Array, Family
+from scstream.families.scores import Points
+
+_ROUNDS = 5
+
+
+def over_cluster(family: Family, X: Points, m: int, rng: np.random.Generator) -> Array:
+    """Return statistics (k, p) of at most m groups of the given rows."""
+    E = family.embed(X)
+    z = k_means(E, m, rng)
+    T = family.statistics(X)
+    k = int(z.max()) + 1
+    member = sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(k, len(z)))
+    sums = member @ T
+    return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
+
+
+def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return labels (n,) of a rough k-means clustering, numbered from 0 without gaps."""
+    square = np.asarray((E * E).sum(axis=1)).ravel()
+    centres = _plus_plus(E, square, m, rng)
+    for _ in range(_ROUNDS):
+        gap = (centres * centres).sum(axis=1) - 2.0 * np.asarray(E @ centres.T)
+        z = np.argmin(gap, axis=1)
+        used, z = np.unique(z, return_inverse=True)
+        n = np.bincount(z)
+        member = sparse.csr_array((1.0 / n[z], (z, np.arange(len(z)))), shape=(len(used), len(z)))
+        means = member @ E
+        centres = np.asarray(means if isinstance(means, np.ndarray) else means.toarray())
+    return z.astype(np.int64)
+
+
+def _plus_plus(E: Points, square: Array, m: int, rng: np.random.Generator) -> Array:
+    """Draw centres, each with probability proportional to its squared distance from the others."""
+    n = E.shape[0]
+    pick = int(rng.integers(n))
+    nearest = np.full(n, np.inf)
+    picks = []
+    while True:
+        picks.append(pick)
+        centre = _row(E, pick)
+        gap = square - 2.0 * np.asarray(E @ centre).ravel() + centre @ centre
+        nearest = np.minimum(nearest, np.maximum(gap, 0.0))
+        nearest[pick] = 0.0
+        cumulated = np.cumsum(nearest)
+        # rounding leaves copies of a centre at a tiny distance from it
+        if len(picks) == m or cumulated[-1] <= 1e-12 * square.sum():
+            return np.stack([_row(E, i) for i in picks])
+        pick = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        pick = min(pick, n - 1)
+
+
+def _row(E: Points, i: int) -> Array:
+    return E[i] if isinstance(E, np.ndarray) else E[[i]].toarray()[0]

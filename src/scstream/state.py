@@ -1,0 +1,276 @@
+"""The clusters: their statistics in the past and at present, their ids, and surgery on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import Sums
+from scstream.families.base import Array
+from scstream.window import Forgetting, Window
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything the sampler knows of k clusters. Immutable: each change returns a new one.
+
+    A cluster's statistics are the sum of its two sub-clusters', which is how they are stored,
+    and its past and present ones add up. Both hold by construction.
+
+    Attributes
+    ----------
+    ids : ndarray (k,)
+        Persistent names; ``next_id`` is the first that was never used.
+    born : ndarray (k,)
+        Times of birth.
+    now : Sums
+        The present batch, see `scstream.engines.Sums`.
+    window : Window
+        The past batches.
+    past : ndarray (k, 2, p)
+        The window's weighted sum.
+    past_doubt : ndarray (k, k)
+        The same of its doubts.
+    attempt : ndarray (k,)
+        How often the sub-clusters were restarted since the cluster last changed.
+    """
+
+    ids: Ints
+    born: Array
+    next_id: int
+    now: Sums
+    window: Window
+    past: Array
+    past_doubt: Array
+    attempt: Ints
+
+    @staticmethod
+    def start(forgetting: Forgetting, clusters: Array, time: float, next_id: int) -> State:
+        """Return clusters without a past; each one's statistics (k, p) are halved for now."""
+        k, p = clusters.shape
+        window = Window.empty(forgetting, k, p)
+        past, past_doubt = window.past()
+        now = Sums(
+            np.repeat(0.5 * clusters[:, None, :], 2, axis=1),
+            np.zeros((k, 2), dtype=np.int64),
+            np.zeros((k, k), dtype=np.int64),
+            np.zeros((k, k)),
+        )
+        ids = next_id + np.arange(k)
+        born = np.full(k, time)
+        attempt = np.zeros(k, dtype=np.int64)
+        return State(ids, born, next_id + k, now, window, past, past_doubt, attempt)
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return len(self.ids)
+
+    @property
+    def parts(self) -> Array:
+        """Statistics of the sub-clusters (k, 2, p)."""
+        return self.past + self.now.current
+
+    @property
+    def totals(self) -> Array:
+        """Statistics of the clusters (k, p)."""
+        out: Array = self.parts.sum(axis=1)
+        return out
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which clusters own points of the batch (k,)."""
+        out: NDArray[np.bool_] = self.now.rows.sum(axis=1) > 0
+        return out
+
+    # -- time -----------------------------------------------------------------------------------
+
+    def advance(self, time: float) -> State:
+        """Return the clusters at a later time, before its batch is seen."""
+        window = self.window.advance(time)
+        past, past_doubt = window.past()
+        k, _, p = self.past.shape
+        nothing = Sums(
+            np.zeros((k, 2, p)),
+            np.zeros((k, 2), dtype=np.int64),
+            np.zeros((k, k), dtype=np.int64),
+            np.zeros((k, k)),
+        )
+        return replace(
+            self,
+            window=window,
+            past=past,
+            past_doubt=past_doubt,
+            now=nothing,
+            attempt=np.zeros(k, dtype=np.int64),
+        )
+
+    def settle(self, time: float) -> State:
+        """Return the clusters with the present batch become the latest of the past."""
+        window = self.window.absorb(self.now.current, self.now.doubt, time)
+        return replace(self, window=window)
+
+    def forget(self, share: Array) -> State:
+        """Return the clusters with only a share (k,) of each one's past."""
+        window = self.window.scaled(share)
+        past, past_doubt = window.past()
+        return replace(self, window=window, past=past, past_doubt=past_doubt)
+
+    # -- surgery --------------------------------------------------------------------------------
+
+    def with_past_parts(self, chosen: NDArray[np.bool_], first: Array, doubt: Array) -> State:
+        """Return the clusters with the past of the chosen ones divided anew.
+
+        Parameters
+        ----------
+        first : ndarray (b, k, p)
+            The first sub-cluster's part of each record; the second gets what is left.
+        doubt : ndarray (b, k)
+            The doubt between the two parts.
+        """
+        whole = self.window.sums.sum(axis=2)
+        parts = np.stack([first, whole - first], axis=2)
+        sums = np.where(chosen[:, None, None], parts, self.window.sums)
+        doubts = self.window.doubt.copy()
+        i = np.flatnonzero(chosen)
+        doubts[:, i, i] = doubt[:, i]
+        window = replace(self.window, sums=sums, doubt=doubts)
+        past, past_doubt = window.past()
+        return replace(self, window=window, past=past, past_doubt=past_doubt)
+
+    def split(self, which: Ints, time: float) -> tuple[State, Ints]:
+        """Return the clusters with the given ones split, and where their parts went (k, 2).
+
+        The larger part keeps the place and the id, the other becomes a new cluster at the end.
+        The parts are undivided: all of each is in its first sub-cluster.
+        """
+        k, new = self.k, self.k + np.arange(len(which))
+        major = np.argmax(self.parts[which, :, 0], axis=1)
+        moved = np.repeat(np.arange(k)[:, None], 2, axis=1)
+        moved[which, 1 - major] = new
+
+        def sums(a: Array) -> Array:
+            out = np.concatenate([a, np.zeros((*a.shape[:-3], len(which), *a.shape[-2:]))], axis=-3)
+            out[..., which, 0, :] = a[..., which, major, :]
+            out[..., which, 1, :] = 0
+            out[..., new, 0, :] = a[..., which, 1 - major, :]
+            return out
+
+        def pairs(a: Array) -> Array:
+            grow = [(0, 0)] * (a.ndim - 2) + [(0, len(which))] * 2
+            out = np.pad(a, grow)
+            between = a[..., which, which]
+            out[..., which, new] = out[..., new, which] = between
+            out[..., which, which] = 0
+            return out
+
+        rivals = pairs(self.now.rivals)
+        rivals[which, new] = self.now.rows[which].min(axis=1)  # siblings are neighbours
+        now = Sums(
+            sums(self.now.current),
+            sums(self.now.rows[..., None])[..., 0].astype(np.int64),
+            rivals,
+            pairs(self.now.doubt),
+        )
+        window = replace(
+            self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt)
+        )
+        past, past_doubt = window.past()
+        attempt = np.append(self.attempt, np.zeros(len(which), dtype=np.int64))
+        attempt[which] = 0
+        state = State(
+            np.append(self.ids, self.next_id + np.arange(len(which))),
+            np.append(self.born, np.full(len(which), time)),
+            self.next_id + len(which),
+            now,
+            window,
+            past,
+            past_doubt,
+            attempt,
+        )
+        return state, moved
+
+    def merge(self, first: Ints, second: Ints) -> tuple[State, Ints, Ints]:
+        """Return the clusters with disjoint pairs merged, and where points went, (k, 2) each.
+
+        The heavier of a pair keeps its id. The two become the merged cluster's sub-clusters.
+        """
+        n = self.totals[:, 0]
+        lighter = n[second] > n[first]
+        a, b = np.where(lighter, second, first), np.where(lighter, first, second)
+        kept = np.ones(self.k, dtype=bool)
+        kept[b] = False
+        place = np.cumsum(kept) - 1
+        label = np.repeat(np.arange(self.k)[:, None], 2, axis=1)
+        sublabel = np.tile(np.array([0, 1]), (self.k, 1))
+        label[b], sublabel[a], sublabel[b] = a[:, None], 0, 1
+
+        def sums(x: Array) -> Array:
+            out, whole = x.copy(), x.sum(axis=-2)
+            out[..., a, 0, :] = whole[..., a, :]
+            out[..., a, 1, :] = whole[..., b, :]
+            return out[..., kept, :, :]
+
+        def pairs(x: Array, *, add: bool) -> Array:
+            out = x.copy()
+            between = x[..., a, b]
+            join = np.add if add else np.maximum
+            out[..., a, :] = join(out[..., a, :], out[..., b, :])
+            out[..., :, a] = join(out[..., :, a], out[..., :, b])
+            out[..., a, a] = between
+            return out[..., kept, :][..., kept]
+
+        now = Sums(
+            sums(self.now.current),
+            sums(self.now.rows[..., None])[..., 0],
+            pairs(self.now.rivals, add=True),
+            pairs(self.now.doubt, add=False),
+        )
+        window = replace(
+            self.window,
+            sums=sums(self.window.sums),
+            doubt=pairs(self.window.doubt, add=False),
+        )
+        past, past_doubt = window.past()
+        attempt = self.attempt.copy()
+        attempt[a] = 0
+        state = State(
+            self.ids[kept],
+            self.born[kept],
+            self.next_id,
+            now,
+            window,
+            past,
+            past_doubt,
+            attempt[kept],
+        )
+        return state, place[label], sublabel
+
+    def select(self, order: Ints) -> State:
+        """Return the given clusters in the given order."""
+        now = Sums(
+            self.now.current[order],
+            self.now.rows[order],
+            self.now.rivals[np.ix_(order, order)],
+            self.now.doubt[np.ix_(order, order)],
+        )
+        window = replace(
+            self.window,
+            sums=self.window.sums[:, order],
+            doubt=self.window.doubt[:, order][:, :, order],
+        )
+        past, past_doubt = window.past()
+        return State(
+            self.ids[order],
+            self.born[order],
+            self.next_id,
+            now,
+            window,
+            past,
+            past_doubt,
+            self.attempt[order],
+        )

@@ -1,0 +1,111 @@
+"""Weights and parameters of a sampled sweep and of a deterministic one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scstream.engines import Engine, Key
+from scstream.families.base import Array, Family
+from scstream.families.scores import JoinedScore, Score
+from scstream.state import State
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """A fixed component for points that no cluster should take.
+
+    Attributes
+    ----------
+    weight : float
+        Its share of the mixture, in (0, 1).
+    sums : ndarray (1, p)
+        The statistics whose predictive it is: those of the whole first batch.
+    """
+
+    weight: float
+    sums: Array
+
+    def beside(self, score: Score, family: Family) -> Score:
+        """Return the clusters' score with this component's behind it, as odds."""
+        odds = np.log(self.weight) - np.log1p(-self.weight)
+        return JoinedScore([score, family.predictive_score(self.sums, np.array([odds]))])
+
+
+@dataclass
+class Context:
+    """What sweeps and moves work with.
+
+    Attributes
+    ----------
+    family : Family
+        Prepared, with its prior.
+    engine : Engine
+        Holds the batch.
+    rng : numpy.random.Generator
+        Draws parameters, weights and decisions.
+    alpha : float
+        Concentration of the Dirichlet process.
+    seed, batch : int
+        Key the draws of labels, together with the number of the sweep.
+    outliers : Outliers or None
+        The component for points that no cluster should take.
+    """
+
+    family: Family
+    engine: Engine
+    rng: np.random.Generator
+    alpha: float
+    seed: int
+    batch: int
+    outliers: Outliers | None = None
+    _sweeps: int = field(default=0, init=False)
+
+    def next_key(self) -> Key:
+        """Return the key of the next draw of labels."""
+        self._sweeps += 1
+        return Key(self.seed, self.batch, self._sweeps)
+
+    def all_components(self, score: Score) -> Score:
+        """Return the clusters' score, with the outlier component behind it if there is one."""
+        return score if self.outliers is None else self.outliers.beside(score, self.family)
+
+
+def restricted_sweep(ctx: Context, state: State) -> State:
+    """Draw weights, parameters, labels and sub-labels; no point founds a new cluster."""
+    family, rng, alpha = ctx.family, ctx.rng, ctx.alpha
+    parts, totals = state.parts, state.totals
+    k = state.k
+    n = np.append(totals[:, 0], alpha)
+    log_weight = _log_dirichlet(rng, n)[:k]
+    log_sub = _log_dirichlet(rng, parts[..., 0] + 0.5 * alpha)
+    score = family.sampled_score(rng, totals, log_weight)
+    sub = family.sampled_score(rng, parts.reshape(2 * k, -1), log_sub.ravel())
+    now = ctx.engine.sweep(ctx.all_components(score), sub, k, ctx.next_key())
+    return replace(state, now=now)
+
+
+def deterministic_sweep(ctx: Context, state: State) -> State:
+    """Give every point the label and sub-label with the best weight times predictive."""
+    parts = state.parts
+    score = predictive(ctx.family, state.totals, ctx.alpha)
+    log_sub = np.log(parts[..., 0] + 0.5 * ctx.alpha)
+    sub = ctx.family.predictive_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
+    now = ctx.engine.sweep(ctx.all_components(score), sub, state.k, None)
+    return replace(state, now=now)
+
+
+def predictive(family: Family, totals: Array, alpha: float) -> Score:
+    """Return the predictive score of clusters (k, p) by weights ``N_k / (N + alpha)``."""
+    n = np.maximum(totals[:, 0], 1e-300)
+    return family.predictive_score(totals, np.log(n) - np.log(n.sum() + alpha))
+
+
+def _log_dirichlet(rng: np.random.Generator, n: Array) -> Array:
+    """Draw log weights from Dirichlets over the last axis; counts of 0 are taken as tiny."""
+    n = np.maximum(n, 1e-3)
+    log_g = np.log(rng.standard_gamma(n + 1.0)) + np.log1p(-rng.random(n.shape)) / n
+    top = log_g.max(axis=-1, keepdims=True)
+    out: Array = log_g - top - np.log(np.exp(log_g - top).sum(axis=-1, keepdims=True))
+    return out

@@ -1,0 +1,156 @@
+"""Forgetting: past batches live on as statistics, weighed by a kernel of their age."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.base import Array, Family
+
+_SHARES = 2.0 ** -np.arange(6)  # shares of its past among which a cluster's evidence chooses
+_RELUCTANCE = 2.0  # nats by which forgetting more must win
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """How much a batch of a given age counts.
+
+    Attributes
+    ----------
+    half_life : float or None
+        The age at which a batch counts half; None never forgets.
+    kernel : callable or None
+        Weight of an age, in place of the half-life; needs a record of each batch.
+    epsilon : float
+        A batch whose weight falls to this or below is dropped.
+    max_records : int
+        More records than this are thinned out by joining neighbours of like weight.
+    """
+
+    half_life: float | None = 5.0
+    kernel: Callable[[float], float] | None = None
+    epsilon: float = 1e-8
+    max_records: int = 256
+
+    def decay(self, age: float) -> float:
+        """Return the weight of an age under the half-life."""
+        return 1.0 if self.half_life is None else float(2.0 ** (-age / self.half_life))
+
+    def weights(self, ages: Array) -> Array:
+        """Return the kernel's weights of ages (b,), checked."""
+        assert self.kernel is not None
+        out = np.array([float(self.kernel(float(age))) for age in ages])
+        if not np.all(np.isfinite(out)) or np.any(out < 0):
+            raise ValueError(
+                "The kernel must give a finite weight of at least 0 for every age; "
+                f"for ages {ages[:3]} it gave {out[:3]}."
+            )
+        return out
+
+
+@dataclass(frozen=True)
+class Window:
+    """Statistics of past batches, oldest first, of k clusters.
+
+    With a half-life there is a single record, the weighted sum of all batches, and its weight
+    is 1: memory does not grow with the stream. With a kernel each batch is a record until its
+    weight is negligible.
+
+    Attributes
+    ----------
+    sums : ndarray (b, k, 2, p)
+    doubt : ndarray (b, k, k)
+        See `scstream.engines.Sums`.
+    times, weight : ndarray (b,)
+    """
+
+    forgetting: Forgetting
+    sums: Array
+    doubt: Array
+    times: Array
+    weight: Array
+
+    @staticmethod
+    def empty(forgetting: Forgetting, k: int, p: int) -> Window:
+        """Return a window that remembers nothing of k clusters."""
+        none = np.zeros(0)
+        return Window(forgetting, np.zeros((0, k, 2, p)), np.zeros((0, k, k)), none, none)
+
+    def past(self) -> tuple[Array, Array]:
+        """Return the weighted sums (k, 2, p) and doubts (k, k) over all records."""
+        return np.tensordot(self.weight, self.sums, 1), np.tensordot(self.weight, self.doubt, 1)
+
+    def advance(self, time: float) -> Window:
+        """Return the window as it stands at a later time."""
+        if len(self.times) == 0:
+            return self
+        if self.forgetting.kernel is None:
+            factor = self.forgetting.decay(time - self.times[-1])
+            return replace(
+                self,
+                sums=self.sums * factor,
+                doubt=self.doubt * factor,
+                times=np.array([time]),
+            )
+        weight = self.forgetting.weights(time - self.times)
+        kept = weight > self.forgetting.epsilon
+        return replace(
+            self,
+            sums=self.sums[kept],
+            doubt=self.doubt[kept],
+            times=self.times[kept],
+            weight=weight[kept],
+        )
+
+    def absorb(self, current: Array, doubt: Array, time: float) -> Window:
+        """Return the window with the present batch in it."""
+        if self.forgetting.kernel is None and len(self.times):
+            return replace(self, sums=self.sums + current, doubt=self.doubt + doubt)
+        grown = replace(
+            self,
+            sums=np.concatenate([self.sums, current[None]]),
+            doubt=np.concatenate([self.doubt, doubt[None]]),
+            times=np.append(self.times, time),
+            weight=np.append(self.weight, 1.0),
+        )
+        return grown if len(grown.times) <= self.forgetting.max_records else grown._thinned()
+
+    def _thinned(self) -> Window:
+        """Join the two neighbours whose weights differ least."""
+        i = int(np.argmin(np.abs(np.diff(self.weight))))
+        n = self.sums[i : i + 2, :, :, 0].sum(axis=(1, 2)) + 1e-12
+        sums, doubt, times = self.sums.copy(), self.doubt.copy(), self.times.copy()
+        sums[i] += sums[i + 1]
+        doubt[i] += doubt[i + 1]
+        times[i] = (n * times[i : i + 2]).sum() / n.sum()
+        kept = np.arange(len(times)) != i + 1
+        return replace(
+            self, sums=sums[kept], doubt=doubt[kept], times=times[kept], weight=self.weight[kept]
+        )
+
+    def scaled(self, share: Array) -> Window:
+        """Return the window with only a share (k,) of each cluster's past."""
+        pair = np.minimum(share[:, None], share[None, :])
+        return replace(self, sums=self.sums * share[:, None, None], doubt=self.doubt * pair)
+
+
+def shares_worth_keeping(family: Family, past: Array, current: Array) -> NDArray[np.float64]:
+    """Return for each cluster the share (k,) of its past that best foretells its present.
+
+    A cluster that moved, or changed its shape, is described better by less of its past. The
+    evidence of its present points given a share r of the past ``P`` is
+    ``log_marginal(r P + C) - log_marginal(r P)``; the past is kept whole unless less of it wins
+    clearly. So the half-life is an upper bound, and fast clusters forget faster.
+
+    Parameters
+    ----------
+    past, current : ndarray (k, p)
+    """
+    kept = _SHARES[:, None, None] * past
+    evidence = family.log_marginal(kept + current) - family.log_marginal(kept)
+    evidence[0] += _RELUCTANCE
+    best = _SHARES[np.argmax(evidence, axis=0)]
+    return np.where(current[:, 0] > 0, best, 1.0)
