@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numba
-
-_PATIENCE = 1.0  # seconds after which a first call must be compiling
-_announced = False
+from numba.core import event
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -23,38 +19,26 @@ def kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function)
 
 
-@contextmanager
-def announced() -> Iterator[None]:
-    """Tell the user, once a process, if work takes long because kernels are being compiled."""
-    global _announced
-    if _announced:
-        yield
-        return
-    _announced = True
-    timer = threading.Timer(_PATIENCE, _announce)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+class _Announcer(event.Listener):
+    """Tells the user, once a process, that a first call takes long because kernels compile."""
 
+    def __init__(self) -> None:
+        self._told = False
 
-def _announce() -> None:
-    if _being_compiled():
+    def on_start(self, event: Any) -> None:
+        """Take note that numba compiles something; what it finds on disk it does not compile."""
+        module = event.data["dispatcher"].py_func.__module__
+        if self._told or not module.startswith("scstream."):
+            return
+        self._told = True
         print(
             "scstream: compiling its kernels; this happens once and is kept on disk ...",
             file=sys.stderr,
             flush=True,
         )
 
+    def on_end(self, event: Any) -> None:
+        """Take note that numba is done with it: nothing to say."""
 
-def _being_compiled() -> bool:
-    """Whether a frame of some thread is inside numba's compiler."""
-    for frame in sys._current_frames().values():
-        at = frame
-        while at is not None:
-            if at.f_globals.get("__name__", "").startswith(("numba.core.compiler", "numba.core.dispatcher")):
-                return True
-            at = at.f_back  # type: ignore[assignment]
-    return False
+
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call] # numba is untyped

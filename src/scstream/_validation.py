@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -16,11 +17,11 @@ from scstream.families.scores import Labels
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, Real) and not _is_flag(value) and math.isfinite(value)
 
 
 def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+    return isinstance(value, Integral) and not _is_flag(value) and int(value) >= least
 
 
 def _is_flag(value: Any) -> bool:
@@ -53,9 +54,11 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "merges": (_is_flag, "True or False"),
     "outlier_weight": (lambda v: _is_real(v) and 0 <= v < 1, "a number in [0, 1)"),
     "random_state": (
-        lambda v: v is None
-        or _is_count(v, 0)
-        or isinstance(v, np.random.Generator | np.random.RandomState),  # noqa: NPY002 - accepted
+        lambda v: (
+            v is None
+            or _is_count(v, 0)
+            or isinstance(v, np.random.Generator | np.random.RandomState)
+        ),
         "None, a whole number of at least 0, or a NumPy random generator",
     ),
     "n_jobs": (
@@ -93,7 +96,7 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 def make_rng(random_state: Any) -> np.random.Generator:
     """Return a generator of our own, seeded by the user's choice."""
-    if isinstance(random_state, np.random.RandomState):  # noqa: NPY002 - scikit-learn's habit
+    if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31, size=4))
     if isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state.integers(0, 2**31, size=4))
@@ -117,14 +120,30 @@ def check_weight(sample_weight: Any, n: int) -> Array:
     return weight
 
 
-def check_labels(labels: Any, n: int) -> Labels:
+def check_same_family(now: Family, before: Family) -> None:
+    """Raise `ValueError` if the family is not the one that the stream began with."""
+    if type(now) is not type(before):
+        raise ValueError(
+            f"The family cannot change within a stream: it was {before.name!r} and is now "
+            f"{now.name!r}. Use fit, or a new model."
+        )
+
+
+def check_labels(labels: Any, n: int, max_clusters: int | None) -> Labels:
     """Return starting labels (n,) renumbered from 0 without gaps."""
     array: NDArray[Any] = np.asarray(labels)
     if array.shape != (n,):
         raise ValueError(
             f"labels must have one entry for each of the {n} rows; they have shape {array.shape}."
         )
-    return np.unique(array, return_inverse=True)[1].astype(np.int64)
+    if not np.issubdtype(array.dtype, np.integer) or array.min(initial=0) < 0:
+        raise ValueError("labels must be whole numbers of at least 0, one for each row.")
+    used, out = np.unique(array, return_inverse=True)
+    if max_clusters is not None and len(used) > max_clusters:
+        raise ValueError(
+            f"labels hold {len(used)} clusters, more than max_clusters={max_clusters} allows."
+        )
+    return out.astype(np.int64)
 
 
 def check_time(time: Any, last: float | None) -> float:

@@ -75,9 +75,12 @@ def first_batch(
     for sweep in range(plan.max_sweeps):
         state = restricted_sweep(ctx, state)
         state = _moves(ctx, plan, state, events, 0.0, restart=sweep % 2 == 0)
-        if adapt and sweep < _ADAPT_SWEEPS:
-            ctx.family = ctx.family.adapt(state.totals)
         level = log_posterior(ctx.family, ctx.alpha, state.totals)
+        if adapt and sweep < _ADAPT_SWEEPS:
+            family = ctx.family.adapt(state.totals)
+            adapted = log_posterior(family, ctx.alpha, state.totals)
+            if adapted > level:
+                ctx.family, level = family, adapted
         if progress is not None:
             progress(sweep + 1, state.k, level)
         waited = 0 if level > best + 1.0 else waited + 1
@@ -110,22 +113,34 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
 def start_over_clustered(
     ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool
 ) -> State:
-    """Return the loaded batch in deliberately many clusters, then merged while that is better."""
+    """Return the loaded batch in deliberately many clusters, then merged while that is better.
+
+    On the way the prior follows the clusters, if it may. A wider prior calls for more merges and
+    these for a wider prior, so the last step is not always the best: the most probable one is
+    taken, with its prior.
+    """
     n = len(ctx.engine.labels)
     sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
     seeds = over_cluster(ctx.family, sample, max(1, min(n // 4, _SEEDS)), ctx.rng)
     state = State.start(forgetting, seeds, 0.0, 0)
     if adapt:
         ctx.family = ctx.family.adapt(seeds)
-    state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
-    while plan.merges:
+    best = (-np.inf, state, ctx.family, ctx.engine.labels)
+    while True:
+        state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
         if adapt:
-            ctx.family = ctx.family.adapt(state.now.current.sum(axis=1))
-        excess = 0 if plan.max_clusters is None else state.k - plan.max_clusters
+            ctx.family = ctx.family.adapt(state.totals)
+        excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
+        level = log_posterior(ctx.family, ctx.alpha, state.totals) if excess == 0 else -np.inf
+        if level >= best[0]:
+            best = (level, state, ctx.family, ctx.engine.labels.copy())
+        if not plan.merges:
+            break
         state, merged = propose_merges(ctx, state, neighbours=6, greedy=True, must_go=excess)
         if not merged:
             break
-        state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
+    _, state, ctx.family, labels = best
+    ctx.engine.start(labels)
     return restart_subclusters(ctx, state, np.ones(state.k, dtype=bool), keep_better=False)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
@@ -27,7 +28,7 @@ from scstream.families.scores import Labels, Points
 from scstream.moves import drop_forgotten
 from scstream.records import BatchRecord
 from scstream.state import Ints, State
-from scstream.sweep import Context, Outliers
+from scstream.sweep import Context, Outliers, deterministic_sweep
 from scstream.window import Forgetting
 
 
@@ -39,6 +40,13 @@ class Batch:
     weight: Array
     time: float
     labels: Labels | None = None
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Batch:
+        """Return the chosen rows (n,) of the batch."""
+        labels = self.labels
+        if labels is not None:
+            labels = np.unique(labels[chosen], return_inverse=True)[1]
+        return Batch(self.X[chosen], self.weight[chosen], self.time, labels)
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ class Learner:
         Never advanced in place.
     seed : int
         Keys the draws of labels.
+    alpha : float
+        That of the last batch.
     outliers : Outliers or None
     time : float
     n_batches : int
@@ -85,6 +95,7 @@ class Learner:
     state: State
     rng: np.random.Generator
     seed: int
+    alpha: float
     outliers: Outliers | None
     time: float
     n_batches: int
@@ -107,19 +118,40 @@ def learn(
     engine: Engine,
     make_rng: Callable[[], np.random.Generator],
 ) -> tuple[Learner, Outcome]:
-    """Return the model after a batch; ``make_rng`` starts the randomness of a new one."""
-    if learner is None or learner.early:
-        return _learn_first(learner, batch, recipe, engine, make_rng)
+    """Return the model after a batch; ``make_rng`` starts the randomness of a new one.
+
+    Rows without weight teach nothing. They are left out, and labelled by what was learned.
+    """
+    counted = batch.weight > 0
+    if learner is None and not counted.any():
+        raise ValueError(
+            "Every row of the first batch has weight zero: there is nothing to learn from. "
+            "Give at least one row a positive sample_weight."
+        )
+    taught = batch if counted.all() else batch.rows(counted)
+    if learner is None or (learner.early and taught.X.shape[0]):
+        new, outcome = _learn_first(learner, taught, recipe, engine, make_rng)
+    else:
+        new, outcome = _learn_later(learner, taught, recipe, engine)
+    if taught is not batch:
+        outcome = _with_the_rest(new, outcome, batch, counted, engine)
+    return new, outcome
+
+
+def _learn_later(
+    learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
+) -> tuple[Learner, Outcome]:
+    """Return the model after a batch that finds its prior set."""
     rng = copy.deepcopy(learner.rng)
     ctx = Context(
         learner.family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
     )
     engine.load(ctx.family, batch.X, batch.weight)
-    state = learner.state.advance(batch.time)
+    state = _under(learner.state, recipe.forgetting).advance(batch.time)
     events = Events()
     if batch.X.shape[0] == 0:
         state = drop_forgotten(ctx, state)
-    elif state.totals[:, 0].sum() < 1.0:  # all is forgotten: begin again, under the same prior
+    elif _all_forgotten(state, batch, recipe):  # begin again, under the same prior
         fresh = start_over_clustered(ctx, recipe.plan, recipe.forgetting, adapt=False)
         fresh = first_batch(ctx, recipe.plan, fresh, adapt=False, progress=recipe.progress)
         state = _numbered(ctx, fresh, batch.time, state.next_id)
@@ -129,10 +161,54 @@ def learn(
         learner,
         state=state.settle(batch.time),
         rng=rng,
+        alpha=recipe.alpha,
         time=batch.time,
         n_batches=learner.n_batches + 1,
     )
     return new, _outcome(ctx, learner, new, batch, events)
+
+
+def _under(state: State, forgetting: Forgetting) -> State:
+    """Return the clusters to be forgotten as the user asks now, which may be new."""
+    window = state.window
+    if window.forgetting.kernel is not None and forgetting.kernel is None:
+        past, doubt = window.past()  # without a kernel one record is all there is
+        window = replace(
+            window,
+            sums=past[None],
+            doubt=doubt[None],
+            times=window.times[-1:],
+            weight=np.ones(1),
+        )
+    return replace(state, window=replace(window, forgetting=forgetting))
+
+
+def _all_forgotten(state: State, batch: Batch, recipe: Recipe) -> bool:
+    """Whether so little is left of the past that the batch makes a better start by itself.
+
+    A few rows do not, unless nothing at all is left: a stream of single points would otherwise
+    begin again with each of them, as no point counts a full one when the next one comes.
+    """
+    n, d = batch.X.shape
+    left = float(state.totals[:, 0].sum())
+    return left < 1.0 if n >= enough_rows(d) else left <= recipe.forgetting.epsilon
+
+
+def _with_the_rest(
+    new: Learner, outcome: Outcome, batch: Batch, counted: NDArray[np.bool_], engine: Engine
+) -> Outcome:
+    """Return the outcome with the best labels for the rows that did not count."""
+    rest = batch.rows(~counted)
+    engine.load(new.family, rest.X, rest.weight)
+    ctx = Context(
+        new.family, engine, new.rng, new.alpha, new.seed, new.n_batches, new.outliers
+    )  # draws nothing
+    deterministic_sweep(ctx, new.state)
+    labels, sublabels = (np.empty(len(counted), dtype=np.int64) for _ in range(2))
+    labels[counted], sublabels[counted] = outcome.labels, outcome.sublabels
+    labels[~counted] = np.append(new.state.ids, -1)[engine.labels]
+    sublabels[~counted] = engine.sublabels
+    return Outcome(labels, sublabels, replace(outcome.record, n_points=len(counted)))
 
 
 def _learn_first(
@@ -142,23 +218,18 @@ def _learn_first(
     engine: Engine,
     make_rng: Callable[[], np.random.Generator],
 ) -> tuple[Learner, Outcome]:
-    """Return the model of all rows so far, its prior set from them."""
-    early = () if learner is None else learner.early
-    kept = [e.batch for e in early] + [batch]
+    """Return the model of all rows so far that are not forgotten, its prior set from them."""
+    early, ages = _remembered(learner, batch.time, recipe.forgetting)
+    kept = [*(e.batch for e in early), batch]
     X = _stack([b.X for b in kept])
-    ages = [batch.time - b.time for b in kept]
-    weight = np.concatenate(
-        [b.weight * _age_weight(recipe.forgetting, age) for b, age in zip(kept, ages, strict=True)]
-    )
-    if not np.any(weight > 0):
-        raise ValueError("The first batch needs at least one row with a positive weight.")
+    weight = np.concatenate([b.weight * age for b, age in zip(kept, [*ages, 1.0], strict=True)])
     rng = make_rng() if learner is None else copy.deepcopy(learner.rng)
     seed = int(rng.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.prepare(X)
     outliers = None
     if recipe.outlier_weight > 0:
-        sums = np.asarray(family.statistics(X).T @ weight)[None, :]
+        sums = np.asarray(weight @ family.statistics(X))[None, :]
         outliers = Outliers(recipe.outlier_weight, sums)
     ctx = Context(family, engine, rng, recipe.alpha, seed, n_batches, outliers)
     engine.load(family, X, weight)
@@ -169,21 +240,43 @@ def _learn_first(
     state = first_batch(ctx, recipe.plan, start, adapt=True, progress=recipe.progress)
     state = _numbered(ctx, state, batch.time, 0)
     if learner is not None:
-        state = _renamed(state, engine.labels, np.concatenate([e.ids for e in early]), learner)
+        old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in early)])
+        state = _renamed(state, engine.labels, old_ids, learner)
     new = Learner(
         ctx.family,
         state.settle(batch.time),
         rng,
         seed,
+        recipe.alpha,
         outliers,
         batch.time,
         n_batches + 1,
         early=(),
     )
     outcome = _outcome(ctx, learner, new, batch, Events())
-    if X.shape[0] < enough_rows(X.shape[1]):
-        new = replace(new, early=(*early, Early(replace(batch, labels=None), outcome.labels)))
+    if X.shape[0] < enough_rows(X.shape[1]) and batch.labels is None:
+        ids = np.append(new.state.ids, -1)[engine.labels]
+        new = replace(new, early=_keep(kept, ids))
     return new, outcome
+
+
+def _remembered(
+    learner: Learner | None, time: float, forgetting: Forgetting
+) -> tuple[list[Early], list[float]]:
+    """Return the early batches that still count at a later time, and what each counts."""
+    early = () if learner is None else learner.early
+    ages = [_age_weight(forgetting, time - e.batch.time) for e in early]
+    left = [(e, age) for e, age in zip(early, ages, strict=True) if age > forgetting.epsilon]
+    return [e for e, _ in left], [age for _, age in left]
+
+
+def _keep(batches: list[Batch], ids: Labels) -> tuple[Early, ...]:
+    """Return copies of the batches, which the caller may overwrite, with their labels."""
+    ends = np.cumsum([b.X.shape[0] for b in batches])[:-1]
+    return tuple(
+        Early(replace(b, X=b.X.copy(), weight=b.weight.copy(), labels=None), own)
+        for b, own in zip(batches, np.split(ids, ends), strict=True)
+    )
 
 
 def enough_rows(d: int) -> int:
@@ -214,16 +307,14 @@ def _numbered(ctx: Context, state: State, time: float, first_id: int) -> State:
     ctx.engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
     state = state.select(order)
     k = state.k
-    return replace(
-        state, ids=first_id + np.arange(k), born=np.full(k, time), next_id=first_id + k
-    )
+    return replace(state, ids=first_id + np.arange(k), born=np.full(k, time), next_id=first_id + k)
 
 
 def _renamed(state: State, labels: Labels, old_ids: Ints, learner: Learner) -> State:
     """Return the clusters with the ids, and births, of the old ones that share most points."""
     before = learner.state
     known = labels[: len(old_ids)]
-    both = (known >= 0) & (old_ids >= 0)
+    both = (known >= 0) & np.isin(old_ids, before.ids)
     old = np.searchsorted(np.sort(before.ids), old_ids[both])
     old = np.argsort(before.ids)[old]
     shared = np.zeros((state.k, before.k))

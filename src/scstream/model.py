@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +15,6 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scstream import _validation as check
-from scstream._compile import announced
 from scstream.chain import Plan
 from scstream.engines import CpuEngine
 from scstream.families import Family
@@ -28,7 +28,7 @@ from scstream.window import Forgetting
 _HISTORY = 1000  # batches of which a record is kept
 
 
-class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     """Clusters a stream of batches without being told how many clusters there are.
 
     A Dirichlet process mixture whose clusters drift, split, merge, appear and vanish while their
@@ -102,6 +102,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
     (3, [0, 1, 2])
     """
 
+    _learner: Learner  # these two once there was a batch
+    _history: deque[BatchRecord]
+
     def __init__(
         self,
         family: str | Family = "gaussian",
@@ -165,13 +168,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
         ScStream
             The model itself. If an error is raised it is what it was before.
         """
-        kept = dict(self.__dict__)
-        try:
-            return self._learn(X, time, sample_weight, labels, getattr(self, "_learner", None))
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(kept)
-            raise
+        return self._learn(X, time, sample_weight, labels, getattr(self, "_learner", None))
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
         """Cluster one data set, forgetting everything before: the non-streaming sampler.
@@ -190,20 +187,29 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
         ScStream
             The model itself; its labels are numbered from 0, the largest cluster first.
         """
-        kept = dict(self.__dict__)
-        try:
-            return self._learn(X, None, sample_weight, labels, None)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(kept)
-            raise
+        return self._learn(X, None, sample_weight, labels, None)
 
     def _learn(
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> Self:
+        """Learn from a batch, or raise and leave everything as it was."""
+        kept = dict(self.__dict__)
+        try:
+            self._learn_batch(X, time, sample_weight, labels, learner)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(kept)
+            raise
+        return self
+
+    def _learn_batch(
+        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
+    ) -> None:
         check.check_parameters(self.get_params(deep=False))
-        family = check.resolve_family(self.family) if learner is None else learner.family
+        family = check.resolve_family(self.family)
         first = learner is None
+        if learner is not None:
+            check.check_same_family(family, learner.family)
         points = self._points(X, family, reset=first, least=1 if first else 0)
         n = points.shape[0]
         if labels is not None and not first:
@@ -212,10 +218,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
             points,
             check.check_weight(sample_weight, n),
             check.check_time(time, None if learner is None else learner.time),
-            None if labels is None else check.check_labels(labels, n),
+            None if labels is None else check.check_labels(labels, n, self.max_clusters),
         )
         recipe = Recipe(
-            check.resolve_family(self.family),
+            family,
             float(self.alpha),
             Forgetting(self.half_life, self.kernel, self.epsilon),
             Plan(
@@ -228,27 +234,28 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
             float(self.outlier_weight),
             _report if self.verbose else None,
         )
-        with announced():
-            self._learner, outcome = learn(
-                learner, batch, recipe, self._engine(), lambda: check.make_rng(self.random_state)
-            )
+        random_state = copy.deepcopy(self.random_state)
+        new, outcome = learn(
+            learner, batch, recipe, self._engine(), lambda: check.make_rng(random_state)
+        )
+        if first:
+            check.make_rng(self.random_state)  # a generator of the user's moves on only now
+        self._learner = new
         self.labels_ = outcome.labels
         self.sublabels_ = outcome.sublabels
         self._history = deque([] if first else self._history, maxlen=_HISTORY)
         self._history.append(outcome.record)
-        return self
 
     def _engine(self) -> CpuEngine:
         return CpuEngine(check.resolve_threads(self.n_jobs))
 
     def _points(self, X: Any, family: Family, *, reset: bool, least: int = 1) -> Points:
         """Return finite numeric rows as the family takes them."""
-        sparse_ok = family.name == "multinomial"
         rows = validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse="csr" if sparse_ok else False,
+            accept_sparse="csr" if family.name == "multinomial" else False,
             dtype=[np.float64, np.float32],
             ensure_min_samples=least,
         )
@@ -259,11 +266,12 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
     def predict(self, X: Any) -> Labels:
         """Return the id of the cluster that each row belongs to, -1 for outliers: (n,)."""
         learner, points = self._ready(X)
-        score = predictive(learner.family, learner.state.totals, self.alpha)
+        score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
         best = self._evaluate(points, score, lambda scores: np.argmax(scores, axis=1))
-        return np.append(learner.state.ids, -1)[best]
+        ids: Labels = np.append(learner.state.ids, -1)[best]
+        return ids
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Labels:
         """Cluster one data set and return its labels (n,), numbered from 0."""
@@ -276,13 +284,14 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
         With an outlier component the rows add up to less than 1 by its probability.
         """
         learner, points = self._ready(X)
-        score = predictive(learner.family, learner.state.totals, self.alpha)
+        score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
         k = learner.state.k
 
         def normalised(scores: Array) -> Array:
-            return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))[:, :k]
+            out: Array = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))[:, :k]
+            return out
 
         return self._evaluate(points, score, normalised)
 
@@ -304,10 +313,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
         learner, points = self._ready(X)
         family, totals = learner.family, learner.state.totals
         n = totals[:, 0].sum()
-        unborn = np.log(self.alpha) - np.log(n + self.alpha)
+        unborn = np.log(learner.alpha) - np.log(n + learner.alpha)
         score: Score = JoinedScore(
             [
-                predictive(family, totals, self.alpha),
+                predictive(family, totals, learner.alpha),
                 family.predictive_score(np.zeros((1, totals.shape[1])), np.array([unborn])),
             ]
         )
@@ -316,7 +325,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
             score = learner.outliers.beside(score, family)
             level = float(np.log1p(-learner.outliers.weight))
         density = self._evaluate(points, score, lambda scores: logsumexp(scores, axis=1))
-        return density + family.log_base(points) + level
+        out: Array = density + family.log_base(points) + level
+        return out
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of `score_samples`."""
@@ -327,9 +337,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
         learner: Learner = self._learner
         return learner, self._points(X, learner.family, reset=False)
 
-    def _evaluate(self, points: Points, score: Score, what: Callable[[Array], Any]) -> Any:
-        with announced():
-            return self._engine().evaluate(self._learner.family, points, score, what)
+    def _evaluate(self, points: Points, score: Score, what: Callable[[Array], Any]) -> NDArray[Any]:
+        return self._engine().evaluate(self._learner.family, points, score, what)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -338,7 +347,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        counts = check.resolve_family(self.family).name == "multinomial"
+        counts = getattr(self.family, "name", self.family) == "multinomial"
         tags.input_tags.sparse = counts
         tags.input_tags.positive_only = counts
         tags.transformer_tags.preserves_dtype = []
@@ -387,7 +396,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[m
         totals = state.totals
         count = totals[:, 0]
         parameters = learner.family.describe(learner.family.prior + totals)
-        total = count.sum() + self.alpha
+        total = count.sum() + learner.alpha
         return [
             Cluster(
                 id=int(state.ids[i]),

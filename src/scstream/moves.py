@@ -15,6 +15,7 @@ from scstream.sweep import Context
 
 _ROUNDS = 2  # hard assignments that refine a restarted pair of sub-clusters
 _NEIGHBOURS = 3  # merge candidates of a cluster
+_RELUCTANCE_A_BATCH, _RELUCTANCE_AT_MOST = 2.0, 20.0  # nats
 
 
 def log_hastings_split(family: Family, alpha: float, parts: Array, doubt: Array) -> Array:
@@ -78,7 +79,8 @@ def propose_merges(
     log_m = -log_hastings_split(
         ctx.family, ctx.alpha, np.stack([totals[a], totals[b]], axis=1), doubt
     )
-    wanted = log_m > _threshold(ctx, len(pairs), greedy=greedy)
+    lived = np.minimum(state.lived[a], state.lived[b])
+    wanted = log_m > _threshold(ctx, len(pairs), greedy=greedy) + reluctance(lived)
     chosen: list[int] = []
     taken: set[int] = set()
     for i in np.argsort(-log_m, kind="stable"):
@@ -94,6 +96,14 @@ def propose_merges(
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])
     return state, list(zip(survivors.tolist(), gone.tolist(), strict=True))
+
+
+def reluctance(lived: Ints) -> Array:
+    """Return by how many nats a merge must win, given how many batches the younger has lived.
+
+    Clusters that lived apart are presumed to stay apart, even while they cross each other.
+    """
+    return np.minimum(_RELUCTANCE_A_BATCH * lived, _RELUCTANCE_AT_MOST)
 
 
 def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:

@@ -27,6 +27,8 @@ class State:
         Persistent names; ``next_id`` is the first that was never used.
     born : ndarray (k,)
         Times of birth.
+    lived : ndarray (k,)
+        Numbers of batches since then.
     now : Sums
         The present batch, see `scstream.engines.Sums`.
     window : Window
@@ -41,6 +43,7 @@ class State:
 
     ids: Ints
     born: Array
+    lived: Ints
     next_id: int
     now: Sums
     window: Window
@@ -62,8 +65,8 @@ class State:
         )
         ids = next_id + np.arange(k)
         born = np.full(k, time)
-        attempt = np.zeros(k, dtype=np.int64)
-        return State(ids, born, next_id + k, now, window, past, past_doubt, attempt)
+        zero = np.zeros(k, dtype=np.int64)
+        return State(ids, born, zero, next_id + k, now, window, past, past_doubt, zero)
 
     @property
     def k(self) -> int:
@@ -106,6 +109,7 @@ class State:
             past=past,
             past_doubt=past_doubt,
             now=nothing,
+            lived=self.lived + 1,
             attempt=np.zeros(k, dtype=np.int64),
         )
 
@@ -180,11 +184,13 @@ class State:
             self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt)
         )
         past, past_doubt = window.past()
-        attempt = np.append(self.attempt, np.zeros(len(which), dtype=np.int64))
+        zero = np.zeros(len(which), dtype=np.int64)
+        attempt = np.append(self.attempt, zero)
         attempt[which] = 0
         state = State(
             np.append(self.ids, self.next_id + np.arange(len(which))),
             np.append(self.born, np.full(len(which), time)),
+            np.append(self.lived, zero),
             self.next_id + len(which),
             now,
             window,
@@ -241,6 +247,7 @@ class State:
         state = State(
             self.ids[kept],
             self.born[kept],
+            self.lived[kept],
             self.next_id,
             now,
             window,
@@ -267,6 +274,7 @@ class State:
         return State(
             self.ids[order],
             self.born[order],
+            self.lived[order],
             self.next_id,
             now,
             window,

@@ -7,10 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 
 Array = NDArray[np.float64]
+CERTAIN = 6.0  # standard deviations beyond which a past lies on one side of a boundary
 
 
 class Family(ABC):
@@ -130,6 +132,13 @@ class Family(ABC):
         """
         part: Array = past * boundary
         return part
+
+
+def below(t: Array) -> tuple[Array, Array]:
+    """Return the mass of a standard normal below t, and by how much it lies below 0 on average."""
+    t = np.clip(t, -CERTAIN, CERTAIN)
+    share: Array = ndtr(t)
+    return share, np.exp(-0.5 * t * t) / (np.sqrt(2.0 * np.pi) * share)
 
 
 def _through(mean: Array, normal: Array) -> Array:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, ndtr
+from scipy.special import gammaln
 
-from scstream.families.base import Array, Family
+from scstream.families.base import CERTAIN, Array, Family, below
 from scstream.families.scores import Points, Score, StudentScore
 
 _LOG_2 = float(np.log(2.0))
@@ -116,9 +116,9 @@ class Gaussian(Family):
     def adapt(self, clusters: Array) -> Self:
         """Return a copy whose open hyper-parameters suit the clusters (k, p).
 
-        The covariance is pooled within clusters, halved. Kappa takes one EM step. Nu goes a step
-        up or down where that makes the clusters more probable; with few clusters there is little
-        to learn it from, so it is bounded by ``d + 2 + (k - 1) d``.
+        The covariance is pooled within clusters, halved. Kappa takes one EM step. Nu is the one
+        that makes the clusters most probable; with few clusters there is little to learn it
+        from, so it is at most ``d + 2 + (k - 1) d``.
         """
         if None not in (self.cov, self.cov_strength, self.mean_strength):
             return self
@@ -136,11 +136,24 @@ class Gaussian(Family):
             psi = 0.5 * (psi + psi.T) + 1e-6 * np.eye(d)
         new = self._with(kappa, nu, psi)
         if self.cov_strength is None:
-            top = d + 2.0 + (k - 1) * d
-            steps = {min(top, max(d + 2.0, d + f * (nu - d))) for f in (0.5, 1.0, 2.0)}
-            trials = [new._with(kappa, step, psi) for step in sorted(steps)]
-            new = trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+            new = new._strengthened(clusters, d + 2.0, d + 2.0 + (k - 1) * d)
         return new
+
+    def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
+        """Return the copy with the best nu, doubling or halving ``nu - d`` while that helps."""
+        d = len(self._m)
+        best, level = self, self.log_marginal(clusters).sum()
+        for factor in (2.0, 0.5):
+            while True:
+                nu = float(np.clip(d + factor * (best._nu - d), low, high))
+                trial = self._with(self._kappa, nu, self._psi)
+                reached = trial.log_marginal(clusters).sum()
+                if nu == best._nu or reached <= level:
+                    break
+                best, level = trial, reached
+            if best is not self:
+                break
+        return best
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""
@@ -293,9 +306,8 @@ class Gaussian(Family):
         along = (cov @ normal[..., None])[..., 0]
         var = np.maximum((along * normal).sum(axis=-1), 1e-300)
         level = (normal * mean).sum(axis=-1)
-        t = np.clip((offset - level) / np.sqrt(var), -6.0, 6.0)
-        share = ndtr(t)
-        hazard = np.exp(-0.5 * t * t - 0.5 * _LOG_2PI) / share
+        t = np.clip((offset - level) / np.sqrt(var), -CERTAIN, CERTAIN)
+        share, hazard = below(t)
         part_mean = mean - along * (hazard / np.sqrt(var))[..., None]
         shrink = hazard * (t + hazard) / var
         second = cov - shrink[..., None, None] * along[..., :, None] * along[..., None, :]

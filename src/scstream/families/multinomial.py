@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from scstream.families import _kernels
-from scstream.families.base import Array, Family
+from scstream.families.base import Array, Family, below
 from scstream.families.scores import Labels, Points, Score
 
 _MASSES = 2.0 ** np.arange(-2, 15)  # total prior counts among which the evidence chooses
@@ -138,21 +138,31 @@ class Multinomial(Family):
         """Score points by Dirichlet-multinomial predictives."""
         return CountScore(np.ascontiguousarray((self._prior + s)[:, 1:]), log_weight)
 
-    def boundary(self, first: Array, second: Array) -> Array:
-        """Return for each category the share (k, d) of its counts that the first group explains."""
+    def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return the linear discriminant of the two groups: normals (k, d) and offsets (k,)."""
         a, b = first[:, 1:] + self._prior[1:], second[:, 1:] + self._prior[1:]
-        # each group's probabilities, weighed by its share of all counts
-        a = a / a.sum(axis=1, keepdims=True) * (first[:, 1:].sum(axis=1, keepdims=True) + 0.5)
-        b = b / b.sum(axis=1, keepdims=True) * (second[:, 1:].sum(axis=1, keepdims=True) + 0.5)
-        return a / (a + b)
+        normal = np.log(b / b.sum(axis=1, keepdims=True)) - np.log(a / a.sum(axis=1, keepdims=True))
+        return normal, np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
 
-    def divide(self, past: Array, boundary: Any) -> Array:
-        """Return the counts that the first group explains, and their share of the points."""
+    def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
+        """Cut the past, seen as rows of one multinomial, by the boundary.
+
+        Across the boundary such rows are nearly normal; of the other directions only those that
+        go along with it change.
+        """
+        normal, offset = boundary
+        n = np.maximum(past[..., :1], 1e-300)
+        mean = past[..., 1:] / n
+        probability = mean / np.maximum(mean.sum(axis=-1, keepdims=True), 1e-300)
+        level = (mean * normal).sum(axis=-1)
+        along = mean * (normal - (probability * normal).sum(axis=-1, keepdims=True))
+        sd = np.sqrt(np.maximum((along * normal).sum(axis=-1), 1e-300))
+        share, hazard = below((offset - level) / sd)
         part = np.empty(past.shape)
-        part[..., 1:] = past[..., 1:] * boundary
-        total = past[..., 1:].sum(axis=-1)
-        share = np.where(total > 0, part[..., 1:].sum(axis=-1) / np.maximum(total, 1e-300), 0.5)
         part[..., 0] = past[..., 0] * share
+        part[..., 1:] = np.clip(
+            part[..., :1] * (mean - along * (hazard / sd)[..., None]), 0.0, past[..., 1:]
+        )
         return part
 
     def embed(self, X: Points) -> Points:
