@@ -57,6 +57,12 @@ REAL = {
 }
 
 
+HEADER = (
+    "| stream | ARI | of the oracle's | least | least ARI | NMI | full NMI / NMI "
+    "| K found / true | ms update + predict | s |\n|" + " --- |" * 10
+)
+
+
 def real_stream(path: Path, size: int, n: int, shuffle: bool) -> list:
     with np.load(path) as data:
         X, y = data["X"].astype(float), data["y"]
@@ -69,7 +75,13 @@ def real_stream(path: Path, size: int, n: int, shuffle: bool) -> list:
     return [(X[a : a + size], y[a : a + size]) for a in starts]
 
 
-def run(name: str, make: Callable[[int], Iterable], seeds: range, params: dict) -> None:
+def run(
+    name: str,
+    make: Callable[[int], Iterable],
+    seeds: range,
+    params: dict,
+    title: str | None = None,
+) -> None:
     rows = []
     began = time.perf_counter()
     for seed in seeds:
@@ -93,7 +105,7 @@ def run(name: str, make: Callable[[int], Iterable], seeds: range, params: dict) 
     r = np.array(rows)
     m = r.mean(axis=0)
     print(
-        f"| {name} | {m[0]:.3f} | {m[0] / m[1]:.3f} | {(r[:, 0] / r[:, 1]).min():.3f} "
+        f"| {title or name} | {m[0]:.3f} | {m[0] / m[1]:.3f} | {(r[:, 0] / r[:, 1]).min():.3f} "
         f"| {r[:, 0].min():.3f} | {m[2]:.3f} | {m[3] / m[2]:.3f} | {m[4]:.1f} / {m[5]:.1f} "
         f"| {m[6]:.1f} + {m[7]:.1f} | {time.perf_counter() - began:.0f} |",
         flush=True,
@@ -110,10 +122,7 @@ def main() -> None:
     parser.add_argument("--half-life", type=float, default=5.0)
     args = parser.parse_args()
     params = {"half_life": args.half_life}
-    print(
-        "| stream | ARI | of the oracle's | least | least ARI | NMI | full NMI / NMI "
-        "| K found / true | ms update + predict | s |\n|" + " --- |" * 10
-    )
+    print(HEADER)
     for name, make in SYNTHETIC.items():
         if not args.only or name in args.only:
             run(name, make, range(args.first, args.first + args.seeds), params)

@@ -107,7 +107,10 @@ def check_weight(sample_weight: Any, n: int) -> Array:
     """Return row weights (n,), ones by default."""
     if sample_weight is None:
         return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers, one for each row: {error}.") from None
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -149,11 +152,12 @@ def check_labels(labels: Any, n: int, max_clusters: int | None) -> Labels:
 def check_time(time: Any, last: float | None) -> float:
     """Return the time of a batch; by default one after the last."""
     if time is None:
-        return 0.0 if last is None else last + 1.0
+        time = 0.0 if last is None else last + 1.0
     if not _is_real(time):
         raise ValueError(f"time must be a finite number; got {time!r}.")
     if last is not None and not float(time) > last:
         raise ValueError(
-            f"Times must increase: this batch has time {float(time):g}, the last one had {last:g}."
+            f"Times must increase: this batch has time {float(time):g}, the last one had {last:g}. "
+            "Give each batch a later time than the one before."
         )
     return float(time)

@@ -10,7 +10,13 @@ from scipy.special import gammaln
 
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, LinearScore
-from scstream.moves import drop_forgotten, propose_merges, propose_splits, restart_subclusters
+from scstream.moves import (
+    drop_forgotten,
+    propose_merges,
+    propose_splits,
+    restart_subclusters,
+    set_present_apart,
+)
 from scstream.seeding import over_cluster
 from scstream.state import State
 from scstream.sweep import Context, deterministic_sweep, restricted_sweep
@@ -87,6 +93,8 @@ def first_batch(
         best = max(best, level)
         if waited >= _PATIENCE and sweep >= _ADAPT_SWEEPS:
             break
+    if adapt:
+        ctx.family = ctx.family.settled(state.k)
     for _ in range(_SETTLE):
         before = ctx.engine.labels.copy()
         state = deterministic_sweep(ctx, state)
@@ -103,7 +111,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
         state = restricted_sweep(ctx, state)
         if sweep == 0:
             past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
-            state = state.forget(shares_worth_keeping(ctx.family, past, current))
+            state = state.forget(shares_worth_keeping(ctx.family, ctx.alpha, past, current))
         state = _moves(ctx, plan, state, events, time)
     state = deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True)
@@ -169,7 +177,8 @@ def _moves(
     """Restart sub-clusters, then splits, then merges, then drop what is forgotten."""
     if plan.splits:
         if restart:
-            state = restart_subclusters(ctx, state, state.now.rows.sum(axis=1) > 1)
+            state = restart_subclusters(ctx, state, state.present)
+            state = set_present_apart(ctx, state)
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(ctx, state, time, room=room, greedy=greedy)
         events.splits += split

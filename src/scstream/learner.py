@@ -76,7 +76,7 @@ class Learner:
     Attributes
     ----------
     family : Family
-        Prepared; its prior does not change once enough rows were seen.
+        Prepared; its prior does not change once enough rows were seen, until all is forgotten.
     state : State
     rng : numpy.random.Generator
         Never advanced in place.
@@ -129,7 +129,7 @@ def learn(
             "Give at least one row a positive sample_weight."
         )
     taught = batch if counted.all() else batch.rows(counted)
-    if learner is None or (learner.early and taught.X.shape[0]):
+    if learner is None or _begins(learner, taught, recipe):
         new, outcome = _learn_first(learner, taught, recipe, engine, make_rng)
     else:
         new, outcome = _learn_later(learner, taught, recipe, engine)
@@ -141,7 +141,7 @@ def learn(
 def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
 ) -> tuple[Learner, Outcome]:
-    """Return the model after a batch that finds its prior set."""
+    """Return the model after a batch that finds its prior set and something remembered."""
     rng = copy.deepcopy(learner.rng)
     ctx = Context(
         learner.family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
@@ -151,10 +151,6 @@ def _learn_later(
     events = Events()
     if batch.X.shape[0] == 0:
         state = drop_forgotten(ctx, state)
-    elif _all_forgotten(state, batch, recipe):  # begin again, under the same prior
-        fresh = start_over_clustered(ctx, recipe.plan, recipe.forgetting, adapt=False)
-        fresh = first_batch(ctx, recipe.plan, fresh, adapt=False, progress=recipe.progress)
-        state = _numbered(ctx, fresh, batch.time, state.next_id)
     else:
         state, events = later_batch(ctx, recipe.plan, state, batch.time)
     new = replace(
@@ -183,13 +179,17 @@ def _under(state: State, forgetting: Forgetting) -> State:
     return replace(state, window=replace(window, forgetting=forgetting))
 
 
-def _all_forgotten(state: State, batch: Batch, recipe: Recipe) -> bool:
-    """Whether so little is left of the past that the batch makes a better start by itself.
+def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
+    """Whether the batch is to set the prior: it is among the first, or all is forgotten.
 
-    A few rows do not, unless nothing at all is left: a stream of single points would otherwise
-    begin again with each of them, as no point counts a full one when the next one comes.
+    Less than one point of the past is nothing against a batch of many rows. For a few rows
+    nothing at all must be left: a stream of single points would otherwise begin again with each
+    of them, as no point counts a full one when the next one comes.
     """
     n, d = batch.X.shape
+    if n == 0 or learner.early:
+        return bool(n > 0)
+    state = _under(learner.state, recipe.forgetting).advance(batch.time)
     left = float(state.totals[:, 0].sum())
     return left < 1.0 if n >= enough_rows(d) else left <= recipe.forgetting.epsilon
 

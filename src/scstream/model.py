@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scstream import _validation as check
+from scstream._blas import single_threaded
 from scstream.chain import Plan
 from scstream.engines import CpuEngine
 from scstream.families import Family
@@ -90,6 +91,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     As long as fewer than ``max(20, 4 d)`` rows of d columns have been seen, the rows are kept and
     every batch starts the model anew from all of them, so that the prior does not hang on a
     handful of points. Ids are carried over.
+
+    If nothing of the past is left when a batch comes (after a long time, or with a kernel that is
+    0), the model begins anew, its prior included. Ids go on: none is used twice.
 
     Examples
     --------
@@ -235,9 +239,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             _report if self.verbose else None,
         )
         random_state = copy.deepcopy(self.random_state)
-        new, outcome = learn(
-            learner, batch, recipe, self._engine(), lambda: check.make_rng(random_state)
-        )
+        with single_threaded():
+            new, outcome = learn(
+                learner, batch, recipe, self._engine(), lambda: check.make_rng(random_state)
+            )
         if first:
             check.make_rng(self.random_state)  # a generator of the user's moves on only now
         self._learner = new
@@ -338,7 +343,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         return learner, self._points(X, learner.family, reset=False)
 
     def _evaluate(self, points: Points, score: Score, what: Callable[[Array], Any]) -> NDArray[Any]:
-        return self._engine().evaluate(self._learner.family, points, score, what)
+        with single_threaded():
+            return self._engine().evaluate(self._learner.family, points, score, what)
 
     # -- looking --------------------------------------------------------------------------------
 

@@ -44,8 +44,7 @@ def propose_splits(
     Returns the new state and pairs (id of the cluster, id of its new part). At most ``room``
     clusters are added. Greedy proposals are accepted where ``H > 1``.
     """
-    doubt = np.diagonal(state.past_doubt + state.now.doubt)
-    log_h = log_hastings_split(ctx.family, ctx.alpha, state.parts, doubt)
+    log_h = _log_hastings_now(ctx, state)
     divided = (state.now.rows > 0).any(axis=1) & (state.parts[..., 0] > 0.5).all(axis=1)
     which = np.flatnonzero((log_h > _threshold(ctx, state.k, greedy=greedy)) & divided)
     if room is not None:
@@ -54,7 +53,9 @@ def propose_splits(
         return state, []
     parents = state.ids[which]
     state, moved = state.split(which, time)
-    ctx.engine.relabel(moved, np.zeros_like(moved))
+    sublabel = np.tile(np.array([0, 1]), (len(moved), 1))
+    sublabel[which] = 0
+    ctx.engine.relabel(moved, sublabel)
     chosen = np.zeros(state.k, dtype=bool)
     chosen[which] = chosen[-len(which) :] = True
     state = restart_subclusters(ctx, state, chosen, keep_better=False)
@@ -134,6 +135,7 @@ def restart_subclusters(
     if not chosen.any():
         return state
     family, engine, k = ctx.family, ctx.engine, state.k
+    tried = chosen
     functional = family.directions(
         state.now.current.sum(axis=1), engine.members(k, ctx.next_key()), state.attempt
     )
@@ -146,14 +148,44 @@ def restart_subclusters(
         current, doubt = engine.resplit(sub, chosen)
     boundary = family.boundary(current[:, 0], current[:, 1])
     first = family.divide(state.window.sums.sum(axis=2), boundary)
-    trial = state.with_past_parts(chosen, first, np.zeros(first.shape[:-1]))
     if keep_better:
-        old_doubt = np.diagonal(state.past_doubt + state.now.doubt)
-        old = log_hastings_split(family, ctx.alpha, state.parts, old_doubt)
+        trial = state.with_past_parts(chosen, first)
         new = log_hastings_split(family, ctx.alpha, trial.past + current, doubt)
-        chosen = chosen & (new > old)
-        trial = state.with_past_parts(chosen, first, np.zeros(first.shape[:-1]))
-    rows = engine.adopt(chosen)
+        chosen = chosen & (new > _log_hastings_now(ctx, state))
+    state = _divided_anew(ctx, state, chosen, first, current, doubt)
+    return replace(state, attempt=state.attempt + tried)
+
+
+def set_present_apart(ctx: Context, state: State) -> State:
+    """Divide clusters into their past and their present where that is the better division.
+
+    So a cluster is born from points that came where none had been.
+    """
+    past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
+    parts = np.stack([past, current], axis=1)
+    log_h = log_hastings_split(ctx.family, ctx.alpha, parts, np.zeros(state.k))
+    chosen = state.present & (log_h > np.maximum(_log_hastings_now(ctx, state), 0.0))
+    if not chosen.any():
+        return state
+    second = np.zeros((2 * state.k, parts.shape[-1]))
+    second[1::2, 0] = 1.0
+    current, doubt = ctx.engine.resplit(LinearScore(second), chosen)
+    whole = state.window.sums.sum(axis=2)
+    return _divided_anew(ctx, state, chosen, whole, current, np.zeros_like(doubt))
+
+
+def _log_hastings_now(ctx: Context, state: State) -> Array:
+    """Return the log ratios (k,) for splitting clusters as they are divided now."""
+    doubt = np.diagonal(state.past_doubt + state.now.doubt)
+    return log_hastings_split(ctx.family, ctx.alpha, state.parts, doubt)
+
+
+def _divided_anew(
+    ctx: Context, state: State, chosen: NDArray[np.bool_], first: Array, current: Array,
+    doubt: Array,
+) -> State:  # fmt: skip
+    """Return the chosen clusters with the division last tried; ``first`` is as in the state."""
+    rows = ctx.engine.adopt(chosen)
     i = np.flatnonzero(chosen)
     doubts = state.now.doubt.copy()
     doubts[i, i] = doubt[i]
@@ -163,7 +195,7 @@ def restart_subclusters(
         rows=rows,
         doubt=doubts,
     )
-    return replace(trial, now=now, attempt=state.attempt + 1)
+    return replace(state.with_past_parts(chosen, first), now=now)
 
 
 def drop_forgotten(ctx: Context, state: State) -> State:

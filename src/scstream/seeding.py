@@ -47,12 +47,13 @@ def _plus_plus(E: Points, square: Array, m: int, rng: np.random.Generator) -> Ar
     while True:
         picks.append(pick)
         centre = _row(E, pick)
-        gap = square - 2.0 * np.asarray(E @ centre).ravel() + centre @ centre
-        nearest = np.minimum(nearest, np.maximum(gap, 0.0))
+        size = square + centre @ centre
+        gap = size - 2.0 * np.asarray(E @ centre).ravel()
+        # rounding leaves copies of a centre at a tiny distance from it
+        nearest = np.minimum(nearest, np.where(gap > 1e-12 * size, gap, 0.0))
         nearest[pick] = 0.0
         cumulated = np.cumsum(nearest)
-        # rounding leaves copies of a centre at a tiny distance from it
-        if len(picks) == m or cumulated[-1] <= 1e-12 * square.sum():
+        if len(picks) == m or cumulated[-1] <= 0:
             return np.stack([_row(E, i) for i in picks])
         pick = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         pick = min(pick, n - 1)

@@ -126,22 +126,20 @@ class State:
 
     # -- surgery --------------------------------------------------------------------------------
 
-    def with_past_parts(self, chosen: NDArray[np.bool_], first: Array, doubt: Array) -> State:
-        """Return the clusters with the past of the chosen ones divided anew.
+    def with_past_parts(self, chosen: NDArray[np.bool_], first: Array) -> State:
+        """Return the clusters with the past of the chosen ones divided anew, without doubt.
 
         Parameters
         ----------
         first : ndarray (b, k, p)
             The first sub-cluster's part of each record; the second gets what is left.
-        doubt : ndarray (b, k)
-            The doubt between the two parts.
         """
         whole = self.window.sums.sum(axis=2)
         parts = np.stack([first, whole - first], axis=2)
         sums = np.where(chosen[:, None, None], parts, self.window.sums)
         doubts = self.window.doubt.copy()
         i = np.flatnonzero(chosen)
-        doubts[:, i, i] = doubt[:, i]
+        doubts[:, i, i] = 0.0
         window = replace(self.window, sums=sums, doubt=doubts)
         past, past_doubt = window.past()
         return replace(self, window=window, past=past, past_doubt=past_doubt)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from scstream.families.base import Array, Family
 
@@ -120,7 +121,8 @@ class Window:
 
     def _thinned(self) -> Window:
         """Join the two neighbours whose weights differ least."""
-        i = int(np.argmin(np.abs(np.diff(self.weight))))
+        gap = np.diff(self.times)
+        i = int(np.argmin(np.abs(np.diff(self.weight)) + 1e-3 * gap / gap.sum()))
         n = self.sums[i : i + 2, :, :, 0].sum(axis=(1, 2)) + 1e-12
         sums, doubt, times = self.sums.copy(), self.doubt.copy(), self.times.copy()
         sums[i] += sums[i + 1]
@@ -137,13 +139,17 @@ class Window:
         return replace(self, sums=self.sums * share[:, None, None], doubt=self.doubt * pair)
 
 
-def shares_worth_keeping(family: Family, past: Array, current: Array) -> NDArray[np.float64]:
+def shares_worth_keeping(
+    family: Family, alpha: float, past: Array, current: Array
+) -> NDArray[np.float64]:
     """Return for each cluster the share (k,) of its past that best foretells its present.
 
     A cluster that moved, or changed its shape, is described better by less of its past. The
     evidence of its present points given a share r of the past ``P`` is
     ``log_marginal(r P + C) - log_marginal(r P)``; the past is kept whole unless less of it wins
-    clearly. So the half-life is an upper bound, and fast clusters forget faster.
+    clearly. So the half-life is an upper bound, and fast clusters forget faster. Where the
+    present looks like a new cluster rather than the old one changed, nothing is forgotten: a
+    split will tell the two apart.
 
     Parameters
     ----------
@@ -153,4 +159,6 @@ def shares_worth_keeping(family: Family, past: Array, current: Array) -> NDArray
     evidence = family.log_marginal(kept + current) - family.log_marginal(kept)
     evidence[0] += _RELUCTANCE
     best = _SHARES[np.argmax(evidence, axis=0)]
-    return np.where(current[:, 0] > 0, best, 1.0)
+    n, m = np.maximum(past[:, 0], 1e-12), np.maximum(current[:, 0], 1e-12)
+    new = np.log(alpha) + gammaln(m) + gammaln(n) - gammaln(n + m) + family.log_marginal(current)
+    return np.where((current[:, 0] > 0) & (new < evidence.max(axis=0)), best, 1.0)

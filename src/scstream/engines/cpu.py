@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
 from scstream.engines import _kernels
 from scstream.engines.base import Engine, Key, Sums
@@ -177,14 +175,13 @@ class CpuEngine(Engine):
         """Run a job over the blocks, on threads where there are several, in order."""
         if len(blocks) == 1:
             return [job(blocks[0])]
-        with _blas().limit(limits=1, user_api="blas"):
-            if self.n_threads == 1:
-                return [job(rows) for rows in blocks]
-            step = self.blocks_per_task
-            tasks = [blocks[i : i + step] for i in range(0, len(blocks), step)]
-            with ThreadPoolExecutor(self.n_threads) as pool:
-                done = pool.map(lambda task: [job(rows) for rows in task], tasks)
-                return [part for parts in done for part in parts]
+        if self.n_threads == 1:
+            return [job(rows) for rows in blocks]
+        step = self.blocks_per_task
+        tasks = [blocks[i : i + step] for i in range(0, len(blocks), step)]
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            done = pool.map(lambda task: [job(rows) for rows in task], tasks)
+            return [part for parts in done for part in parts]
 
 
 def block_rows(p: int, k: int) -> int:
@@ -197,11 +194,6 @@ def block_rows(p: int, k: int) -> int:
 
 def _cut(n: int, size: int) -> list[slice]:
     return [slice(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def _add(parts: list[Array]) -> Array:

@@ -47,6 +47,10 @@ class Family(ABC):
         """
         return self
 
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream, from a first batch with k clusters."""
+        return self
+
     # -- the family proper ----------------------------------------------------------------------
 
     @abstractmethod

@@ -15,6 +15,7 @@ from scstream.families.scores import Points, Score, StudentScore
 
 _LOG_2 = float(np.log(2.0))
 _LOG_2PI = float(np.log(2.0 * np.pi))
+_OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
 
 class Posterior(NamedTuple):
@@ -32,7 +33,7 @@ class Gaussian(Family):
     Parameters
     ----------
     mean : array-like (d,), optional
-        Where cluster means are expected. Default: the first batch's mean.
+        Where cluster means are expected. Default: the first batch's median.
     mean_strength : float, optional
         How many points that expectation is worth (kappa).
     cov : float, array-like (d,) or (d, d), optional
@@ -43,11 +44,11 @@ class Gaussian(Family):
     Notes
     -----
     What is left open is set from the first batch, together with its clusters (`adapt`): the
-    expected covariance is half the covariance pooled within the clusters; its strength and that
-    of the mean are those under which the clusters are the most probable, within bounds.
+    expected covariance is the one pooled within the clusters, or half of it; that choice, its
+    strength and the mean's are those under which the clusters are the most probable.
 
-    The family computes in a frame of its own, in which each column of the first batch has mean
-    0 and variance 1. Results are in the user's units; adding a constant to a column or changing
+    The family computes in a frame of its own, in which each column of the first batch has
+    median 0 and a spread of 1. Results are in the user's units; adding a constant to a column or changing
     its unit changes nothing.
 
     Examples
@@ -85,8 +86,7 @@ class Gaussian(Family):
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         d = X.shape[1]
         new = copy.copy(self)
-        new._shift = X.mean(axis=0)
-        new._scale = _column_scales(X, new._shift)
+        new._shift, new._scale = _frame(X)
         new._m = np.zeros(d)
         if self.mean is not None:
             new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
@@ -116,11 +116,10 @@ class Gaussian(Family):
     def adapt(self, clusters: Array) -> Self:
         """Return a copy whose open hyper-parameters suit the clusters (k, p).
 
-        The covariance is pooled within clusters, halved. Kappa takes one EM step. Nu is the one
-        that makes the clusters most probable; with few clusters there is little to learn it
-        from, so it is at most ``d + 2 + (k - 1) d``.
+        Kappa takes one EM step. The expected covariance is the one pooled within the clusters,
+        or half of it; that choice and nu are those that make the clusters most probable.
         """
-        if None not in (self.cov, self.cov_strength, self.mean_strength):
+        if all(v is not None for v in (self.cov, self.cov_strength, self.mean_strength)):
             return self
         d, k = len(self._m), len(clusters)
         kappa, nu, psi = self._kappa, self._nu, self._psi
@@ -130,14 +129,29 @@ class Gaussian(Family):
             far = (off * np.linalg.solve(post.scatter, off[..., None])[..., 0]).sum(axis=1)
             spread = (post.nu * far + d / post.kappa).sum()
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 1.0))
+        pooled = psi
         if self.cov is None:
-            within = post.scatter.sum(axis=0) - k * nu * psi
-            psi = 0.5 * within / clusters[:, 0].sum()
-            psi = 0.5 * (psi + psi.T) + 1e-6 * np.eye(d)
-        new = self._with(kappa, nu, psi)
+            n = clusters[:, 0]
+            spare = max(n.sum() - k, 1.0)  # degrees of freedom: each cluster's mean takes one
+            pooled = np.tensordot(n / spare, _moments(clusters, d)[1], 1)
+            pooled += d / (spare + d) * (np.diag(np.diag(pooled)) - pooled)  # few points: shrink
+            pooled += np.diag(1e-6 * np.diag(pooled) + 1e-14)
+        shares = (0.5, 1.0) if self.cov is None else (1.0,)
+        trials = [self._with(kappa, nu, share * pooled) for share in shares]
         if self.cov_strength is None:
-            new = new._strengthened(clusters, d + 2.0, d + 2.0 + (k - 1) * d)
-        return new
+            trials = [t._strengthened(clusters, d + 2.0, d + 2.0 + clusters[:, 0].sum()) for t in trials]
+        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream, from a first batch with k clusters.
+
+        How alike clusters' covariances are is learned from how many there were: the strength of
+        the expected covariance is at most ``d + 2 + (k - 1) d``.
+        """
+        d = len(self._m)
+        if self.cov_strength is not None:
+            return self
+        return self._with(self._kappa, min(self._nu, d + 2.0 + (k - 1.0) * d), self._psi)
 
     def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
         """Return the copy with the best nu, doubling or halving ``nu - d`` while that helps."""
@@ -233,7 +247,7 @@ class Gaussian(Family):
         k, d = m.shape
         i = np.arange(d)
         bartlett = np.zeros((k, d, d))
-        bartlett[:, i, i] = np.sqrt(rng.chisquare(nu[:, None] - i))
+        bartlett[:, i, i] = np.sqrt(np.maximum(rng.chisquare(nu[:, None] - i), 1e-30))
         low = np.tril_indices(d, -1)
         bartlett[:, low[0], low[1]] = rng.standard_normal((k, len(low[0])))
         inverse = np.linalg.inv(self._factor(scatter))
@@ -364,12 +378,18 @@ def _log_det(factor: Array) -> Array:
 # -- checks of what the user gave ---------------------------------------------------------------
 
 
-def _column_scales(X: Array, mean: Array) -> Array:
-    """Return standard deviations; a constant column gets its own size instead (or 1)."""
+def _frame(X: Array) -> tuple[Array, Array]:
+    """Return the columns' centres and scales: medians and standard deviations.
+
+    A deviation that a few outliers blew up is cut down to a multiple of the quartile range. A
+    constant column gets its own size (or 1): it tells nothing, in whatever unit.
+    """
+    low, centre, high = np.percentile(X, [25.0, 50.0, 75.0], axis=0)
     size = np.abs(X).max(axis=0)
-    scale = np.sqrt(((X - mean) ** 2).mean(axis=0))
-    constant = scale <= 1e-13 * size
-    return np.where(constant, np.where(size > 0, size, 1.0), scale)
+    scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
+    core = _OUTLYING * (high - low)
+    scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
+    return centre, np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
 
 
 def _as_vector(value: ArrayLike, d: int, name: str) -> Array:
@@ -396,6 +416,10 @@ def _as_covariance(value: ArrayLike, d: int) -> Array:
         cov = np.diag(_as_vector(cov, d, "cov"))
     if cov.shape != (d, d):
         raise ValueError(f"cov must be a number, ({d},) or ({d}, {d}); it has shape {cov.shape}.")
-    if not np.allclose(cov, cov.T) or np.linalg.eigvalsh(cov)[0] <= 0:
+    if (
+        not np.all(np.isfinite(cov))
+        or not np.allclose(cov, cov.T, atol=1e-8 * np.abs(cov).max())
+        or np.linalg.eigvalsh(cov)[0] <= 0
+    ):
         raise ValueError("cov must be symmetric and positive definite.")
     return cov

@@ -51,7 +51,8 @@ class Multinomial(Family):
     def check(self, X: Points) -> Points:
         """Return counts as compressed rows of float64."""
         counts = sparse.csr_array(X, dtype=np.float64)
-        if counts is not X:
+        if not counts.has_canonical_format:
+            counts = counts.copy()
             counts.sum_duplicates()
         low = counts.data.min(initial=0.0)
         if low < 0:

@@ -1,0 +1,73 @@
+"""What each departure from the paper brings: the quality benchmark with one of them taken out.
+
+Run ``python benchmarks/ablation.py --seeds 10``; rows are as in ``benchmarks/quality.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from quality import HEADER, SYNTHETIC, run
+
+from scstream import Gaussian, Multinomial, chain, moves
+
+
+def _without_doubt(original: Callable) -> Callable:
+    return lambda family, alpha, parts, doubt: original(family, alpha, parts, 0.0 * doubt)
+
+
+@contextmanager
+def _nothing() -> Any:
+    yield
+
+
+ABLATIONS: dict[str, Callable[[], Any]] = {
+    "as it is": _nothing,
+    "ratio without the doubt": lambda: patch.object(
+        moves, "log_hastings_split", _without_doubt(moves.log_hastings_split)
+    ),
+    "no adaptive forgetting": lambda: patch.object(
+        chain, "shares_worth_keeping", lambda family, alpha, past, current: np.ones(len(past))
+    ),
+    "past halved, not cut": lambda: patch.multiple(
+        Gaussian, divide=lambda self, past, boundary: 0.5 * past
+    ),
+    "counts' past halved": lambda: patch.multiple(
+        Multinomial, divide=lambda self, past, boundary: 0.5 * past
+    ),
+    "no reluctance to merge": lambda: patch.object(moves, "reluctance", lambda lived: 0.0 * lived),
+    "no restarts of sub-clusters": lambda: patch.object(
+        chain, "restart_subclusters", _only_fresh(chain.restart_subclusters)
+    ),
+    "start from one cluster": lambda: patch.object(chain, "_SEEDS", 1),
+}
+
+
+def _only_fresh(original: Callable) -> Callable:
+    def restart(ctx: Any, state: Any, chosen: Any, *, keep_better: bool = True) -> Any:
+        return state if keep_better else original(ctx, state, chosen, keep_better=False)
+
+    return restart
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", nargs="+", default=["drift", "births", "slow", "fast"])
+    args = parser.parse_args()
+    for name in args.only:
+        print(f"\n{name}\n\n{HEADER}")
+        for ablation, applied in ABLATIONS.items():
+            with applied():
+                seeds = range(args.first, args.first + args.seeds)
+                run(name, SYNTHETIC[name], seeds, {}, title=ablation)
+
+
+if __name__ == "__main__":
+    main()
