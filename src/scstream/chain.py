@@ -109,7 +109,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     events = Events()
     for sweep in range(plan.sweeps):
         state = restricted_sweep(ctx, state)
-        if sweep == 0:
+        if sweep == 0 and state.window.forgetting.adaptive:
             past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
             state = state.forget(shares_worth_keeping(ctx.family, ctx.alpha, past, current))
         state = _moves(ctx, plan, state, events, time)
@@ -118,9 +118,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     return state, events
 
 
-def start_over_clustered(
-    ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool
-) -> State:
+def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
     """Return the loaded batch in deliberately many clusters, then merged while that is better.
 
     On the way the prior follows the clusters, if it may. A wider prior calls for more merges and
@@ -165,7 +163,7 @@ def start_from_labels(ctx: Context, forgetting: Forgetting, labels: Labels) -> S
 
 def log_posterior(family: Family, alpha: float, totals: Array) -> float:
     """Return the log of the joint density of a partition and the data, base measure aside."""
-    n = totals[:, 0]
+    n = np.maximum(totals[:, 0], 1e-300)
     prior = len(n) * np.log(alpha) + gammaln(n).sum() + gammaln(alpha) - gammaln(alpha + n.sum())
     return float(prior + family.log_marginal(totals).sum())
 

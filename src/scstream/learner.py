@@ -143,10 +143,11 @@ def _learn_later(
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
     rng = copy.deepcopy(learner.rng)
+    family = learner.family.follow(learner.state.totals)
     ctx = Context(
-        learner.family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
+        family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
     )
-    engine.load(ctx.family, batch.X, batch.weight)
+    engine.load(family, batch.X, batch.weight)
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
     events = Events()
     if batch.X.shape[0] == 0:
@@ -155,6 +156,7 @@ def _learn_later(
         state, events = later_batch(ctx, recipe.plan, state, batch.time)
     new = replace(
         learner,
+        family=family,
         state=state.settle(batch.time),
         rng=rng,
         alpha=recipe.alpha,

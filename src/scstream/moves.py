@@ -29,7 +29,7 @@ def log_hastings_split(family: Family, alpha: float, parts: Array, doubt: Array)
     A merge has the inverse ratio.
     """
     n = parts[..., 0]
-    possible = (n > 0).all(axis=1)
+    possible: NDArray[np.bool_] = np.all(n > 0, axis=1)
     n = np.where(possible[:, None], n, 1.0)
     gain = (gammaln(n) + family.log_marginal(parts)).sum(axis=1)
     loss = gammaln(n.sum(axis=1)) + family.log_marginal(parts.sum(axis=1))
@@ -104,7 +104,8 @@ def reluctance(lived: Ints) -> Array:
 
     Clusters that lived apart are presumed to stay apart, even while they cross each other.
     """
-    return np.minimum(_RELUCTANCE_A_BATCH * lived, _RELUCTANCE_AT_MOST)
+    margin: Array = np.minimum(_RELUCTANCE_A_BATCH * lived, _RELUCTANCE_AT_MOST)
+    return margin
 
 
 def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:

@@ -35,7 +35,8 @@ def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
         member = sparse.csr_array((1.0 / n[z], (z, np.arange(len(z)))), shape=(len(used), len(z)))
         means = member @ E
         centres = np.asarray(means if isinstance(means, np.ndarray) else means.toarray())
-    return z.astype(np.int64)
+    labels: NDArray[np.int64] = z.astype(np.int64)
+    return labels
 
 
 def _plus_plus(E: Points, square: Array, m: int, rng: np.random.Generator) -> Array:
@@ -60,4 +61,5 @@ def _plus_plus(E: Points, square: Array, m: int, rng: np.random.Generator) -> Ar
 
 
 def _row(E: Points, i: int) -> Array:
-    return E[i] if isinstance(E, np.ndarray) else E[[i]].toarray()[0]
+    row: Array = E[i] if isinstance(E, np.ndarray) else E[[i]].toarray()[0]
+    return row

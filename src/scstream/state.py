@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,21 +149,24 @@ class State:
         """Return the clusters with the given ones split, and where their parts went (k, 2).
 
         The larger part keeps the place and the id, the other becomes a new cluster at the end.
+        Larger by the past, if there is one: a cluster is where it was, whatever comes beside it.
         The parts are undivided: all of each is in its first sub-cluster.
         """
         k, new = self.k, self.k + np.arange(len(which))
-        major = np.argmax(self.parts[which, :, 0], axis=1)
+        lasting = self.past[which, :, 0]
+        n = np.where(lasting.sum(axis=1, keepdims=True) >= 1.0, lasting, self.parts[which, :, 0])
+        major = np.argmax(n, axis=1)
         moved = np.repeat(np.arange(k)[:, None], 2, axis=1)
         moved[which, 1 - major] = new
 
-        def sums(a: Array) -> Array:
+        def sums(a: NDArray[Any]) -> NDArray[Any]:
             out = np.concatenate([a, np.zeros((*a.shape[:-3], len(which), *a.shape[-2:]))], axis=-3)
             out[..., which, 0, :] = a[..., which, major, :]
             out[..., which, 1, :] = 0
             out[..., new, 0, :] = a[..., which, 1 - major, :]
             return out
 
-        def pairs(a: Array) -> Array:
+        def pairs(a: NDArray[Any]) -> NDArray[Any]:
             grow = [(0, 0)] * (a.ndim - 2) + [(0, len(which))] * 2
             out = np.pad(a, grow)
             between = a[..., which, which]
@@ -178,9 +182,7 @@ class State:
             rivals,
             pairs(self.now.doubt),
         )
-        window = replace(
-            self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt)
-        )
+        window = replace(self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt))
         past, past_doubt = window.past()
         zero = np.zeros(len(which), dtype=np.int64)
         attempt = np.append(self.attempt, zero)
@@ -213,13 +215,13 @@ class State:
         sublabel = np.tile(np.array([0, 1]), (self.k, 1))
         label[b], sublabel[a], sublabel[b] = a[:, None], 0, 1
 
-        def sums(x: Array) -> Array:
+        def sums(x: NDArray[Any]) -> NDArray[Any]:
             out, whole = x.copy(), x.sum(axis=-2)
             out[..., a, 0, :] = whole[..., a, :]
             out[..., a, 1, :] = whole[..., b, :]
             return out[..., kept, :, :]
 
-        def pairs(x: Array, *, add: bool) -> Array:
+        def pairs(x: NDArray[Any], *, add: bool) -> NDArray[Any]:
             out = x.copy()
             between = x[..., a, b]
             join = np.add if add else np.maximum

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,11 @@ class Forgetting:
     epsilon: float = 1e-8
     max_records: int = 256
 
+    @property
+    def adaptive(self) -> bool:
+        """Whether clusters that change may forget faster: not if the user said what counts."""
+        return self.kernel is None and self.half_life is not None
+
     def decay(self, age: float) -> float:
         """Return the weight of an age under the half-life."""
         return 1.0 if self.half_life is None else float(2.0 ** (-age / self.half_life))
@@ -43,13 +49,14 @@ class Forgetting:
     def weights(self, ages: Array) -> Array:
         """Return the kernel's weights of ages (b,), checked."""
         assert self.kernel is not None
-        out = np.array([float(self.kernel(float(age))) for age in ages])
-        if not np.all(np.isfinite(out)) or np.any(out < 0):
-            raise ValueError(
-                "The kernel must give a finite weight of at least 0 for every age; "
-                f"for ages {ages[:3]} it gave {out[:3]}."
-            )
-        return out
+        given = [self.kernel(float(age)) for age in ages]
+        for age, weight in zip(ages, given, strict=True):
+            if not (np.isrealobj(weight) and np.ndim(weight) == 0 and _is_weight(weight)):
+                raise ValueError(
+                    "The kernel must give a finite weight of at least 0 for every age; "
+                    f"for age {age:g} it gave {weight!r}."
+                )
+        return np.array([float(weight) for weight in given])
 
 
 @dataclass(frozen=True)
@@ -137,6 +144,13 @@ class Window:
         """Return the window with only a share (k,) of each cluster's past."""
         pair = np.minimum(share[:, None], share[None, :])
         return replace(self, sums=self.sums * share[:, None, None], doubt=self.doubt * pair)
+
+
+def _is_weight(value: Any) -> bool:
+    try:
+        return bool(0.0 <= float(value) < np.inf) and not isinstance(value, str)
+    except (TypeError, ValueError):
+        return False
 
 
 def shares_worth_keeping(

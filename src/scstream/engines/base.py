@@ -86,7 +86,7 @@ class Engine(ABC):
 
     @abstractmethod
     def members(self, k: int, key: Key) -> Array:
-        """Return the statistics (k, p) of one random point of each cluster, 0 where there is none."""
+        """Return the statistics (k, p) of one random point of each cluster, 0 if it has none."""
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, size: int) -> Points:
@@ -106,4 +106,4 @@ class Engine(ABC):
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], Any]
     ) -> NDArray[Any]:
-        """Apply ``what`` to the scores of blocks of rows (not of the batch) and join the results."""
+        """Apply ``what`` to the scores of other rows, block by block, and join the results."""

@@ -97,7 +97,8 @@ class CpuEngine(Engine):
             self._trial[at] = trial
             out = np.zeros((k, 2, T.shape[1]))
             _add_by_label(T, w, z, trial, out)
-            return out, np.bincount(z, w * doubt, k)
+            doubts: Array = np.bincount(z, w * doubt, k).astype(np.float64, copy=False)
+            return out, doubts
 
         sums, doubts = zip(*self._map(divide, self._blocks(k)), strict=True)
         return _add(list(sums)), _add(list(doubts))

@@ -39,7 +39,7 @@ def pair_products_csr(data: Any, indices: Any, indptr: Any, eta: Any, z: Any, ou
 
 @kernel
 def rising(a: Any, count: Any) -> Any:
-    """Return ``lgamma(a + count) - lgamma(a)`` for a whole count, by products where that is exact."""
+    """Return ``lgamma(a + count) - lgamma(a)`` for a whole count, small ones by products."""
     if count > 8.0:
         return lgamma(a + count) - lgamma(a)
     out = 1.0

@@ -47,6 +47,10 @@ class Family(ABC):
         """
         return self
 
+    def follow(self, clusters: Array) -> Self:
+        """Return a copy whose open location is that of the clusters (k, p), before a new batch."""
+        return self
+
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters."""
         return self
@@ -136,6 +140,14 @@ class Family(ABC):
         """
         part: Array = past * boundary
         return part
+
+
+def as_floats(value: Any, name: str) -> Array:
+    """Return a hyper-parameter as numbers, or say which one is none."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a number or an array of them; got {value!r}.") from error
 
 
 def below(t: Array) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from scstream.families.base import CERTAIN, Array, Family, below
+from scstream.families.base import CERTAIN, Array, Family, as_floats, below
 from scstream.families.scores import Points, Score, StudentScore
 
 _LOG_2 = float(np.log(2.0))
@@ -45,11 +45,12 @@ class Gaussian(Family):
     -----
     What is left open is set from the first batch, together with its clusters (`adapt`): the
     expected covariance is the one pooled within the clusters, or half of it; that choice, its
-    strength and the mean's are those under which the clusters are the most probable.
+    strength and the mean's are those under which the clusters are the most probable. Later
+    only an expected mean that was left open moves on, with the clusters.
 
     The family computes in a frame of its own, in which each column of the first batch has
-    median 0 and a spread of 1. Results are in the user's units; adding a constant to a column or changing
-    its unit changes nothing.
+    median 0 and a spread of 1. Results are in the user's units; adding a constant to a column
+    or changing its unit changes nothing.
 
     Examples
     --------
@@ -58,6 +59,15 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+
+    _shift: Array  # (d,): the frame's centre and scales
+    _scale: Array
+    _m: Array  # (d,): the prior in the frame
+    _kappa: float
+    _nu: float
+    _psi: Array  # (d, d)
+    _prior: Array
+    _log_z: float
 
     def __init__(
         self,
@@ -90,8 +100,12 @@ class Gaussian(Family):
         new._m = np.zeros(d)
         if self.mean is not None:
             new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
-        kappa = 0.01 if self.mean_strength is None else _positive(self.mean_strength, "mean_strength")
-        nu = d + 2.0 if self.cov_strength is None else float(self.cov_strength)
+        kappa = 0.01
+        if self.mean_strength is not None:
+            kappa = _positive(self.mean_strength, "mean_strength")
+        nu = d + 2.0
+        if self.cov_strength is not None:
+            nu = _positive(self.cov_strength, "cov_strength")
         if not d - 1 < nu < np.inf:
             raise ValueError(
                 f"cov_strength must be larger than the number of columns less one, {d - 1}; "
@@ -139,8 +153,22 @@ class Gaussian(Family):
         shares = (0.5, 1.0) if self.cov is None else (1.0,)
         trials = [self._with(kappa, nu, share * pooled) for share in shares]
         if self.cov_strength is None:
-            trials = [t._strengthened(clusters, d + 2.0, d + 2.0 + clusters[:, 0].sum()) for t in trials]
+            trials = [
+                t._strengthened(clusters, d + 2.0, d + 2.0 + clusters[:, 0].sum()) for t in trials
+            ]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+
+    def follow(self, clusters: Array) -> Self:
+        """Return a copy that expects cluster means where the clusters (k, p) are by now.
+
+        Without this the prior would pull on a stream that has drifted far from its beginning.
+        """
+        n = clusters[:, 0].sum()
+        if self.mean is not None or n < 1.0:
+            return self
+        new = copy.copy(self)
+        new._m = clusters[:, 1 : 1 + len(self._m)].sum(axis=0) / n
+        return new._with(self._kappa, self._nu, self._psi)
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.
@@ -230,7 +258,8 @@ class Gaussian(Family):
     def _factor(self, scatter: Array) -> Array:
         """Return Cholesky factors; rounding that cost positive definiteness is mended."""
         try:
-            return np.linalg.cholesky(scatter)
+            factor: Array = np.linalg.cholesky(scatter).astype(np.float64, copy=False)
+            return factor
         except np.linalg.LinAlgError:
             value, vector = np.linalg.eigh(scatter)
             floor = 1e-9 * self._nu * np.trace(self._psi) / len(self._m)
@@ -307,9 +336,10 @@ class Gaussian(Family):
         a = self.posterior(self._prior + first)
         b = self.posterior(self._prior + second)
         pooled = (a.scatter + b.scatter) / (a.nu + b.nu)[:, None, None]
-        normal = np.linalg.solve(pooled, (b.mean - a.mean)[..., None])[..., 0]
+        normal: Array = np.linalg.solve(pooled, (b.mean - a.mean)[..., None])[..., 0]
         odds = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
-        return normal, 0.5 * (normal * (a.mean + b.mean)).sum(axis=1) + odds
+        offset: Array = 0.5 * (normal * (a.mean + b.mean)).sum(axis=1) + odds
+        return normal, offset
 
     def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
         """Cut the past, seen as one Gaussian, by the boundary: its truncated moments."""
@@ -355,7 +385,7 @@ def _unpack(packed: Array, d: int) -> Array:
 
 def _pack_quadratic(const: Array, linear: Array, square: Array) -> Array:
     """Return functionals (k, p) of T equal to ``const + linear . z + z' square z / 2``."""
-    k, d = linear.shape
+    d = linear.shape[1]
     row, col = _upper(d)
     weight = np.where(row == col, 0.5, 1.0)
     return np.concatenate([const[:, None], linear, weight * square[:, row, col]], axis=1)
@@ -393,7 +423,7 @@ def _frame(X: Array) -> tuple[Array, Array]:
 
 
 def _as_vector(value: ArrayLike, d: int, name: str) -> Array:
-    out = np.asarray(value, dtype=float)
+    out = as_floats(value, name)
     if out.ndim > 1 or (out.ndim == 1 and len(out) != d):
         raise ValueError(
             f"{name} must be a number or have one entry for each of the {d} columns; "
@@ -405,13 +435,13 @@ def _as_vector(value: ArrayLike, d: int, name: str) -> Array:
 
 
 def _positive(value: float, name: str) -> float:
-    if not 0.0 < value < np.inf:
+    if as_floats(value, name).ndim or not 0.0 < value < np.inf:
         raise ValueError(f"{name} must be positive and finite; got {value}.")
     return float(value)
 
 
 def _as_covariance(value: ArrayLike, d: int) -> Array:
-    cov = np.asarray(value, dtype=float)
+    cov = as_floats(value, "cov")
     if cov.ndim < 2:
         cov = np.diag(_as_vector(cov, d, "cov"))
     if cov.shape != (d, d):

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from scstream.families import _kernels
-from scstream.families.base import Array, Family, below
+from scstream.families.base import Array, Family, as_floats, below
 from scstream.families.scores import Labels, Points, Score
 
 _MASSES = 2.0 ** np.arange(-2, 15)  # total prior counts among which the evidence chooses
@@ -41,6 +41,10 @@ class Multinomial(Family):
 
     name: ClassVar[str] = "multinomial"
 
+    _base: Array  # (d,): category frequencies of the first batch
+    _prior: Array
+    _log_z: float
+
     def __init__(self, concentration: ArrayLike | None = None) -> None:
         self.concentration = concentration
 
@@ -57,7 +61,7 @@ class Multinomial(Family):
         low = counts.data.min(initial=0.0)
         if low < 0:
             raise ValueError(
-                f"Counts cannot be negative, but the data hold {low:g}. "
+                f"Negative values in data: counts cannot be negative, but there is {low:g}. "
                 "For real-valued data use family='gaussian'."
             )
         odd = counts.data[counts.data != np.floor(counts.data)]
@@ -76,7 +80,7 @@ class Multinomial(Family):
             total = np.asarray(X.sum(axis=0), dtype=float).ravel()
             new._base = (total + 1.0) / (total.sum() + d)
             return new._with(d * new._base)
-        conc = np.asarray(self.concentration, dtype=float)
+        conc = as_floats(self.concentration, "concentration")
         if conc.ndim > 1 or (conc.ndim == 1 and len(conc) != d):
             raise ValueError(
                 f"concentration must be a number or have one entry for each of the {d} columns; "

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from scstream.families import _kernels
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
-Points = Array | sparse.csr_array
+# Rows of numbers: a dense array, or a scipy.sparse.csr_array, which has no type to name.
+Points: TypeAlias = Any
 
 
 class Score(Protocol):
@@ -129,7 +129,8 @@ class JoinedScore:
 
 def to_dense(T: Points) -> Array:
     """Return rows as a dense array."""
-    return T if isinstance(T, np.ndarray) else T.toarray()
+    dense: Array = T if isinstance(T, np.ndarray) else T.toarray()
+    return dense
 
 
 def _products(T: Points, eta: Array) -> Array:

@@ -1,0 +1,86 @@
+"""The compiled kernels of the data pass: the generator and the draws, at their edges."""
+
+import numpy as np
+import pytest
+import reference
+from numpy.testing import assert_array_equal
+
+from scstream.engines import _kernels
+
+
+@pytest.mark.parametrize(
+    ("seed", "batch", "sweep", "first"),
+    [
+        (0, 0, 0, 0),
+        (1, 2, 3, 4),
+        (2**63 - 1, 2**32 - 1, 2**32 - 1, 2**40),
+        (2**33 + 7, 5, 1, 2**32 - 3),
+    ],
+)
+def test_uniforms_are_philox_keyed_by_seed_batch_sweep_and_row(seed, batch, sweep, first):
+    got = np.empty((2, 6))
+    _kernels.uniforms(seed, batch, sweep, first, got)
+    assert_array_equal(got, reference.uniforms(seed, batch, sweep, first, 6))
+
+
+def draw(scores, u):
+    """Return labels, second choices and doubts of rows with the given uniforms."""
+    n = len(u)
+    z, second, doubt = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
+    _kernels.draw(
+        np.tile(np.asarray(scores, float), (n, 1)), np.asarray(u, float), z, second, doubt
+    )
+    return z.tolist(), second.tolist(), doubt
+
+
+def test_labels_change_where_the_cumulated_probabilities_pass_the_uniform():
+    last = np.nextafter(1.0, 0.0)
+    z, second, _ = draw(np.log([0.25, 0.5, 0.25]), [0.0, 0.249, 0.251, 0.749, 0.751, last])
+    assert z == [0, 0, 1, 1, 2, 2]
+    assert second == [1, 1, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("level", [0.0, -1e5, 1e5])
+def test_what_is_impossible_is_never_drawn(level):
+    last = np.nextafter(1.0, 0.0)
+    scores = [level - 40.0, -np.inf, level, level - 1e3]
+    z, second, doubt = draw(scores, [0.0, 0.5, last])
+    assert z == [2, 2, 2]
+    assert second == [0, 0, 0]
+    np.testing.assert_allclose(doubt, 0.0, atol=1e-15)
+
+
+def test_a_lone_label_is_beyond_doubt():
+    z, second, doubt = draw([-3.0], [0.0, 0.9])
+    assert (z, second) == ([0, 0], [-1, -1])
+    assert_array_equal(doubt, 0.0)
+    z, second, doubt = np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1)
+    _kernels.best(np.array([[-3.0]]), z, second, doubt)
+    assert (z[0], second[0], doubt[0]) == (0, -1, 0.0)
+
+
+def test_of_equals_the_first_is_best():
+    n = 3
+    z, second, doubt = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    scores = np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 2.0], [3.0, 0.0, 3.0]])
+    _kernels.best(scores, z, second, doubt)
+    assert z.tolist() == [0, 1, 0]
+    assert second.tolist() == [1, 2, 2]
+    np.testing.assert_allclose(doubt, np.log(2.0))
+    sub = np.empty(1, np.int64)
+    _kernels.best_pair(np.array([[5.0, 5.0]]), sub, doubt[:1])
+    assert sub[0] == 0
+
+
+@pytest.mark.parametrize("gap", [-800.0, -37.0, -35.0, -1.0, 0.0, 2.0, 35.0, 37.0, 800.0])
+def test_doubt_is_minus_the_log_probability_of_the_chosen_of_two(gap):
+    expected = reference.against(0.0, gap)
+    assert _kernels.certainty(gap) == pytest.approx(expected, rel=1e-14, abs=1e-15)
+    pairs, sub, doubt = np.array([[0.0, gap]] * 2), np.empty(2, np.int64), np.empty(2)
+    _kernels.draw_pair(pairs, np.array([0.0, np.nextafter(1.0, 0.0)]), sub, doubt)
+    if abs(gap) > 36.0:  # certain
+        assert sub.tolist() == [int(gap > 0)] * 2
+    else:  # the second sub-label is drawn below its probability
+        assert sub.tolist() == [1, 0]
+    for s, found in zip(sub, doubt, strict=True):
+        assert found == pytest.approx(reference.against(s * gap, (1 - s) * gap), abs=1e-14)

@@ -1,0 +1,58 @@
+"""The sampled phase of a first batch run for as long as one likes, and what it is compared with."""
+
+from collections.abc import Callable
+from unittest.mock import patch
+
+import numpy as np
+
+from scstream import chain
+from scstream.chain import Plan
+from scstream.engines import CpuEngine
+from scstream.families import Family
+from scstream.state import State
+from scstream.sweep import Context
+from scstream.window import Forgetting
+
+
+def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> Context:
+    """Return a context with the rows loaded, under the family's own prior."""
+    X = family.check(X)
+    family = family.prepare(X)
+    ctx = Context(family, CpuEngine(), np.random.default_rng(seed), alpha, seed, 0)
+    ctx.engine.load(family, X, np.ones(X.shape[0]))
+    return ctx
+
+
+def in_one_cluster(ctx: Context) -> State:
+    nothing = np.zeros(len(ctx.engine.labels), dtype=np.int64)
+    return chain.start_from_labels(ctx, Forgetting(half_life=None), nothing)
+
+
+def over_clustered(ctx: Context) -> State:
+    return chain.start_over_clustered(ctx, Plan(), Forgetting(half_life=None), adapt=False)
+
+
+def sampled[Draw](
+    ctx: Context, start: State, sweeps: int, look: Callable[[], Draw], *, burn: int = 0
+) -> list[Draw]:
+    """Return what ``look`` sees after each sweep of `chain.first_batch` that never converges.
+
+    These are the sweeps and moves of the package itself, under a prior that stays as it is.
+    """
+    seen: list[Draw] = []
+
+    def progress(sweep: int, k: int, level: float) -> None:
+        if sweep > burn:
+            seen.append(look())
+
+    with patch.object(chain, "_PATIENCE", np.inf):
+        chain.first_batch(
+            ctx, Plan(max_sweeps=burn + sweeps), start, adapt=False, progress=progress
+        )
+    return seen
+
+
+def canonical(labels: np.ndarray) -> tuple[int, ...]:
+    """Return the partition with its clusters numbered in the order of their first points."""
+    number: dict[int, int] = {}
+    return tuple(number.setdefault(int(z), len(number)) for z in labels)

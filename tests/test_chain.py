@@ -1,0 +1,304 @@
+"""One batch: what is swept and moved, when the first one ends, and what is left behind."""
+
+import numpy as np
+import pytest
+import reference
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import REFERENCED, dense, problem
+from sampling import FORGETTINGS, Stream
+from sklearn.metrics import adjusted_rand_score
+
+from scstream import chain
+from scstream.chain import (
+    Plan,
+    first_batch,
+    later_batch,
+    log_posterior,
+    start_from_labels,
+    start_over_clustered,
+)
+from scstream.engines import CpuEngine
+from scstream.families import Gaussian
+from scstream.sweep import Context
+from scstream.window import Forgetting
+
+HALF_LIFE = FORGETTINGS["half-life"]
+CENTRES = np.array([[0.0, 0.0], [15.0, 0.0], [0.0, 15.0], [15.0, 15.0]])
+
+
+class Counting(CpuEngine):
+    """Remembers the keys of its sweeps."""
+
+    def load(self, family, X, weight):
+        super().load(family, X, weight)
+        self.keys = []
+
+    def sweep(self, score, sub, k, key):
+        self.keys.append(key)
+        return super().sweep(score, sub, k, key)
+
+
+class Batches(Stream):
+    """A stream of four well separated clusters, none of it learned yet."""
+
+    def __init__(self, n=120, shift=0.0):
+        self.n, self.shift, self.seed = n, shift, 0
+        family = Gaussian().prepare(self.draw(0))
+        self.ctx = Context(family, Counting(), np.random.default_rng(0), 1.0, 1, 0)
+        self.load(0)
+
+    def draw(self, batch):
+        rng = np.random.default_rng(batch)
+        self.truth = rng.permutation(np.arange(self.n) % 4)
+        return CENTRES[self.truth] + batch * self.shift + rng.normal(size=(self.n, 2))
+
+    def load(self, batch):
+        X, self.weight = self.draw(batch), np.ones(self.n)
+        self.T = dense(self.ctx.family.statistics(X))
+        self.ctx.engine.load(self.ctx.family, X, self.weight)
+        self.ctx.batch = batch
+
+    def found(self):
+        """Return whether the clusters are the true ones, but for a stray point or two."""
+        return adjusted_rand_score(self.truth, self.ctx.engine.labels) > 0.9
+
+    def names(self):
+        """Return the id of each true cluster."""
+        z = self.ctx.engine.labels
+        own = [np.bincount(z[self.truth == t]).argmax() for t in range(self.truth.max() + 1)]
+        return self.state.ids[own].tolist()
+
+    def learned(self, plan=None):
+        """Learn the first batch."""
+        start = start_over_clustered(self.ctx, plan or Plan(), HALF_LIFE, adapt=True)
+        self.state = first_batch(self.ctx, plan or Plan(), start, adapt=True)
+        self.check()
+        return self
+
+
+@pytest.mark.parametrize("name", REFERENCED)
+def test_log_posterior_is_that_of_the_reference(name):
+    case = problem(name)
+    w = np.random.default_rng(0).random((3, 30))
+    groups = [(case.X, weight) for weight in w]
+    base = (w @ case.family.log_base(case.points)).sum()
+    got = log_posterior(case.family, 0.4, w @ case.T) + base
+    assert got == pytest.approx(reference.log_posterior(case.prior, 0.4, groups), rel=1e-9)
+
+
+# -- starts --------------------------------------------------------------------------------------
+
+
+def test_starting_from_labels_takes_them_as_they_are():
+    batch = Batches()
+    labels = batch.truth.copy()
+    batch.state = start_from_labels(batch.ctx, HALF_LIFE, labels)
+    batch.check()
+    assert_array_equal(batch.ctx.engine.labels, labels)
+    assert batch.state.ids.tolist() == [0, 1, 2, 3]
+    assert not batch.state.past.any()
+    assert_array_equal(batch.state.now.rows.sum(axis=1), 30)
+
+
+@pytest.mark.parametrize("adapt", [True, False])
+def test_starting_over_clustered_takes_every_point(adapt):
+    batch = Batches()
+    prior = batch.ctx.family.prior
+    batch.state = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=adapt)
+    batch.check()
+    assert_allclose(batch.state.totals.sum(axis=0), batch.T.sum(axis=0), atol=1e-8)
+    assert np.array_equal(batch.ctx.family.prior, prior) != adapt
+
+
+def test_without_merges_the_start_stays_over_clustered():
+    batch = Batches()
+    batch.state = start_over_clustered(batch.ctx, Plan(merges=False), HALF_LIFE, adapt=True)
+    batch.check()
+    assert batch.state.k > 8
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_no_start_has_more_clusters_than_allowed(most):
+    batch = Batches()
+    plan = Plan(max_clusters=most)
+    batch.state = start_over_clustered(batch.ctx, plan, HALF_LIFE, adapt=True)
+    batch.check()
+    assert batch.state.k <= most
+    assert batch.learned(plan).state.k <= most
+
+
+# -- the first batch -------------------------------------------------------------------------------
+
+
+def test_the_first_batch_finds_what_is_plain_to_see():
+    batch = Batches().learned()
+    assert batch.found()
+    assert len(set(batch.names())) == 4
+    keys = batch.ctx.engine.keys
+    assert keys[-1] is None  # the last sweep is the deterministic one
+    assert not np.all(np.equal(keys, None))
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_the_first_batch_mends_a_bad_start(merged):
+    batch = Batches()
+    labels = batch.truth // 4 if merged else batch.truth * 3 + np.arange(batch.n) % 3
+    start = start_from_labels(batch.ctx, HALF_LIFE, labels)
+    assert start.k == (1 if merged else 12)
+    batch.state = first_batch(batch.ctx, Plan(), start, adapt=True)
+    batch.check()
+    assert batch.found()
+
+
+@pytest.mark.parametrize("off", ["splits", "merges"])
+def test_moves_that_are_switched_off_are_not_even_proposed(monkeypatch, off):
+    def never(*_, **__):
+        raise AssertionError(f"{off} are off")
+
+    monkeypatch.setattr(chain, f"propose_{off}", never)
+    plan, batch = Plan(max_sweeps=10, **{off: False}), Batches()
+    labels = batch.truth // 4 if off == "splits" else batch.truth * 3 + np.arange(batch.n) % 3
+    start = start_from_labels(batch.ctx, HALF_LIFE, labels)
+    batch.state = first_batch(batch.ctx, plan, start, adapt=True)
+    batch.check()
+    assert batch.state.k == 1 if off == "splits" else batch.state.k >= 4
+    follow(batch, 1.0, plan)
+    start_over_clustered(batch.ctx, plan, HALF_LIFE, adapt=True)
+
+
+def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
+    batch, told = Batches(), []
+    start = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=True)
+    batch.ctx.engine.keys.clear()
+    plan = Plan(max_sweeps=3)
+    batch.state = first_batch(
+        batch.ctx, plan, start, adapt=True, progress=lambda *seen: told.append(seen)
+    )
+    assert [sweep for sweep, _, _ in told] == [1, 2, 3]
+    assert all(k >= 1 and np.isfinite(level) for _, k, level in told)
+    assert sum(key is not None for key in batch.ctx.engine.keys) == 3
+
+
+def test_a_prior_that_must_not_adapt_does_not():
+    batch = Batches()
+    prior = batch.ctx.family.prior.copy()
+    start = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=False)
+    first_batch(batch.ctx, Plan(), start, adapt=False)
+    assert_array_equal(batch.ctx.family.prior, prior)
+
+
+# -- later batches ---------------------------------------------------------------------------------
+
+
+def follow(batch, time, plan=None):
+    """Learn a later batch, and return what happened."""
+    batch.state = batch.state.settle(time - 1.0).advance(time)
+    batch.load(int(time))
+    past = batch.state.totals.sum(axis=0)
+    batch.state, events = later_batch(batch.ctx, plan or Plan(), batch.state, time)
+    batch.check()
+    assert batch.state.totals[:, 0].sum() <= past[0] + batch.n + 1e-8
+    return events
+
+
+@pytest.mark.parametrize("sweeps", [0, 1, 3])
+def test_a_later_batch_has_its_sweeps_and_then_the_deterministic_one(sweeps):
+    batch = Batches().learned()
+    follow(batch, 1.0, Plan(sweeps=sweeps))
+    keys = batch.ctx.engine.keys
+    assert [key is None for key in keys] == [False] * sweeps + [True]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_clusters_keep_their_ids_while_they_stay_or_drift(shift):
+    batch = Batches(shift=shift).learned()
+    names = batch.names()
+    for time in range(1, 8):
+        follow(batch, float(time))
+        assert batch.found()
+        assert batch.names() == names
+    old = np.isin(batch.state.ids, names)
+    assert_array_equal(batch.state.born[old], 0.0)
+    assert_array_equal(batch.state.lived[old], 7)
+
+
+def appear(batch, time, centres):
+    """Learn a batch with the given centres."""
+    batch.state = batch.state.settle(time - 1.0).advance(time)
+    rng = np.random.default_rng(100 + int(time))
+    batch.truth = rng.permutation(np.arange(batch.n) % len(centres))
+    X = np.asarray(centres)[batch.truth] + rng.normal(size=(batch.n, 2))
+    batch.T = dense(batch.ctx.family.statistics(X))
+    batch.ctx.engine.load(batch.ctx.family, X, batch.weight)
+    batch.ctx.batch = int(time)
+    batch.state, _ = later_batch(batch.ctx, Plan(), batch.state, time)
+    batch.check()
+
+
+def test_points_where_none_had_been_found_a_cluster_at_once():
+    batch = Batches(n=150).learned()
+    names, old = batch.names(), set(batch.state.ids.tolist())
+    appear(batch, 1.0, [*CENTRES, [60.0, -45.0]])
+    assert batch.found()
+    assert batch.names()[:4] == names
+    new = batch.names()[4]
+    assert new not in old
+    assert batch.state.born[batch.state.ids == new] == 1.0
+
+
+def test_a_cluster_that_is_seen_no_more_is_forgotten_and_its_id_with_it():
+    batch = Batches(n=160).learned()
+    *kept, lost = batch.names()
+    ever, there = set(batch.state.ids.tolist()), []
+    for time in range(1, 15):
+        before = set(batch.state.ids.tolist())
+        appear(batch, float(time), CENTRES[:3])
+        there.append(lost in batch.state.ids)
+        born = set(batch.state.ids.tolist()) - before
+        assert born.isdisjoint(ever)
+        ever |= born
+        assert batch.names() == kept
+    # its 40 points fade by half every two batches: eleven make them less than one
+    assert there == [True] * 10 + [False] * 4
+
+
+def test_no_later_batch_makes_more_clusters_than_allowed():
+    batch = Batches().learned(Plan(max_clusters=2))
+    for time in (1.0, 2.0):
+        events = follow(batch, time, Plan(max_clusters=2))
+        assert batch.state.k <= 2
+        assert len(events.splits) <= len(events.merges)
+
+
+def test_events_name_those_involved():
+    batch = Batches().learned(Plan(max_clusters=2))
+    known = set(batch.state.ids.tolist())
+    events = follow(batch, 1.0)
+    assert events.splits
+    for parent, new in events.splits:
+        assert parent in known
+        assert new not in known
+        known.add(new)
+    for survivor, lost in events.merges:
+        assert {survivor, lost} <= known
+        assert lost not in batch.state.ids
+
+
+@pytest.mark.parametrize("name", FORGETTINGS)
+def test_the_past_counts_as_the_window_says(name):
+    stream = Stream("gaussian", name)
+    forgetting: Forgetting = FORGETTINGS[name]
+    for time in (1.0, 2.0):
+        before = stream.everything()
+        stream.state = stream.state.settle(time - 1.0).advance(time)
+        past = stream.state.totals.sum(axis=0)
+        if forgetting.kernel is None:
+            assert_allclose(past[0], before[0] * forgetting.decay(1.0))
+        stream.load(int(time))
+        stream.ctx.batch = int(time)
+        stream.state, _ = later_batch(stream.ctx, Plan(), stream.state, time)
+        stream.check()
+        # a cluster that moved may forget more, none forgets less
+        assert stream.everything()[0] <= past[0] + stream.weight.sum() + 1e-8
+        assert stream.everything()[0] >= stream.weight.sum() - 1e-8

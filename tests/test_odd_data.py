@@ -1,0 +1,281 @@
+"""Data that real streams hold: constants, copies, collinear columns, single points, nothing."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from streams import CORNERS, blob_stream, blobs, counts, ids, labels_of, total_count
+
+from scstream import ScStream
+
+STREAM = blob_stream(4, 150)
+Y = np.concatenate([y for _, y in STREAM])
+
+
+def assert_sound(model, X) -> None:
+    """Check that what the model says of a batch can be."""
+    assert np.all(np.isfinite(model.score_samples(X)))
+    chances = model.predict_proba(X)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert set(model.predict(X).tolist()) <= set(ids(model))
+    for cluster in model.clusters_:
+        values = cluster.parameters.values()
+        assert all(np.all(np.isfinite(value)) for value in values)
+    assert all(np.isfinite(record.log_posterior) for record in model.history_)
+
+
+def ari_when(change, **options) -> float:
+    model = ScStream(random_state=0, **options)
+    labels = labels_of(model, [change(X) for X, _ in STREAM])
+    assert_sound(model, change(STREAM[-1][0]))
+    return adjusted_rand_score(Y, np.concatenate(labels))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -3e6, 1e-9, 0.1])
+def test_constant_columns_do_no_harm(value) -> None:
+    assert ari_when(lambda X: np.column_stack([X, np.full(len(X), value)])) >= 0.99
+
+
+def test_a_column_that_is_constant_only_at_first_does_no_harm() -> None:
+    first = STREAM[0][0]
+
+    def change(X):
+        extra = np.zeros(len(X)) if X is first else np.random.default_rng(0).normal(size=len(X))
+        return np.column_stack([X, extra])
+
+    model = ScStream(random_state=0)
+    labels_of(model, [change(X) for X, _ in STREAM])
+    assert_sound(model, change(STREAM[-1][0]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: np.column_stack([X, X[:, 0]]),
+        lambda X: np.column_stack([X, X[:, 0] + X[:, 1]]),
+        lambda X: np.column_stack([X, 1e6 * X[:, 0] - 3.0, -X[:, 1]]),
+    ],
+    ids=["copy", "sum", "two more"],
+)
+def test_collinear_columns_do_no_harm(change) -> None:
+    assert ari_when(change) >= 0.99
+
+
+def test_duplicated_points_do_no_harm() -> None:
+    def change(X):
+        X = X.copy()
+        X[1::5], X[2::5] = X[::5], X[3::5]
+        return X
+
+    model = ScStream(random_state=0)
+    labels = labels_of(model, [change(X) for X, _ in STREAM])
+    y = np.concatenate([change(y) for _, y in STREAM])
+    assert_sound(model, STREAM[-1][0])
+    assert adjusted_rand_score(y, np.concatenate(labels)) >= 0.95
+
+
+def test_points_that_take_few_values_only() -> None:
+    """Three places, a hundred copies of each: clusters without any spread."""
+    model = ScStream(random_state=0)
+    for b in range(5):
+        y = np.random.default_rng(b).integers(3, size=150)
+        model.partial_fit(CORNERS[y])
+        assert adjusted_rand_score(y, model.labels_) == 1.0
+        assert_sound(model, CORNERS)
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0, 1e-300, -1e12])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (200, 5)])
+def test_equal_points_are_one_cluster(value, shape) -> None:
+    model, X = ScStream(random_state=0, max_sweeps=10), np.full(shape, value)
+    for _ in range(3):
+        model.partial_fit(X)
+        assert model.n_clusters_ == 1
+        assert len(set(model.labels_.tolist())) == 1
+        assert_sound(model, X)
+    np.testing.assert_allclose(model.clusters_[0].mean, X[0], rtol=1e-9, atol=1e-300)
+
+
+def test_after_equal_points_others_may_come() -> None:
+    model = ScStream(random_state=0).partial_fit(np.zeros((100, 2)))
+    for X, _ in STREAM:
+        model.partial_fit(X)
+        assert_sound(model, X)
+
+
+def test_one_column_will_do() -> None:
+    centres = np.array([[0.0], [10.0], [25.0]])
+    stream = blob_stream(4, 150, centres=centres)
+    model = ScStream(random_state=0)
+    labels = labels_of(model, [X for X, _ in stream])
+    y = np.concatenate([y for _, y in stream])
+    assert adjusted_rand_score(y, np.concatenate(labels)) >= 0.99
+    assert_sound(model, stream[-1][0])
+
+
+def test_more_columns_than_rows_will_do() -> None:
+    model = ScStream(random_state=0, max_sweeps=10)
+    for b in range(4):
+        X = np.random.default_rng(b).standard_normal((10, 30))
+        model.partial_fit(X)
+        assert_sound(model, X)
+
+
+def test_heavy_tails_do_no_harm() -> None:
+    model = ScStream(random_state=0)
+    for b in range(5):
+        X = np.random.default_rng(b).standard_cauchy((200, 2))
+        model.partial_fit(X)
+        assert_sound(model, X)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_numbers_near_the_ends_of_the_range(scale) -> None:
+    assert ari_when(lambda X: X * scale) >= 0.99
+
+
+def test_a_stream_that_goes_far_away_is_followed() -> None:
+    model = ScStream(random_state=0)
+    for b in range(30):
+        X, y = blobs(150, b, CORNERS + 20.0 * b)
+        model.partial_fit(X)
+        assert_sound(model, X)
+    assert adjusted_rand_score(y, model.labels_) >= 0.99
+
+
+def test_clusters_keep_their_shape_however_far_the_stream_has_come() -> None:
+    """The prior's mean, set where the stream began, must not pull at clusters that went away."""
+    model = ScStream(random_state=0)
+    for b in range(40):
+        model.partial_fit(blobs(150, b, CORNERS + 20.0 * min(b, 25))[0])
+    for cluster in model.clusters_:
+        np.testing.assert_allclose(cluster.covariance, np.eye(2), atol=0.5)
+
+
+@pytest.mark.parametrize("shift", [1e4, 1e6])
+def test_a_stream_may_begin_anew_far_away(shift) -> None:
+    """The frame in which the model computes stays where the first batch was."""
+    model = ScStream(random_state=0).partial_fit(blobs(150, 0)[0])
+    for b in range(1, 6):
+        X, y = blobs(150, b)
+        model.partial_fit(X + shift, time=1e6 + b)
+        assert_sound(model, X + shift)
+        assert adjusted_rand_score(y, model.labels_) >= 0.99
+
+
+# -- few points ---------------------------------------------------------------------------------
+
+PAIR = np.array([[0.0, 0.0], [30.0, 0.0]])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_points_that_come_one_by_one_from_two_clusters_in_turn(seed) -> None:
+    model = ScStream(random_state=seed, max_sweeps=5)
+    rng = np.random.default_rng(seed)
+    labels = [
+        int(model.partial_fit(PAIR[[b % 2]] + rng.standard_normal((1, 2))).labels_[0])
+        for b in range(60)
+    ]
+    assert model.n_clusters_ == 2
+    assert len(set(labels[30::2])) == len(set(labels[31::2])) == 1
+    assert labels[30] != labels[31]
+    assert_sound(model, PAIR)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_points_that_come_one_by_one_from_two_clusters_at_random(seed) -> None:
+    model = ScStream(random_state=seed, half_life=20, max_sweeps=5)
+    X, y = blobs(60, seed, PAIR)
+    labels = np.array([model.partial_fit(X[[b]]).labels_[0] for b in range(60)])
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_score(y[30:], labels[30:]) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "multinomial"])
+def test_every_stage_of_a_stream_of_single_rows_is_sound(kind) -> None:
+    model = ScStream(kind, random_state=0, max_sweeps=5)
+    X = blobs(30, 0)[0] if kind == "gaussian" else counts(30, 0)[0]
+    seen = set()
+    for b in range(30):
+        model.partial_fit(X[[b]])
+        seen |= {int(model.labels_[0])}
+        assert model.labels_.shape == (1,)
+        assert model.n_batches_ == b + 1
+        assert set(model.labels_.tolist()) <= set(ids(model))
+        assert_sound(model, X)
+    assert min(seen) == 0
+
+
+def test_early_rows_are_learned_together() -> None:
+    """Ten batches of two rows, never forgotten, come to the clusters of one batch of twenty."""
+    X, y = blobs(20, 3, PAIR)
+    model = ScStream(random_state=0, half_life=None, max_sweeps=20)
+    labels_of(model, np.split(X, 10))
+    assert total_count(model) == pytest.approx(20)
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_score(y, model.predict(X)) == 1.0
+
+
+# -- nothing ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [6, 150], ids=["early", "mid-stream"])
+def test_an_empty_batch_lets_time_pass(rows) -> None:
+    model = ScStream(random_state=0, half_life=2).partial_fit(blobs(rows, 0)[0])
+    before = {c.id: c for c in model.clusters_}
+    model.partial_fit(np.empty((0, 2)))
+    model.partial_fit(np.empty((0, 2)), time=2)
+    assert (model.n_batches_, model.time_) == (3, 2.0)
+    assert model.labels_.shape == model.sublabels_.shape == (0,)
+    assert model.history_[-1].n_points == 0
+    for cluster in model.clusters_:
+        assert cluster.count == pytest.approx(0.5 * before[cluster.id].count)
+        assert cluster.age == 2.0
+    kept = [i for i, c in before.items() if c.count >= 2.0]
+    assert ids(model) == kept
+    assert_sound(model, CORNERS)
+
+
+def test_early_rows_are_learned_again_after_their_clusters_were_dropped() -> None:
+    model = ScStream(random_state=0, half_life=1).partial_fit(blobs(9, 0)[0])
+    before = ids(model)
+    model.partial_fit(np.empty((0, 2)), time=4)
+    assert model.n_clusters_ == 1 < len(before)
+    X, _ = blobs(9, 1)
+    model.partial_fit(X, time=5)
+    assert_sound(model, X)
+    assert not set(model.history_[2].births) & set(before)
+
+
+def test_a_stream_goes_on_after_an_empty_batch() -> None:
+    model = ScStream(random_state=0)
+    for X, _ in STREAM:
+        model.partial_fit(X)
+        model.partial_fit(X[:0])
+    assert model.n_clusters_ == 3
+    assert sorted(ids(model)) == [0, 1, 2]
+
+
+def test_an_empty_frame_with_names_of_columns_lets_time_pass() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(STREAM[0][0], columns=["a", "b"])
+    model = ScStream(random_state=0).partial_fit(frame).partial_fit(frame.iloc[:0])
+    assert model.n_batches_ == 2
+
+
+@pytest.mark.parametrize("rows", [10, 150], ids=["few rows", "many rows"])
+@pytest.mark.parametrize("empty", [False, True], ids=["", "after an empty batch"])
+@pytest.mark.parametrize("gap", [1e3, 1e9])
+def test_after_a_very_long_gap_everything_begins_anew(rows, empty, gap) -> None:
+    model = ScStream(random_state=0).partial_fit(blobs(rows, 0)[0])
+    before = ids(model)
+    if empty:
+        model.partial_fit(np.empty((0, 2)), time=gap - 1)
+        assert_sound(model, CORNERS)
+    X, _ = blobs(rows, 1)
+    model.partial_fit(X, time=gap)
+    assert min(ids(model)) > max(before)
+    assert set(model.labels_.tolist()) == set(ids(model))
+    assert total_count(model) == pytest.approx(rows)
+    assert {c.born for c in model.clusters_} == {gap}
+    assert set(model.history_[-1].births) == set(ids(model))
+    assert_sound(model, X)

@@ -1,0 +1,74 @@
+"""The over-clustering from which a first batch starts."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import PROBLEMS, problem
+from scipy import sparse, stats
+from sklearn.metrics import adjusted_rand_score
+
+from scstream.seeding import _plus_plus, k_means, over_cluster
+
+RARE = 1e-9  # the chance that one statistical comparison refuses a right program
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("m", [1, 3, 12, 100])
+def test_groups_add_up_to_all_rows(name, m):
+    case = problem(name)
+    got = over_cluster(case.family, case.points, m, np.random.default_rng(0))
+    assert 1 <= len(got) <= m
+    assert np.all(got[:, 0] >= 1.0)  # no group without rows
+    assert_allclose(got.sum(axis=0), case.T.sum(axis=0), atol=1e-9)
+
+
+def test_separate_groups_are_never_joined_and_each_is_found():
+    rng = np.random.default_rng(1)
+    truth = np.arange(200) % 8
+    E = 30.0 * rng.normal(size=(8, 3))[truth] + 0.1 * rng.normal(size=(200, 3))
+    for seed in range(10):
+        z = k_means(E, 25, np.random.default_rng(seed))
+        assert sorted(set(z)) == list(range(z.max() + 1))
+        assert len({(a, b) for a, b in zip(z, truth, strict=True)}) == z.max() + 1
+    assert adjusted_rand_score(truth, k_means(E, 8, np.random.default_rng(0))) > 0.7
+
+
+def test_sparse_and_dense_rows_are_grouped_alike():
+    E = np.random.default_rng(2).poisson(1.0, (80, 6)).astype(float)
+    for m in (1, 5, 30):
+        one = k_means(E, m, np.random.default_rng(3))
+        other = k_means(sparse.csr_array(E), m, np.random.default_rng(3))
+        assert_array_equal(one, other)
+
+
+def test_copies_of_a_point_are_one_group():
+    E = np.repeat(np.random.default_rng(4).normal(size=(3, 2)) * 1e3, 10, axis=0)
+    z = k_means(E, 20, np.random.default_rng(5))
+    assert z.max() == 2
+    assert adjusted_rand_score(np.arange(30) // 10, z) == 1.0
+    assert_array_equal(k_means(np.zeros((7, 2)), 5, np.random.default_rng(6)), 0)
+    assert_array_equal(k_means(np.ones((1, 2)), 1, np.random.default_rng(6)), 0)
+
+
+def test_a_tight_pair_far_from_the_rest_is_still_told_apart():
+    # distances are squared, and must not drown in those of points far away
+    E = np.concatenate([np.zeros((20, 1)), np.full((20, 1), 1e-3), np.full((20, 1), 100.0)])
+    z = k_means(E, 3, np.random.default_rng(7))
+    assert adjusted_rand_score(np.arange(60) // 20, z) == 1.0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_centres_are_drawn_by_their_squared_distance(form):
+    # broken on purpose (the uniform squared): it fails
+    E = np.array([[0.0], [1.0], [3.0], [4.0]])
+    rows, rng, n = form(E), np.random.default_rng(8), 1500
+    seen = np.zeros((4, 4))
+    for _ in range(n):
+        centres = _plus_plus(rows, (E * E).sum(axis=1), 2, rng)[:, 0]
+        first, second = (E[:, 0].tolist().index(c) for c in centres)
+        seen[first, second] += 1
+    square = (E - E.T) ** 2
+    expected = n / 4 * square / square.sum(axis=1, keepdims=True)
+    apart = ~np.eye(4, dtype=bool)
+    assert not seen[~apart].any()
+    assert stats.chisquare(seen[apart], expected[apart]).pvalue > RARE

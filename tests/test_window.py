@@ -1,0 +1,191 @@
+"""Forgetting: the window against sums over all batches with their weights written out."""
+
+import numpy as np
+import pytest
+import reference
+from numpy.testing import assert_allclose
+from problems import problem
+
+from scstream.window import Forgetting, Window, shares_worth_keeping
+
+K, P = 3, 4
+TIMES = np.cumsum([0.0, 1.0, 0.25, 3.0, 0.5, 0.5, 7.0, 1.0, 1.0, 2.0, 0.1, 0.4])
+
+
+def batches(times=TIMES, seed=0):
+    """Return (time, sums, doubts) of batches of three clusters."""
+    rng = np.random.default_rng(seed)
+    return [(t, rng.random((K, 2, P)), rng.random((K, K))) for t in times]
+
+
+def passed(forgetting, given):
+    """Yield the window at the time of each batch but the first, before that batch is in it."""
+    window = Window.empty(forgetting, K, P)
+    for i, (time, sums, doubt) in enumerate(given):
+        window = window.advance(time)
+        if i:
+            yield i, window
+        window = window.absorb(sums, doubt, time)
+
+
+@pytest.mark.parametrize("half_life", [0.3, 5.0, None])
+def test_half_life_window_is_a_weighted_sum_without_history(half_life):
+    def weight(age):
+        return 1.0 if half_life is None else 2.0 ** (-age / half_life)
+
+    given = batches()
+    for i, window in passed(Forgetting(half_life=half_life), given):
+        past, doubt = window.past()
+        now = given[i][0]
+        expected = reference.window_sum(weight, now, [(t, s) for t, s, _ in given[:i]])
+        assert_allclose(past, expected, rtol=1e-12)
+        expected = reference.window_sum(weight, now, [(t, d) for t, _, d in given[:i]])
+        assert_allclose(doubt, expected, rtol=1e-12)
+        assert len(window.sums) == 1
+
+
+def test_time_may_pass_in_steps():
+    (time, sums, doubt), *_ = batches()
+    window = Window.empty(Forgetting(half_life=3.0), K, P).absorb(sums, doubt, time)
+    once, twice = window.advance(4.0), window.advance(1.5).advance(4.0)
+    assert_allclose(once.past()[0], twice.past()[0], rtol=1e-12)
+    assert_allclose(once.past()[0], 2.0 ** (-4.0 / 3.0) * sums, rtol=1e-12)
+
+
+KERNELS = {
+    "power": lambda age: 1.0 / (1.0 + age),
+    "box": lambda age: float(age <= 4.0),
+    "bell": lambda age: np.exp(-0.5 * (age / 3.0) ** 2),
+    "ramp": lambda age: max(0.0, 1.0 - age / 6.0),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("epsilon", [1e-8, 0.05])
+def test_kernel_window_is_a_weighted_sum_of_what_is_not_negligible(name, epsilon):
+    kernel, given = KERNELS[name], batches()
+
+    def weight(age):
+        return kernel(age) if kernel(age) > epsilon else 0.0
+
+    for i, window in passed(Forgetting(kernel=kernel, epsilon=epsilon), given):
+        now = given[i][0]
+        past, doubt = window.past()
+        expected = reference.window_sum(weight, now, [(t, s) for t, s, _ in given[:i]])
+        assert_allclose(past, expected, rtol=1e-12, atol=1e-15)
+        expected = reference.window_sum(weight, now, [(t, d) for t, _, d in given[:i]])
+        assert_allclose(doubt, expected, rtol=1e-12, atol=1e-15)
+        assert len(window.sums) == sum(weight(now - t) > 0 for t, _, _ in given[:i])
+
+
+def test_an_exponential_kernel_is_a_half_life():
+    given = batches()
+    kernel = Forgetting(kernel=lambda age: 2.0 ** (-age / 2.5), epsilon=0.0)
+    for (_, one), (_, other) in zip(
+        passed(kernel, given), passed(Forgetting(half_life=2.5), given), strict=True
+    ):
+        assert_allclose(one.past()[0], other.past()[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf])
+def test_a_kernel_must_give_weights(bad):
+    window = Window.empty(Forgetting(kernel=lambda age: bad), K, P)
+    time, sums, doubt = batches()[0]
+    with pytest.raises(ValueError, match=r"kernel must give a finite weight of at least 0"):
+        window.absorb(sums, doubt, time).advance(1.0)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_window_that_remembers_nothing_has_no_past(name):
+    for forgetting in (Forgetting(), Forgetting(kernel=KERNELS[name])):
+        window = Window.empty(forgetting, K, P)
+        for later in (window, window.advance(3.0), window.scaled(np.ones(K))):
+            past, doubt = later.past()
+            assert past.shape == (K, 2, P)
+            assert doubt.shape == (K, K)
+            assert not past.any()
+            assert not doubt.any()
+
+
+def test_a_batch_too_old_is_gone_for_good():
+    time, sums, doubt = batches()[0]
+    window = Window.empty(Forgetting(kernel=KERNELS["box"]), K, P).absorb(sums, doubt, time)
+    assert window.advance(4.0).past()[0].any()
+    assert len(window.advance(4.1).sums) == 0
+
+
+# -- bounded records -----------------------------------------------------------------------------
+
+
+def counted(kernel, max_records, n=300):
+    """Return counts of a stream of equal batches by the window, and as they should be."""
+    sums, doubt = np.ones((1, 2, 1)), np.ones((1, 1))
+    window = Window.empty(Forgetting(kernel=kernel, max_records=max_records), 1, 1)
+    got, expected = [], []
+    for time in range(n):
+        window = window.advance(float(time))
+        if time >= n // 2:
+            got.append(window.past()[0].sum())
+            expected.append(2.0 * sum(kernel(float(time - t)) for t in range(time)))
+        window = window.absorb(sums, doubt, float(time))
+        assert len(window.sums) <= max_records
+    return np.array(got), np.array(expected)
+
+
+def test_joining_records_loses_nothing_that_weighs_the_same():
+    got, expected = counted(lambda age: 1.0, max_records=5)
+    assert_allclose(got, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("power", lambda age: 1.0 / (1.0 + age)),
+        ("exponential", lambda age: 2.0 ** (-age / 30.0)),
+        ("ramp", lambda age: max(0.0, 1.0 - age / 80.0)),
+        ("box", lambda age: float(age <= 80.0)),
+    ],
+)
+def test_few_records_stand_well_for_many(name, kernel):
+    # sixteen records for 80 batches or more: each stands for a few
+    got, expected = counted(kernel, max_records=16)
+    assert_allclose(got, expected, rtol=0.15)
+
+
+def test_joined_records_keep_the_clusters_apart():
+    given = batches(np.arange(40.0))
+    forgetting = Forgetting(kernel=lambda age: 1.0, max_records=4)
+    for i, window in passed(forgetting, given):
+        past, doubt = window.past()
+        assert_allclose(past, sum(s for _, s, _ in given[:i]), rtol=1e-12)
+        assert_allclose(doubt, sum(d for _, _, d in given[:i]), rtol=1e-12)
+
+
+# -- forgetting more than time alone would ---------------------------------------------------------
+
+
+def test_scaling_keeps_a_share_of_each_cluster():
+    share = np.array([1.0, 0.5, 0.125])
+    for forgetting in (Forgetting(), Forgetting(kernel=KERNELS["power"])):
+        *_, (_, window) = passed(forgetting, batches())
+        (past, doubt), (less, less_doubt) = window.past(), window.scaled(share).past()
+        assert_allclose(less, share[:, None, None] * past, rtol=1e-12)
+        for i in range(K):
+            for j in range(K):  # a doubt is shared by two, and goes with the one that goes first
+                assert less_doubt[i, j] == pytest.approx(min(share[i], share[j]) * doubt[i, j])
+
+
+def test_a_cluster_that_moved_keeps_less_of_its_past():
+    case = problem("gaussian-2d")
+    rng = np.random.default_rng(1)
+    T = case.family.statistics
+    still, moved = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 4.0
+    past = np.stack([T(still).sum(axis=0)] * 3)
+    current = np.stack(
+        [T(rng.normal(size=(100, 2))).sum(axis=0), T(moved).sum(axis=0), 0 * past[0]]
+    )
+    share = shares_worth_keeping(case.family, 1.0, past, current)
+    assert share[0] == 1.0
+    assert share[1] < 0.2
+    assert share[2] == 1.0  # nothing is known of its present
+    assert np.all((share > 0) & (share <= 1))
