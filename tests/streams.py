@@ -62,7 +62,7 @@ def _plain(thing: Any) -> Any:
     """Return nested tuples of plain values that tell all there is to tell."""
     if isinstance(thing, float):
         return thing.hex()
-    if thing is None or isinstance(thing, str | int | np.generic):
+    if thing is None or isinstance(thing, str | int | complex | np.generic):
         return thing
     if isinstance(thing, np.ndarray):
         held = thing.tolist() if thing.dtype == object else thing.tobytes()

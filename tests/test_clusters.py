@@ -146,8 +146,8 @@ def test_a_merge_is_recorded_with_who_survives() -> None:
 def test_a_split_is_recorded_and_the_larger_part_keeps_the_id() -> None:
     model = ScStream(half_life=1, random_state=0)
     y = np.repeat([0, 1], [200, 100])
-    for b in range(8):
-        centres = CORNERS[:2] * min(1.0, b / 4)
+    for b in range(16):
+        centres = CORNERS[:2] * min(1.0, b / 12)
         X = centres[y] + np.random.default_rng(b).standard_normal((300, 2))
         model.partial_fit(X)
     assert model.n_clusters_ == 2

@@ -147,7 +147,9 @@ def test_clusters_keep_their_shape_however_far_the_stream_has_come() -> None:
     model = ScStream(random_state=0)
     for b in range(40):
         model.partial_fit(blobs(150, b, CORNERS + 20.0 * min(b, 25))[0])
-    for cluster in model.clusters_:
+    live = [cluster for cluster in model.clusters_ if cluster.count > 100]
+    assert len(live) == 3
+    for cluster in live:
         np.testing.assert_allclose(cluster.covariance, np.eye(2), atol=0.5)
 
 

@@ -13,6 +13,7 @@ from scstream.families.base import Array
 from scstream.window import Forgetting, Window
 
 Ints = NDArray[np.int64]
+_DUE = 3.0  # points expected at a place, none of which came, that mean that it was left
 
 
 @dataclass(frozen=True)
@@ -149,13 +150,10 @@ class State:
         """Return the clusters with the given ones split, and where their parts went (k, 2).
 
         The larger part keeps the place and the id, the other becomes a new cluster at the end.
-        Larger by the past, if there is one: a cluster is where it was, whatever comes beside it.
         The parts are undivided: all of each is in its first sub-cluster.
         """
         k, new = self.k, self.k + np.arange(len(which))
-        lasting = self.past[which, :, 0]
-        n = np.where(lasting.sum(axis=1, keepdims=True) >= 1.0, lasting, self.parts[which, :, 0])
-        major = np.argmax(n, axis=1)
+        major = np.argmax(self._claim(which), axis=1)
         moved = np.repeat(np.arange(k)[:, None], 2, axis=1)
         moved[which, 1 - major] = new
 
@@ -199,6 +197,18 @@ class State:
             attempt,
         )
         return state, moved
+
+    def _claim(self, which: Ints) -> Array:
+        """Return how much each part of the given clusters has a claim to the id (m, 2).
+
+        That is its past, if the cluster has one: a cluster is where it was, whatever comes beside
+        it. But a place where points were due and none came has been left.
+        """
+        past = self.past[which, :, 0]
+        due = past / max(self.past[..., 0].sum(), 1e-300) * self.now.rows.sum()
+        left = (self.now.rows[which] == 0) & (due > _DUE)
+        old = past.sum(axis=1, keepdims=True) >= 1.0
+        return np.where(old, np.where(left, -1.0, past), self.parts[which, :, 0])
 
     def merge(self, first: Ints, second: Ints) -> tuple[State, Ints, Ints]:
         """Return the clusters with disjoint pairs merged, and where points went, (k, 2) each.

@@ -1,6 +1,7 @@
 """The sampled phase of a first batch run for as long as one likes, and what it is compared with."""
 
 from collections.abc import Callable
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -32,14 +33,14 @@ def over_clustered(ctx: Context) -> State:
     return chain.start_over_clustered(ctx, Plan(), Forgetting(half_life=None), adapt=False)
 
 
-def sampled[Draw](
-    ctx: Context, start: State, sweeps: int, look: Callable[[], Draw], *, burn: int = 0
-) -> list[Draw]:
+def sampled(
+    ctx: Context, start: State, sweeps: int, look: Callable[[], Any], *, burn: int = 0
+) -> list[Any]:
     """Return what ``look`` sees after each sweep of `chain.first_batch` that never converges.
 
     These are the sweeps and moves of the package itself, under a prior that stays as it is.
     """
-    seen: list[Draw] = []
+    seen: list[Any] = []
 
     def progress(sweep: int, k: int, level: float) -> None:
         if sweep > burn:

@@ -336,7 +336,9 @@ class Gaussian(Family):
         a = self.posterior(self._prior + first)
         b = self.posterior(self._prior + second)
         pooled = (a.scatter + b.scatter) / (a.nu + b.nu)[:, None, None]
-        normal: Array = np.linalg.solve(pooled, (b.mean - a.mean)[..., None])[..., 0]
+        normal: Array = np.asarray(
+            np.linalg.solve(pooled, (b.mean - a.mean)[..., None])[..., 0], dtype=np.float64
+        )
         odds = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
         offset: Array = 0.5 * (normal * (a.mean + b.mean)).sum(axis=1) + odds
         return normal, offset
