@@ -37,8 +37,8 @@ from scstream.window import Forgetting
 from statistical.sampler import canonical, in_one_cluster, loaded, sampled
 
 ALPHA = 2.0  # not 1, whose logarithm has no sign
-_LINE = Gaussian(mean=2.0, mean_strength=0.2, cov=1.0, cov_strength=3.0)
-_PLANE = Gaussian(mean=[2.0, -2.0], mean_strength=0.2, cov=1.0, cov_strength=4.0)
+_LINE = Gaussian(mean=3.0, mean_strength=0.5, cov=1.0, cov_strength=3.0)
+_PLANE = Gaussian(mean=[3.0, -3.0], mean_strength=0.5, cov=1.0, cov_strength=4.0)
 _POINTS = {
     "apart": (_LINE, [[-6.0], [5.0], [-5.2], [0.3], [5.9], [-5.6], [6.4]]),
     "close": (_LINE, [[-2.1], [1.1], [-1.4], [0.2], [1.5], [-0.9], [2.6]]),
@@ -115,7 +115,9 @@ def gibbs(posterior: Posterior, sweeps: int, seed: int) -> list[np.ndarray]:
             others = [sum(1 << j for j in range(n) if z[j] == c and j != i) for c in range(n)]
             others = [*{m for m in others if m}, 0]
             ratio = [posterior.log_group[m | 1 << i] for m in others]
-            ratio = [r - posterior.log_group[m] if m else r for r, m in zip(ratio, others, strict=True)]
+            ratio = [
+                r - posterior.log_group[m] if m else r for r, m in zip(ratio, others, strict=True)
+            ]
             p = np.exp(np.array(ratio) - max(ratio))
             m = others[rng.choice(len(p), p=p / p.sum())]
             z = np.array(canonical(np.where([m >> j & 1 or j == i for j in range(n)], -1, z)))
