@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scstream.families import Family, Gaussian, Multinomial
     from scstream.model import ScStream
+    from scstream.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -20,9 +21,10 @@ _HOME = {
     "Gaussian": "scstream.families",
     "Multinomial": "scstream.families",
     "ScStream": "scstream.model",
+    "tune": "scstream.tuning",
 }
 
-__all__ = ["Family", "Gaussian", "Multinomial", "ScStream", "__version__"]
+__all__ = ["Family", "Gaussian", "Multinomial", "ScStream", "__version__", "tune"]
 
 
 def __getattr__(name: str) -> Any:
