@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import gammaln
 
 from scstream.families.base import Array, Family
-from scstream.families.scores import Labels, LinearScore
+from scstream.families.scores import Labels, LinearScore, to_dense
 from scstream.moves import (
     drop_forgotten,
     propose_merges,
@@ -19,13 +19,15 @@ from scstream.moves import (
 )
 from scstream.seeding import over_cluster
 from scstream.state import State
-from scstream.sweep import Context, deterministic_sweep, restricted_sweep
+from scstream.sweep import Context, deterministic_sweep, predictive_sweep, restricted_sweep
 from scstream.window import Forgetting, shares_worth_keeping
 
 _SEEDS = 200  # groups of the over-clustering that the first batch starts from, at most
 _SEED_ROWS = 8192  # rows of the batch that it is made from, at most
 _ADAPT_SWEEPS = 15  # sweeps during which the prior still follows the clusters
 _PATIENCE = 8  # sweeps without a better log posterior that mean convergence
+_FOUNDERS = 10  # points of a later batch that found a cluster on trial, at most
+_ROWS_A_FOUNDER = 20  # one for so many rows
 _SETTLE = 10  # deterministic sweeps at the end of the first batch, at most
 
 
@@ -105,17 +107,54 @@ def first_batch(
 
 
 def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[State, Events]:
-    """Run the loaded batch: some sampled sweeps, then the deterministic one."""
-    events = Events()
+    """Run the loaded batch: some sampled sweeps, then the deterministic one.
+
+    The first sweep draws labels by the predictives rather than by drawn parameters. These would
+    know nothing of the new points yet, and all the less the smaller the cluster and the higher
+    the dimension: points would flow to the large clusters.
+    """
+    events, first_new = Events(), state.next_id
+    state = _found(ctx, plan, state, time)
     for sweep in range(plan.sweeps):
-        state = restricted_sweep(ctx, state)
+        state = predictive_sweep(ctx, state) if sweep == 0 else restricted_sweep(ctx, state)
         if sweep == 0 and state.window.forgetting.adaptive:
             past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
             state = state.forget(shares_worth_keeping(ctx.family, ctx.alpha, past, current))
         state = _moves(ctx, plan, state, events, time)
     state = deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True)
-    return state, events
+    return _renumbered(state, events, first_new)
+
+
+def _found(ctx: Context, plan: Plan, state: State, time: float) -> State:
+    """Return the clusters with a few more, each founded by a random point of the batch.
+
+    A new cluster's points may come to several old ones, none of which would split for its share
+    of them. Those that turn out to be no cluster are merged away again in this very batch.
+    """
+    if not plan.splits or not plan.merges:
+        return state
+    m = min(_FOUNDERS, len(ctx.engine.labels) // _ROWS_A_FOUNDER)
+    if plan.max_clusters is not None:
+        m = min(m, max(plan.max_clusters - state.k, 0))
+    if m == 0:
+        return state
+    points = ctx.family.statistics(ctx.engine.sample(ctx.rng, m))
+    return state.found(to_dense(points), time)
+
+
+def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events]:
+    """Return the clusters with ids from ``first`` on used without gaps, and so the events."""
+    new = np.sort(state.ids[state.ids >= first])
+    name = dict(zip(new.tolist(), range(first, first + len(new)), strict=True))
+
+    def renamed(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        lasting = [pair for pair in pairs if all(i < first or i in name for i in pair)]
+        return [(name.get(a, a), name.get(b, b)) for a, b in lasting]
+
+    ids = np.array([name.get(i, i) for i in state.ids.tolist()], dtype=np.int64)
+    events = Events(renamed(events.splits), renamed(events.merges))
+    return replace(state, ids=ids, next_id=first + len(new)), events
 
 
 def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:

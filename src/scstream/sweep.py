@@ -86,13 +86,22 @@ def restricted_sweep(ctx: Context, state: State) -> State:
     return replace(state, now=now)
 
 
+def predictive_sweep(ctx: Context, state: State) -> State:
+    """Draw labels and sub-labels by weight times predictive."""
+    return _predictive_pass(ctx, state, ctx.next_key())
+
+
 def deterministic_sweep(ctx: Context, state: State) -> State:
     """Give every point the label and sub-label with the best weight times predictive."""
+    return _predictive_pass(ctx, state, None)
+
+
+def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
     parts = state.parts
     score = predictive(ctx.family, state.totals, ctx.alpha)
     log_sub = np.log(parts[..., 0] + 0.5 * ctx.alpha)
     sub = ctx.family.predictive_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
-    now = ctx.engine.sweep(ctx.all_components(score), sub, state.k, None)
+    now = ctx.engine.sweep(ctx.all_components(score), sub, state.k, key)
     return replace(state, now=now)
 
 
