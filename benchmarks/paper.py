@@ -15,11 +15,18 @@ FIGURES: dict[str, dict[str, dict[str, float]]] = {
     "20news": {"ScStream": {"ari": 0.13, "nmi": 0.36, "purity": 0.28, "f": 0.20, "full_nmi": 0.32}},
 }
 
-# data set -> prior of the Gaussian components on standardised columns: strength and place of the
-# mean, degrees of freedom, and the factor of the identity in the scale matrix.
+# data set -> settings: of the Gaussian prior the mean's strength kappa, degrees of freedom nu and
+# the factor psi of the identity in the scale matrix, on standardised columns (where they are not,
+# the first batch's means and variances take the place of 0 and 1); of the Dirichlet prior its
+# parameter; the concentration alpha; the rate lambda of forgetting. What was not at hand is 1.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "gauss2d": {"kappa": 1.0, "mean": 0.0, "nu": 4.0, "psi": 1.02},
-    "covtype": {"kappa": 1.0, "mean": 0.0, "nu": 25.0, "psi": 0.78},
-    "imagenet": {"kappa": 1.0, "mean": 0.0, "nu": 562.0, "psi": 0.51},
-    "imagenet50_moco": {"kappa": 1.0, "mean": 0.0, "nu": 834.0, "psi": 0.18},
-}
+    "gauss2d": {"kappa": 1, "nu": 4, "psi": 1.02, "standard": True, "alpha": 1, "lambda": 1},
+    "gauss2d_1e7": {"kappa": 1, "nu": 4, "psi": 1.02, "standard": True, "alpha": 1, "lambda": 1},
+    "mult100d": {"concentration": 1, "alpha": 1, "lambda": 0.2},
+    "covtype": {"kappa": 1, "nu": 25, "psi": 0.78, "standard": True, "alpha": 1, "lambda": 1},
+    "20news": {"concentration": 1, "alpha": 1, "lambda": 1},
+    "imagenet": {"kappa": 1, "nu": 562, "psi": 0.51, "standard": False, "alpha": 1, "lambda": 0.2},
+    "imagenet50_moco": {
+        "kappa": 1, "nu": 834, "psi": 0.18, "standard": False, "alpha": 1, "lambda": 1
+    },
+}  # fmt: skip

@@ -208,7 +208,7 @@ def test_the_default_point_stands_for_the_defaults(family) -> None:
     X = np.ones((5, 2))
     settings = suggest(optuna.trial.FixedTrial(default_point(family)), family, X)
     if family == "another":
-        assert settings == {"alpha": 1.0, "half_life": 5.0, "sweeps": 1}
+        assert settings == {"alpha": 1.0, "half_life": 5.0}
     else:
         assert build(settings, family, X).get_params() == ScStream(family).get_params()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import gammaln
 
 from scstream.families.base import Array, Family
-from scstream.families.scores import Labels, LinearScore, to_dense
+from scstream.families.scores import Labels, LinearScore
 from scstream.moves import (
     drop_forgotten,
     propose_merges,
@@ -26,8 +26,6 @@ _SEEDS = 200  # groups of the over-clustering that the first batch starts from, 
 _SEED_ROWS = 8192  # rows of the batch that it is made from, at most
 _ADAPT_SWEEPS = 15  # sweeps during which the prior still follows the clusters
 _PATIENCE = 8  # sweeps without a better log posterior that mean convergence
-_FOUNDERS = 10  # points of a later batch that found a cluster on trial, at most
-_ROWS_A_FOUNDER = 20  # one for so many rows
 _SETTLE = 10  # deterministic sweeps at the end of the first batch, at most
 
 
@@ -113,8 +111,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     know nothing of the new points yet, and all the less the smaller the cluster and the higher
     the dimension: points would flow to the large clusters.
     """
-    events, first_new = Events(), state.next_id
-    state = _found(ctx, plan, state, time)
+    events = Events()
     for sweep in range(plan.sweeps):
         state = predictive_sweep(ctx, state) if sweep == 0 else restricted_sweep(ctx, state)
         if sweep == 0 and state.window.forgetting.adaptive:
@@ -123,38 +120,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
         state = _moves(ctx, plan, state, events, time)
     state = deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True)
-    return _renumbered(state, events, first_new)
-
-
-def _found(ctx: Context, plan: Plan, state: State, time: float) -> State:
-    """Return the clusters with a few more, each founded by a random point of the batch.
-
-    A new cluster's points may come to several old ones, none of which would split for its share
-    of them. Those that turn out to be no cluster are merged away again in this very batch.
-    """
-    if not plan.splits or not plan.merges:
-        return state
-    m = min(_FOUNDERS, len(ctx.engine.labels) // _ROWS_A_FOUNDER)
-    if plan.max_clusters is not None:
-        m = min(m, max(plan.max_clusters - state.k, 0))
-    if m == 0:
-        return state
-    points = ctx.family.statistics(ctx.engine.sample(ctx.rng, m))
-    return state.found(to_dense(points), time)
-
-
-def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events]:
-    """Return the clusters with ids from ``first`` on used without gaps, and so the events."""
-    new = np.sort(state.ids[state.ids >= first])
-    name = dict(zip(new.tolist(), range(first, first + len(new)), strict=True))
-
-    def renamed(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        lasting = [pair for pair in pairs if all(i < first or i in name for i in pair)]
-        return [(name.get(a, a), name.get(b, b)) for a, b in lasting]
-
-    ids = np.array([name.get(i, i) for i in state.ids.tolist()], dtype=np.int64)
-    events = Events(renamed(events.splits), renamed(events.merges))
-    return replace(state, ids=ids, next_id=first + len(new)), events
+    return state, events
 
 
 def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:

@@ -193,7 +193,7 @@ def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
         return bool(n > 0)
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
     left = float(state.totals[:, 0].sum())
-    return left < 1.0 if n >= enough_rows(d) else left <= recipe.forgetting.epsilon
+    return left < 1.0 if n >= recipe.family.enough_rows(d) else left <= recipe.forgetting.epsilon
 
 
 def _with_the_rest(
@@ -256,7 +256,7 @@ def _learn_first(
         early=(),
     )
     outcome = _outcome(ctx, learner, new, batch, Events())
-    if X.shape[0] < enough_rows(X.shape[1]) and batch.labels is None:
+    if X.shape[0] < recipe.family.enough_rows(X.shape[1]) and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, early=_keep(kept, ids))
     return new, outcome
@@ -279,11 +279,6 @@ def _keep(batches: list[Batch], ids: Labels) -> tuple[Early, ...]:
         Early(replace(b, X=b.X.copy(), weight=b.weight.copy(), labels=None), own)
         for b, own in zip(batches, np.split(ids, ends), strict=True)
     )
-
-
-def enough_rows(d: int) -> int:
-    """Return how many rows of d columns set the prior for good."""
-    return max(20, 4 * d)
 
 
 def _age_weight(forgetting: Forgetting, age: float) -> float:

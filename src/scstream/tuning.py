@@ -31,8 +31,8 @@ __all__ = ["Trial", "TuningResult", "build", "default_point", "suggest", "tune"]
 Settings = dict[str, float | int | str | None]
 Space = Callable[["optuna.Trial", str, Any], Settings]
 
-_USUAL = (1e-3, 1e3)  # range of alpha; below it, by what a cluster costs in nats
-_COST = (7.0, 690.0)
+_ALPHA = (1e-10, 1e3)
+_HALF_LIFE = (0.5, 50.0)  # batches
 _DEFENCE = 0.01  # weight of the reference in the density that is scored
 _FAILURES = (ValueError, ArithmeticError, MemoryError)  # of a model that cannot be
 
@@ -56,12 +56,12 @@ def suggest(trial: optuna.Trial, family: str, X: Any, *, step: float = 1.0) -> S
     Returns
     -------
     dict of plain numbers and None
-        For `build`. None means never to forget, or a prior that is set from the data.
+        For `build`. None means that this part of the prior is set from the data.
     """
-    settings: Settings = {"alpha": _suggest_alpha(trial), "half_life": None}
-    if trial.suggest_categorical("forget", [True, False]):
-        settings["half_life"] = step * trial.suggest_float("half_life", 0.25, 50.0, log=True)
-    settings["sweeps"] = trial.suggest_int("sweeps", 1, 3)
+    settings: Settings = {
+        "alpha": trial.suggest_float("alpha", *_ALPHA, log=True),
+        "half_life": step * trial.suggest_float("half_life", *_HALF_LIFE, log=True),
+    }
     if family in _PRIORS:
         settings |= _PRIORS[family].suggest(trial, X)
     return settings
@@ -69,8 +69,8 @@ def suggest(trial: optuna.Trial, family: str, X: Any, *, step: float = 1.0) -> S
 
 def default_point(family: str) -> dict[str, Any]:
     """Return the parameters of an Optuna trial in which `suggest` gives the defaults."""
-    point: dict[str, Any] = {"few": False, "alpha": 1.0, "forget": True, "half_life": 5.0}
-    return point | {"sweeps": 1} | (_PRIORS[family].default if family in _PRIORS else {})
+    point: dict[str, Any] = {"alpha": 1.0, "half_life": 5.0}
+    return point | (_PRIORS[family].default if family in _PRIORS else {})
 
 
 def build(settings: Mapping[str, Any], family: str | Family, X: Any, **params: Any) -> ScStream:
@@ -101,13 +101,6 @@ def build(settings: Mapping[str, Any], family: str | Family, X: Any, **params: A
     return ScStream(**{"family": family, **params, **keywords})
 
 
-def _suggest_alpha(trial: optuna.Trial) -> float:
-    """Choose alpha: about 1, or so small that each cluster has to earn its cost, -log alpha."""
-    if trial.suggest_categorical("few", [False, True]):
-        return math.exp(-trial.suggest_float("cost", *_COST, log=True))
-    return trial.suggest_float("alpha", *_USUAL, log=True)
-
-
 @dataclass(frozen=True)
 class _Prior:
     """How the prior of a family is tuned: its settings, where to start, the family they make."""
@@ -119,19 +112,24 @@ class _Prior:
 
 
 def _suggest_gaussian(trial: optuna.Trial, X: Any) -> Settings:
-    """Leave the prior to the data, or choose all of it."""
+    """Leave the prior to the data, or all but how alike the covariances are, or choose it."""
     settings: Settings = dict.fromkeys(_PRIORS["gaussian"].keys)
-    if trial.suggest_categorical("prior", ["adapted", "given"]) == "given":
-        d = np.shape(X)[1]
-        settings["cov_scale"] = trial.suggest_float("cov_scale", 1e-3, 10.0, log=True)
-        excess = trial.suggest_float("cov_excess", 2.0, 1e5, log=True)
-        settings["cov_strength"] = d + excess
-        settings["mean_strength"] = trial.suggest_float("mean_strength", 1e-3, 1.0, log=True)
+    prior = trial.suggest_categorical("prior", ["adapted", "strength", "given"])
+    d = np.shape(X)[1]
+    if prior != "adapted":
+        settings["cov_strength"] = d + d * trial.suggest_float("cov_excess", 1.0, 100.0, log=True)
+    if prior == "given":
+        settings["cov_scale"] = trial.suggest_float("cov_scale", 0.01, 2.0, log=True)
+        settings["mean_strength"] = trial.suggest_float("mean_strength", 0.01, 10.0, log=True)
     return settings
 
 
-def _make_gaussian(X: Any, cov_scale: float, cov_strength: float, mean_strength: float) -> Gaussian:
+def _make_gaussian(
+    X: Any, cov_scale: float | None, cov_strength: float, mean_strength: float | None
+) -> Gaussian:
     """Return the family that expects `cov_scale` times the first batch's variances."""
+    if cov_scale is None:
+        return Gaussian(mean_strength=mean_strength, cov_strength=cov_strength)
     variances = np.var(np.asarray(X, dtype=np.float64), axis=0)
     variances[variances == 0.0] = 1.0  # a constant column tells nothing, in whatever unit
     return Gaussian(
@@ -143,7 +141,7 @@ def _suggest_multinomial(trial: optuna.Trial, X: Any) -> Settings:
     """Leave the prior to the data, or choose one parameter for all categories."""
     if trial.suggest_categorical("prior", ["adapted", "given"]) == "adapted":
         return {"concentration": None}
-    return {"concentration": trial.suggest_float("concentration", 1e-3, 100.0, log=True)}
+    return {"concentration": trial.suggest_float("concentration", 0.01, 100.0, log=True)}
 
 
 def _make_multinomial(X: Any, concentration: float) -> Multinomial:

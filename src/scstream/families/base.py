@@ -55,6 +55,10 @@ class Family(ABC):
         """Return the copy for the rest of the stream, from a first batch with k clusters."""
         return self
 
+    def enough_rows(self, d: int) -> int:
+        """Return how many rows of d columns set the prior for good."""
+        return max(20, 4 * d)
+
     # -- the family proper ----------------------------------------------------------------------
 
     @abstractmethod

@@ -15,7 +15,7 @@ from scstream.families import _kernels
 from scstream.families.base import Array, Family, as_floats, below
 from scstream.families.scores import Labels, Points, Score
 
-_MASSES = 2.0 ** np.arange(-2, 15)  # total prior counts among which the evidence chooses
+_COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 _TABLE_BYTES = 2**25
 
 
@@ -26,8 +26,8 @@ class Multinomial(Family):
     ----------
     concentration : float or array-like (d,), optional
         Parameters of the Dirichlet prior, one for all categories or one each. By default they
-        are proportional to the first batch's category frequencies, and their sum is the one
-        under which the clusters found in that batch are the most probable.
+        are proportional to the first batch's category frequencies, and their mean, at least 1,
+        is the one under which the clusters found in that batch are the most probable.
 
     Examples
     --------
@@ -96,11 +96,20 @@ class Multinomial(Family):
         return self
 
     def adapt(self, clusters: Array) -> Self:
-        """Return a copy with the total prior count that makes the clusters most probable."""
+        """Return a copy with the total prior count that makes the clusters most probable.
+
+        It is never weaker than a uniform prior: in texts words come in bursts, and under a weak
+        prior every burst is a cluster.
+        """
         if self.concentration is not None:
             return self
-        trials = [copy.copy(self)._with(mass * self._base) for mass in _MASSES]
+        d = len(self._base)
+        trials = [copy.copy(self)._with(count * d * self._base) for count in _COUNTS]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+
+    def enough_rows(self, d: int) -> int:
+        """Return how many rows set the prior for good, which is a single number besides."""
+        return 20
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, x)`` of each row, as compressed rows."""

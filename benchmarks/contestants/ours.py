@@ -1,0 +1,97 @@
+"""ScStream itself: untuned or tuned, with the paper's prior, and with parts of it taken out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.contestants.base import Contestant, Task
+from benchmarks.contestants.matching import Numbering
+from scstream import Gaussian, Multinomial, ScStream, chain
+from scstream.tuning import build, suggest
+
+if TYPE_CHECKING:
+    import optuna
+
+FAMILIES = {"real": "gaussian", "counts": "multinomial"}
+
+
+class SampledThroughout(ScStream):
+    """ScStream whose last sweep of a batch is another sampled one, not the deterministic one."""
+
+    def partial_fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        with patch.object(chain, "deterministic_sweep", chain.restricted_sweep):
+            return super().partial_fit(X, y, **options)
+
+
+class FittedAnew:
+    """The sampler without the stream: each batch is clustered alone.
+
+    The clusters are numbered by their match with those of the batch before.
+    """
+
+    def __init__(self, model: ScStream) -> None:
+        self._model = model
+        self._numbering = Numbering()
+        self._ids: NDArray[np.int64]
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        return self._ids[self._model.predict(X)]
+
+    def partial_fit(self, X: Any) -> None:
+        self._model.fit(X)
+        centre = "mean" if self._model.family == "gaussian" else "probabilities"
+        clusters = sorted(self._model.clusters_, key=lambda cluster: cluster.id)
+        self._ids = self._numbering.update([c.parameters[centre] for c in clusters])
+
+
+def _tunable(task: Task, seed: int, **settings: Any) -> ScStream:
+    return build(settings, FAMILIES[task.kind], task.first, random_state=seed, n_jobs=1)
+
+
+def _space(trial: optuna.Trial, task: Task) -> dict[str, Any]:
+    return suggest(trial, FAMILIES[task.kind], task.first)
+
+
+def _as_in_the_paper(task: Task, seed: int) -> ScStream:
+    stated = task.paper
+    if not stated:
+        raise ValueError("the paper states no settings for this data set")
+    if task.kind == "counts":
+        family: Any = Multinomial(stated["concentration"])
+    else:
+        unit = 1.0 if stated["standard"] else task.first.var(axis=0)
+        family = Gaussian(
+            mean=np.zeros(task.n_features) if stated["standard"] else task.first.mean(axis=0),
+            mean_strength=stated["kappa"],
+            cov=stated["psi"] * unit,
+            cov_strength=stated["nu"],
+        )
+    return ScStream(
+        family,
+        alpha=stated["alpha"],
+        half_life=1.0 / stated["lambda"],
+        random_state=seed,
+        n_jobs=1,
+    )
+
+
+def _sampled(task: Task, seed: int) -> ScStream:
+    return SampledThroughout(FAMILIES[task.kind], random_state=seed, n_jobs=1)
+
+
+def _anew(task: Task, seed: int) -> FittedAnew:
+    return FittedAnew(ScStream(FAMILIES[task.kind], random_state=seed, n_jobs=1))
+
+
+_KINDS = ("real", "counts")
+
+CONTESTANTS = (
+    Contestant("ScStream", _tunable, _space, kinds=_KINDS),
+    Contestant("ScStream, paper's prior", _as_in_the_paper, kinds=_KINDS),
+    Contestant("ScStream, no deterministic sweep", _sampled, kinds=_KINDS),
+    Contestant("DPMM sampler, each batch anew", _anew, kinds=_KINDS),
+)
