@@ -107,13 +107,15 @@ def first_batch(
 def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[State, Events]:
     """Run the loaded batch: some sampled sweeps, then the deterministic one.
 
-    The first sweep draws labels by the predictives rather than by drawn parameters. These would
-    know nothing of the new points yet, and all the less the smaller the cluster and the higher
-    the dimension: points would flow to the large clusters.
+    Parameters drawn for the first sweep know nothing of the new points yet. Where a cluster gets
+    fewer points than it has parameters the draws are mostly noise, the more so the smaller the
+    cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
     events = Events()
+    few = len(ctx.engine.labels) < state.totals.size
     for sweep in range(plan.sweeps):
-        state = predictive_sweep(ctx, state) if sweep == 0 else restricted_sweep(ctx, state)
+        sampled = predictive_sweep if few and sweep == 0 else restricted_sweep
+        state = sampled(ctx, state)
         if sweep == 0 and state.window.forgetting.adaptive:
             past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
             state = state.forget(shares_worth_keeping(ctx.family, ctx.alpha, past, current))
