@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks run``, ``report`` or ``list``."""
+"""The command line: ``python -m benchmarks run``, ``experiments``, ``report`` or ``list``."""
 
 from __future__ import annotations
 
@@ -52,6 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--results", type=Path, help="file (default: benchmarks/results/MODE.jsonl)")
     run.add_argument("--data", type=Path, help="folder of files (default: SCSTREAM_DATA)")
     _add_modules(run)
+    further = commands.add_parser("experiments", help="the paper's further experiments")
+    further.set_defaults(command=_experiments)
+    further.add_argument("--results", type=Path, default=_RESULTS / "experiments.jsonl")
+    further.add_argument("--data", type=Path, help="folder of files (default: SCSTREAM_DATA)")
     report = commands.add_parser("report", help="tables and pictures from stored results")
     report.set_defaults(command=_report)
     report.add_argument("--results", type=Path, nargs="+", required=True, metavar="FILE")
@@ -108,6 +112,14 @@ def _choice(what: str, names: Sequence[str], known: dict) -> list:
     if unknown:
         sys.exit(f"no {what} is called {', '.join(unknown)}; there are: {', '.join(known)}")
     return [known[name] for name in known if name in names]
+
+
+def _experiments(args: argparse.Namespace) -> None:
+    from benchmarks.experiments import experiments
+
+    store = Store(args.results)
+    for table in experiments(args.data or default_folder()):
+        store.add(table)
 
 
 def _report(args: argparse.Namespace) -> None:

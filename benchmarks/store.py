@@ -73,7 +73,7 @@ def read(*paths: Path) -> list[Row]:
                 row = json.loads(line)
             except json.JSONDecodeError:
                 continue
-            key = key_of(row) if row.get("what") in ("run", "tuning") else (path, number)
+            key = key_of(row) if "dataset" in row else (path, number)
             rows[key] = row
     return list(rows.values())
 
