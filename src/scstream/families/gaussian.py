@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from scstream.families.base import CERTAIN, Array, Family, as_floats, below
+from scstream.families import _spd
+from scstream.families.base import CERTAIN, Array, Family, as_floats
 from scstream.families.scores import Points, Score, StudentScore
 
 _LOG_2 = float(np.log(2.0))
 _LOG_2PI = float(np.log(2.0 * np.pi))
+_AXES = 4  # principal axes of a cluster along which it is cut in turn
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
 
@@ -137,17 +139,20 @@ class Gaussian(Family):
             return self
         d, k = len(self._m), len(clusters)
         kappa, nu, psi = self._kappa, self._nu, self._psi
-        post = self.posterior(self._prior + clusters)
+        tau = self._prior + clusters
         if self.mean_strength is None:
-            off = post.mean - self._m
-            far = (off * np.linalg.solve(post.scatter, off[..., None])[..., 0]).sum(axis=1)
-            spread = (post.nu * far + d / post.kappa).sum()
+            off = _means(tau, d) - self._m
+            far = (self._factored(tau[:, None], off)[0][:, 1 : 1 + d] ** 2).sum(axis=1)
+            spread = (self._dof(tau) * far + d / tau[:, 0]).sum()
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
         pooled = psi
         if self.cov is None:
             n = clusters[:, 0]
             spare = max(n.sum() - k, 1.0)  # degrees of freedom: each cluster's mean takes one
-            pooled = np.tensordot(n / spare, _moments(clusters, d)[1], 1)
+            within = clusters[n > 0]
+            means = _means(within, d)
+            pooled = _unpack(within[:, 1 + d :].sum(axis=0), d) - within[:, 1 : 1 + d].T @ means
+            pooled /= spare
             pooled += d / (spare + d) * (np.diag(np.diag(pooled)) - pooled)  # few points: shrink
             pooled += np.diag(1e-6 * np.diag(pooled) + 1e-14)
         shares = (0.5, 1.0) if self.cov is None else (1.0,)
@@ -210,13 +215,9 @@ class Gaussian(Family):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
-        Z = self.embed(X)
-        n, d = Z.shape
-        row, col = _upper(d)
-        T = np.empty((n, 1 + d + len(row)))
-        T[:, 0] = 1.0
-        T[:, 1 : 1 + d] = Z
-        np.multiply(Z[:, row], Z[:, col], out=T[:, 1 + d :])
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        T = np.empty((len(X), len(self._prior)))
+        _spd.statistics(X, self._shift, self._scale, T)
         return T
 
     def embed(self, X: Points) -> Array:
@@ -235,36 +236,53 @@ class Gaussian(Family):
 
     def posterior(self, tau: Array) -> Posterior:
         """Return the parameters at ``tau`` (..., p)."""
-        kappa = tau[..., 0]
         d = len(self._m)
-        mean = tau[..., 1 : 1 + d] / kappa[..., None]
+        mean = _means(tau, d)
         scatter = _unpack(tau[..., 1 + d :], d)
         scatter -= tau[..., 1 : 1 + d, None] * mean[..., None, :]
-        return Posterior(kappa, kappa + (self._nu - self._kappa), mean, scatter)
+        return Posterior(tau[..., 0], self._dof(tau), mean, scatter)
+
+    def _dof(self, tau: Array) -> Array:
+        """Return the posteriors' degrees of freedom (...)."""
+        nu: Array = tau[..., 0] + (self._nu - self._kappa)
+        return nu
+
+    def _factored(self, tau: Array, vector: Array) -> tuple[Array, Array]:
+        """Return rows ``(kappa, L^-1 vector, L)`` (k, p) and log determinants (k,).
+
+        ``L L'`` is the scatter at ``tau`` (k, g, p), that of its g groups summed. Rounding that
+        cost positive definiteness is mended.
+        """
+        out, log_det = np.empty((len(tau), tau.shape[2])), np.empty(len(tau))
+        vector = np.ascontiguousarray(vector)
+        if _spd.factor(np.ascontiguousarray(tau), vector, out, log_det):
+            bad = np.isnan(log_det)
+            L = self._mended(self.posterior(tau[bad]).scatter.sum(axis=1))
+            d = L.shape[1]
+            out[bad, 1 : 1 + d] = np.linalg.solve(L, vector[bad, :, None])[..., 0]
+            out[bad, 1 + d :] = L[:, *np.tril_indices(d)]
+            log_det[bad] = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        return out, log_det
+
+    def _mended(self, scatter: Array) -> Array:
+        """Return Cholesky factors (k, d, d) with eigenvalues raised to where they are safe."""
+        value, vector = np.linalg.eigh(scatter)
+        floor = 1e-9 * self._nu * np.trace(self._psi) / len(self._m)
+        value = np.maximum(value, np.maximum(floor, 1e-12 * value[:, -1:]))
+        whole = (vector * value[:, None, :]) @ np.swapaxes(vector, 1, 2)
+        factor: Array = np.linalg.cholesky(whole).astype(np.float64, copy=False)
+        return factor
 
     def log_partition(self, tau: Array) -> Array:
         """Return the log-normaliser of the normal-inverse-Wishart density."""
-        kappa, nu, _, scatter = self.posterior(tau)
-        return self._log_z_of(kappa, nu, _log_det(self._factor(scatter)))
-
-    def _log_z_of(self, kappa: Array, nu: Array, log_det: Array) -> Array:
         d = len(self._m)
-        log_gamma_d = gammaln(0.5 * (nu[..., None] - np.arange(d))).sum(axis=-1)
+        kappa, nu = tau[..., 0], self._dof(tau)
+        flat = tau.reshape(-1, 1, tau.shape[-1])
+        log_det = self._factored(flat, np.zeros((len(flat), d)))[1].reshape(kappa.shape)
         out: Array = (
-            -0.5 * d * np.log(kappa) + 0.5 * nu * d * _LOG_2 + log_gamma_d - 0.5 * nu * log_det
+            -0.5 * d * np.log(kappa) + 0.5 * nu * (d * _LOG_2 - log_det) + _log_gammas(0.5 * nu, d)
         )
         return out
-
-    def _factor(self, scatter: Array) -> Array:
-        """Return Cholesky factors; rounding that cost positive definiteness is mended."""
-        try:
-            factor: Array = np.linalg.cholesky(scatter).astype(np.float64, copy=False)
-            return factor
-        except np.linalg.LinAlgError:
-            value, vector = np.linalg.eigh(scatter)
-            floor = 1e-9 * self._nu * np.trace(self._psi) / len(self._m)
-            value = np.maximum(value, np.maximum(floor, 1e-12 * value[..., -1:]))
-            return np.linalg.cholesky((vector * value[..., None, :]) @ np.swapaxes(vector, -1, -2))
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters, base measure aside."""
@@ -272,38 +290,28 @@ class Gaussian(Family):
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw means and precisions: a Wishart by Bartlett's factors, then the mean given it."""
-        kappa, nu, m, scatter = self.posterior(tau)
-        k, d = m.shape
-        i = np.arange(d)
-        bartlett = np.zeros((k, d, d))
-        bartlett[:, i, i] = np.sqrt(np.maximum(rng.chisquare(nu[:, None] - i), 1e-30))
-        low = np.tril_indices(d, -1)
-        bartlett[:, low[0], low[1]] = rng.standard_normal((k, len(low[0])))
-        inverse = np.linalg.inv(self._factor(scatter))
-        root = np.swapaxes(bartlett, 1, 2) @ inverse  # the precision is root' root
-        noise = rng.standard_normal((k, d, 1))
-        mean = m + np.linalg.solve(root, noise)[..., 0] / np.sqrt(kappa)[:, None]
-        precision = np.swapaxes(root, 1, 2) @ root
-        log_det = 2.0 * np.log(bartlett[:, i, i] * inverse[:, i, i]).sum(axis=1)
-        linear = (precision @ mean[..., None])[..., 0]
-        return _pack_quadratic(0.5 * (log_det - (mean * linear).sum(axis=1)), linear, -precision)
+        k, d = len(tau), len(self._m)
+        chi = np.sqrt(np.maximum(rng.chisquare(self._dof(tau)[:, None] - np.arange(d)), 1e-30))
+        low = rng.standard_normal((k, d * (d - 1) // 2))
+        noise = rng.standard_normal((k, d))
+        eta = np.empty(tau.shape)
+        _spd.wishart(self._factored(tau[:, None], _means(tau, d))[0], chi, low, noise, eta)
+        return eta
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Student-t predictives."""
-        kappa, nu, m, scatter = self.posterior(self._prior + s)
-        d = m.shape[1]
-        factor = self._factor(scatter)
-        inverse = np.linalg.inv(factor)
-        g = kappa / (kappa + 1.0)
-        precision = 2.0 * g[:, None, None] * (np.swapaxes(inverse, 1, 2) @ inverse)
-        linear = -(precision @ m[..., None])[..., 0]
+        tau = self._prior + s
+        d = len(self._m)
+        kappa, nu = tau[:, 0], self._dof(tau)
+        factors, log_det = self._factored(tau[:, None], _means(tau, d))
+        quad = np.empty(tau.shape)
+        _spd.student(factors, d, quad)
         const = (
             log_weight
             + gammaln(0.5 * (nu + 1.0))
             - gammaln(0.5 * (nu + 1.0 - d))
-            + 0.5 * (d * np.log(2.0 * g) - _log_det(factor))
+            + 0.5 * (d * np.log(2.0 * kappa / (kappa + 1.0)) - log_det)
         )
-        quad = _pack_quadratic(1.0 - 0.5 * (m * linear).sum(axis=1), linear, precision)
         return StudentScore(quad, const, 0.5 * (nu + 1.0))
 
     def describe(self, tau: Array) -> dict[str, Array]:
@@ -319,13 +327,12 @@ class Gaussian(Family):
     # -- moves ----------------------------------------------------------------------------------
 
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Propose to cut along principal axes in turn, or towards a random point."""
-        k, d = len(s), len(self._m)
-        mean, cov = _moments(s, d)
-        _, axes = np.linalg.eigh(cov)
-        normal = axes[np.arange(k), :, d - 1 - (attempt // 2) % d]
-        towards = member[:, 1 : 1 + d] - mean
-        normal = np.where((attempt % 2 == 0)[:, None], normal, towards)
+        """Propose to cut along the first principal axes in turn, or towards a random point."""
+        d = len(self._m)
+        mean = s[:, 1 : 1 + d] / np.maximum(s[:, :1], 1e-300)
+        normal = member[:, 1 : 1 + d] - mean
+        rank = np.where(attempt % 2 == 0, attempt // 2 % min(d, _AXES), -1)
+        _spd.axes(np.ascontiguousarray(s), rank, normal)
         out = np.zeros(s.shape)
         out[:, 1 : 1 + d] = normal
         out[:, 0] = -(normal * mean).sum(axis=1)
@@ -333,39 +340,23 @@ class Gaussian(Family):
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return Fisher's linear discriminant: normals (k, d) and offsets (k,)."""
-        a = self.posterior(self._prior + first)
-        b = self.posterior(self._prior + second)
-        pooled = (a.scatter + b.scatter) / (a.nu + b.nu)[:, None, None]
-        normal: Array = np.asarray(
-            np.linalg.solve(pooled, (b.mean - a.mean)[..., None])[..., 0], dtype=np.float64
-        )
+        tau = self._prior + np.stack([first, second], axis=1)
+        mean = _means(tau, len(self._m))
+        factors, _ = self._factored(tau, mean[:, 1] - mean[:, 0])
+        normal = np.empty(mean[:, 0].shape)
+        _spd.back_solve(factors, normal)
+        normal *= self._dof(tau).sum(axis=1, keepdims=True)
         odds = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
-        offset: Array = 0.5 * (normal * (a.mean + b.mean)).sum(axis=1) + odds
+        offset: Array = 0.5 * (normal * mean.sum(axis=1)).sum(axis=1) + odds
         return normal, offset
 
     def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
         """Cut the past, seen as one Gaussian, by the boundary: its truncated moments."""
-        normal, offset = boundary
-        d = len(self._m)
-        n = past[..., 0]
-        mean, cov = _moments(past, d)
-        along = (cov @ normal[..., None])[..., 0]
-        var = np.maximum((along * normal).sum(axis=-1), 1e-300)
-        level = (normal * mean).sum(axis=-1)
-        t = np.clip((offset - level) / np.sqrt(var), -CERTAIN, CERTAIN)
-        share, hazard = below(t)
-        part_mean = mean - along * (hazard / np.sqrt(var))[..., None]
-        shrink = hazard * (t + hazard) / var
-        second = cov - shrink[..., None, None] * along[..., :, None] * along[..., None, :]
-        second += part_mean[..., :, None] * part_mean[..., None, :]
         part = np.empty(past.shape)
-        part[..., 0] = n * share
-        part[..., 1 : 1 + d] = part[..., :1] * part_mean
-        row, col = _upper(d)
-        part[..., 1 + d :] = part[..., :1] * second[..., row, col]
-        # too little past, or none to speak of across the boundary: halve it
-        sound = (n > 1e-6) & (var > 1e-12 * level * level)
-        return np.where(sound[..., None], part, 0.5 * past)
+        p = past.shape[-1]
+        whole = np.ascontiguousarray(past).reshape(-1, p)
+        _spd.truncate(whole, *boundary, CERTAIN, part.reshape(-1, p))
+        return part
 
 
 # -- packed symmetric matrices ------------------------------------------------------------------
@@ -385,25 +376,19 @@ def _unpack(packed: Array, d: int) -> Array:
     return out
 
 
-def _pack_quadratic(const: Array, linear: Array, square: Array) -> Array:
-    """Return functionals (k, p) of T equal to ``const + linear . z + z' square z / 2``."""
-    d = linear.shape[1]
-    row, col = _upper(d)
-    weight = np.where(row == col, 0.5, 1.0)
-    return np.concatenate([const[:, None], linear, weight * square[:, row, col]], axis=1)
+def _means(tau: Array, d: int) -> Array:
+    """Return means (..., d) of groups with statistics (..., p)."""
+    mean: Array = tau[..., 1 : 1 + d] / tau[..., :1]
+    return mean
 
 
-def _moments(s: Array, d: int) -> tuple[Array, Array]:
-    """Return means (..., d) and covariances (..., d, d) of groups with statistics (..., p)."""
-    n = np.maximum(s[..., :1], 1e-300)
-    mean = s[..., 1 : 1 + d] / n
-    cov = _unpack(s[..., 1 + d :] / n, d)
-    cov -= mean[..., :, None] * mean[..., None, :]
-    return mean, cov
-
-
-def _log_det(factor: Array) -> Array:
-    out: Array = 2.0 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
+def _log_gammas(a: Array, d: int) -> Array:
+    """Return ``sum over j < d of lgamma(a - j / 2)``: two of them, the rest by recursion."""
+    out: Array = (d + 1) // 2 * gammaln(a)
+    if d > 1:
+        j = np.arange(2, d)
+        below = np.log(a[..., None] - 0.5 * j) * ((d + 1 - j) // 2)
+        out = out + d // 2 * gammaln(a - 0.5) - below.sum(axis=-1)
     return out
 
 
