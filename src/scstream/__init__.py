@@ -10,25 +10,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scstream.families import Family, Gaussian, Multinomial
+    from scstream.families import (
+        Bernoulli,
+        Categorical,
+        Diagonal,
+        Exponential,
+        Family,
+        Gamma,
+        Gaussian,
+        Multinomial,
+        Poisson,
+        Product,
+        Spherical,
+    )
     from scstream.model import ScStream
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Family": "scstream.families",
-    "Gaussian": "scstream.families",
-    "Multinomial": "scstream.families",
-    "ScStream": "scstream.model",
-}
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Diagonal",
+    "Exponential",
+    "Family",
+    "Gamma",
+    "Gaussian",
+    "Multinomial",
+    "Poisson",
+    "Product",
+    "ScStream",
+    "Spherical",
+    "__version__",
+]
 
-__all__ = ["Family", "Gaussian", "Multinomial", "ScStream", "__version__"]
+_HOME = {"ScStream": "scstream.model"}  # all other names are families
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'scstream' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_HOME.get(name, "scstream.families")), name)
     globals()[name] = value
     return value
 

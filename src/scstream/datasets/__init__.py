@@ -1,6 +1,6 @@
 """Synthetic streams whose clusters drift, appear and vanish, with the truth known.
 
-Two generators, :func:`gaussian_stream` and :func:`multinomial_stream`, give a
+The generators :func:`gaussian_stream`, :func:`multinomial_stream` and :func:`mixed_stream` give a
 :class:`Stream` of :class:`Batch` objects. Nothing is stored but the clusters' parameters:
 a batch is drawn when it is asked for, from the seed and its own index, so a stream of ten
 million points takes no more memory than one of ten thousand.
@@ -8,6 +8,7 @@ million points takes no more memory than one of ten thousand.
 
 from scstream.datasets.base import Batch, Mixture, Stream
 from scstream.datasets.gaussian import GaussianMixture, gaussian_stream
+from scstream.datasets.mixed import TableMixture, mixed_stream
 from scstream.datasets.multinomial import MultinomialMixture, multinomial_stream
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Mixture",
     "MultinomialMixture",
     "Stream",
+    "TableMixture",
     "gaussian_stream",
+    "mixed_stream",
     "multinomial_stream",
 ]

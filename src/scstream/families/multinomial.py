@@ -40,6 +40,8 @@ class Multinomial(Family):
     """
 
     name: ClassVar[str] = "multinomial"
+    positive_only: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
 
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
@@ -47,10 +49,6 @@ class Multinomial(Family):
 
     def __init__(self, concentration: ArrayLike | None = None) -> None:
         self.concentration = concentration
-
-    def __repr__(self) -> str:
-        given = "" if self.concentration is None else f"concentration={self.concentration!r}"
-        return f"Multinomial({given})"
 
     def check(self, X: Points) -> Points:
         """Return counts as compressed rows of float64."""
@@ -169,6 +167,35 @@ class Multinomial(Family):
             part[..., :1] * (mean - along * (hazard / sd)[..., None]), 0.0, past[..., 1:]
         )
         return part
+
+    def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return mean and variance of the discriminant over a past (..., k, p)."""
+        mean, along = self._along(past, cut[0])
+        return (mean * cut[0]).sum(axis=-1) - cut[1], (along * cut[0]).sum(axis=-1)
+
+    def part(
+        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
+    ) -> Array:
+        """Return a share of the past, moved along the discriminant."""
+        mean, along = self._along(past, cut[0])
+        out = past * share[..., None]
+        out[..., 1:] = np.clip(out[..., :1] * (mean - along * pull[..., None]), 0.0, past[..., 1:])
+        return out
+
+    def _along(self, past: Array, normal: Array) -> tuple[Array, Array]:
+        """Return the mean of a past's rows and their covariance with the discriminant."""
+        mean = past[..., 1:] / np.maximum(past[..., :1], 1e-300)
+        probability = mean / np.maximum(mean.sum(axis=-1, keepdims=True), 1e-300)
+        along = mean * (normal - (probability * normal).sum(axis=-1, keepdims=True))
+        return mean, along
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return counts of two groups apart."""
+        p = np.array([0.1, 0.2, 0.3, 0.4])
+        n = rng.poisson(40, 30)
+        return rng.multinomial(n[:12], p).astype(float), rng.multinomial(n[12:], p[::-1]).astype(
+            float
+        )
 
     def embed(self, X: Points) -> Points:
         """Return square roots of the rows' proportions (their distance is Hellinger's)."""
