@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 from scstream import Product, ScStream
-from scstream.datasets import Stream, mixed_stream
+from scstream.datasets import (
+    Stream,
+    directional_stream,
+    gaussian_stream,
+    mixed_stream,
+    multinomial_stream,
+)
 from scstream.evaluate import prequential
 
 Make = Callable[[int, int], Stream]
@@ -28,10 +34,15 @@ def table(columns: dict[str, int], **options: Any) -> Make:
 MIXED = {"diagonal": 2, "poisson": 2, "gamma": 1, "bernoulli": 2, "categorical": 2}
 
 STREAMS: dict[str, Make] = {
+    "gaussian": lambda batches, seed: gaussian_stream(batches, random_state=seed),
+    "multinomial": lambda batches, seed: multinomial_stream(
+        batches, n_clusters=20, n_features=50, n_trials=50, random_state=seed
+    ),
+    "directional": lambda batches, seed: directional_stream(batches, random_state=seed),
     "diagonal": table({"diagonal": 3}),
     "spherical": table({"spherical": 3}),
     "poisson": table({"poisson": 5}),
-    "gamma": table({"gamma": 5}),
+    "gamma": table({"gamma": 6}),
     "exponential": table({"exponential": 14}),
     "bernoulli": table({"bernoulli": 30}),
     "categorical": table({"categorical": 10}),
@@ -46,9 +57,9 @@ HEADER = (
 )
 
 
-def family_of(stream: Stream) -> Any:
+def family_of(name: str, stream: Stream) -> Any:
     """Return the family for a stream: that of its one kind of columns, or the product."""
-    columns = stream[0].truth.columns
+    columns = getattr(stream[0].truth, "columns", {name: []})
     return next(iter(columns)) if len(columns) == 1 else Product(columns)
 
 
@@ -57,7 +68,7 @@ def run(name: str, make: Make, seeds: range, batches: int) -> None:
     began = time.perf_counter()
     for seed in seeds:
         stream = make(batches, seed)
-        model = ScStream(family_of(stream), random_state=seed)
+        model = ScStream(family_of(name, stream), random_state=seed)
         result = prequential(model, stream)
         mean = result.mean()
         keys = ("ari", "oracle_ari", "n_clusters", "n_true")

@@ -53,12 +53,6 @@ class PlainPoisson(Family):
     def __init__(self, shape=1.0, rate=1.0):
         self.shape, self.rate = shape, rate
 
-    def check(self, X):
-        return np.asarray(X, dtype=float)
-
-    def prepare(self, X):
-        return PlainPoisson(self.shape, self.rate)
-
     def statistics(self, X):
         return np.column_stack([np.ones(len(X)), X[:, 0]])
 
@@ -75,12 +69,6 @@ class PlainPoisson(Family):
     def draw(self, rng, tau):
         rate = rng.gamma(tau[:, 1], 1.0 / tau[:, 0])
         return np.column_stack([-rate, np.log(rate)])
-
-    def describe(self, tau):
-        return {"rate": tau[:, 1] / tau[:, 0]}
-
-    def hyperparameters(self):
-        return {"shape": self.shape, "rate": self.rate}
 
 
 def dense(T) -> np.ndarray:

@@ -112,7 +112,8 @@ def _shares_move(rng: np.random.Generator, old: Floats, apart: float, speed: flo
 
 def _shares_draw(rng: np.random.Generator, at: Floats) -> Floats:
     u = rng.random(at.shape[:2])
-    return (u[..., None] > np.cumsum(at, axis=-1)[..., :-1]).sum(axis=-1).astype(np.float64)
+    code: Ints = (u[..., None] > np.cumsum(at, axis=-1)[..., :-1]).sum(axis=-1)
+    return code.astype(np.float64)
 
 
 def _shares_density(x: Floats, at: Floats) -> Floats:

@@ -52,6 +52,8 @@ class Family(ABC):
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
 
+    alone: bool = True  # not so in a `Product`: other columns tell clusters apart too
+
     def __repr__(self) -> str:
         given = ((k, getattr(self, k)) for k in _parameters(self))
         parts = ", ".join(f"{k}={v!r}" for k, v in given if v is not None)

@@ -11,9 +11,10 @@ from scipy.special import gammaln
 
 from scstream.families.base import Array
 from scstream.families.factorised import ColumnScore, Factorised, positive
+from scstream.families.merging import merged
 from scstream.families.scores import Points, Score
 
-_SHAPES = 2.0 ** np.arange(-2, 8)  # of the data, among which the evidence chooses
+_SHAPES = 2.0 ** np.arange(0, 11)  # of the data, among which the evidence chooses
 _STRENGTHS = 2.0 ** np.arange(-4, 8)  # the same of the prior
 _MEANS = 2.0 ** np.arange(-2, 4)  # and its means, against the column's own
 
@@ -26,7 +27,8 @@ class Gamma(Factorised):
     Parameters
     ----------
     shape : float or array-like (d,), optional
-        The shape of the entries' distribution: 1 is the exponential, more is more regular.
+        The shape of the entries' distribution: 1 is the exponential, more is more regular. By
+        default it is at least 1.
     mean : float or array-like (d,), optional
         The mean expected of a cluster.
     strength : float or array-like (d,), optional
@@ -100,19 +102,30 @@ class Gamma(Factorised):
         return new._with_prior(strength / c, strength * mean / c, 0.0 * c)
 
     def adapt(self, clusters: Array) -> Self:
-        """Return a copy with the open parts that make the clusters most probable."""
-        count, x, _ = self.split_up(clusters)
-        pooled = (x.sum(axis=0) + 0.01) / (count.sum(axis=0) + 0.01)
-        same = np.ones(len(pooled))
-        c, mean, strength = self._c, self._mean, self._strength
-        if self.shape is None:
-            trials = [self._with(value * same, mean, strength) for value in _SHAPES]
-            (best,) = self.best_by_column(trials, clusters, "_c")
-            c = np.minimum(best, 2.0 * c)
-        means = [mean] if self.mean is not None else [pooled * m for m in _MEANS]
-        strengths = (
-            [strength] if self.strength is not None else [value * same for value in _STRENGTHS]
-        )
+        """Return a copy with the open parts that make the clusters most probable.
+
+        Each shape is judged by the clusters that would be left under it, see `merging`. Beside
+        other columns, by which clusters stay apart, the shape at most doubles each time.
+        """
+        if all(v is not None for v in (self.shape, self.mean, self.strength)):
+            return self
+        same = np.ones(len(self._c))
+        if self.shape is None and self.alone:
+            count, x, _ = self.split_up(self._prior + clusters)
+            places = np.log(x / count)
+            trials = [self._with(c * same, self._mean, self._strength) for c in _SHAPES]
+            left = [merged(trial, clusters, places) for trial in trials]
+            clusters = max(left, key=lambda pair: pair[1])[0]
+        count, x, _ = (block.sum(axis=0) for block in self.split_up(clusters))
+        pooled = (x + 0.01) / (count + 0.01)
+        shapes = [self._c] if self.shape is not None else [c * same for c in _SHAPES]
+        trials = [self._with(c, self._mean, self._strength) for c in shapes]
+        (c,) = self.best_by_column(trials, clusters, "_c")
+        c = c if self.alone else np.minimum(c, 2.0 * self._c)
+        means = [self._mean] if self.mean is not None else [pooled * m for m in _MEANS]
+        strengths = [s * same for s in _STRENGTHS]
+        if self.strength is not None:
+            strengths = [self._strength]
         trials = [self._with(c, m, s) for m in means for s in strengths]
         return self._with(c, *self.best_by_column(trials, clusters, "_mean", "_strength"))
 

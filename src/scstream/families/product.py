@@ -117,6 +117,8 @@ class Product(Family):
         new._families = [
             f.prepare(X[:, c]) for f, c in zip(new._families, new._columns, strict=True)
         ]
+        for family in new._families:
+            family.alone = False
         new._parts = [
             slice(part.start + 1, part.stop + 1)
             for part in _slices([len(f.prior) - 1 for f in new._families])
