@@ -17,6 +17,7 @@ from scstream.families.scores import Labels, Points, Score
 
 _MASSES = 2.0 ** np.arange(-2, 15)  # total prior counts among which the evidence chooses
 _TABLE_BYTES = 2**25
+_AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
 class Multinomial(Family):
@@ -119,8 +120,12 @@ class Multinomial(Family):
 
     def log_partition(self, tau: Array) -> Array:
         """Return the log of the Dirichlet's normaliser."""
-        conc = tau[..., 1:]
-        out: Array = gammaln(conc).sum(axis=-1) - gammaln(conc.sum(axis=-1))
+        out = np.empty(tau.shape[:-1])
+        rows, flat = tau.reshape(-1, tau.shape[-1]), out.reshape(-1)
+        step = max(1, _AT_A_TIME // tau.shape[-1])
+        for a in range(0, len(rows), step):
+            conc = rows[a : a + step, 1:]
+            flat[a : a + step] = gammaln(conc).sum(axis=-1) - gammaln(conc.sum(axis=-1))
         return out
 
     def log_marginal(self, s: Array) -> Array:
