@@ -49,6 +49,7 @@ def expected_failures(estimator):
         ScStream(random_state=0, max_sweeps=5),
         ScStream(random_state=0, max_sweeps=5, outlier_weight=0.01),
         WholeCounts("multinomial", random_state=0, max_sweeps=5),
+        ScStream("diagonal", random_state=0, max_sweeps=5),
     ],
     expected_failed_checks=expected_failures,
 )

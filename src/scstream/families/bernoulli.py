@@ -6,7 +6,7 @@ import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from scstream.families.base import Array
@@ -94,7 +94,7 @@ class Bernoulli(Factorised):
 
     # -- the family proper ----------------------------------------------------------------------
 
-    def blocks(self, X: Array, seen: NDArray[np.bool_]) -> list[Array]:
+    def blocks(self, X: Array) -> list[Array]:
         """Return the ones."""
         return [X]
 

@@ -64,7 +64,9 @@ def columns_of(X: Any) -> Columns:
     if isinstance(X, Columns):
         return X
     if is_frame(X):
-        return Columns([_plain(X[name]) for name in X.columns], list(X.columns), X.shape[0])
+        at = X.iloc if hasattr(X, "iloc") else X  # by place: names may occur twice
+        values = [_plain(at[:, j]) for j in range(len(X.columns))]
+        return Columns(values, list(X.columns), X.shape[0])
     X = np.asarray(X)
     return Columns(list(X.T), list(range(X.shape[1])), X.shape[0])
 

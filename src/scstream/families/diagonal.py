@@ -199,7 +199,7 @@ class Diagonal(Factorised):
 
     # -- the family proper ----------------------------------------------------------------------
 
-    def blocks(self, X: Array, seen: NDArray[np.bool_]) -> list[Array]:
+    def blocks(self, X: Array) -> list[Array]:
         """Return the entries in the frame and their squares."""
         Z = self.spread_out(X)
         return [Z, Z * Z]

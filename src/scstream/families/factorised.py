@@ -47,8 +47,8 @@ class Factorised(Family):
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
     n_statistics: ClassVar[int] = 2
+    filling: ClassVar[float] = 0.0  # stands for what is missing while statistics are computed
 
-    _d: int
     _prior: Array
     _log_z: float
 
@@ -59,8 +59,12 @@ class Factorised(Family):
         """Return what is wrong with a column's observed entries, None if nothing is."""
 
     @abstractmethod
-    def blocks(self, X: Array, seen: NDArray[np.bool_]) -> list[Array]:
-        """Return the statistics (n, d) behind the counts, of rows with 0 for what is missing."""
+    def blocks(self, X: Array) -> list[Array]:
+        """Return the statistics (n, d) behind the counts, of rows without gaps."""
+
+    @abstractmethod
+    def log_partitions(self, tau: Array) -> Array:
+        """Return the columns' log-normalisers (..., d)."""
 
     @abstractmethod
     def spread(self, sums: list[Array]) -> Array:
@@ -90,11 +94,9 @@ class Factorised(Family):
         T[:, 0] = 1.0
         T[:, 1 : 1 + d] = seen
         filled = np.where(seen, X, self.filling)
-        for i, block in enumerate(self.blocks(filled, seen)):
+        for i, block in enumerate(self.blocks(filled)):
             T[:, 1 + (i + 1) * d : 1 + (i + 2) * d] = np.where(seen, block, 0.0)
         return T
-
-    filling: ClassVar[float] = 0.0  # a value that the blocks can be computed of
 
     def split_up(self, tau: Array) -> list[Array]:
         """Return the blocks (..., d) of sums ``tau`` (..., p), the columns' counts first."""
@@ -124,10 +126,6 @@ class Factorised(Family):
         """Return the log-normaliser, summed over the columns."""
         out: Array = self.log_partitions(tau).sum(axis=-1)
         return out
-
-    @abstractmethod
-    def log_partitions(self, tau: Array) -> Array:
-        """Return the columns' log-normalisers (..., d)."""
 
     def best_by_column(self, trials: list[Self], clusters: Array, *parts: str) -> list[Array]:
         """Return parts (d,) of the trials' priors, from each column's own best trial.

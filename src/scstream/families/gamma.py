@@ -6,7 +6,7 @@ import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from scstream.families.base import Array
@@ -136,7 +136,7 @@ class Gamma(Factorised):
 
     # -- the family proper ----------------------------------------------------------------------
 
-    def blocks(self, X: Array, seen: NDArray[np.bool_]) -> list[Array]:
+    def blocks(self, X: Array) -> list[Array]:
         """Return the entries and their logs, in the family's unit."""
         Z = X / self._scale
         return [Z, np.log(Z)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from scstream.families import _kernels
@@ -91,7 +91,7 @@ class Poisson(Factorised):
 
     # -- the family proper ----------------------------------------------------------------------
 
-    def blocks(self, X: Array, seen: NDArray[np.bool_]) -> list[Array]:
+    def blocks(self, X: Array) -> list[Array]:
         """Return the counts."""
         return [X]
 
