@@ -347,8 +347,10 @@ def _categories(table: Columns, j: int) -> tuple[list[Any], NDArray[np.int64], N
     values = table.values[j]
     kind, seen = kind_of(values), ~absent(values)
     if kind == "text":
-        found, at = np.unique(values[seen].astype(str), return_inverse=True)
-        return found.tolist(), at, seen
+        words = list(map(str, values[seen]))
+        found = sorted(set(words))
+        code = {word: i for i, word in enumerate(found)}
+        return found, np.fromiter(map(code.__getitem__, words), np.int64, len(words)), seen
     if kind not in ("number", "truth"):
         what = "a date" if kind == "date" else "things of several kinds"
         raise table.refuse(

@@ -145,10 +145,12 @@ def complete_numbers(X: Any, family: Any) -> Array:
 
 def needs_all(name: str) -> str:
     """Return what to do about missing entries that a family cannot take."""
+    from scstream.families import BY_NAME  # the registry knows families that know this file
+
+    tolerant = ", ".join(repr(other) for other, kind in BY_NAME.items() if kind.missing)
     return (
         f"The family {name!r} needs every entry. Those that take an entry as not observed are "
-        "'diagonal', 'spherical', 'poisson', 'gamma', 'exponential', 'bernoulli', 'categorical' "
-        "and a Product of them; or fill in the missing entries, or drop their rows."
+        f"{tolerant} and a Product of them; or fill in the missing entries, or drop their rows."
     )
 
 

@@ -115,10 +115,9 @@ class Product(Family):
         if not hasattr(self, "_places"):  # the rows are all there is to go by
             new = copy.copy(self.meet(X, None))  # type: ignore[assignment] # it is one of its own
         new._families = [
-            f.prepare(X[:, c]) for f, c in zip(new._families, new._columns, strict=True)
+            _beside_others(f.prepare(X[:, c]))
+            for f, c in zip(new._families, new._columns, strict=True)
         ]
-        for family in new._families:
-            family.alone = False
         new._parts = [
             slice(part.start + 1, part.stop + 1)
             for part in _slices([len(f.prior) - 1 for f in new._families])
@@ -363,6 +362,12 @@ def _check_places(places: Sequence[Sequence[int]], table: Columns) -> None:
             raise table.refuse(j, "is in two blocks of the Product: leave it in one.")
     if not all(places):
         raise ValueError("A block of a Product needs at least one column.")
+
+
+def _beside_others(family: Family) -> Family:
+    new = copy.copy(family)
+    new.alone = False
+    return new
 
 
 def _checked(family: Family, table: Columns) -> Array:
