@@ -338,6 +338,16 @@ def test_text_in_a_frame_of_numbers_is_named(frame):
         ScStream().fit(X)
 
 
+@pytest.mark.parametrize(("value", "match"), [(-1, "negative"), (0.5, "whole numbers")])
+def test_columns_of_no_counts_are_named(value, match, frame):
+    columns = {"tea": np.full(9, 2.0), "milk": np.full(9, float(value))}
+    for family in ("multinomial", "poisson"):
+        with pytest.raises(ValueError, match=f"Column 'milk' holds {value}: counts .*{match}"):
+            ScStream(family).fit(frame(columns))
+    with pytest.raises(ValueError, match=f"column 1 holds {value}"):
+        ScStream("multinomial").fit(np.column_stack(list(columns.values())))
+
+
 def test_names_of_rows_are_no_categories():
     X = pd.DataFrame({"x": np.arange(80.0), "user": [f"user {i}" for i in range(80)]})
     with pytest.raises(ValueError, match=r"Column 'user' holds text that differs from row to row"):

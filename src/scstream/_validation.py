@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from scstream.families import BY_NAME, Family
+from scstream.families import BY_NAME, Family, Multinomial
 from scstream.families.auto import choose_family
 from scstream.families.base import Array
 from scstream.families.columns import (
@@ -112,8 +112,14 @@ def check_complete(X: Any, family: Family) -> None:
     """Raise `ValueError` for entries that a family of whole rows cannot take, by column."""
     check_numeric(X)
     array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fO"
-    if not family.missing and (array or is_frame(X)):
-        complete_numbers(X, family)
+    if family.missing or not (array or is_frame(X)):
+        return
+    rows = complete_numbers(X, family)
+    if is_frame(X) and isinstance(family, Multinomial):  # which sees no names any more
+        for j, x in enumerate(rows.T):
+            complaint = family.refusal(x)
+            if complaint is not None:
+                raise columns_of(X).refuse(j, complaint)
 
 
 def read_columns(X: Any, least: int) -> Columns:

@@ -174,3 +174,20 @@ def _numbers(table: Columns, j: int) -> Array:
         advice = _ADVICE.get(kind, "Turn it into numbers, or leave it out.")
         raise table.refuse(j, f"holds no numbers: {error}. {advice}", type(error)) from None
     return out
+
+
+def not_counts(x: Array) -> str | None:
+    """Return what keeps numbers from being counts, None if they are."""
+    low = x.min(initial=0.0)
+    if low < 0:
+        return (
+            f"holds {low:g}: counts cannot be negative. "
+            "For real-valued columns use 'gaussian' or 'diagonal'."
+        )
+    odd = x[x != np.floor(x)]
+    if len(odd):
+        return (
+            f"holds {odd[0]:g}: counts are whole numbers. Round them, or use 'gaussian' or "
+            "'diagonal' for real-valued columns, 'gamma' for positive ones."
+        )
+    return None

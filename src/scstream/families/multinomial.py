@@ -13,6 +13,7 @@ from scipy.special import gammaln
 
 from scstream.families import _kernels
 from scstream.families.base import Array, Family, as_floats, below
+from scstream.families.columns import not_counts
 from scstream.families.scores import Labels, Points, Score
 
 _MASSES = 2.0 ** np.arange(-2, 15)  # total prior counts among which the evidence chooses
@@ -57,19 +58,25 @@ class Multinomial(Family):
         if not counts.has_canonical_format:
             counts = counts.copy()
             counts.sum_duplicates()
-        low = counts.data.min(initial=0.0)
-        if low < 0:
+        low = np.flatnonzero(counts.data < 0)
+        if len(low):
             raise ValueError(
-                f"Negative values in data: counts cannot be negative, but there is {low:g}. "
+                "Negative values in data: counts cannot be negative, but column "
+                f"{counts.indices[low[0]]} holds {counts.data[low[0]]:g}. "
                 "For real-valued data use family='gaussian'."
             )
-        odd = counts.data[counts.data != np.floor(counts.data)]
+        odd = np.flatnonzero(counts.data != np.floor(counts.data))
         if len(odd):
             raise ValueError(
-                f"Counts must be whole numbers, but the data hold {odd[0]:g}. "
+                f"Counts must be whole numbers, but column {counts.indices[odd[0]]} holds "
+                f"{counts.data[odd[0]]:g}. "
                 "Round them, or use family='gaussian' for real-valued data."
             )
         return counts
+
+    def refusal(self, x: Array) -> str | None:
+        """Return what keeps a column's numbers from being counts, None if they are."""
+        return not_counts(x)
 
     def prepare(self, X: Points) -> Self:
         """Return a copy whose Dirichlet parameters are set."""

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from scstream.families import _kernels
 from scstream.families.base import Array
+from scstream.families.columns import not_counts
 from scstream.families.factorised import Factorised, observed_mean, positive
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 
@@ -150,23 +151,6 @@ class Poisson(Factorised):
         """Return square roots, whose deviation is about one half at any rate."""
         out: Array = 2.0 * np.sqrt(X + 0.375)
         return out
-
-
-def not_counts(x: Array) -> str | None:
-    """Return what keeps numbers from being counts, None if they are."""
-    low = x.min(initial=0.0)
-    if low < 0:
-        return (
-            f"holds {low:g}: counts cannot be negative. "
-            "For real-valued columns use 'gaussian' or 'diagonal'."
-        )
-    odd = x[x != np.floor(x)]
-    if len(odd):
-        return (
-            f"holds {odd[0]:g}: counts are whole numbers. Round them, or use 'gaussian' or "
-            "'diagonal' for real-valued columns, 'gamma' for positive ones."
-        )
-    return None
 
 
 @dataclass(frozen=True)
