@@ -3,10 +3,12 @@
 
 PYTHON ?= python3
 ARGS ?=
+RESULTS ?= $(wildcard benchmarks/results/*.jsonl)
 
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.ready-bench
 
 # Old syntax on purpose: a Python too old must get as far as the message.
 define CHECK_VERSION
@@ -19,11 +21,12 @@ endef
 export CHECK_VERSION
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-slow quality picture format clean
+.PHONY: help demo test lint types unit test-slow quality bench bench-full bench-report picture \
+        format clean
 
 help:  ## list these commands
 	@echo "make COMMAND, where COMMAND is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s%s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' Makefile
 
 demo: $(READY)  ## cluster a drifting stream, print what was found, draw scstream-demo.png
 	@$(RUN) -m scstream.demo $(ARGS)
@@ -46,6 +49,15 @@ test-slow: $(READY)  ## the slow statistical tests
 quality: $(READY)  ## the quality benchmark
 	@$(RUN) benchmarks/quality.py $(ARGS)
 
+bench: $(BENCH_READY)  ## the comparison with other methods, short version (a quarter of an hour)
+	@$(RUN) -m benchmarks run --short --jobs 2 $(ARGS)
+
+bench-full: $(BENCH_READY)  ## the comparison in full (days); goes on where it was stopped
+	@$(RUN) -m benchmarks run --full $(ARGS)
+
+bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into docs/benchmarks.md
+	@$(RUN) -m benchmarks report --results $(RESULTS) $(ARGS)
+
 picture: $(READY)  ## the picture of the README, docs/drift.png
 	@$(RUN) -m scstream.demo --picture docs/drift.png
 
@@ -66,4 +78,10 @@ $(READY): pyproject.toml
 	@test -x $(RUN) || "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+# The other methods of the comparison, only for those who run it.
+$(BENCH_READY): $(READY)
+	@echo "Adding the methods to compare with ..."
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --group bench
 	@touch $@

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Spherical,
     )
     from scstream.model import ScStream
+    from scstream.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -43,9 +44,11 @@ __all__ = [
     "ScStream",
     "Spherical",
     "__version__",
+    "tune",
 ]
 
-_HOME = {"ScStream": "scstream.model"}  # all other names are families
+# All other names are families.
+_HOME = {"ScStream": "scstream.model", "tune": "scstream.tuning"}
 
 
 def __getattr__(name: str) -> Any:

@@ -137,7 +137,7 @@ class Gaussian(Family):
             off = post.mean - self._m
             far = (off * np.linalg.solve(post.scatter, off[..., None])[..., 0]).sum(axis=1)
             spread = (post.nu * far + d / post.kappa).sum()
-            kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 1.0))
+            kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
         pooled = psi
         if self.cov is None:
             n = clusters[:, 0]

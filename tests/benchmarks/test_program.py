@@ -1,0 +1,495 @@
+"""The comparison program: rows whatever happens, resumed runs, reports from files alone."""
+
+import json
+import sys
+import textwrap
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, issparse
+
+from benchmarks import contestants, report, tuning
+from benchmarks.__main__ import main
+from benchmarks.contestants.base import Contestant
+from benchmarks.protocol import Deadline, as_taken, prepare
+from benchmarks.results import Entry, entries_of, lead
+from benchmarks.store import Store, plain, read
+from benchmarks.streams import DATASETS, NoData, recurring_order
+
+pytest.importorskip("optuna")
+
+FAKES = '''
+import time
+
+import numpy as np
+
+from benchmarks.contestants.base import Contestant
+
+
+class Model:
+    """Cuts the first column at a value; may fail or sleep."""
+
+    def __init__(self, cut=0.0, fails_at=None, sleep=0.0, sleeps_from=0):
+        self.cut, self.fails_at, self.sleep, self.sleeps_from = cut, fails_at, sleep, sleeps_from
+        self.seen = 0
+
+    def predict(self, X):
+        return (X[:, 0] > self.cut).astype(int)
+
+    def partial_fit(self, X):
+        self.seen += 1
+        if self.seen == self.fails_at:
+            raise RuntimeError("had enough\\nand more")
+        if self.seen > self.sleeps_from:
+            time.sleep(self.sleep)
+
+
+def space(trial, task):
+    return {"cut": trial.suggest_float("cut", -1.0, 1.0)}
+
+
+CONTESTANTS = (
+    Contestant("Fast", lambda task, seed, cut=-1.0: Model(cut), space, told_k=True, random=False),
+    Contestant("Broken", lambda task, seed: Model(fails_at=3)),
+    Contestant("Sleepy", lambda task, seed: Model(sleep=0.3)),
+    Contestant("Stuck", lambda task, seed: Model(sleep=600.0, sleeps_from=2)),
+    Contestant("Absent", lambda task, seed: Model(), needs=("no_such_module.part",)),
+)
+'''
+NAMES = ["Fast", "Broken", "Sleepy", "Stuck", "Absent"]
+
+
+def two_clusters(n=8000, d=16):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n)
+    X = rng.standard_normal((n, d))
+    X[:, 0] += 10.0 * y - 5.0
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with made-up files."""
+    folder = tmp_path_factory.mktemp("data")
+    X, y = two_clusters()
+    np.savez(folder / "letter.npz", X=X.astype(np.float32), y=y)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory, folder):
+    """Return what calls the command line for the fakes, with their module where it is found."""
+    place = tmp_path_factory.mktemp("modules")
+    (place / "fake_contestants.py").write_text(textwrap.dedent(FAKES))
+    results = place / "results.jsonl"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(place)
+        patch.setenv("SCSTREAM_DATA", str(place))  # holds none: --data has the word
+
+        def call(*more, data="letter", results=results, names=NAMES):
+            what = ["--only-data", data, "--only-contestants", *names, "--data", str(folder)]
+            how = ["--limit", "1", "--trials", "4", "--tuning-limit", "20"]
+            where = ["--results", str(results), "--with", "fake_contestants"]
+            main(["run", *what, *how, *where, *more])
+            return read(results)
+
+        yield call
+
+
+@pytest.fixture(scope="module")
+def rows(command):
+    return command()
+
+
+def one(rows, contestant, what="run", kind="default"):
+    (row,) = (
+        row
+        for row in rows
+        if (row["contestant"], row["what"], row["settings_kind"]) == (contestant, what, kind)
+    )
+    return row
+
+
+def test_good_run_is_scored_on_all_batches_but_the_first(rows):
+    row = one(rows, "Fast")
+    assert row["status"] == "ok"
+    assert row["batch"] == list(range(1, 8))
+    assert row["n_batches"] == 8
+    assert {len(row[name]) for name in ("ari", "nmi", "purity", "f", "seconds_update")} == {7}
+    assert row["n_true"] == [2] * 7
+    assert 0.0 < row["full_nmi"] <= 1.0
+    assert row["told_k"] is True
+    assert row["peak_memory_mib"] is None or row["peak_memory_mib"] > 10.0
+
+
+def test_failure_is_a_row_with_what_was_scored_before(rows):
+    row = one(rows, "Broken")
+    assert row["status"] == "failed: RuntimeError: had enough"
+    assert row["batch"] == [1]
+
+
+def test_time_limit_stops_before_the_next_batch_and_keeps_the_rest(rows):
+    row = one(rows, "Sleepy")
+    assert row["status"] == "time limit"
+    assert 1 <= len(row["batch"]) < 7
+    assert row["full_nmi"] > 0.9
+
+
+def test_hanging_batch_is_killed_and_keeps_what_was_said(rows):
+    row = one(rows, "Stuck")
+    assert row["status"] == "time limit"
+    assert row["batch"] == [1]
+    assert "full_nmi" not in row
+
+
+def test_missing_module_is_a_row(rows):
+    assert one(rows, "Absent")["status"] == "not installed: no_such_module"
+
+
+def test_circumstances_are_stored(rows):
+    for row in rows:
+        assert row["versions"]["numpy"] == np.__version__
+        assert {"scstream", "river", "optuna", "python"} <= row["versions"].keys()
+        assert row["machine"]["cores"] >= 1
+        assert {"revision", "date", "seed", "threads"} <= row.keys()
+    assert one(rows, "Fast")["source"] == "file letter.npz"
+    assert one(rows, "Fast")["limit"] == 1
+
+
+def test_tuned_run_uses_the_best_trial(rows):
+    trials = one(rows, "Fast", "tuning", "tuned")["trials"]
+    assert len(trials) == 4
+    assert trials[0]["settings"] == {}  # the defaults, which cut in the wrong place
+    best = max(trials, key=lambda trial: trial["ari"])
+    assert best["settings"] != {}
+    tuned = one(rows, "Fast", kind="tuned")
+    assert tuned["settings"] == best["settings"]
+    assert np.mean(tuned["ari"]) > np.mean(one(rows, "Fast")["ari"])
+
+
+def test_stored_runs_are_not_run_again(rows, command, tmp_path):
+    stored = [row for row in rows if row["contestant"] in ("Fast", "Broken")]
+    results = tmp_path / "results.jsonl"
+    results.write_text("".join(json.dumps(row) + "\n" for row in stored))
+    before = results.read_bytes()
+    command(results=results, names=["Fast", "Broken"])
+    assert results.read_bytes() == before
+    command("--again", results=results, names=["Fast", "Broken"])
+    added = results.read_bytes().removeprefix(before).splitlines()
+    assert [json.loads(line)["contestant"] for line in added] == ["Broken"]
+
+
+def test_data_that_cannot_be_had_is_a_row(command, tmp_path):
+    (row,) = command(data="outdoor", results=tmp_path / "r.jsonl", names=["Broken"])
+    assert row["status"].startswith("no data: outdoor.npz is not in the folder")
+
+
+def test_unknown_names_are_refused(capsys):
+    with pytest.raises(SystemExit, match="no data set is called nowhere; there are: gauss2d"):
+        main(["run", "--only-data", "nowhere"])
+    with pytest.raises(SystemExit, match="no such results"):
+        main(["report", "--results", "nowhere.jsonl"])
+
+
+def test_report_is_made_from_stored_rows_alone(rows, tmp_path):
+    stored = tmp_path / "results.jsonl"
+    table = {"what": "table", "title": "Sweeps", "columns": ["T", "ARI"], "rows": [[1, 0.5]]}
+    stored.write_text("".join(json.dumps(row) + "\n" for row in [*rows, table]))
+    page = tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    page.write_text(f"Before.\n\n{report.BEGIN}\nOld tables.\n{report.END}\n\nAfter.\n")
+    main(["report", "--results", str(stored), "--to", str(page)])
+    text = page.read_text()
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
+    assert "Old tables." not in text
+    assert "| Fast* | tuned | 1.000 ± .000 |" in text
+    assert "failed: RuntimeError: had enough" in text
+    assert "not installed: no_such_module" in text
+    assert "| 1 | 0.5 |" in text
+    assert f"numpy {np.__version__}" in text
+    for picture in ("letter-short.png", "quality-against-time-short.png"):
+        assert f"(page/{picture})" in text
+        assert (tmp_path / "docs" / "page" / picture).stat().st_size > 1000
+
+
+def test_report_written_twice_is_the_same(rows, tmp_path):
+    page = tmp_path / "page.md"
+    absent = [one(rows, "Absent")]  # nothing to draw
+    assert report.write(absent, page) == [page]
+    text = page.read_text()
+    report.write(absent, page)
+    assert page.read_text() == text
+
+
+def test_page_without_marks_is_left_alone(rows, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Written by hand.")
+    with pytest.raises(ValueError, match="must hold the lines"):
+        report.write(rows, page)
+    assert page.read_text() == "Written by hand."
+
+
+def run_row(contestant, seed, ari, **more):
+    facts = {"what": "run", "dataset": "letter", "settings_kind": "default", "mode": "short"}
+    facts |= {"contestant": contestant, "seed": seed, "told_k": False, "status": "ok"}
+    facts |= {"batch": list(range(1, len(ari) + 1)), "ari": ari, "nmi": ari}
+    return facts | more
+
+
+def test_lead_is_taken_on_the_batches_that_both_scored():
+    long, short = entries_of(
+        [run_row("ScStream", 0, [0.2, 0.9, 1.0]), run_row("Other", 0, [0.5], status="time limit")]
+    )
+    assert lead(short, long, "ari") == pytest.approx(0.3)
+    assert long.mean("ari") == pytest.approx(0.7)
+
+
+def test_summary_names_who_is_ahead():
+    entries = entries_of(
+        [
+            run_row("ScStream", 0, [0.8, 0.8]),
+            run_row("Better", 0, [0.9, 0.9]),
+            run_row("Worse", 0, [0.1, 0.1]),
+        ]
+    )
+    line = report._summary(entries).splitlines()[2]
+    assert line.endswith("| .900, Better | .900, Better | Better (ARI, NMI) |")
+
+
+def test_seeds_are_gathered_into_one_entry():
+    (entry,) = entries_of([run_row("A", 0, [0.5, 0.7]), run_row("A", 1, [0.9, 0.9])])
+    assert isinstance(entry, Entry)
+    assert entry.mean("ari") == pytest.approx(0.75)
+    assert report._seeds(entry) == "2: .600 to .900"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.1234, ".123"), (1.0, "1.000"), (-0.05, "-.050"), (np.nan, "")]
+)
+def test_scores_are_written_without_the_zero(value, text):
+    assert report._score(value) == text
+
+
+def test_line_cut_short_is_left_out_and_ended(tmp_path):
+    path = tmp_path / "r.jsonl"
+    store = Store(path)
+    store.add(run_row("A", 0, [0.5]))
+    path.write_text(path.read_text() + '{"what": "run", "data')
+    store = Store(path)
+    assert store.get(**run_row("B", 0, [])) is None
+    store.add(run_row("B", 0, [np.float64("nan")]))
+    assert [row["contestant"] for row in read(path)] == ["A", "B"]
+    assert read(path)[1]["ari"] == [None]
+
+
+def test_later_row_of_a_key_holds(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    for ari in (0.1, 0.2):
+        store.add(run_row("A", 0, [ari]))
+    (row,) = read(store.path)
+    assert row["ari"] == [0.2]
+
+
+def test_plain_makes_numpy_into_json():
+    value = {"a": np.arange(2), "b": (np.float32(0.5), np.inf), "c": np.bool_(True)}
+    assert plain(value) == {"a": [0, 1], "b": [0.5, None], "c": True}
+
+
+def test_deadline_counts_the_takers_time_alone(monkeypatch):
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr("benchmarks.protocol.time", clock)
+
+    def drawn():
+        for batch in range(4):
+            clock.now += 100.0
+            yield batch
+
+    patient = Deadline(drawn(), 5.0)
+    assert list(patient) == [0, 1, 2, 3]
+    assert not patient.passed
+    hurried = Deadline(drawn(), 5.0)
+    taken = []
+    for batch in hurried:
+        taken.append(batch)
+        clock.now += 3.0
+    assert taken == [0, 1]
+    assert hurried.passed
+
+
+def test_all_contestants_have_names_of_their_own(monkeypatch):
+    assert contestants.named() == contestants.ALL
+    assert {"ScStream", "BIRCH"} <= contestants.ALL.keys()
+    monkeypatch.setitem(
+        sys.modules, "twins", SimpleNamespace(CONTESTANTS=[contestants.ALL["BIRCH"]])
+    )
+    with pytest.raises(ValueError, match="two contestants are called 'BIRCH'"):
+        contestants.named(("twins",))
+
+
+def labelled(n_batches):
+    """Give batches, and fail if one more than the tenth is asked for."""
+    X, y = two_clusters(1000)
+    for batch in range(n_batches):
+        assert batch < tuning.BATCHES, "tuning looked at batch 11"
+        yield X[batch::n_batches], y[batch::n_batches]
+
+
+def test_tuning_sees_only_the_first_ten_batches():
+    seen, said = [], []
+
+    def make(task, seed, cut=0.0):
+        def predict(X):
+            seen.append(X)
+            return X[:, 0] > cut
+
+        return SimpleNamespace(predict=predict, partial_fit=lambda X: None)
+
+    def space(trial, task):
+        return {"cut": trial.suggest_float("cut", -1, 1)}
+
+    contestant = Contestant("spy", make, space)
+    budget = tuning.Budget(3, 60.0)
+    tuning.search(contestant, None, labelled(20), budget, seed=0, say=said.append)
+    assert len(said) == 3
+    assert len(seen) == 3 * (tuning.BATCHES - 1)
+
+
+def test_settings_that_fail_or_take_too_long_are_bad_trials():
+    said = []
+
+    def make(task, seed, **settings):
+        if settings:
+            raise ValueError("cannot bear it")
+        return SimpleNamespace(predict=lambda X: X[:, 0] > 0, partial_fit=lambda X: None)
+
+    def space(trial, task):
+        return {"a": trial.suggest_int("a", 0, 9)}
+
+    contestant = Contestant("picky", make, space)
+    tuning.search(contestant, None, labelled(10), tuning.Budget(3, 60.0), seed=0, say=said.append)
+    trials = [trial for words in said for trial in words["trials"]]
+    assert [trial["ari"] for trial in trials] == [1.0, None, None]
+    assert trials[1]["why"] == "ValueError: cannot bear it"
+    with pytest.raises(tuning.OutOfTime):
+        tuning.score(contestant, None, list(labelled(10)), {}, 0, seconds=-1.0)
+
+
+# Data sets, from made-up files.
+
+
+def test_table_is_standardised_and_cut(folder):
+    opened = DATASETS["letter"].open(folder=folder)
+    batches = list(opened.batches)
+    assert (opened.n_batches, opened.n_features, len(batches)) == (8, 16, 8)
+    X = np.concatenate([X for X, _ in batches])
+    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-10)
+    np.testing.assert_allclose(X.std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize(("rest", "batches"), [(99, 20), (101, 21)])
+def test_rest_of_less_than_half_a_batch_is_left_out(tmp_path, rest, batches):
+    n = 20 * 200 + rest
+    X = np.column_stack([np.random.default_rng(0).standard_normal((n, 2)), np.full(n, 7.0)])
+    np.savez(tmp_path / "outdoor.npz", X=X, y=np.zeros(n))
+    opened = DATASETS["outdoor"].open(folder=tmp_path)
+    assert opened.n_batches == batches
+    assert np.isfinite(np.concatenate([X for X, _ in opened.batches])).all()  # 7 is constant
+
+
+def test_covtype_keeps_its_order_and_short_mode_its_first_batches(tmp_path):
+    X = np.arange(62_000.0)[:, None].repeat(10, axis=1)
+    np.savez(tmp_path / "covtype.npz", X=X, y=np.arange(62_000) // 1000)
+    opened = DATASETS["covtype"].open(folder=tmp_path)
+    assert opened.n_batches == 60
+    assert [y[0] for _, y in opened.batches] == list(range(60))
+    assert DATASETS["covtype"].open(mode="full", folder=tmp_path).n_batches == 62
+
+
+def test_newsgroups_are_sparse_and_dense_for_those_that_need_it(tmp_path):
+    rng = np.random.default_rng(0)
+    X = csr_array(rng.poisson(0.1, (3000, 50)).astype(np.int32))
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+    np.savez(tmp_path / "20news.npz", y=rng.integers(20, size=3000), vocabulary=["w"] * 50, **parts)
+    dataset = DATASETS["20news"]
+    opened = dataset.open(folder=tmp_path)
+    batches = list(opened.batches)
+    assert len(batches) == 3
+    assert issparse(batches[0][0])
+    for kinds, sparse, kind in ((("real",), False, "real"), (("real", "counts"), True, "counts")):
+        contestant = Contestant("any", lambda task, seed: None, kinds=kinds)
+        task, rest = prepare(dataset, contestant, opened, as_taken(batches, contestant))
+        assert task.kind == kind
+        assert issparse(task.first) == sparse
+        assert [issparse(X) for X, _ in rest] == [sparse] * 3
+        total = sum(X.sum() for X, _ in as_taken(batches, contestant))
+        assert total == X.sum()
+
+
+def test_imagenet_classes_come_and_go(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(np.arange(100), 500))
+    X = rng.standard_normal((50_000, 70)).astype(np.float16)
+    np.savez(tmp_path / "imagenet100_features.npz", X=X, y=y)
+    dataset = DATASETS["imagenet"]
+    batches = list(dataset.batches(0, "full", tmp_path))
+    assert len(batches) == 50
+    assert {X.shape for X, _ in batches} == {(1000, 64)}
+    again = list(dataset.batches(0, "full", tmp_path))
+    np.testing.assert_array_equal(batches[9][1], again[9][1])
+    there = np.array([[(y == c).sum() > 2 for c in range(100)] for _, y in batches])
+    assert (there.sum(axis=1) >= 30).all()
+    assert (there.sum(axis=1) <= 55).all()
+    arrivals = (there[1:] & ~there[:-1]).sum(axis=0)
+    assert (arrivals >= 2).all()
+
+
+def test_recurring_order_uses_every_row_once():
+    y = np.random.default_rng(0).integers(10, size=500)
+    order = recurring_order(y, np.random.default_rng(1))
+    np.testing.assert_array_equal(np.sort(order), np.arange(500))
+
+
+def test_imagenet_has_a_stand_in_that_says_so(tmp_path):
+    opened = DATASETS["imagenet"].open(folder=tmp_path)
+    assert opened.source.startswith("synthetic stand-in")
+    assert (opened.n_batches, opened.n_features) == (30, 64)
+
+
+def test_video_frames_are_pixels_with_their_mask(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    video = tmp_path / "davis" / "kite-surf"
+    mask = np.zeros((8, 16), dtype=np.uint8)
+    mask[4:, 8:] = 255
+    for part, name, pixels in (
+        ("JPEGImages", "00000.jpg", np.full((8, 16, 3), 255, dtype=np.uint8)),
+        ("Annotations", "00000.png", mask),
+    ):
+        (video / part).mkdir(parents=True)
+        image.fromarray(pixels).save(video / part / name)
+    opened = DATASETS["kite-surf"].open(folder=tmp_path)
+    ((X, y),) = opened.batches
+    assert X.shape == (2 * 4, 5)
+    np.testing.assert_array_equal(X[:, :3], 1.0)
+    np.testing.assert_array_equal(X[:5, 3], [0.0, 0.25, 0.5, 0.75, 0.0])
+    np.testing.assert_array_equal(y, [0, 0, 0, 0, 0, 0, 1, 1])
+
+
+def test_missing_file_says_what_to_do(monkeypatch):
+    monkeypatch.delenv("SCSTREAM_DATA", raising=False)
+    with pytest.raises(NoData, match="--data or SCSTREAM_DATA"):
+        DATASETS["elec2"].open()
+
+
+@pytest.mark.parametrize(("name", "short", "full"), [("gauss2d", 60, 200), ("mult100d", 30, 100)])
+def test_synthetic_streams_know_their_oracle(name, short, full):
+    dataset = DATASETS[name]
+    assert dataset.open(0, "full").n_batches == full
+    opened = dataset.open(0)
+    assert opened.n_batches == short
+    batch = next(iter(opened.batches))
+    assert (batch.oracle == batch.y).mean() > 0.9
+    assert issparse(batch.X) == (dataset.kind == "counts")
+    other = next(dataset.batches(1))
+    assert (other.X != batch.X).sum() > 0
