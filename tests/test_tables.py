@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from streams import snapshot
 
-from scstream import Diagonal, Gaussian, Poisson, Product, ScStream
+from scstream import Diagonal, Gaussian, Poisson, Product, ScStream, tune
 from scstream.datasets import mixed_stream
 
 BLOCKS = {
@@ -182,6 +182,16 @@ def test_columns_of_every_type_are_read_with_their_gaps(name, capsys):
     assert set(model.clusters_[0].columns["country"]["probabilities"]) == {
         "NL", "FR", "DE", "(other)",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("family", [Product(BLOCKS), "auto"], ids=["product", "auto"])
+def test_a_table_can_be_tuned(family):
+    batches = [pd.DataFrame(table(120, seed, missing=0.1)[0]) for seed in range(3)]
+    model = ScStream(family, random_state=0, max_sweeps=3)
+    found = tune(batches, model=model, n_batches=3, n_trials=2, random_state=0)
+    assert [trial.error for trial in found.trials] == [None, None]
+    assert np.isfinite(found.score)
+    assert found.best_model().fit(batches[0]).n_clusters_ >= 2
 
 
 # -- categories that come later -----------------------------------------------------------------

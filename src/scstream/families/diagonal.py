@@ -142,7 +142,7 @@ class Diagonal(Factorised):
             seen = count > 0
             far = post.nu * (post.mean - self._m) ** 2 / post.scatter + 1.0 / post.kappa
             spread = far[seen].sum() + 2.0 / 0.01
-            kappa = float(np.clip((seen.sum() + 2.0) / spread, 0.003, 1.0))
+            kappa = float(np.clip((seen.sum() + 2.0) / spread, 0.003, 10.0))
         pooled = psi
         if self.variance is None:
             scatter = (zz - z * z / np.maximum(count, _TINY)).sum(axis=0)
