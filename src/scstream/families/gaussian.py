@@ -81,11 +81,6 @@ class Gaussian(Family):
         self.cov = cov
         self.cov_strength = cov_strength
 
-    def __repr__(self) -> str:
-        given = ("mean", "mean_strength", "cov", "cov_strength")
-        parts = [f"{k}={getattr(self, k)!r}" for k in given if getattr(self, k) is not None]
-        return f"Gaussian({', '.join(parts)})"
-
     # -- set-up ---------------------------------------------------------------------------------
 
     def check(self, X: Points) -> Points:
@@ -316,6 +311,11 @@ class Gaussian(Family):
             "covariance": cov * np.outer(self._scale, self._scale),
         }
 
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return points of two groups apart."""
+        mix = np.array([[1.0, 0.8], [0.0, 0.6]])
+        return rng.normal(size=(12, 2)) @ mix, rng.normal(size=(18, 2)) @ mix + 6.0
+
     # -- moves ----------------------------------------------------------------------------------
 
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
@@ -366,6 +366,29 @@ class Gaussian(Family):
         # too little past, or none to speak of across the boundary: halve it
         sound = (n > 1e-6) & (var > 1e-12 * level * level)
         return np.where(sound[..., None], part, 0.5 * past)
+
+    def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return mean and variance of the discriminant over a past (..., k, p)."""
+        normal, offset = cut
+        mean, cov = _moments(past, len(self._m))
+        variance = (normal * (cov @ normal[..., None])[..., 0]).sum(axis=-1)
+        return (normal * mean).sum(axis=-1) - offset, np.maximum(variance, 0.0)
+
+    def part(
+        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
+    ) -> Array:
+        """Return a share of the past, moved and narrowed along the discriminant."""
+        d = len(self._m)
+        mean, cov = _moments(past, d)
+        along = (cov @ cut[0][..., None])[..., 0]
+        mean = mean - along * pull[..., None]
+        cov = cov - narrow[..., None, None] * along[..., :, None] * along[..., None, :]
+        cov += mean[..., :, None] * mean[..., None, :]
+        out = past * share[..., None]
+        out[..., 1 : 1 + d] = out[..., :1] * mean
+        row, col = _upper(d)
+        out[..., 1 + d :] = out[..., :1] * cov[..., row, col]
+        return out
 
 
 # -- packed symmetric matrices ------------------------------------------------------------------
