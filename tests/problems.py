@@ -1,6 +1,6 @@
 """Small problems on which contracts are tested: at least one for every registered family.
 
-A family that joins the package needs a line in `PROBLEMS`, and gets the tests of the contract.
+A family that joins the package is found by its registration, and tried on its own example.
 """
 
 from dataclasses import dataclass
@@ -10,16 +10,22 @@ import numpy as np
 import reference
 from scipy import sparse, special
 
-from scstream.families import Family, Gaussian, Multinomial
+from scstream.families import BY_NAME, Family, Gaussian, Multinomial, Product
 
 
 @dataclass(frozen=True, repr=False)
 class Problem:
     """A family that knows its prior, and two groups of points that differ."""
 
+    raw: Family
     family: Family
     prior: reference.NormalInverseWishart | reference.Dirichlet | None
     groups: tuple[np.ndarray, np.ndarray]
+
+    def open(self) -> Family:
+        """Return the family as one makes it who leaves all hyper-parameters open."""
+        kind = type(self.raw)
+        return kind(self.raw.blocks) if kind is Product else kind()
 
     @property
     def X(self) -> np.ndarray:
@@ -47,12 +53,6 @@ class PlainPoisson(Family):
     def __init__(self, shape=1.0, rate=1.0):
         self.shape, self.rate = shape, rate
 
-    def check(self, X):
-        return np.asarray(X, dtype=float)
-
-    def prepare(self, X):
-        return PlainPoisson(self.shape, self.rate)
-
     def statistics(self, X):
         return np.column_stack([np.ones(len(X)), X[:, 0]])
 
@@ -69,12 +69,6 @@ class PlainPoisson(Family):
     def draw(self, rng, tau):
         rate = rng.gamma(tau[:, 1], 1.0 / tau[:, 0])
         return np.column_stack([-rate, np.log(rate)])
-
-    def describe(self, tau):
-        return {"rate": tau[:, 1] / tau[:, 0]}
-
-    def hyperparameters(self):
-        return {"shape": self.shape, "rate": self.rate}
 
 
 def dense(T) -> np.ndarray:
@@ -139,6 +133,14 @@ def _poissons() -> tuple[np.ndarray, np.ndarray]:
     return a.astype(float), b.astype(float)
 
 
+def _mixed() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(11)
+    parts = [BY_NAME[name]().example(rng) for name in ("gaussian", "poisson", "categorical")]
+    a, b = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
+    counts = _poissons()
+    return np.concatenate([a, counts[0]], axis=1), np.concatenate([b, counts[1]], axis=1)
+
+
 _FOUR = [0.1, 0.2, 0.3, 0.4]
 _EIGHT = np.arange(1.0, 9.0) / 36.0
 _GIVEN = Gaussian(
@@ -163,13 +165,30 @@ _MAKE = {
     "multinomial-8-default": lambda: (Multinomial(), _counts(_EIGHT, _EIGHT[::-1], 40, 6)),
     "multinomial-2-deep": lambda: (Multinomial(0.01), _counts([0.2, 0.8], [0.9, 0.1], 90, 7)),
     "plain-poisson": lambda: (PlainPoisson(2.0, 0.5), _poissons()),
+    "product": lambda: (
+        Product(
+            [
+                ("gaussian", [0, 1]),
+                ("poisson", [2, 3]),
+                ("categorical", range(4, 14)),
+                (PlainPoisson(2.0, 0.5), [14]),
+            ]
+        ),
+        _mixed(),
+    ),
+}
+REFERENCED = [name for name in _MAKE if name.startswith(("gaussian", "multinomial"))]
+_MAKE |= {
+    f"{name}-example": lambda kind=kind: (kind(), kind().example(np.random.default_rng(12)))
+    for name, kind in BY_NAME.items()
 }
 PROBLEMS = list(_MAKE)
-REFERENCED = [name for name in PROBLEMS if name != "plain-poisson"]  # those that it knows
 
 
 @cache
 def problem(name: str) -> Problem:
-    family, groups = _MAKE[name]()
-    family = family.prepare(family.check(np.concatenate(groups)))
-    return Problem(family, reference_prior(family), groups)
+    raw, groups = _MAKE[name]()
+    X = np.concatenate(groups)
+    family = raw.meet(X, None)
+    family = family.prepare(family.check(X))
+    return Problem(raw, family, reference_prior(family), groups)

@@ -75,6 +75,8 @@ def _plain(thing: Any) -> Any:
         return tuple((key, _plain(thing[key])) for key in sorted(thing))
     if isinstance(thing, list | tuple | deque):
         return tuple(_plain(part) for part in thing)
+    if isinstance(thing, range | slice):
+        return repr(thing)
     if isinstance(thing, FunctionType | type):
         return thing.__qualname__
     return type(thing).__name__, _plain(vars(thing))

@@ -243,7 +243,7 @@ def test_labels_do_not_hold_more_clusters_than_there_may_be() -> None:
 # -- parameters ---------------------------------------------------------------------------------
 
 IMPOSSIBLE = {
-    "family": ["poisson", None, 3, Gaussian, ("gaussian",)],
+    "family": ["weibull", None, 3, Gaussian, ("gaussian",)],
     "alpha": [0, -1.0, np.nan, np.inf, None, "1", True, [1.0]],
     "half_life": [0, -1.0, np.nan, np.inf, "5", True],
     "kernel": [3.0, "box", True],

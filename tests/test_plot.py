@@ -127,6 +127,15 @@ def test_labels_must_fit_the_points(ax):
         plot_clusters(ax, None, np.zeros((4, 2)), labels=np.zeros(3))
 
 
+def test_clusters_of_independent_columns_have_upright_ellipses(ax):
+    X = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 5.0, 2.0]
+    model = ScStream("diagonal", random_state=0, max_clusters=1).fit(X)
+    plot_clusters(ax, model, X, features=(0, 1))
+    (ellipse,) = ax.patches
+    assert ellipse.angle % 90 == pytest.approx(0.0)
+    assert {round(ellipse.width / 4.9), round(ellipse.height / 4.9)} == {1, 5}
+
+
 def test_clusters_without_covariance_cannot_be_drawn(ax):
     model = SimpleNamespace(clusters_=[record(0, [0.5, 0.5], None)])
     with pytest.raises(ValueError, match="cluster 0 has no mean and covariance"):

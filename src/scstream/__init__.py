@@ -10,27 +10,51 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scstream.families import Family, Gaussian, Multinomial
+    from scstream.families import (
+        Bernoulli,
+        Categorical,
+        Diagonal,
+        Directional,
+        Exponential,
+        Family,
+        Gamma,
+        Gaussian,
+        Multinomial,
+        Poisson,
+        Product,
+        Spherical,
+    )
     from scstream.model import ScStream
     from scstream.tuning import tune
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Family": "scstream.families",
-    "Gaussian": "scstream.families",
-    "Multinomial": "scstream.families",
-    "ScStream": "scstream.model",
-    "tune": "scstream.tuning",
-}
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Diagonal",
+    "Directional",
+    "Exponential",
+    "Family",
+    "Gamma",
+    "Gaussian",
+    "Multinomial",
+    "Poisson",
+    "Product",
+    "ScStream",
+    "Spherical",
+    "__version__",
+    "tune",
+]
 
-__all__ = ["Family", "Gaussian", "Multinomial", "ScStream", "__version__", "tune"]
+# All other names are families.
+_HOME = {"ScStream": "scstream.model", "tune": "scstream.tuning"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'scstream' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_HOME.get(name, "scstream.families")), name)
     globals()[name] = value
     return value
 

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
 
-from scstream.families import BY_NAME, Family
+from scstream.families import BY_NAME, Family, Multinomial
+from scstream.families.auto import choose_family
 from scstream.families.base import Array
+from scstream.families.columns import (
+    Columns,
+    check_numeric,
+    columns_of,
+    complete_numbers,
+    is_frame,
+)
 from scstream.families.scores import Labels
+
+AUTO = "auto"  # in place of a family's name: the columns' types decide
 
 
 def _is_real(value: Any) -> bool:
@@ -31,8 +44,8 @@ def _is_flag(value: Any) -> bool:
 # What each parameter of the estimator must be: a test, and the words for it.
 CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "family": (
-        lambda v: isinstance(v, Family) or (isinstance(v, str) and v in BY_NAME),
-        f"one of {sorted(BY_NAME)} or a family object such as Gaussian(cov=1.0)",
+        lambda v: isinstance(v, Family) or (isinstance(v, str) and (v in BY_NAME or v == AUTO)),
+        f"one of {sorted(BY_NAME)}, {AUTO!r}, or a family object such as Gaussian(cov=1.0)",
     ),
     "alpha": (lambda v: _is_real(v) and v > 0, "a positive number"),
     "half_life": (
@@ -79,9 +92,61 @@ def check_parameters(params: dict[str, Any]) -> None:
         raise ValueError("max_clusters needs merges=True: the first batch starts from many.")
 
 
-def resolve_family(family: str | Family) -> Family:
-    """Return the family object that a name stands for."""
-    return BY_NAME[family]() if isinstance(family, str) else family
+def resolve_family(family: str | Family, X: Any, before: Family | None) -> Family:
+    """Return the family object that a name stands for.
+
+    "auto" is what the first batch calls for, which is said, and stays that.
+    """
+    if not isinstance(family, str):
+        return family
+    if family != AUTO:
+        return BY_NAME[family]()
+    if before is not None:
+        return before
+    chosen, words = choose_family(X)
+    print(f"scstream: family='auto' takes {words}.", file=sys.stderr, flush=True)
+    return chosen
+
+
+def check_complete(X: Any, family: Family) -> None:
+    """Raise `ValueError` for entries that a family of whole rows cannot take, by column."""
+    check_numeric(X)
+    array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fO"
+    if family.missing or not (array or is_frame(X)):
+        return
+    rows = complete_numbers(X, family)
+    if is_frame(X) and isinstance(family, Multinomial):  # which sees no names any more
+        for j, x in enumerate(rows.T):
+            complaint = family.refusal(x)
+            if complaint is not None:
+                raise columns_of(X).refuse(j, complaint)
+
+
+def read_columns(X: Any, least: int) -> Columns:
+    """Return a table's columns as they are, text and missing entries included."""
+    if sparse.issparse(X):
+        raise TypeError(
+            "Sparse data was passed, but this family needs a dense table. "
+            "Use '.toarray()', or family='multinomial' for sparse counts."
+        )
+    if not is_frame(X):
+        if not isinstance(X, np.ndarray):
+            X = _array(X)
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+    table = columns_of(X)
+    if table.n < least:
+        raise ValueError(
+            f"Found array with {table.n} sample(s) while at least {least} is required."
+        )
+    if not table.values:
+        raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
+    return table
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """Return nested sequences as an array, of objects where text is among numbers."""
+    out: NDArray[Any] = np.asarray(X)
+    return np.asarray(X, dtype=object) if out.dtype.kind in "US" else out
 
 
 def resolve_threads(n_jobs: int | None) -> int:

@@ -6,6 +6,7 @@ import copy
 import sys
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +19,9 @@ from scstream import _validation as check
 from scstream._blas import single_threaded
 from scstream.chain import Plan
 from scstream.engines import CpuEngine
-from scstream.families import Family
+from scstream.families import BY_NAME, Categorical, Family, Product
 from scstream.families.base import Array
+from scstream.families.columns import is_frame
 from scstream.families.scores import JoinedScore, Labels, Points, Score
 from scstream.learner import Batch, Learner, Recipe, learn
 from scstream.records import BatchRecord, Cluster
@@ -37,8 +39,11 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    family : {"gaussian", "multinomial"} or Family, default="gaussian"
-        The distribution of a cluster: a name, or an object that carries its prior.
+    family : str or Family, default="gaussian"
+        The distribution of a cluster: a name ("gaussian", "diagonal", "spherical",
+        "directional", "multinomial", "poisson", "bernoulli", "categorical", "gamma",
+        "exponential"), an object that carries its prior, a `Product` for columns of several
+        kinds, or "auto" to choose by the first batch's columns.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: more makes new clusters likelier.
     half_life : float or None, default=5.0
@@ -210,11 +215,16 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> None:
         check.check_parameters(self.get_params(deep=False))
-        family = check.resolve_family(self.family)
         first = learner is None
+        before = None if learner is None else learner.family
+        family = check.resolve_family(self.family, X, before)
+        if before is not None:
+            check.check_same_family(family, before)
+        rows = self._rows(X, family, reset=first, least=1 if first else 0)
+        family = family.meet(rows, before)
         if learner is not None:
-            check.check_same_family(family, learner.family)
-        points = self._points(X, family, reset=first, least=1 if first else 0)
+            learner = replace(learner, family=learner.family.meet(rows, before))
+        points = family.check(rows)
         n = points.shape[0]
         if labels is not None and not first:
             raise ValueError("labels can only be given with the first batch.")
@@ -254,17 +264,23 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     def _engine(self) -> CpuEngine:
         return CpuEngine(check.resolve_threads(self.n_jobs))
 
-    def _points(self, X: Any, family: Family, *, reset: bool, least: int = 1) -> Points:
-        """Return finite numeric rows as the family takes them."""
-        rows = validate_data(
+    def _rows(self, X: Any, family: Family, *, reset: bool, least: int = 1) -> Any:
+        """Return a sound table: columns as they came, or rows of finite numbers."""
+        if family.tabular:
+            table = check.read_columns(X, least)
+            whole = X if is_frame(X) else np.empty(table.shape)
+            validate_data(self, whole, reset=reset, skip_check_array=True)
+            return table
+        check.check_complete(X, family)
+        return validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse="csr" if family.name == "multinomial" else False,
+            accept_sparse="csr" if family.sparse else False,
             dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if family.missing else True,
             ensure_min_samples=least,
         )
-        return family.check(rows)
 
     # -- using ----------------------------------------------------------------------------------
 
@@ -340,7 +356,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     def _ready(self, X: Any) -> tuple[Learner, Points]:
         check_is_fitted(self)
         learner: Learner = self._learner
-        return learner, self._points(X, learner.family, reset=False)
+        return learner, learner.family.check(self._rows(X, learner.family, reset=False))
 
     def _evaluate(self, points: Points, score: Score, what: Callable[[Array], Any]) -> NDArray[Any]:
         with single_threaded():
@@ -353,9 +369,13 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        counts = getattr(self.family, "name", self.family) == "multinomial"
-        tags.input_tags.sparse = counts
-        tags.input_tags.positive_only = counts
+        kind = type(self.family)
+        if isinstance(self.family, str):  # an unknown name is refused later
+            kind = BY_NAME.get(self.family, Product)
+        tags.input_tags.sparse = getattr(kind, "sparse", False)
+        tags.input_tags.allow_nan = getattr(kind, "missing", False)
+        tags.input_tags.positive_only = getattr(kind, "positive_only", False)
+        tags.input_tags.categorical = tags.input_tags.string = kind in (Categorical, Product)
         tags.transformer_tags.preserves_dtype = []
         return tags
 
@@ -401,7 +421,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         state = learner.state
         totals = state.totals
         count = totals[:, 0]
-        parameters = learner.family.describe(learner.family.prior + totals)
+        posterior = learner.family.prior + totals
+        parameters = learner.family.describe(posterior)
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        columns = learner.family.describe_columns(posterior, list(names))
         total = count.sum() + learner.alpha
         return [
             Cluster(
@@ -411,6 +434,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
                 age=float(learner.time - state.born[i]),
                 born=float(state.born[i]),
                 parameters={name: values[i] for name, values in parameters.items()},
+                columns=columns[i],
             )
             for i in range(state.k)
         ]

@@ -237,14 +237,17 @@ def _two_moments(
     record: Any, features: tuple[int, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a cluster's mean (2,) and covariance (2, 2) in the two columns to draw."""
-    if getattr(record, "mean", None) is None or getattr(record, "covariance", None) is None:
+    covariance = getattr(record, "covariance", None)
+    if covariance is None and getattr(record, "variance", None) is not None:
+        covariance = np.diag(record.variance)  # of independent columns
+    if getattr(record, "mean", None) is None or covariance is None:
         raise ValueError(
             f"cluster {record.id} has no mean and covariance to draw: "
             "pictures of clusters are for families on real-valued data, such as 'gaussian'"
         )
     columns = list(features)
     mean = np.asarray(record.mean, dtype=float)[columns]
-    cov = np.asarray(record.covariance, dtype=float)[np.ix_(columns, columns)]
+    cov = np.asarray(covariance, dtype=float)[np.ix_(columns, columns)]
     return mean, cov
 
 

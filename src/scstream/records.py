@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from scstream.families.base import Array
@@ -29,6 +29,9 @@ class Cluster:
         The time of its birth.
     parameters : dict
         The family's parameters in the user's units.
+    columns : dict
+        The same by column: for each of the data's columns, by its name or number, what the
+        cluster knows of it, such as ``cluster.columns["clicks"]["rate"]``.
     """
 
     id: int
@@ -37,6 +40,7 @@ class Cluster:
     age: float
     born: float
     parameters: dict[str, Array]
+    columns: dict[Any, Any] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         # copy and pickle ask for attributes before there are any

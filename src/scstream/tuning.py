@@ -309,7 +309,7 @@ def tune(
     seed = int(make_rng(random_state).integers(2**31))
     if not isinstance(base.random_state, int | np.integer):
         base.set_params(random_state=seed)
-    family, step = resolve_family(base.family), _step(rows)
+    family, step = resolve_family(base.family, rows[0].X, None), _step(rows)
     labelled = rows[0].y is not None
     score = _score_labels if labelled else partial(_score_density, _reference(family, rows))
     study = _new_study(optuna, seed)
@@ -441,10 +441,15 @@ def _reference(family: Family, rows: Sequence[_Rows]) -> list[Array]:
     """Return log densities of all rows under what a family expects before it knows clusters."""
     fresh = BY_NAME[family.name]() if family.name in BY_NAME else family
 
-    def points(X: Any) -> Points:
-        return fresh.check(X if sparse.issparse(X) else np.asarray(X))
+    def table(X: Any) -> Any:
+        return X if sparse.issparse(X) or fresh.tabular else np.asarray(X)
 
-    wide = fresh.prepare(points(rows[0].X))
+    met = fresh.meet(table(rows[0].X), None)
+
+    def points(X: Any) -> Points:
+        return met.check(table(X))
+
+    wide = met.prepare(points(rows[0].X))
     nothing = np.zeros((1, len(wide.prior)))
     return [wide.log_predictive(points(batch.X), nothing)[:, 0] for batch in rows]
 

@@ -1,6 +1,5 @@
 """What every family must keep, over all registered families and one with only the basic methods."""
 
-import copy
 import pickle
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import PROBLEMS, REFERENCED, dense, problem
 from scipy import stats
+from streams import snapshot
 
 from scstream.families import BY_NAME
 from scstream.families.scores import GenericScore, LinearScore
@@ -26,6 +26,11 @@ def pieces(case):
     T = case.T
     half = 0.5 * T[3:9].sum(axis=0)
     return np.stack([T[:1].sum(0), T[:12].sum(0), T[12:].sum(0), T.sum(0), half, 0.0 * T[0]])
+
+
+def given_prior(case, family):
+    """Return a family whose prior is given: that of another one."""
+    return type(family)(**family.hyperparameters()).meet(case.X, None).prepare(case.points)
 
 
 def test_every_registered_family_is_tested():
@@ -234,24 +239,24 @@ def test_division_stands_groups_and_a_past_without_points(case, empty):
 
 
 def test_hyperparameters_given_back_make_the_same_prior(case):
-    given = type(case.family)(**case.family.hyperparameters()).prepare(case.points)
+    given = given_prior(case, case.family)
     assert_allclose(given.prior, case.family.prior, **CLOSE)
     adapted = case.family.adapt(case.sums())
-    given = type(case.family)(**adapted.hyperparameters()).prepare(case.points)
+    given = given_prior(case, adapted)
     assert_allclose(given.prior, adapted.prior, **CLOSE)
 
 
 def test_a_prior_that_is_given_is_never_adapted(case):
-    given = type(case.family)(**case.family.hyperparameters()).prepare(case.points)
+    given = given_prior(case, case.family)
     assert_array_equal(given.adapt(case.sums()).prior, given.prior)
     assert_array_equal(given.settled(2).prior, given.prior)
 
 
 def test_preparing_and_adapting_leave_the_family_alone(case):
-    new = type(case.family)()
-    before = copy.deepcopy(vars(new))
+    new = case.open().meet(case.X, None)
+    before = snapshot(new)
     prepared = new.prepare(case.points)
-    assert vars(new) == before
+    assert snapshot(new) == before
     prior = prepared.prior.copy()
     adapted = prepared.adapt(case.sums())
     assert_array_equal(prepared.prior, prior)

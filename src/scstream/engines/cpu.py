@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -16,6 +16,8 @@ from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, Points, Score
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
+_MOST_ROWS = 4096  # of a block
+_WIDE = 4096
 _Result = TypeVar("_Result")
 
 
@@ -100,8 +102,12 @@ class CpuEngine(Engine):
             doubts: Array = np.bincount(z, w * doubt, k).astype(np.float64, copy=False)
             return out, doubts
 
-        sums, doubts = zip(*self._map(divide, self._blocks(k)), strict=True)
-        return _add(list(sums)), _add(list(doubts))
+        parts = self._map(divide, self._blocks(k))
+        sums, doubts = next(parts)
+        for more, doubt in parts:
+            sums += more
+            doubts += doubt
+        return sums, doubts
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
@@ -159,7 +165,7 @@ class CpuEngine(Engine):
         """Apply ``what`` to the scores of blocks of rows."""
         blocks = _cut(X.shape[0], block_rows(len(family.prior), 64))
         parts = self._map(lambda rows: what(score.block(family.statistics(X[rows]))), blocks)
-        return np.concatenate(parts)
+        return np.concatenate(list(parts))
 
     def _statistics(self, rows: slice) -> Points:
         return self._family.statistics(self._X[rows]) if self._T is None else self._T[rows]
@@ -170,19 +176,24 @@ class CpuEngine(Engine):
         return out
 
     def _blocks(self, k: int) -> list[slice]:
-        return _cut(len(self._z), block_rows(len(self._family.prior), k))
+        p = len(self._family.prior)
+        # sums are as wide as a dictionary, however few of its words a row has: make few of them
+        wide = p > _WIDE and sparse.issparse(self._X)
+        return _cut(len(self._z), _MOST_ROWS if wide else block_rows(p, k))
 
-    def _map(self, job: Callable[[slice], _Result], blocks: list[slice]) -> list[_Result]:
-        """Run a job over the blocks, on threads where there are several, in order."""
-        if len(blocks) == 1:
-            return [job(blocks[0])]
-        if self.n_threads == 1:
-            return [job(rows) for rows in blocks]
+    def _map(self, job: Callable[[slice], _Result], blocks: list[slice]) -> Iterator[_Result]:
+        """Run a job over the blocks, on threads where there are several, in order.
+
+        Results are handed on one by one: sums over a wide dictionary are not kept.
+        """
+        if len(blocks) == 1 or self.n_threads == 1:
+            yield from map(job, blocks)
+            return
         step = self.blocks_per_task
         tasks = [blocks[i : i + step] for i in range(0, len(blocks), step)]
         with ThreadPoolExecutor(self.n_threads) as pool:
-            done = pool.map(lambda task: [job(rows) for rows in task], tasks)
-            return [part for parts in done for part in parts]
+            for parts in pool.map(lambda task: [job(rows) for rows in task], tasks):
+                yield from parts
 
 
 def block_rows(p: int, k: int) -> int:
@@ -190,16 +201,16 @@ def block_rows(p: int, k: int) -> int:
 
     The size never depends on the threads: it fixes the order of the sums.
     """
-    return int(np.clip(2.0 ** np.round(np.log2(2**18 / (p + k))), 256, 4096))
+    return int(np.clip(2.0 ** np.round(np.log2(2**18 / (p + k))), 256, _MOST_ROWS))
 
 
 def _cut(n: int, size: int) -> list[slice]:
     return [slice(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
 
 
-def _add(parts: list[Array]) -> Array:
-    total = parts[0]
-    for part in parts[1:]:
+def _add(parts: Iterator[Array]) -> Array:
+    total = next(parts)
+    for part in parts:
         total += part
     return total
 

@@ -101,3 +101,60 @@ def counts_pairs(
             for q in range(indptr[i], indptr[i + 1]):
                 s += rising(conc[r, indices[q]], data[q])
             out[i, b] = s
+
+
+@kernel
+def column_logs(T: Any, a: Any, b: Any, c: Any, power: Any, out: Any) -> None:
+    """Subtract ``power log(a + b x + c y)``, (d, k) each, of every observed column of each row."""
+    d, k = a.shape
+    for i in range(len(T)):
+        for j in range(d):
+            if T[i, 1 + j] > 0.0:
+                x = T[i, 1 + d + j]
+                y = T[i, 1 + 2 * d + j]
+                for r in range(k):
+                    out[i, r] -= power[j, r] * log(a[j, r] + b[j, r] * x + c[j, r] * y)
+
+
+@kernel
+def column_logs_pairs(T: Any, a: Any, b: Any, c: Any, power: Any, z: Any, out: Any) -> None:
+    """Subtract the same, (k, d) each, under the components ``2 z[i]`` and ``2 z[i] + 1``."""
+    d = a.shape[1]
+    for i in range(len(T)):
+        for h in range(2):
+            r = 2 * z[i] + h
+            s = 0.0
+            for j in range(d):
+                if T[i, 1 + j] > 0.0:
+                    x = T[i, 1 + d + j]
+                    y = T[i, 1 + 2 * d + j]
+                    s += power[r, j] * log(a[r, j] + b[r, j] * x + c[r, j] * y)
+            out[i, h] -= s
+
+
+@kernel
+def column_rises(T: Any, shape: Any, log_gamma: Any, out: Any) -> None:
+    """Add ``lgamma(shape + x) - lgamma(shape)``, (d, k), of every column's count x of each row."""
+    d, k = shape.shape
+    for i in range(len(T)):
+        for j in range(d):
+            x = T[i, 1 + d + j]
+            if x > 8.0:
+                for r in range(k):
+                    out[i, r] += lgamma(shape[j, r] + x) - log_gamma[j, r]
+            elif x > 0.0:
+                for r in range(k):
+                    out[i, r] += rising(shape[j, r], x)
+
+
+@kernel
+def column_rises_pairs(T: Any, shape: Any, z: Any, out: Any) -> None:
+    """Add the same, (k, d), under the components ``2 z[i]`` and ``2 z[i] + 1``."""
+    d = shape.shape[1]
+    for i in range(len(T)):
+        for h in range(2):
+            r = 2 * z[i] + h
+            for j in range(d):
+                x = T[i, 1 + d + j]
+                if x > 0.0:
+                    out[i, h] += rising(shape[r, j], x)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,20 +28,54 @@ class Family(ABC):
 
     A family as the user makes it may leave hyper-parameters open; `prepare` returns a copy that
     has them all. The methods that compute need such a copy. A new family gives the abstract
-    methods; the rest follows from them and may be overridden by something faster.
+    methods; the rest follows from them and may be overridden by something faster or finer.
+    ``scstream.families.check_family`` tests whether what it gives fits together.
+
+    Attributes
+    ----------
+    name : str
+        What the family is called.
+    missing : bool
+        Whether NaN is taken, as not observed: it adds nothing to the statistics.
+    sparse : bool
+        Whether rows may come in compressed form (CSR).
+    positive_only : bool
+        Whether negative numbers are refused.
+    tabular : bool
+        Whether `check` is given a table's columns as they are, text included, see
+        `scstream.families.columns.Columns`, rather than a matrix of numbers.
     """
 
     name: ClassVar[str]
+    missing: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
+    positive_only: ClassVar[bool] = False
+    tabular: ClassVar[bool] = False
+
+    alone: bool = True  # not so in a `Product`: other columns tell clusters apart too
+
+    def __repr__(self) -> str:
+        given = ((k, getattr(self, k)) for k in _parameters(self))
+        parts = ", ".join(f"{k}={v!r}" for k, v in given if v is not None)
+        return f"{type(self).__name__}({parts})"
 
     # -- set-up ---------------------------------------------------------------------------------
 
-    @abstractmethod
-    def check(self, X: Points) -> Points:
-        """Return finite numeric rows as the family takes them, or raise `ValueError`."""
+    def meet(self, X: Points, before: Family | None) -> Family:
+        """Return a copy that knows what a new batch names, such as its categories.
 
-    @abstractmethod
+        Called with every batch as it came, before `check`. ``before`` is the family that has
+        learned from the batches so far, None if there were none.
+        """
+        return self
+
+    def check(self, X: Points) -> Points:
+        """Return numeric rows as the family takes them, or raise `ValueError`."""
+        return np.ascontiguousarray(X, dtype=np.float64)
+
     def prepare(self, X: Points) -> Self:
         """Return a copy whose prior and frame of reference are set, from ``X`` where need be."""
+        return copy.copy(self)
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy whose open hyper-parameters suit the given clusters (k, p).
@@ -82,13 +119,34 @@ class Family(ABC):
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw natural parameters ``eta`` (k, p) from the posteriors at ``tau`` (k, p)."""
 
-    @abstractmethod
+    # -- how it shows itself --------------------------------------------------------------------
+
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return the posteriors' parameters in the user's terms and units, (k, ...) each."""
+        return {"statistics": tau / np.maximum(tau[:, :1], 1e-300)}
 
-    @abstractmethod
+    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
+        """Return for each cluster what is known of each of the data's columns, by its name."""
+        described = self.describe(tau)
+        d = len(names)
+        by_column = {key: value for key, value in described.items() if value.shape[1:] == (d,)}
+        if "covariance" in described:
+            by_column["variance"] = np.diagonal(described["covariance"], axis1=1, axis2=2)
+        return [
+            {
+                name: {key: float(value[i, j]) for key, value in by_column.items()}
+                for j, name in enumerate(names)
+            }
+            for i in range(len(tau))
+        ]
+
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior's hyper-parameters in the user's terms and units."""
+        return {name: getattr(self, name) for name in _parameters(self)}
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return rows to try the family on: two groups, of 12 and of 18, clearly apart."""
+        raise NotImplementedError(f"{type(self).__name__} brings no example: give rows of your own")
 
     # -- what follows ---------------------------------------------------------------------------
 
@@ -144,6 +202,11 @@ class Family(ABC):
         """
         part: Array = past * boundary
         return part
+
+
+def _parameters(family: Family) -> list[str]:
+    """Return the names of what the family's constructor takes."""
+    return list(inspect.signature(type(family)).parameters)
 
 
 def as_floats(value: Any, name: str) -> Array:

@@ -83,11 +83,6 @@ class Gaussian(Family):
         self.cov = cov
         self.cov_strength = cov_strength
 
-    def __repr__(self) -> str:
-        given = ("mean", "mean_strength", "cov", "cov_strength")
-        parts = [f"{k}={getattr(self, k)!r}" for k in given if getattr(self, k) is not None]
-        return f"Gaussian({', '.join(parts)})"
-
     # -- set-up ---------------------------------------------------------------------------------
 
     def check(self, X: Points) -> Points:
@@ -324,6 +319,11 @@ class Gaussian(Family):
             "covariance": cov * np.outer(self._scale, self._scale),
         }
 
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return points of two groups apart."""
+        mix = np.array([[1.0, 0.8], [0.0, 0.6]])
+        return rng.normal(size=(12, 2)) @ mix, rng.normal(size=(18, 2)) @ mix + 6.0
+
     # -- moves ----------------------------------------------------------------------------------
 
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
@@ -358,6 +358,29 @@ class Gaussian(Family):
         _spd.truncate(whole, *boundary, CERTAIN, part.reshape(-1, p))
         return part
 
+    def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return mean and variance of the discriminant over a past (..., k, p)."""
+        normal, offset = cut
+        mean, cov = _moments(past, len(self._m))
+        variance = (normal * (cov @ normal[..., None])[..., 0]).sum(axis=-1)
+        return (normal * mean).sum(axis=-1) - offset, np.maximum(variance, 0.0)
+
+    def part(
+        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
+    ) -> Array:
+        """Return a share of the past, moved and narrowed along the discriminant."""
+        d = len(self._m)
+        mean, cov = _moments(past, d)
+        along = (cov @ cut[0][..., None])[..., 0]
+        mean = mean - along * pull[..., None]
+        cov = cov - narrow[..., None, None] * along[..., :, None] * along[..., None, :]
+        cov += mean[..., :, None] * mean[..., None, :]
+        out = past * share[..., None]
+        out[..., 1 : 1 + d] = out[..., :1] * mean
+        row, col = _upper(d)
+        out[..., 1 + d :] = out[..., :1] * cov[..., row, col]
+        return out
+
 
 # -- packed symmetric matrices ------------------------------------------------------------------
 
@@ -374,6 +397,15 @@ def _unpack(packed: Array, d: int) -> Array:
     out[..., row, col] = packed
     out[..., col, row] = packed
     return out
+
+
+def _moments(s: Array, d: int) -> tuple[Array, Array]:
+    """Return means (..., d) and covariances (..., d, d) of groups with statistics (..., p)."""
+    n = np.maximum(s[..., :1], 1e-300)
+    mean = s[..., 1 : 1 + d] / n
+    cov = _unpack(s[..., 1 + d :] / n, d)
+    cov -= mean[..., :, None] * mean[..., None, :]
+    return mean, cov
 
 
 def _means(tau: Array, d: int) -> Array:

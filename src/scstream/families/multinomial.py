@@ -13,10 +13,12 @@ from scipy.special import gammaln
 
 from scstream.families import _kernels
 from scstream.families.base import Array, Family, as_floats, below
+from scstream.families.columns import not_counts
 from scstream.families.scores import Labels, Points, Score
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 _TABLE_BYTES = 2**25
+_AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
 class Multinomial(Family):
@@ -40,6 +42,8 @@ class Multinomial(Family):
     """
 
     name: ClassVar[str] = "multinomial"
+    positive_only: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
 
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
@@ -48,29 +52,31 @@ class Multinomial(Family):
     def __init__(self, concentration: ArrayLike | None = None) -> None:
         self.concentration = concentration
 
-    def __repr__(self) -> str:
-        given = "" if self.concentration is None else f"concentration={self.concentration!r}"
-        return f"Multinomial({given})"
-
     def check(self, X: Points) -> Points:
         """Return counts as compressed rows of float64."""
         counts = sparse.csr_array(X, dtype=np.float64)
         if not counts.has_canonical_format:
             counts = counts.copy()
             counts.sum_duplicates()
-        low = counts.data.min(initial=0.0)
-        if low < 0:
+        low = np.flatnonzero(counts.data < 0)
+        if len(low):
             raise ValueError(
-                f"Negative values in data: counts cannot be negative, but there is {low:g}. "
+                "Negative values in data: counts cannot be negative, but column "
+                f"{counts.indices[low[0]]} holds {counts.data[low[0]]:g}. "
                 "For real-valued data use family='gaussian'."
             )
-        odd = counts.data[counts.data != np.floor(counts.data)]
+        odd = np.flatnonzero(counts.data != np.floor(counts.data))
         if len(odd):
             raise ValueError(
-                f"Counts must be whole numbers, but the data hold {odd[0]:g}. "
+                f"Counts must be whole numbers, but column {counts.indices[odd[0]]} holds "
+                f"{counts.data[odd[0]]:g}. "
                 "Round them, or use family='gaussian' for real-valued data."
             )
         return counts
+
+    def refusal(self, x: Array) -> str | None:
+        """Return what keeps a column's numbers from being counts, None if they are."""
+        return not_counts(x)
 
     def prepare(self, X: Points) -> Self:
         """Return a copy whose Dirichlet parameters are set."""
@@ -130,8 +136,12 @@ class Multinomial(Family):
 
     def log_partition(self, tau: Array) -> Array:
         """Return the log of the Dirichlet's normaliser."""
-        conc = tau[..., 1:]
-        out: Array = gammaln(conc).sum(axis=-1) - gammaln(conc.sum(axis=-1))
+        out = np.empty(tau.shape[:-1])
+        rows, flat = tau.reshape(-1, tau.shape[-1]), out.reshape(-1)
+        step = max(1, _AT_A_TIME // tau.shape[-1])
+        for a in range(0, len(rows), step):
+            conc = rows[a : a + step, 1:]
+            flat[a : a + step] = gammaln(conc).sum(axis=-1) - gammaln(conc.sum(axis=-1))
         return out
 
     def log_marginal(self, s: Array) -> Array:
@@ -178,6 +188,35 @@ class Multinomial(Family):
             part[..., :1] * (mean - along * (hazard / sd)[..., None]), 0.0, past[..., 1:]
         )
         return part
+
+    def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return mean and variance of the discriminant over a past (..., k, p)."""
+        mean, along = self._along(past, cut[0])
+        return (mean * cut[0]).sum(axis=-1) - cut[1], (along * cut[0]).sum(axis=-1)
+
+    def part(
+        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
+    ) -> Array:
+        """Return a share of the past, moved along the discriminant."""
+        mean, along = self._along(past, cut[0])
+        out = past * share[..., None]
+        out[..., 1:] = np.clip(out[..., :1] * (mean - along * pull[..., None]), 0.0, past[..., 1:])
+        return out
+
+    def _along(self, past: Array, normal: Array) -> tuple[Array, Array]:
+        """Return the mean of a past's rows and their covariance with the discriminant."""
+        mean = past[..., 1:] / np.maximum(past[..., :1], 1e-300)
+        probability = mean / np.maximum(mean.sum(axis=-1, keepdims=True), 1e-300)
+        along = mean * (normal - (probability * normal).sum(axis=-1, keepdims=True))
+        return mean, along
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return counts of two groups apart."""
+        p = np.array([0.1, 0.2, 0.3, 0.4])
+        n = rng.poisson(40, 30)
+        return rng.multinomial(n[:12], p).astype(float), rng.multinomial(n[12:], p[::-1]).astype(
+            float
+        )
 
     def embed(self, X: Points) -> Points:
         """Return square roots of the rows' proportions (their distance is Hellinger's)."""

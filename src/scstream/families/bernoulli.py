@@ -1,0 +1,157 @@
+"""Bernoulli clusters (columns of yes and no) under beta priors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaln
+
+from scstream.families.base import Array
+from scstream.families.factorised import Factorised, observed_mean, positive
+from scstream.families.scores import LinearScore, Points, Score
+
+_STRENGTHS = 2.0 ** np.arange(-3, 9)  # of the prior, among which the evidence chooses
+
+
+class Bernoulli(Factorised):
+    """Clusters of binary features, independent columns each with a probability of its own.
+
+    Parameters
+    ----------
+    mean : float or array-like (d,), optional
+        The probability of a 1 expected of a cluster. Default: the first batch's share of ones.
+    strength : float or array-like (d,), optional
+        How many points that expectation is worth. By default it is, for each column, the one
+        under which the clusters found in the first batch are the most probable.
+
+    Notes
+    -----
+    Entries are 0 and 1, or truth values. Missing ones are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 12)) < np.repeat([[0.9, 0.2], [0.1, 0.8]], [100, 100], 0).repeat(6, 1)
+    >>> ScStream("bernoulli", random_state=0).fit(X).n_clusters_
+    2
+    """
+
+    name: ClassVar[str] = "bernoulli"
+    positive_only: ClassVar[bool] = True
+
+    _mean: Array  # (d,): the prior's mean and strength
+    _strength: Array
+
+    def __init__(self, mean: ArrayLike | None = None, strength: ArrayLike | None = None) -> None:
+        self.mean = mean
+        self.strength = strength
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def refusal(self, x: Array) -> str | None:
+        """Return what keeps numbers from being zeros and ones."""
+        odd = x[(x != 0) & (x != 1)]
+        if len(odd) == 0:
+            return None
+        return (
+            f"holds {odd[0]:g}: 'bernoulli' takes 0 and 1. Use 'poisson' for counts, "
+            "'categorical' for codes, 'gaussian' or 'diagonal' for real values."
+        )
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with a prior, its strength still to be adapted if it is open."""
+        n, d = X.shape
+        mean = (n * observed_mean(X, 0.5) + 1.0) / (n + 2.0)
+        strength = np.full(d, 2.0)
+        if self.mean is not None:
+            mean = positive(self.mean, d, "mean")
+            if np.any(mean >= 1):
+                raise ValueError(f"mean must be less than 1; got {self.mean!r}.")
+        if self.strength is not None:
+            strength = positive(self.strength, d, "strength")
+        return self._with(mean, strength)
+
+    def _with(self, mean: Array, strength: Array) -> Self:
+        new = copy.copy(self)
+        new._mean, new._strength = mean, strength
+        return new._with_prior(strength, strength * mean)
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy with the strengths that make the clusters most probable."""
+        if self.strength is not None:
+            return self
+        trials = [self._with(self._mean, s + 0 * self._mean) for s in _STRENGTHS]
+        return self._with(*self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior's means and strengths."""
+        return {"mean": self._mean.copy(), "strength": self._strength.copy()}
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def blocks(self, X: Array) -> list[Array]:
+        """Return the ones."""
+        return [X]
+
+    def log_base(self, X: Points) -> Array:
+        """Return zeros: there is no base measure to speak of."""
+        return np.zeros(X.shape[0])
+
+    def log_partitions(self, tau: Array) -> Array:
+        """Return the log-normalisers of beta densities."""
+        count, ones = self.split_up(tau)
+        out: Array = betaln(ones, count - ones)
+        return out
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw log odds from beta densities."""
+        count, ones = self.split_up(tau)
+        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
+        yes, no = (
+            np.log(rng.standard_gamma(a + 1.0)) + np.log1p(-rng.random(a.shape)) / a
+            for a in (ones, count - ones)
+        )
+        log_no = no - np.logaddexp(yes, no)
+        return np.concatenate([np.zeros((len(tau), 1)), log_no, yes - no], axis=1)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by the expected probabilities, which is what the predictives come to."""
+        count, ones = self.split_up(self._prior + s)
+        zeros = count - ones
+        log_no, odds = np.log(zeros / count), np.log(ones / zeros)
+        return LinearScore(np.concatenate([log_weight[:, None], log_no, odds], axis=1))
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' expected probabilities of a 1."""
+        count, ones = self.split_up(tau)
+        return {"probability": ones / count}
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return binary rows with some missing."""
+        p = np.repeat([[0.9], [0.1]], 12, axis=1)
+        a, b = rng.random((12, 12)) < p[0], rng.random((18, 12)) < p[1]
+        groups = a.astype(float), b.astype(float)
+        groups[0][3, 0] = groups[1][5, 1] = np.nan
+        return groups
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def spread(self, sums: list[Array]) -> Array:
+        """Return ``p (1 - p)``, for shares as far from 0 and 1 as their counts can tell."""
+        p = (sums[1] + 0.5) / (sums[0] + 1.0)
+        return p * (1.0 - p)
+
+    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return the difference of the two groups' log odds, and the cut's offset."""
+        a, b = (self.describe(self._prior + s)["probability"] for s in (first, second))
+        normal = np.log(b / (1.0 - b)) - np.log(a / (1.0 - a))
+        return normal, (np.log1p(-a) - np.log1p(-b)).sum(axis=1)
+
+    def bounds(self, sums: list[Array], count: Array) -> tuple[Array, Array]:
+        """Return the bounds of a part's ones: neither part has more ones than entries."""
+        return np.maximum(sums[1] - (sums[0] - count), 0.0), np.minimum(sums[1], count)

@@ -1,0 +1,384 @@
+"""Categorical clusters (columns of codes or words) under Dirichlet priors."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import gammaln
+
+from scstream.families.base import Array, Family, as_floats
+from scstream.families.columns import Columns, absent, columns_of, kind_of
+from scstream.families.factorised import Lean, divided, log_odds
+from scstream.families.scores import LinearScore, Points, Score
+
+_MASSES = 2.0 ** np.arange(-3, 11)  # total prior counts among which the evidence chooses
+_ROOM = 8  # places for later categories, besides as many as there were at first
+_UNKNOWN = 1e9  # the code of a category without a place
+_DENSE = 256  # statistics wider than this are kept in compressed rows
+
+
+class Categorical(Family):
+    """Clusters of categories, independent columns each with probabilities of its own.
+
+    Parameters
+    ----------
+    concentration : float or sequence, optional
+        The Dirichlet prior: one number for every category of every column, or for each column a
+        number or one for each of its places. By default it is proportional to the first
+        batch's frequencies, and its sum is, for each column, the one under which the clusters
+        found in that batch are the most probable.
+    max_categories : int, default=1000
+        No column has more places for categories than this.
+
+    Notes
+    -----
+    A column holds words, truth values or whole numbers; missing entries are left out.
+
+    A column has a place for each category of the first batch, the commonest first, for as many
+    others and eight more, and one for all the rest. A category that comes later takes the next
+    free place; when there is none left it counts as one of the rest, which are not told apart.
+    The free places share half a point of the prior, so a category that was never seen is
+    unlikely in every cluster, and the same everywhere but for the clusters' sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.choice(["ash", "oak", "elm"], (90, 6), p=[0.9, 0.05, 0.05]),
+    ...           rng.choice(["ash", "oak", "elm"], (90, 6), p=[0.05, 0.05, 0.9])]
+    >>> model = ScStream("categorical", random_state=0).fit(X)
+    >>> model.n_clusters_
+    2
+    >>> sorted(model.clusters_[0].columns[0]["probabilities"])
+    ['(other)', 'ash', 'elm', 'oak']
+    """
+
+    name: ClassVar[str] = "categorical"
+    missing: ClassVar[bool] = True
+    tabular: ClassVar[bool] = True
+
+    _known: tuple[tuple[Any, ...], ...] | None = None  # the categories of each column, in order
+    _width: NDArray[np.int64]  # (d,): places of each column, the last for all others
+    _start: NDArray[np.int64]  # (d,): where they begin
+    _base: Array  # (p - 1,): frequencies in the first batch
+    _prior: Array
+    _log_z: float
+
+    def __init__(self, concentration: Any = None, max_categories: int = 1000) -> None:
+        self.concentration = concentration
+        self.max_categories = max_categories
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def meet(self, X: Points, before: Family | None) -> Family:
+        """Return a copy that knows the batch's categories behind those known before."""
+        table = columns_of(X)
+        known = before._known if isinstance(before, Categorical) else None
+        if known is None:
+            known = ((),) * len(table.values)
+        new = copy.copy(self)
+        rooms = getattr(self, "_width", np.full(len(known), self.max_categories)) - 1
+        new._known = tuple(
+            old + _newcomers(table, j, old)[: max(int(rooms[j]) - len(old), 0)]
+            for j, old in enumerate(known)
+        )
+        return new
+
+    def check(self, X: Points) -> Points:
+        """Return codes (n, d) of the categories, NaN for what is missing.
+
+        A family that has met no batch takes whole numbers for codes.
+        """
+        table = columns_of(X)
+        out = np.full(table.shape, np.nan)
+        for j, values in enumerate(table.values):
+            labels, at, seen = _categories(table, j)
+            codes = labels
+            if self._known is not None:
+                place = {label: code for code, label in enumerate(self._known[j])}
+                codes = [place.get(label, _UNKNOWN) for label in labels]
+            elif any(isinstance(label, str) or label < 0 for label in labels):
+                raise table.refuse(j, f"holds {values[seen][0]!r}: codes are numbers from 0.")
+            out[seen, j] = np.asarray(codes, dtype=np.float64)[at]
+        return out
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with places for the categories and a prior."""
+        d = X.shape[1]
+        most = check_places(self.max_categories)
+        new = copy.copy(self)
+        inside = np.where(X < _UNKNOWN, X, -1.0)
+        top = inside.max(axis=0, initial=-1.0).astype(np.int64) + 1
+        if self._known is not None:
+            top = np.maximum(top, [len(labels) for labels in self._known])
+        new._width = np.minimum(2 * top + _ROOM, most) + 1
+        new._start = np.concatenate([[0], np.cumsum(new._width)[:-1]])
+        count = np.asarray(new.statistics(X).sum(axis=0)).ravel()[1:]
+        used = np.minimum(top, new._width - 1)
+        named = np.concatenate([np.arange(w) < u for w, u in zip(new._width, used, strict=True)])
+        spare = np.repeat(new._width - used, new._width)
+        weight = np.where(named, count + 0.5, (count + 0.5) / spare)
+        new._base = weight / np.repeat(np.add.reduceat(weight, new._start), new._width)
+        if self.concentration is None:
+            return new._with(np.repeat(used + 1.0, new._width) * new._base)
+        return new._with(new._given(named, spare, d))
+
+    def _given(self, named: NDArray[np.bool_], spare: NDArray[np.int64], d: int) -> Array:
+        """Return the concentrations (p - 1,) that the user gave."""
+        given = self.concentration
+        each = list(given) if isinstance(given, list | tuple | np.ndarray) else [given] * d
+        if len(each) != d:
+            raise ValueError(
+                f"concentration must be a number or have one entry for each of the {d} columns; "
+                f"it has {len(each)}."
+            )
+        out = []
+        for j, value in enumerate(each):
+            conc = as_floats(value, "concentration")
+            at = slice(self._start[j], self._start[j] + self._width[j])
+            if conc.ndim == 0:
+                conc = np.where(named[at], conc, conc / spare[at])
+            if conc.shape != (self._width[j],):
+                raise ValueError(
+                    f"concentration of column {j} must be a number or have one entry for each of "
+                    f"its {self._width[j]} places; it has shape {conc.shape}."
+                )
+            out.append(conc)
+        conc = np.concatenate(out)
+        if not np.all(np.isfinite(conc)) or np.any(conc <= 0):
+            raise ValueError("concentration must be positive and finite.")
+        return conc
+
+    def _with(self, conc: Array) -> Self:
+        new = copy.copy(self)
+        new._prior = np.concatenate([[0.0], conc])
+        new._log_z = float(new.log_partition(new._prior))
+        return new
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy with the total counts that make the clusters most probable."""
+        if self.concentration is not None:
+            return self
+        trials = [self._with(mass * self._base) for mass in _MASSES]
+        level = [
+            (t._log_partitions(t.prior + clusters) - t._log_partitions(t.prior)).sum(axis=0)
+            for t in trials
+        ]
+        mass = _MASSES[np.argmax(level, axis=0)]
+        return self._with(np.repeat(mass, self._width) * self._base)
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the Dirichlet parameters of each column."""
+        conc = [
+            self._prior[1 + a : 1 + a + w] for a, w in zip(self._start, self._width, strict=True)
+        ]
+        return {"concentration": conc, "max_categories": self.max_categories}
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def statistics(self, X: Points) -> Points:
+        """Return a 1 at the place of each category, behind the row's count."""
+        n, p = X.shape[0], 1 + int(self._width.sum())
+        seen = ~np.isnan(X)
+        place = np.minimum(np.where(seen, X, 0.0), self._width - 1).astype(np.int64)
+        place += 1 + self._start
+        row, column = np.nonzero(seen)
+        if p <= _DENSE:
+            T = np.zeros((n, p))
+            T[:, 0] = 1.0
+            T[row, place[row, column]] = 1.0
+            return T
+        indices = np.concatenate([np.zeros((n, 1), dtype=np.int64), place], axis=1)
+        kept = np.concatenate([np.ones((n, 1), dtype=bool), seen], axis=1)
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        data = np.ones(int(indptr[-1]))
+        return sparse.csr_array((data, indices[kept], indptr), shape=(n, p))
+
+    def log_base(self, X: Points) -> Array:
+        """Return zeros: there is no base measure to speak of."""
+        return np.zeros(X.shape[0])
+
+    @property
+    def prior(self) -> Array:
+        """The Dirichlet parameters behind a count of 0."""
+        return self._prior
+
+    def _totals(self, conc: Array) -> Array:
+        """Return the sums (..., d) over each column's places."""
+        out: Array = np.add.reduceat(conc, self._start, axis=-1)
+        return out
+
+    def _log_partitions(self, tau: Array) -> Array:
+        conc = tau[..., 1:]
+        out: Array = self._totals(gammaln(conc)) - gammaln(self._totals(conc))
+        return out
+
+    def log_partition(self, tau: Array) -> Array:
+        """Return the log of the Dirichlets' normalisers."""
+        out: Array = self._log_partitions(tau).sum(axis=-1)
+        return out
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the log marginal likelihood of clusters."""
+        return self.log_partition(self._prior + s) - self._log_z
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw log probabilities from Dirichlets."""
+        conc = tau[..., 1:]
+        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
+        log_g = np.log(rng.standard_gamma(conc + 1.0)) + np.log1p(-rng.random(conc.shape)) / conc
+        total = np.logaddexp.reduceat(log_g, self._start, axis=-1)
+        eta = np.zeros(tau.shape)
+        eta[..., 1:] = log_g - np.repeat(total, self._width, axis=-1)
+        return eta
+
+    def _shares(self, tau: Array) -> Array:
+        """Return expected probabilities (..., p - 1)."""
+        conc = tau[..., 1:]
+        return conc / np.repeat(self._totals(conc), self._width, axis=-1)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by the expected probabilities, which is what the predictives come to."""
+        log_p = np.log(self._shares(self._prior + s))
+        return LinearScore(np.concatenate([log_weight[:, None], log_p], axis=1))
+
+    def embed(self, X: Points) -> Points:
+        """Return a 1 at each category's place, and frequencies in place of what is missing."""
+        T = self.statistics(X)[:, 1:]
+        if not isinstance(T, np.ndarray):
+            return T
+        gap = np.repeat(np.isnan(X), self._width, axis=1)
+        return np.where(gap, self._base, T)
+
+    # -- how it shows itself --------------------------------------------------------------------
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' expected probabilities, column after column."""
+        return {"probabilities": self._shares(tau)}
+
+    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
+        """Return for each cluster the probabilities of each column's categories."""
+        shares = self._shares(tau)
+        labels = [self._labels(j) for j in range(len(names))]
+        return [
+            {
+                name: {"probabilities": _by_label(labels[j], row[a : a + w])}
+                for j, (name, a, w) in enumerate(zip(names, self._start, self._width, strict=True))
+            }
+            for row in shares
+        ]
+
+    def _labels(self, j: int) -> list[Any]:
+        if self._known is not None:
+            return list(self._known[j][: self._width[j] - 1])
+        return list(range(int(self._width[j]) - 1))
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return codes with some missing."""
+        common = np.array([0.88, 0.06, 0.06])
+        groups = (
+            rng.choice(3, (12, 10), p=common).astype(float),
+            rng.choice(3, (18, 10), p=common[::-1]).astype(float),
+        )
+        groups[0][3, 0] = groups[1][5, 1] = np.nan
+        return groups
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut by likeness to a random point: in how many columns they agree."""
+        share = self._frequencies(s)
+        same = member[:, 1:]
+        agreeing = self._totals(same * share)  # the chance to agree, 0 where it is not observed
+        weight = 1.0 / np.sqrt(np.maximum(agreeing * (1.0 - agreeing), 0.01))
+        seen = self._totals(same)
+        out = np.zeros(s.shape)
+        out[:, 1:] = same * np.repeat(weight, self._width, axis=1)
+        out[:, 1:] -= np.repeat(weight * seen * agreeing, self._width, axis=1)
+        return out
+
+    def _frequencies(self, s: Array) -> Array:
+        total = np.maximum(self._totals(s[..., 1:]), 1e-300)
+        out: Array = s[..., 1:] / np.repeat(total, self._width, axis=-1)
+        return out
+
+    def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return the log ratio of the groups' probabilities (k, p - 1), and the log odds."""
+        a, b = (self._shares(self._prior + s) for s in (first, second))
+        return np.log(b) - np.log(a), log_odds(first, second)
+
+    def lean(self, past: Array, cut: tuple[Array, Array]) -> Lean:
+        """Return how the past (..., k, p) lies to the cut."""
+        share = self._frequencies(past)
+        level = self._totals(share * cut[0])
+        variance = self._totals(share * cut[0] ** 2) - level**2
+        return Lean(level.sum(axis=-1), variance.sum(axis=-1))
+
+    def part(
+        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
+    ) -> Array:
+        """Return the part of the past on the first side."""
+        level = self._totals(self._frequencies(past) * cut[0])
+        off = cut[0] - np.repeat(level, self._width, axis=-1)
+        out = past * share[..., None]
+        out[..., 1:] = np.clip(out[..., 1:] * (1.0 - off * pull[..., None]), 0.0, past[..., 1:])
+        return out
+
+    def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
+        """Cut the past by the boundary, as if the log ratio were normal over its points."""
+        return divided(boundary[1], self.lean(past, boundary), [(self, boundary, past)])[0]
+
+
+def check_places(value: Any) -> int:
+    """Return the largest number of places, or say what it must be."""
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"max_categories must be a whole number of at least 1; got {value!r}.")
+    return int(value)
+
+
+def _categories(table: Columns, j: int) -> tuple[list[Any], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return a column's categories, which one each observed entry is, and which are observed."""
+    values = table.values[j]
+    kind, seen = kind_of(values), ~absent(values)
+    if kind == "text":
+        words = list(map(str, values[seen]))
+        found = sorted(set(words))
+        code = {word: i for i, word in enumerate(found)}
+        return found, np.fromiter(map(code.__getitem__, words), np.int64, len(words)), seen
+    if kind not in ("number", "truth"):
+        what = "a date" if kind == "date" else "things of several kinds"
+        raise table.refuse(
+            j,
+            f"holds {what}, such as {str(values[seen][0])!r}: categories are words, truth values "
+            "or whole numbers. Turn it into such, or leave it out.",
+        )
+    numbers, at = np.unique(values[seen].astype(np.float64), return_inverse=True)
+    odd = numbers[(numbers != np.floor(numbers)) | np.isinf(numbers)]
+    if len(odd):
+        raise table.refuse(
+            j,
+            f"holds {odd[0]:g}: categories are words, truth values or whole numbers. For real "
+            "values use 'gaussian' or 'diagonal'.",
+        )
+    return [int(v) for v in numbers], at, seen
+
+
+def _newcomers(table: Columns, j: int, old: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a column's categories that are not among the old ones, the commonest first."""
+    labels, at, _ = _categories(table, j)
+    known = set(old)
+    order = np.argsort(-np.bincount(at, minlength=len(labels)), kind="stable")
+    return tuple(labels[i] for i in order if labels[i] not in known)
+
+
+def _by_label(labels: list[Any], share: Array) -> dict[Any, float]:
+    """Return probabilities by category; the free places and the last one are the others."""
+    out = {label: float(p) for label, p in zip(labels, share, strict=False)}
+    out["(other)"] = float(share[len(labels) :].sum())
+    return out

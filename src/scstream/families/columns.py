@@ -1,0 +1,193 @@
+"""Tables by their columns: what is read from data frames and arrays, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.scores import Array
+
+Column = NDArray[Any]  # (n,): numbers, truth values, text, or objects with None for missing
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table's columns as they came.
+
+    Attributes
+    ----------
+    values : sequence of ndarray (n,)
+    labels : sequence
+        What each column is called: its name, or its number in a table without names.
+    n : int
+        The number of rows.
+    """
+
+    values: Sequence[Column]
+    labels: Sequence[Any]
+    n: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n, len(self.values)
+
+    def place(self, column: Any) -> int:
+        """Return where the column of that name, or else of that number, is."""
+        if column in self.labels:
+            return list(self.labels).index(column)
+        d = len(self.values)
+        if isinstance(column, int | np.integer) and -d <= column < d:
+            return int(column) % d
+        raise ValueError(f"There is no column {column!r}; the columns are {list(self.labels)}.")
+
+    def select(self, places: Sequence[int]) -> Columns:
+        """Return some of the columns."""
+        return Columns([self.values[j] for j in places], [self.labels[j] for j in places], self.n)
+
+    def refuse(self, j: int, complaint: str, kind: type[Exception] = ValueError) -> Exception:
+        """Return an error about a column."""
+        return kind(f"Column {self.labels[j]!r} {complaint}")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether it is a data frame: named columns that can be taken one by one."""
+    return hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "shape")
+
+
+def columns_of(X: Any) -> Columns:
+    """Return the columns of a data frame or of a two-dimensional array."""
+    if isinstance(X, Columns):
+        return X
+    if is_frame(X):
+        at = X.iloc if hasattr(X, "iloc") else X  # by place: names may occur twice
+        values = [_plain(at[:, j]) for j in range(len(X.columns))]
+        return Columns(values, list(X.columns), X.shape[0])
+    X = np.asarray(X)
+    return Columns(list(X.T), list(range(X.shape[1])), X.shape[0])
+
+
+def _plain(series: Any) -> Column:
+    """Return a data frame's column as an array, missing entries of objects as None."""
+    values: Column = np.asarray(series.to_numpy())
+    if values.dtype.kind != "O":
+        return values
+    blank = series.isna() if hasattr(series, "isna") else series.is_null()
+    values = values.copy()
+    values[np.asarray(blank)] = None
+    return values
+
+
+def absent(values: Column) -> NDArray[np.bool_]:
+    """Whether each entry is missing: None or NaN."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    nothing: NDArray[Any] = np.full((), None, dtype=object)
+    out: NDArray[np.bool_] = ((values == nothing) | (values != values)).astype(bool)
+    return out
+
+
+def kind_of(values: Column) -> str:
+    """Return what a column holds: "number", "truth", "text", "date" or "other"."""
+    if values.dtype.kind == "O":
+        kinds = {_kind_of_object(kind) for kind in set(map(type, values[~absent(values)]))}
+        return kinds.pop() if len(kinds) == 1 else "other" if kinds else "number"
+    of_arrays = {"b": "truth", "M": "date", "m": "date", "U": "text", "S": "text"}
+    return "number" if values.dtype.kind in "fiu" else of_arrays.get(values.dtype.kind, "other")
+
+
+def _kind_of_object(kind: type) -> str:
+    if issubclass(kind, bool | np.bool_):
+        return "truth"
+    if issubclass(kind, str):
+        return "text"
+    if hasattr(kind, "isoformat") or issubclass(kind, np.datetime64 | np.timedelta64):
+        return "date"
+    return "number" if hasattr(kind, "__float__") else "other"
+
+
+_ADVICE = {
+    "text": "Give it to the family 'categorical' (in a Product, or by family='auto'), or leave it "
+    "out.",
+    "date": "Turn it into numbers, such as the time between rows or the hour of the day, or leave "
+    "it out.",
+}
+
+
+def numbers_of(X: Any) -> Array:
+    """Return a table as numbers (n, d), NaN for what is missing, or say which column is none."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        return np.ascontiguousarray(X, dtype=np.float64)
+    table = columns_of(X)
+    out = np.empty(table.shape)
+    for j in range(len(table.values)):
+        out[:, j] = _numbers(table, j)
+    return out
+
+
+def complete_numbers(X: Any, family: Any) -> Array:
+    """Return a table as finite numbers (n, d) for a family that needs every entry."""
+    out = numbers_of(X)
+    bad = ~np.isfinite(out)
+    if bad.any():
+        j = int(np.flatnonzero(bad.any(axis=0))[0])
+        if np.isnan(out[:, j]).any():
+            raise columns_of(X).refuse(j, f"contains NaN. {needs_all(family.name)}")
+        raise columns_of(X).refuse(j, "contains infinity.")
+    return out
+
+
+def needs_all(name: str) -> str:
+    """Return what to do about missing entries that a family cannot take."""
+    from scstream.families import BY_NAME  # the registry knows families that know this file
+
+    tolerant = ", ".join(repr(other) for other, kind in BY_NAME.items() if kind.missing)
+    return (
+        f"The family {name!r} needs every entry. Those that take an entry as not observed are "
+        f"{tolerant} and a Product of them; or fill in the missing entries, or drop their rows."
+    )
+
+
+def check_numeric(X: Any) -> None:
+    """Raise `ValueError` for a column of a data frame, or of objects, that holds no numbers."""
+    if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUSMm"):
+        table = columns_of(X)
+        for j in range(len(table.values)):
+            _numbers(table, j)
+
+
+def _numbers(table: Columns, j: int) -> Array:
+    values = table.values[j]
+    kind, gaps = kind_of(values), absent(values)
+    out = np.full(len(values), np.nan)
+    try:
+        if kind == "date":
+            raise ValueError(f"could not convert date to float: {str(values[~gaps][0])!r}")
+        out[~gaps] = values[~gaps].astype(np.float64)
+    except (TypeError, ValueError) as error:
+        advice = _ADVICE.get(kind, "Turn it into numbers, or leave it out.")
+        raise table.refuse(j, f"holds no numbers: {error}. {advice}", type(error)) from None
+    return out
+
+
+def not_counts(x: Array) -> str | None:
+    """Return what keeps numbers from being counts, None if they are."""
+    low = x.min(initial=0.0)
+    if low < 0:
+        return (
+            f"holds {low:g}: counts cannot be negative. "
+            "For real-valued columns use 'gaussian' or 'diagonal'."
+        )
+    odd = x[x != np.floor(x)]
+    if len(odd):
+        return (
+            f"holds {odd[0]:g}: counts are whole numbers. Round them, or use 'gaussian' or "
+            "'diagonal' for real-valued columns, 'gamma' for positive ones."
+        )
+    return None

@@ -1,0 +1,310 @@
+"""Gaussian clusters with independent columns under normal-inverse-gamma priors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from scstream.families.base import Array
+from scstream.families.factorised import ColumnScore, Cut, Factorised, positive
+from scstream.families.gaussian import _as_vector, _frame, _positive
+from scstream.families.scores import Points, Score
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+_TINY = 1e-300
+
+
+class Posterior(NamedTuple):
+    """Parameters of normal-inverse-gamma densities in the family's frame, (..., d) each."""
+
+    kappa: Array  # strength of the mean
+    nu: Array  # degrees of freedom
+    mean: Array
+    scatter: Array  # nu times the expected variance
+
+
+class Diagonal(Factorised):
+    """Gaussian clusters whose columns are independent: a mean and a variance for each.
+
+    Parameters
+    ----------
+    mean : float or array-like (d,), optional
+        Where cluster means are expected. Default: the first batch's median.
+    mean_strength : float, optional
+        How many points that expectation is worth.
+    variance : float or array-like (d,), optional
+        The variance expected of a cluster in each column.
+    variance_strength : float, optional
+        How many points that expectation is worth.
+
+    Notes
+    -----
+    What is left open is set from the first batch and its clusters as for the full
+    `scstream.Gaussian`. Missing entries are left out. Use it when a cluster has too few points
+    for a full covariance, or when entries are missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> X = np.random.default_rng(0).normal(size=(200, 2)) + [[0.0, 0.0], [9.0, 9.0]] * 100
+    >>> X[::7, 0] = np.nan
+    >>> ScStream("diagonal", random_state=0).fit(X).n_clusters_
+    2
+    """
+
+    name: ClassVar[str] = "diagonal"
+    n_statistics: ClassVar[int] = 3
+
+    _shift: Array  # (d,): the frame's centre and scales
+    _scale: Array
+    _m: Array  # (d,): the prior in the frame
+    _kappa: float
+    _nu: float
+    _psi: Array  # (d,)
+
+    def __init__(
+        self,
+        mean: ArrayLike | None = None,
+        mean_strength: float | None = None,
+        variance: ArrayLike | None = None,
+        variance_strength: float | None = None,
+    ) -> None:
+        self.mean = mean
+        self.mean_strength = mean_strength
+        self.variance = variance
+        self.variance_strength = variance_strength
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def refusal(self, x: Array) -> str | None:
+        """Return None: every number will do."""
+        return None
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
+        d = X.shape[1]
+        new = copy.copy(self)
+        new._shift, new._scale = self.frame(X)
+        new._m = np.zeros(d)
+        if self.mean is not None:
+            new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
+        kappa, nu = 0.01, 3.0
+        if self.mean_strength is not None:
+            kappa = _positive(self.mean_strength, "mean_strength")
+        if self.variance_strength is not None:
+            nu = _positive(self.variance_strength, "variance_strength")
+        psi = np.full(d, 0.1)
+        if self.variance is not None:
+            psi = self.expected(self.variance, d) / new._scale**2
+        return new._with(kappa, nu, psi)
+
+    def frame(self, X: Array) -> tuple[Array, Array]:
+        """Return the centres and scales of the columns' observed entries."""
+        frames = [
+            _frame(seen[:, None]) if len(seen) else (np.zeros(1), np.ones(1))
+            for seen in (x[~np.isnan(x)] for x in X.T)
+        ]
+        return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
+
+    def expected(self, variance: ArrayLike, d: int) -> Array:
+        """Return the variances (d,) that the user expects."""
+        return positive(variance, d, "variance")
+
+    def _with(self, kappa: float, nu: float, psi: Array) -> Self:
+        """Return a copy with another prior in the same frame."""
+        new = copy.copy(self)
+        new._kappa, new._nu, new._psi = kappa, nu, psi
+        m = self._m
+        return new._with_prior(
+            np.full(len(m), kappa), kappa * m, self._prior_scatter(nu, psi) + kappa * m * m
+        )
+
+    def _prior_scatter(self, nu: float, psi: Array) -> Array:
+        return nu * psi
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy whose open hyper-parameters suit the clusters (k, p).
+
+        Kappa takes one EM step. The expected variance is the one pooled within the clusters, or
+        half of it; that choice and nu are those that make the clusters most probable.
+        """
+        if all(v is not None for v in (self.variance, self.variance_strength, self.mean_strength)):
+            return self
+        kappa, nu, psi = self._kappa, self._nu, self._psi
+        count, z, zz = self.split_up(clusters)
+        if self.mean_strength is None:
+            post = self.posterior(self._prior + clusters)
+            seen = count > 0
+            far = post.nu * (post.mean - self._m) ** 2 / post.scatter + 1.0 / post.kappa
+            spread = far[seen].sum() + 2.0 / 0.01
+            kappa = float(np.clip((seen.sum() + 2.0) / spread, 0.003, 10.0))
+        pooled = psi
+        if self.variance is None:
+            scatter = (zz - z * z / np.maximum(count, _TINY)).sum(axis=0)
+            spare = np.maximum(count.sum(axis=0) - (count > 0).sum(axis=0), 1.0)
+            pooled = self._pool(np.maximum(scatter, 0.0), spare) * (1.0 + 1e-6) + 1e-14
+        shares = (0.5, 1.0) if self.variance is None else (1.0,)
+        trials = [self._with(kappa, nu, share * pooled) for share in shares]
+        if self.variance_strength is None:
+            trials = [t._strengthened(clusters, 3.0, 3.0 + clusters[:, 0].sum()) for t in trials]
+        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+
+    def _pool(self, scatter: Array, spare: Array) -> Array:
+        """Return the variances (d,) within clusters with the given sums of squares in all."""
+        return scatter / spare
+
+    def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
+        """Return the copy with the best nu, doubling or halving it while that helps."""
+        best, level = self, self.log_marginal(clusters).sum()
+        for factor in (2.0, 0.5):
+            while True:
+                nu = float(np.clip(1.0 + factor * (best._nu - 1.0), low, high))
+                trial = self._with(self._kappa, nu, self._psi)
+                reached = trial.log_marginal(clusters).sum()
+                if nu == best._nu or reached <= level:
+                    break
+                best, level = trial, reached
+            if best is not self:
+                break
+        return best
+
+    def follow(self, clusters: Array) -> Self:
+        """Return a copy that expects cluster means where the clusters (k, p) are by now."""
+        count, z, _ = (block.sum(axis=0) for block in self.split_up(clusters))
+        if self.mean is not None or clusters[:, 0].sum() < 1.0:
+            return self
+        new = copy.copy(self)
+        new._m = np.where(count >= 1.0, z / np.maximum(count, 1.0), self._m)
+        return new._with(self._kappa, self._nu, self._psi)
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream: from k clusters, nu is ``2 + k`` at most."""
+        if self.variance_strength is not None:
+            return self
+        return self._with(self._kappa, min(self._nu, 2.0 + k), self._psi)
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior in the user's units."""
+        return {
+            "mean": self._m * self._scale + self._shift,
+            "mean_strength": self._kappa,
+            "variance": self._psi * self._scale**2,
+            "variance_strength": self._nu,
+        }
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def blocks(self, X: Array) -> list[Array]:
+        """Return the entries in the frame and their squares."""
+        Z = self.spread_out(X)
+        return [Z, Z * Z]
+
+    def spread_out(self, X: Array) -> Array:
+        """Return entries in the family's frame."""
+        return (X - self._shift) / self._scale
+
+    def log_base(self, X: Points) -> Array:
+        """Return the constants of the observed entries, the frame's units included (n,)."""
+        out: Array = ~np.isnan(X) @ (-0.5 * _LOG_2PI - np.log(self._scale))
+        return out
+
+    def posterior(self, tau: Array) -> Posterior:
+        """Return the parameters at ``tau`` (..., p)."""
+        kappa, z, zz = self.split_up(tau)
+        mean = z / kappa
+        nu = kappa + (self._nu - self._kappa)
+        return Posterior(kappa, nu, mean, np.maximum(zz - z * mean, self._floor))
+
+    @property
+    def _floor(self) -> Array:
+        """What rounding may leave of a sum of squares at least."""
+        return 1e-9 * self._psi
+
+    def log_partitions(self, tau: Array) -> Array:
+        """Return the log-normalisers of normal-inverse-gamma densities, column by column."""
+        kappa, nu, _, scatter = self.posterior(tau)
+        out: Array = gammaln(0.5 * nu) - 0.5 * np.log(kappa) - 0.5 * nu * np.log(0.5 * scatter)
+        return out
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw precisions from gamma densities, then the means given them."""
+        kappa, nu, m, scatter = self.posterior(tau)
+        precision = np.maximum(rng.chisquare(nu), 1e-30) / scatter
+        mean = m + rng.standard_normal(m.shape) / np.sqrt(kappa * precision)
+        return self._natural(mean, precision)
+
+    def _natural(self, mean: Array, precision: Array) -> Array:
+        each = 0.5 * (np.log(precision) - precision * mean**2)
+        zero = np.zeros((len(mean), 1))
+        return np.concatenate([zero, each, precision * mean, -0.5 * precision], axis=1)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by Student-t predictives of each column."""
+        kappa, nu, m, scatter = self.posterior(self._prior + s)
+        g = kappa / (kappa + 1.0)
+        each = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * nu) + 0.5 * np.log(2.0 * g / scatter)
+        zero = np.zeros((len(s), 2 * m.shape[1]))
+        eta = np.concatenate([log_weight[:, None], each, zero], axis=1)
+        h = g / scatter
+        return ColumnScore(eta, 1.0 + h * m * m, -2.0 * h * m, h, 0.5 * (nu + 1.0))
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' expected means and variances in the user's units."""
+        post = self.posterior(tau)
+        variance = post.scatter / np.maximum(post.nu - 2.0, 1.0)
+        return {
+            "mean": post.mean * self._scale + self._shift,
+            "variance": variance * self._scale**2,
+        }
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return points with some entries missing."""
+        groups = rng.normal(size=(12, 3)), rng.normal(size=(18, 3)) + 6.0
+        for group in groups:
+            group *= [0.01, 50.0, 1.0]
+            group[3, 0] = group[5, 1] = np.nan
+        return groups
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def spread(self, sums: list[Array]) -> Array:
+        """Return the variances of the groups."""
+        n = np.maximum(sums[0], _TINY)
+        return np.maximum(sums[2] / n - (sums[1] / n) ** 2, 0.0)
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut columns in turn, the widest first, or towards a random point."""
+        k = len(s)
+        sums = self.split_up(s)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        d = mean.shape[1]
+        widest = np.argsort(-self.spread(sums) / self._psi, axis=1, kind="stable")
+        column = widest[np.arange(k), (attempt // 2) % d]
+        seen, z, _ = self.split_up(member)
+        towards = (z - seen * mean) / self._psi
+        normal = np.where((attempt % 2 == 0)[:, None], np.eye(d)[column], towards)
+        return self.through(mean, normal)
+
+    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return the linear discriminant of the two groups."""
+        a, b = self.posterior(self._prior + first), self.posterior(self._prior + second)
+        normal = (b.mean - a.mean) * (a.nu + b.nu) / (a.scatter + b.scatter)
+        return normal, 0.5 * (normal * (a.mean + b.mean)).sum(axis=1)
+
+    def part(self, past: Array, cut: Cut, share: Array, pull: Array, narrow: Array) -> Array:
+        """Return the truncated moments of the past, seen as one Gaussian, on the first side."""
+        sums = self.split_up(past)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        variance = self.spread(sums)
+        along = cut.normal * variance
+        out = past * share[..., None]
+        count, z, zz = self.split_up(out)
+        centre = mean - along * pull[..., None]
+        z[...] = count * centre
+        zz[...] = count * (np.maximum(variance - narrow[..., None] * along**2, 0.0) + centre**2)
+        return out

@@ -1,0 +1,301 @@
+"""Families whose columns are independent within a cluster: what they share.
+
+Each column brings its own count to the statistics, so that a missing entry is simply not there:
+it adds nothing to the column's sums, and nothing to a point's density.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scstream.families import _kernels
+from scstream.families.base import CERTAIN, Array, Family, as_floats, below
+from scstream.families.columns import columns_of, numbers_of
+from scstream.families.scores import Labels, LinearScore, Points, to_dense
+
+_TINY = 1e-300
+
+
+class Cut(NamedTuple):
+    """What separates two groups: the functional ``sum_j normal_j x_j - offset``, and the odds."""
+
+    normal: Array  # (k, d)
+    offset: Array  # (k,)
+    log_odds: Array  # (k,): of the first group
+
+
+class Lean(NamedTuple):
+    """How a past lies to a cut: the functional's mean and variance over its points."""
+
+    level: Array
+    variance: Array
+
+
+class Factorised(Family):
+    """A family of independent columns, each with a location ``x`` and a count of its own.
+
+    The statistics are ``(1, observed (d,), x (d,), ...)``: `n_statistics` blocks of d entries
+    behind the row's count, zero where an entry is missing.
+    """
+
+    missing: ClassVar[bool] = True
+    tabular: ClassVar[bool] = True
+    n_statistics: ClassVar[int] = 2
+    filling: ClassVar[float] = 0.0  # stands for what is missing while statistics are computed
+
+    _prior: Array
+    _log_z: float
+
+    # -- what a family of this kind gives -------------------------------------------------------
+
+    @abstractmethod
+    def refusal(self, x: Array) -> str | None:
+        """Return what is wrong with a column's observed entries, None if nothing is."""
+
+    @abstractmethod
+    def blocks(self, X: Array) -> list[Array]:
+        """Return the statistics (n, d) behind the counts, of rows without gaps."""
+
+    @abstractmethod
+    def log_partitions(self, tau: Array) -> Array:
+        """Return the columns' log-normalisers (..., d)."""
+
+    @abstractmethod
+    def spread(self, sums: list[Array]) -> Array:
+        """Return the variances of x within groups with the given blocks of sums, (..., d)."""
+
+    @abstractmethod
+    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return normals (k, d) and offsets (k,) of the cut between groups (k, p) each."""
+
+    # -- what follows ---------------------------------------------------------------------------
+
+    def check(self, X: Points) -> Points:
+        """Return rows of float64, NaN for what is missing."""
+        out = numbers_of(X)
+        for j, x in enumerate(out.T):
+            seen = x[~np.isnan(x)]
+            complaint = "holds infinity." if np.isinf(seen).any() else self.refusal(seen)
+            if complaint is not None:
+                raise columns_of(X).refuse(j, complaint)
+        return out
+
+    def statistics(self, X: Points) -> Points:
+        """Return a row's count, its columns' counts, and what the family sums up of them."""
+        n, d = X.shape
+        seen = ~np.isnan(X)
+        T = np.empty((n, 1 + self.n_statistics * d))
+        T[:, 0] = 1.0
+        T[:, 1 : 1 + d] = seen
+        filled = np.where(seen, X, self.filling)
+        for i, block in enumerate(self.blocks(filled)):
+            T[:, 1 + (i + 1) * d : 1 + (i + 2) * d] = np.where(seen, block, 0.0)
+        return T
+
+    def split_up(self, tau: Array) -> list[Array]:
+        """Return the blocks (..., d) of sums ``tau`` (..., p), the columns' counts first."""
+        d = (tau.shape[-1] - 1) // self.n_statistics
+        return [tau[..., 1 + i * d : 1 + (i + 1) * d] for i in range(self.n_statistics)]
+
+    def joined(self, *blocks: Array) -> Array:
+        """Return the prior's ``tau`` from its blocks (d,); a row's own count is 0."""
+        return np.concatenate([[0.0], *blocks])
+
+    def _with_prior(self, *blocks: Array) -> Self:
+        """Set the prior of this copy."""
+        self._prior = self.joined(*blocks)
+        self._log_z = float(self.log_partition(self._prior))
+        return self
+
+    @property
+    def prior(self) -> Array:
+        """The prior's ``tau``."""
+        return self._prior
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the log marginal likelihood of clusters, base measure aside."""
+        return self.log_partition(self._prior + s) - self._log_z
+
+    def log_partition(self, tau: Array) -> Array:
+        """Return the log-normaliser, summed over the columns."""
+        out: Array = self.log_partitions(tau).sum(axis=-1)
+        return out
+
+    def best_by_column(self, trials: list[Self], clusters: Array, *parts: str) -> list[Array]:
+        """Return parts (d,) of the trials' priors, from each column's own best trial.
+
+        The best is the one under which the clusters are the most probable.
+        """
+        level = [
+            (t.log_partitions(t.prior + clusters) - t.log_partitions(t.prior)).sum(axis=0)
+            for t in trials
+        ]
+        best = np.argmax(level, axis=0)
+        d = np.arange(len(best))
+        return [np.array([getattr(t, part) for t in trials])[best, d] for part in parts]
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut towards a random point, in units of the columns' deviations."""
+        sums = self.split_up(s)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        seen, x = self.split_up(member)[:2]
+        normal = (x - seen * mean) / np.maximum(self.spread(sums), 1e-12)
+        return self.through(mean, normal)
+
+    def through(self, mean: Array, normal: Array) -> Array:
+        """Return the functionals (k, p) of T with the given normals that vanish at the means.
+
+        What is missing in a point adds nothing.
+        """
+        k, d = mean.shape
+        out = np.zeros((k, 1 + self.n_statistics * d))
+        out[:, 1 : 1 + d] = -normal * mean
+        out[:, 1 + d : 1 + 2 * d] = normal
+        return out
+
+    def boundary(self, first: Array, second: Array) -> Cut:
+        """Return the discriminant of the two groups."""
+        normal, offset = self.discriminant(first, second)
+        return Cut(normal, offset, log_odds(first, second))
+
+    def lean(self, past: Array, cut: Cut) -> Lean:
+        """Return how the past (..., k, p) lies to the cut."""
+        sums = self.split_up(past)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        level = (cut.normal * mean).sum(axis=-1) - cut.offset
+        return Lean(level, (cut.normal**2 * self.spread(sums)).sum(axis=-1))
+
+    def part(self, past: Array, cut: Cut, share: Array, pull: Array, narrow: Array) -> Array:
+        """Return the part of the past on the first side.
+
+        Parameters
+        ----------
+        share : ndarray (..., k)
+            How much of it is there.
+        pull : ndarray (..., k)
+            By how much a point of that side lies lower than the others, for each unit of the
+            covariance with the functional.
+        narrow : ndarray (..., k)
+            By how much the variance is less, for each unit of that covariance squared.
+        """
+        sums = self.split_up(past)
+        mean = sums[1] / np.maximum(sums[0], _TINY)
+        along = cut.normal * self.spread(sums)
+        out = past * share[..., None]
+        new = self.split_up(out)
+        low, high = self.bounds(sums, new[0])
+        new[1][...] = np.clip(new[0] * (mean - along * pull[..., None]), low, high)
+        return out
+
+    def bounds(self, sums: list[Array], count: Array) -> tuple[Array, Array]:
+        """Return least and largest sums of x that a part with the given counts may have.
+
+        Positive numbers: neither part has less than a tenth of what it has on average.
+        """
+        least = 0.1 * sums[1] / np.maximum(sums[0], _TINY)
+        return least * count, sums[1] - least * (sums[0] - count)
+
+    def divide(self, past: Array, boundary: Cut) -> Array:
+        """Cut the past by the boundary, as if the functional were normal over its points."""
+        return divided(boundary.log_odds, self.lean(past, boundary), [(self, boundary, past)])[0]
+
+    def embed(self, X: Points) -> Array:
+        """Return the rows with the middle of its column in place of what is missing."""
+        Z = self.spread_out(X)
+        seen = ~np.isnan(X)
+        count = np.maximum(seen.sum(axis=0), 1)
+        middle = np.where(seen, Z, 0.0).sum(axis=0) / count
+        return np.where(seen, Z, middle)
+
+    def spread_out(self, X: Array) -> Array:
+        """Return entries in a scale in which their deviation within a cluster is about the same."""
+        return X
+
+
+def log_odds(first: Array, second: Array) -> Array:
+    """Return the log odds of the first of two groups (k, p) each."""
+    out: Array = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
+    return out
+
+
+def divided(odds: Array, lean: Lean, pieces: Sequence[tuple[Any, Any, Array]]) -> list[Array]:
+    """Return the parts of pasts on the first side of one common functional.
+
+    Each piece is a family, its cut and its past (..., k, p). A family that knows of no cut gives
+    the same share of everything.
+    """
+    flat = lean.variance <= 1e-12 * (1.0 + lean.level**2)
+    sd = np.sqrt(np.where(flat, 1.0, lean.variance))
+    t = np.clip((odds - lean.level) / sd, -CERTAIN, CERTAIN)
+    share, hazard = below(t)
+    # groups that do not differ share the past by their counts
+    share = np.where(flat, 1.0 / (1.0 + np.exp(-odds)), share)
+    pull = np.where(flat, 0.0, hazard / sd)
+    narrow = np.where(flat, 0.0, hazard * (t + hazard) / sd**2)
+    return [
+        family.part(past, cut, share, pull, narrow)
+        if hasattr(family, "part")
+        else past * share[..., None]
+        for family, cut, past in pieces
+    ]
+
+
+@dataclass(frozen=True)
+class ColumnScore:
+    """Scores ``T @ eta`` less ``power log(a + b x + c y)`` for every entry that is observed.
+
+    Attributes
+    ----------
+    eta : ndarray (k, p)
+    a, b, c, power : ndarray (k, d)
+        ``x`` and ``y`` are the second and the third block of the statistics; without the latter
+        c is 0.
+    """
+
+    eta: Array
+    a: Array
+    b: Array
+    c: Array
+    power: Array
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        rows = to_dense(T)
+        out = LinearScore(self.eta).block(rows)
+        columns = [np.ascontiguousarray(v.T) for v in (self.a, self.b, self.c, self.power)]
+        _kernels.column_logs(rows, *columns, out)
+        return out
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        rows = to_dense(T)
+        out = LinearScore(self.eta).pairs(rows, z)
+        _kernels.column_logs_pairs(rows, self.a, self.b, self.c, self.power, z, out)
+        return out
+
+
+def positive(value: ArrayLike, d: int, name: str) -> Array:
+    """Return a hyper-parameter (d,) from a positive number, or one for each column."""
+    out = as_floats(value, name)
+    if out.ndim > 1 or (out.ndim == 1 and len(out) != d):
+        raise ValueError(
+            f"{name} must be a number or have one entry for each of the {d} columns; "
+            f"it has shape {out.shape}."
+        )
+    if not np.all(np.isfinite(out)) or np.any(out <= 0):
+        raise ValueError(f"{name} must be positive and finite; got {value!r}.")
+    return np.broadcast_to(out, d).copy()
+
+
+def observed_mean(X: Array, default: float) -> Array:
+    """Return the columns' means (d,) over what is observed, the default where nothing is."""
+    seen = ~np.isnan(X)
+    count = seen.sum(axis=0)
+    total = np.where(seen, X, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), default)

@@ -1,0 +1,242 @@
+"""Gamma and exponential clusters (columns of positive durations) under gamma priors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from scstream.families.base import Array
+from scstream.families.factorised import ColumnScore, Factorised, positive
+from scstream.families.merging import merged
+from scstream.families.scores import Points, Score
+
+_SHAPES = 2.0 ** np.arange(0, 11)  # of the data, among which the evidence chooses
+_STRENGTHS = 2.0 ** np.arange(-4, 8)  # the same of the prior
+_MEANS = 2.0 ** np.arange(-2, 4)  # and its means, against the column's own
+
+
+class Gamma(Factorised):
+    """Clusters of positive numbers, independent columns each with a rate of its own.
+
+    A column's entries have a gamma distribution whose shape is the same in all clusters.
+
+    Parameters
+    ----------
+    shape : float or array-like (d,), optional
+        The shape of the entries' distribution: 1 is the exponential, more is more regular. By
+        default it is at least 1.
+    mean : float or array-like (d,), optional
+        The mean expected of a cluster.
+    strength : float or array-like (d,), optional
+        How closely clusters keep to it: the shape of their rates' gamma prior.
+
+    Notes
+    -----
+    What is left open is set for each column from the first batch and its clusters: the values
+    under which the clusters are the most probable. Missing entries are left out. The unit of a
+    column does not matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.gamma(4, [1, 9, 2], (90, 3)), rng.gamma(4, [8, 1, 9], (90, 3))]
+    >>> ScStream("gamma", random_state=0).fit(X).n_clusters_
+    2
+    """
+
+    name: ClassVar[str] = "gamma"
+    positive_only: ClassVar[bool] = True
+    n_statistics: ClassVar[int] = 3
+    filling: ClassVar[float] = 1.0
+
+    _scale: Array  # (d,): the unit in which the family computes
+    _c: Array  # (d,): the data's shape
+    _mean: Array  # (d,): the prior's mean, in that unit, and its shape
+    _strength: Array
+
+    def __init__(
+        self,
+        shape: ArrayLike | None = None,
+        mean: ArrayLike | None = None,
+        strength: ArrayLike | None = None,
+    ) -> None:
+        self.shape = shape
+        self.mean = mean
+        self.strength = strength
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def refusal(self, x: Array) -> str | None:
+        """Return what keeps numbers from being durations."""
+        low = x.min(initial=1.0)
+        if low > 0:
+            return None
+        return (
+            f"holds {low:g}: '{self.name}' takes positive numbers. Leave such entries empty if "
+            "they mean not known, or use 'gaussian' or 'diagonal'."
+        )
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with its unit and a prior, the open parts of it still to be adapted."""
+        d = X.shape[1]
+        new = copy.copy(self)
+        new._scale = np.array([np.median(x) if len(x) else 1.0 for x in _observed(X)])
+        c, mean, strength = np.ones(d), np.ones(d), np.ones(d)
+        if self.shape is not None:
+            c = positive(self.shape, d, "shape")
+        if self.mean is not None:
+            mean = positive(self.mean, d, "mean") / new._scale
+        if self.strength is not None:
+            strength = positive(self.strength, d, "strength")
+        return new._with(c, mean, strength)
+
+    def _with(self, c: Array, mean: Array, strength: Array) -> Self:
+        new = copy.copy(self)
+        new._c, new._mean, new._strength = c, mean, strength
+        return new._with_prior(strength / c, strength * mean / c, 0.0 * c)
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy with the open parts that make the clusters most probable.
+
+        Each shape is judged by the clusters that would be left under it, see `merging`. Beside
+        other columns, by which clusters stay apart, the shape at most doubles each time.
+        """
+        if all(v is not None for v in (self.shape, self.mean, self.strength)):
+            return self
+        same = np.ones(len(self._c))
+        if self.shape is None and self.alone:
+            count, x, _ = self.split_up(self._prior + clusters)
+            places = np.log(x / count)
+            trials = [self._with(c * same, self._mean, self._strength) for c in _SHAPES]
+            left = [merged(trial, clusters, places) for trial in trials]
+            clusters = max(left, key=lambda pair: pair[1])[0]
+        count, x, _ = (block.sum(axis=0) for block in self.split_up(clusters))
+        pooled = (x + 0.01) / (count + 0.01)
+        shapes = [self._c] if self.shape is not None else [c * same for c in _SHAPES]
+        trials = [self._with(c, self._mean, self._strength) for c in shapes]
+        (c,) = self.best_by_column(trials, clusters, "_c")
+        c = c if self.alone else np.minimum(c, 2.0 * self._c)
+        means = [self._mean] if self.mean is not None else [pooled * m for m in _MEANS]
+        strengths = [s * same for s in _STRENGTHS]
+        if self.strength is not None:
+            strengths = [self._strength]
+        trials = [self._with(c, m, s) for m in means for s in strengths]
+        return self._with(c, *self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the entries' shapes and the prior's means and shapes."""
+        mean = self._mean * self._scale
+        return {"shape": self._c.copy(), "mean": mean, "strength": self._strength.copy()}
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def blocks(self, X: Array) -> list[Array]:
+        """Return the entries and their logs, in the family's unit."""
+        Z = X / self._scale
+        return [Z, np.log(Z)]
+
+    def log_base(self, X: Points) -> Array:
+        """Return the change of unit (n,); the entries' own part goes with the statistics."""
+        out: Array = ~np.isnan(X) @ -np.log(self._scale)
+        return out
+
+    def log_partitions(self, tau: Array) -> Array:
+        """Return the log-normalisers of gamma densities of rates, the entries' own included."""
+        count, x, log_x = self.split_up(tau)
+        a = self._c * count
+        own = (self._c - 1.0) * log_x - count * gammaln(self._c)
+        out: Array = gammaln(a) - a * np.log(x) + own
+        return out
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw rates from gamma densities."""
+        count, x, _ = self.split_up(tau)
+        a = self._c * count
+        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
+        log_rate = np.log(rng.standard_gamma(a + 1.0)) - np.log(x)
+        log_rate += np.log1p(-rng.random(a.shape)) / a
+        each = self._c * log_rate - gammaln(self._c)
+        own = np.broadcast_to(self._c - 1.0, a.shape)
+        zero = np.zeros((len(tau), 1))
+        return np.concatenate([zero, each, -np.exp(log_rate), own], axis=1)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by compound gamma predictives (Lomax for the exponential)."""
+        count, x, _ = self.split_up(self._prior + s)
+        a, c = self._c * count, self._c
+        each = gammaln(a + c) - gammaln(a) - gammaln(c) - c * np.log(x)
+        own = np.broadcast_to(c - 1.0, a.shape)
+        eta = np.concatenate([log_weight[:, None], each, 0.0 * a, own], axis=1)
+        return ColumnScore(eta, np.ones(a.shape), 1.0 / x, 0.0 * a, a + c)
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' means, and the shape that they share."""
+        count, x, _ = self.split_up(tau)
+        a = self._c * count
+        mean = self._c * x / np.maximum(a - 1.0, 0.5 * a) * self._scale
+        return {"mean": mean, "shape": np.broadcast_to(self._c, mean.shape)}
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return durations with some missing."""
+        groups = (
+            rng.gamma(2.0, np.repeat([0.5, 450.0], 4), (12, 8)),
+            rng.gamma(2.0, np.repeat([30.0, 4.0], 4), (18, 8)),
+        )
+        groups[0][3, 0] = groups[1][5, 1] = np.nan
+        return groups
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def spread(self, sums: list[Array]) -> Array:
+        """Return the variances of gamma distributions with the groups' means."""
+        out: Array = (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._c
+        return out
+
+    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return the difference of the two groups' expected rates, and the cut's offset."""
+        rates = []
+        for s in (first, second):
+            count, x, _ = self.split_up(self._prior + s)
+            rates.append(self._c * count / x)
+        a, b = rates
+        return a - b, (self._c * (np.log(a) - np.log(b))).sum(axis=1)
+
+    def spread_out(self, X: Array) -> Array:
+        """Return logs, whose deviation does not depend on the rate."""
+        return np.log(X / self._scale)
+
+
+class Exponential(Gamma):
+    """Clusters of waiting times, independent columns each with a rate of its own.
+
+    Parameters
+    ----------
+    mean : float or array-like (d,), optional
+        The mean expected of a cluster.
+    strength : float or array-like (d,), optional
+        How closely clusters keep to it: the shape of their rates' gamma prior.
+
+    Notes
+    -----
+    The same as ``Gamma(shape=1)``. What is left open is set from the first batch.
+    """
+
+    name: ClassVar[str] = "exponential"
+
+    def __init__(self, mean: ArrayLike | None = None, strength: ArrayLike | None = None) -> None:
+        super().__init__(1.0, mean, strength)
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior's means and shapes."""
+        return {k: v for k, v in super().hyperparameters().items() if k != "shape"}
+
+
+def _observed(X: Array) -> list[Array]:
+    """Return the observed entries of each column."""
+    return [x[~np.isnan(x)] for x in X.T]

@@ -1,0 +1,182 @@
+"""Poisson clusters (columns of counts) under gamma priors."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from scstream.families import _kernels
+from scstream.families.base import Array
+from scstream.families.columns import not_counts
+from scstream.families.factorised import Factorised, observed_mean, positive
+from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+
+_SHAPES = 2.0 ** np.arange(-4, 8)  # shapes of the prior among which the evidence chooses
+_MEANS = 2.0 ** np.arange(-3, 3)  # and means, against the column's own
+
+
+class Poisson(Factorised):
+    """Clusters of counts, independent columns each with a rate of its own.
+
+    Parameters
+    ----------
+    mean : float or array-like (d,), optional
+        The rate expected of a cluster.
+    strength : float or array-like (d,), optional
+        How closely rates keep to it: the shape of their gamma prior.
+
+    Notes
+    -----
+    What is left open is set for each column from the first batch and its clusters: the mean
+    and the shape under which the clusters are the most probable. Missing entries are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.poisson([1, 9, 2], (60, 3)), rng.poisson([8, 1, 5], (60, 3))]
+    >>> ScStream("poisson", random_state=0).fit(X).n_clusters_
+    2
+    """
+
+    name: ClassVar[str] = "poisson"
+    positive_only: ClassVar[bool] = True
+
+    _mean: Array  # (d,): the prior's mean and shape
+    _shape: Array
+
+    def __init__(self, mean: ArrayLike | None = None, strength: ArrayLike | None = None) -> None:
+        self.mean = mean
+        self.strength = strength
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def refusal(self, x: Array) -> str | None:
+        """Return what keeps numbers from being counts."""
+        return not_counts(x)
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with a prior, the open parts of it still to be adapted."""
+        d = X.shape[1]
+        mean = np.maximum(observed_mean(X, 1.0), 1e-3)
+        shape = np.ones(d)
+        if self.mean is not None:
+            mean = positive(self.mean, d, "mean")
+        if self.strength is not None:
+            shape = positive(self.strength, d, "strength")
+        return self._with(mean, shape)
+
+    def _with(self, mean: Array, shape: Array) -> Self:
+        new = copy.copy(self)
+        new._mean, new._shape = mean, shape
+        return new._with_prior(shape / mean, shape)
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy with the means and shapes that make the clusters most probable."""
+        counts, x = self.split_up(clusters)
+        pooled = np.maximum((x.sum(axis=0) + 0.5) / (counts.sum(axis=0) + 0.5), 1e-3)
+        means = [self._mean] if self.mean is not None else [pooled * m for m in _MEANS]
+        shapes = [self._shape] if self.strength is not None else [s + 0 * pooled for s in _SHAPES]
+        trials = [self._with(mean, shape) for mean in means for shape in shapes]
+        return self._with(*self.best_by_column(trials, clusters, "_mean", "_shape"))
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior's means and shapes."""
+        return {"mean": self._mean.copy(), "strength": self._shape.copy()}
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def blocks(self, X: Array) -> list[Array]:
+        """Return the counts."""
+        return [X]
+
+    def log_base(self, X: Points) -> Array:
+        """Return minus the log factorials of the observed counts (n,)."""
+        out: Array = -gammaln(np.where(np.isnan(X), 0.0, X) + 1.0).sum(axis=1)
+        return out
+
+    def log_partitions(self, tau: Array) -> Array:
+        """Return the log-normalisers of gamma densities."""
+        rate, shape = self.split_up(tau)
+        out: Array = gammaln(shape) - shape * np.log(rate)
+        return out
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw rates from gamma densities."""
+        rate, shape = self.split_up(tau)
+        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
+        log_rate = np.log(rng.standard_gamma(shape + 1.0)) - np.log(rate)
+        log_rate += np.log1p(-rng.random(shape.shape)) / shape
+        zero = np.zeros((len(tau), 1))
+        return np.concatenate([zero, -np.exp(log_rate), log_rate], axis=1)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by negative binomial predictives."""
+        rate, shape = self.split_up(self._prior + s)
+        eta = np.concatenate(
+            [log_weight[:, None], -shape * np.log1p(1.0 / rate), -np.log1p(rate)], axis=1
+        )
+        return RisingScore(eta, np.ascontiguousarray(shape))
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' expected rates."""
+        rate, shape = self.split_up(tau)
+        return {"rate": shape / rate}
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return counts with some missing."""
+        a, b = rng.poisson([2.0, 30.0], (12, 2)), rng.poisson([20.0, 5.0], (18, 2))
+        groups = a.astype(float), b.astype(float)
+        groups[0][3, 0] = groups[1][5, 1] = np.nan
+        return groups
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def spread(self, sums: list[Array]) -> Array:
+        """Return the variances of Poisson counts: their means."""
+        return sums[1] / np.maximum(sums[0], 1e-300)
+
+    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return the log ratio of the two groups' expected rates, and the cut's offset."""
+        a, b = (self.describe(self._prior + s)["rate"] for s in (first, second))
+        return np.log(b) - np.log(a), (b - a).sum(axis=1)
+
+    def spread_out(self, X: Array) -> Array:
+        """Return square roots, whose deviation is about one half at any rate."""
+        out: Array = 2.0 * np.sqrt(X + 0.375)
+        return out
+
+
+@dataclass(frozen=True)
+class RisingScore:
+    """Scores ``T @ eta`` plus ``lgamma(shape + x) - lgamma(shape)`` of every column's count.
+
+    Attributes
+    ----------
+    eta : ndarray (k, p)
+    shape : ndarray (k, d)
+    """
+
+    eta: Array
+    shape: Array
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        rows = to_dense(T)
+        out = LinearScore(self.eta).block(rows)
+        shape = np.ascontiguousarray(self.shape.T)
+        _kernels.column_rises(rows, shape, gammaln(shape), out)
+        return out
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        rows = to_dense(T)
+        out = LinearScore(self.eta).pairs(rows, z)
+        _kernels.column_rises_pairs(rows, self.shape, z, out)
+        return out

@@ -1,0 +1,377 @@
+"""Tables of mixed columns: independent blocks of columns, each with a family of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scstream.families.base import Array, Family
+from scstream.families.columns import Columns, columns_of, complete_numbers
+from scstream.families.factorised import Lean, divided, log_odds
+from scstream.families.gaussian import Gaussian
+from scstream.families.multinomial import Multinomial
+from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+
+Blocks = Mapping[Any, Sequence[Any]] | Iterable[tuple[Any, Sequence[Any]]]
+
+
+class Product(Family):
+    """Clusters of a mixed table: independent blocks of columns, each with its own family.
+
+    Parameters
+    ----------
+    blocks : mapping, or sequence of pairs
+        For each block its family (a name, or an object that carries its prior) and its columns:
+        names of a data frame's columns, or their numbers. Columns in no block are left out.
+
+    Notes
+    -----
+    Within a cluster the blocks are independent; so are the columns of a block, unless its family
+    is the full Gaussian. Missing entries are left out by every family but the full Gaussian, the
+    directional family and the multinomial, which refuse them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import Product, ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(2, size=200)
+    >>> X = np.column_stack([rng.normal(5 * y), rng.poisson(1 + 6 * y), rng.integers(3, size=200)])
+    >>> family = Product({"gaussian": [0], "poisson": [1], "categorical": [2]})
+    >>> model = ScStream(family, random_state=0).fit(X)
+    >>> model.n_clusters_
+    2
+    >>> sorted(model.clusters_[0].columns[0])
+    ['mean', 'variance']
+    """
+
+    name: ClassVar[str] = "product"
+    missing: ClassVar[bool] = True
+    tabular: ClassVar[bool] = True
+
+    _families: list[Family]  # one for each block
+    _places: list[list[int]]  # the columns of each block in the table
+    _columns: list[slice]  # the same in the checked rows
+    _parts: list[slice]  # the statistics of each block
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{family!r}: {list(columns)!r}" for family, columns in self._pairs())
+        return f"Product({{{parts}}})"
+
+    def _pairs(self) -> list[tuple[Any, Sequence[Any]]]:
+        blocks = self.blocks
+        return list(blocks.items() if isinstance(blocks, Mapping) else blocks)
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def meet(self, X: Points, before: Family | None) -> Family:
+        """Return a copy that knows where its columns are, and what is in them."""
+        table = columns_of(X)
+        pairs = self._pairs()
+        if not pairs:
+            raise ValueError("A Product needs at least one block of columns.")
+        new = copy.copy(self)
+        new._places = [[table.place(c) for c in _listed(columns)] for _, columns in pairs]
+        _check_places(new._places, table)
+        new._columns = _slices([len(places) for places in new._places])
+        families = getattr(self, "_families", None) or [_resolved(family) for family, _ in pairs]
+        old: Sequence[Family | None] = [None] * len(families)
+        if isinstance(before, Product):
+            if before._places != new._places:
+                raise ValueError("The blocks of a Product cannot change within a stream.")
+            old = before._families
+        new._families = [
+            family.meet(table.select(places), known)
+            for family, places, known in zip(families, new._places, old, strict=True)
+        ]
+        return new
+
+    def check(self, X: Points) -> Points:
+        """Return the blocks' columns as numbers (n, d), side by side."""
+        if not hasattr(self, "_places"):
+            return self.meet(X, None).check(X)
+        table = columns_of(X)
+        return np.concatenate(
+            [
+                _checked(family, table.select(places))
+                for family, places in zip(self._families, self._places, strict=True)
+            ],
+            axis=1,
+        )
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy whose blocks are prepared."""
+        new = copy.copy(self)
+        if not hasattr(self, "_places"):  # the rows are all there is to go by
+            new = copy.copy(self.meet(X, None))  # type: ignore[assignment] # it is one of its own
+        new._families = [
+            _beside_others(f.prepare(X[:, c]))
+            for f, c in zip(new._families, new._columns, strict=True)
+        ]
+        new._parts = [
+            slice(part.start + 1, part.stop + 1)
+            for part in _slices([len(f.prior) - 1 for f in new._families])
+        ]
+        return new
+
+    def _changed(self, change: Callable[[Family, Array], Family], clusters: Array) -> Self:
+        """Return a copy with each block's family changed, given its part of the clusters."""
+        new = copy.copy(self)
+        new._families = [
+            change(f, s) for f, s in zip(self._families, self._split(clusters), strict=True)
+        ]
+        return new
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy whose blocks suit the clusters (k, p)."""
+        return self._changed(lambda family, s: family.adapt(s), clusters)
+
+    def follow(self, clusters: Array) -> Self:
+        """Return a copy whose blocks follow the clusters (k, p)."""
+        return self._changed(lambda family, s: family.follow(s), clusters)
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream."""
+        new = copy.copy(self)
+        new._families = [family.settled(k) for family in self._families]
+        return new
+
+    def _split(self, s: Array) -> list[Array]:
+        """Return each block's part of statistics (..., p), the count in front of each."""
+        return [np.concatenate([s[..., :1], s[..., part]], axis=-1) for part in self._parts]
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def statistics(self, X: Points) -> Points:
+        """Return the blocks' statistics behind one common count."""
+        parts = [f.statistics(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)]
+        if any(sparse.issparse(part) for part in parts):
+            rows = [parts[0], *(part[:, 1:] for part in parts[1:])]
+            return sparse.hstack([sparse.csr_array(r) for r in rows], format="csr")
+        return np.concatenate([parts[0], *(part[:, 1:] for part in parts[1:])], axis=1)
+
+    def log_base(self, X: Points) -> Array:
+        """Return the sum of the blocks' base measures (n,)."""
+        out: Array = np.sum(
+            [f.log_base(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)],
+            axis=0,
+        )
+        return out
+
+    @property
+    def prior(self) -> Array:
+        """The blocks' priors behind a count of 0; each block adds its own count again."""
+        return np.concatenate([[0.0], *(family.prior[1:] for family in self._families)])
+
+    def _posteriors(self, tau: Array) -> list[Array]:
+        """Return each block's ``tau`` (..., p)."""
+        parts = self._split(tau)
+        for family, part in zip(self._families, parts, strict=True):
+            part[..., 0] += family.prior[0]
+        return parts
+
+    def log_partition(self, tau: Array) -> Array:
+        """Return the sum of the blocks' log-normalisers."""
+        parts = zip(self._families, self._posteriors(tau), strict=True)
+        out: Array = np.sum([family.log_partition(part) for family, part in parts], axis=0)
+        return out
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the sum of the blocks' log marginal likelihoods."""
+        parts = zip(self._families, self._split(s), strict=True)
+        out: Array = np.sum([family.log_marginal(part) for family, part in parts], axis=0)
+        return out
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw each block's parameters."""
+        parts = zip(self._families, self._posteriors(tau), strict=True)
+        return self._joined([family.draw(rng, part) for family, part in parts])
+
+    def _joined(self, parts: Sequence[Array]) -> Array:
+        """Return functionals (k, p) that are the sums of the blocks' own."""
+        constant = np.sum([part[:, :1] for part in parts], axis=0)
+        return np.concatenate([constant, *(part[:, 1:] for part in parts)], axis=1)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by the product of the blocks' predictives."""
+        nothing = np.zeros(len(s))
+        scores = [
+            family.predictive_score(part, nothing)
+            for family, part in zip(self._families, self._split(s), strict=True)
+        ]
+        eta = np.zeros(s.shape)
+        eta[:, 0] = log_weight
+        other = []
+        for score, part in zip(scores, self._parts, strict=True):
+            if isinstance(score, LinearScore):
+                eta[:, 0] += score.eta[:, 0]
+                eta[:, part] = score.eta[:, 1:]
+            else:
+                other.append((score, part))
+        return SumScore(LinearScore(eta), other)
+
+    def embed(self, X: Points) -> Array:
+        """Return the blocks' embeddings side by side, each as wide as it has columns."""
+        out = []
+        for family, c in zip(self._families, self._columns, strict=True):
+            E = to_dense(family.embed(X[:, c]))
+            width = np.sqrt(E.var(axis=0).sum() / (c.stop - c.start)) if len(E) else 0.0
+            out.append(E / width if width > 1e-12 else 0.0 * E)
+        return np.concatenate(out, axis=1)
+
+    # -- how it shows itself --------------------------------------------------------------------
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the blocks' parameters; where two have the same name, the block's goes first."""
+        parts = zip(self._families, self._posteriors(tau), strict=True)
+        described = [(family.name, family.describe(part)) for family, part in parts]
+        often = [key for _, block in described for key in block]
+        out: dict[str, Array] = {}
+        for name, block in described:
+            for key, value in block.items():
+                full = key if often.count(key) == 1 else f"{name}_{key}"
+                out[full if full not in out else f"{full}_{len(out)}"] = value
+        return out
+
+    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
+        """Return for each cluster what is known of each column that is in a block."""
+        out: list[dict[Any, Any]] = [{} for _ in range(len(tau))]
+        parts = zip(self._families, self._posteriors(tau), self._places, strict=True)
+        for family, part, places in parts:
+            block = family.describe_columns(part, [names[j] for j in places])
+            for cluster, columns in zip(out, block, strict=True):
+                cluster.update(columns)
+        return out
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the blocks, with families whose priors are given, as `Product` takes them."""
+        pairs = zip(self._families, self._pairs(), strict=True)
+        return {
+            "blocks": [
+                (type(family)(**family.hyperparameters()), columns)
+                for family, (_, columns) in pairs
+            ]
+        }
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut by one block in turn, or by all of them together."""
+        m = len(self._families)
+        turn, attempt = attempt % (m + 1), attempt // (m + 1)
+        found = []
+        for i, (family, own, point) in enumerate(
+            zip(self._families, self._split(s), self._split(member), strict=True)
+        ):
+            alone = family.directions(own, point, attempt)
+            together = family.directions(own, point, 2 * attempt + 1)
+            used = np.where((turn == i)[:, None], alone, 0.0)
+            found.append(np.where((turn == m)[:, None], together, used))
+        return self._joined(found)
+
+    def boundary(self, first: Array, second: Array) -> tuple[list[Any], Array]:
+        """Return the blocks' boundaries, and the log odds of the first group."""
+        odds = log_odds(first, second)
+        cuts = []
+        for family, a, b in zip(
+            self._families, self._split(first), self._split(second), strict=True
+        ):
+            cut = family.boundary(a, b)
+            if isinstance(family, Gaussian | Multinomial):  # theirs has the odds in its offset
+                cut = (cut[0], cut[1] - odds)
+            cuts.append(cut)
+        return cuts, odds
+
+    def divide(self, past: Array, boundary: tuple[list[Any], Array]) -> Array:
+        """Cut the past by what the blocks' boundaries say together."""
+        cuts, odds = boundary
+        pieces = list(zip(self._families, cuts, self._split(past), strict=True))
+        leans = [Lean(*f.lean(own, cut)) for f, cut, own in pieces if hasattr(f, "lean")]
+        zero = np.zeros(past.shape[:-1])
+        lean = Lean(sum((x.level for x in leans), zero), sum((x.variance for x in leans), zero))
+        parts = divided(np.broadcast_to(odds, zero.shape), lean, pieces)
+        return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
+
+
+@dataclass(frozen=True)
+class SumScore:
+    """The sum of a linear score and of other scores on parts of the statistics."""
+
+    linear: LinearScore
+    others: Sequence[tuple[Score, slice]]
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        out = self.linear.block(T)
+        for score, part in self.others:
+            out += score.block(_own(T, part))
+        return out
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        out = self.linear.pairs(T, z)
+        for score, part in self.others:
+            out += score.pairs(_own(T, part), z)
+        return out
+
+
+def _own(T: Points, part: slice) -> Points:
+    """Return the columns of a block, the count in front."""
+    if isinstance(T, np.ndarray):
+        return np.concatenate([T[:, :1], T[:, part]], axis=1)
+    return T[:, [0, *range(part.start, part.stop)]]
+
+
+def _listed(columns: Any) -> list[Any]:
+    if isinstance(columns, str | int | np.integer):
+        return [columns]
+    return list(columns)
+
+
+def _slices(widths: Sequence[int]) -> list[slice]:
+    ends = np.cumsum([0, *widths]).tolist()
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def _resolved(family: Any) -> Family:
+    from scstream.families import BY_NAME  # the registry knows this file too
+
+    if isinstance(family, Family):
+        return family
+    if family not in BY_NAME:
+        raise ValueError(
+            f"A block's family must be one of {sorted(BY_NAME)} or a family object; got {family!r}."
+        )
+    return BY_NAME[family]()
+
+
+def _check_places(places: Sequence[Sequence[int]], table: Columns) -> None:
+    flat = [j for block in places for j in block]
+    for j in flat:
+        if flat.count(j) > 1:
+            raise table.refuse(j, "is in two blocks of the Product: leave it in one.")
+    if not all(places):
+        raise ValueError("A block of a Product needs at least one column.")
+
+
+def _beside_others(family: Family) -> Family:
+    new = copy.copy(family)
+    new.alone = False
+    return new
+
+
+def _checked(family: Family, table: Columns) -> Array:
+    """Return a block's columns as its family takes them, dense."""
+    if family.tabular:
+        return to_dense(family.check(table))
+    return to_dense(family.check(complete_numbers(table, family)))
