@@ -31,8 +31,13 @@ __all__ = ["Trial", "TuningResult", "build", "default_point", "suggest", "tune"]
 Settings = dict[str, float | int | str | None]
 Space = Callable[["optuna.Trial", str, Any], Settings]
 
-_ALPHA = (1e-10, 1e3)
-_HALF_LIFE = (0.5, 50.0)  # batches
+# Ranges about what the paper's authors found best on streams of 2 to 128 dimensions.
+_ALPHA = (1e-2, 1e3)
+_HALF_LIFE = (0.5, 20.0)  # batches
+_COV_SCALE = (0.005, 1.5)  # of the first batch's variances
+_COV_EXCESS = (0.5, 20.0)  # degrees of freedom beyond the number of columns, in their number
+_MEAN_STRENGTH = (0.05, 2.0)
+_CONCENTRATION = (0.1, 10.0)
 _DEFENCE = 0.01  # weight of the reference in the density that is scored
 _FAILURES = (ValueError, ArithmeticError, MemoryError)  # of a model that cannot be
 
@@ -112,24 +117,18 @@ class _Prior:
 
 
 def _suggest_gaussian(trial: optuna.Trial, X: Any) -> Settings:
-    """Leave the prior to the data, or all but how alike the covariances are, or choose it."""
+    """Leave the prior to the data, or choose all of it."""
     settings: Settings = dict.fromkeys(_PRIORS["gaussian"].keys)
-    prior = trial.suggest_categorical("prior", ["adapted", "strength", "given"])
-    d = np.shape(X)[1]
-    if prior != "adapted":
-        settings["cov_strength"] = d + d * trial.suggest_float("cov_excess", 1.0, 100.0, log=True)
-    if prior == "given":
-        settings["cov_scale"] = trial.suggest_float("cov_scale", 0.01, 2.0, log=True)
-        settings["mean_strength"] = trial.suggest_float("mean_strength", 0.01, 10.0, log=True)
+    if trial.suggest_categorical("prior", ["adapted", "given"]) == "given":
+        excess = trial.suggest_float("cov_excess", *_COV_EXCESS, log=True)
+        settings["cov_strength"] = (1.0 + excess) * np.shape(X)[1]
+        settings["cov_scale"] = trial.suggest_float("cov_scale", *_COV_SCALE, log=True)
+        settings["mean_strength"] = trial.suggest_float("mean_strength", *_MEAN_STRENGTH, log=True)
     return settings
 
 
-def _make_gaussian(
-    X: Any, cov_scale: float | None, cov_strength: float, mean_strength: float | None
-) -> Gaussian:
+def _make_gaussian(X: Any, cov_scale: float, cov_strength: float, mean_strength: float) -> Gaussian:
     """Return the family that expects `cov_scale` times the first batch's variances."""
-    if cov_scale is None:
-        return Gaussian(mean_strength=mean_strength, cov_strength=cov_strength)
     variances = np.var(np.asarray(X, dtype=np.float64), axis=0)
     variances[variances == 0.0] = 1.0  # a constant column tells nothing, in whatever unit
     return Gaussian(
@@ -141,7 +140,7 @@ def _suggest_multinomial(trial: optuna.Trial, X: Any) -> Settings:
     """Leave the prior to the data, or choose one parameter for all categories."""
     if trial.suggest_categorical("prior", ["adapted", "given"]) == "adapted":
         return {"concentration": None}
-    return {"concentration": trial.suggest_float("concentration", 0.01, 100.0, log=True)}
+    return {"concentration": trial.suggest_float("concentration", *_CONCENTRATION, log=True)}
 
 
 def _make_multinomial(X: Any, concentration: float) -> Multinomial:
