@@ -33,9 +33,9 @@ Space = Callable[["optuna.Trial", str, Any], Settings]
 
 # Ranges about what the paper's authors found best on streams of 2 to 128 dimensions.
 _ALPHA = (1e-2, 1e3)
-_HALF_LIFE = (0.5, 20.0)  # batches
+_HALF_LIFE = (0.5, 50.0)  # batches
 _COV_SCALE = (0.005, 1.5)  # of the first batch's variances
-_COV_EXCESS = (0.5, 20.0)  # degrees of freedom beyond the number of columns, in their number
+_COV_EXCESS = (0.5, 100.0)  # degrees of freedom beyond the number of columns, in their number
 _MEAN_STRENGTH = (0.05, 2.0)
 _CONCENTRATION = (0.1, 10.0)
 _DEFENCE = 0.01  # weight of the reference in the density that is scored
@@ -117,23 +117,28 @@ class _Prior:
 
 
 def _suggest_gaussian(trial: optuna.Trial, X: Any) -> Settings:
-    """Leave the prior to the data, or choose all of it."""
+    """Leave the prior to the data, or all but how alike the covariances are, or choose it."""
     settings: Settings = dict.fromkeys(_PRIORS["gaussian"].keys)
-    if trial.suggest_categorical("prior", ["adapted", "given"]) == "given":
+    prior = trial.suggest_categorical("prior", ["adapted", "strength", "given"])
+    if prior != "adapted":
         excess = trial.suggest_float("cov_excess", *_COV_EXCESS, log=True)
         settings["cov_strength"] = (1.0 + excess) * np.shape(X)[1]
+    if prior == "given":
         settings["cov_scale"] = trial.suggest_float("cov_scale", *_COV_SCALE, log=True)
         settings["mean_strength"] = trial.suggest_float("mean_strength", *_MEAN_STRENGTH, log=True)
     return settings
 
 
-def _make_gaussian(X: Any, cov_scale: float, cov_strength: float, mean_strength: float) -> Gaussian:
+def _make_gaussian(
+    X: Any, cov_scale: float | None, cov_strength: float, mean_strength: float | None
+) -> Gaussian:
     """Return the family that expects `cov_scale` times the first batch's variances."""
-    variances = np.var(np.asarray(X, dtype=np.float64), axis=0)
-    variances[variances == 0.0] = 1.0  # a constant column tells nothing, in whatever unit
-    return Gaussian(
-        mean_strength=mean_strength, cov=cov_scale * variances, cov_strength=cov_strength
-    )
+    cov = None
+    if cov_scale is not None:
+        variances = np.var(np.asarray(X, dtype=np.float64), axis=0)
+        variances[variances == 0.0] = 1.0  # a constant column tells nothing, in whatever unit
+        cov = cov_scale * variances
+    return Gaussian(mean_strength=mean_strength, cov=cov, cov_strength=cov_strength)
 
 
 def _suggest_multinomial(trial: optuna.Trial, X: Any) -> Settings:
