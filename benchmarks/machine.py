@@ -40,7 +40,7 @@ def _machine() -> dict[str, Any]:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         memory = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
     return {
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
         "processor": _processor(),
         "cores": os.cpu_count(),
         "memory_gib": memory,
