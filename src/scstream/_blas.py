@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -9,10 +11,21 @@ from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
-def single_threaded() -> Any:
+@contextmanager
+def single_threaded() -> Iterator[None]:
     """Return a context in which BLAS keeps to one thread."""
-    return _controller().limit(limits=1, user_api="blas")
+    # threadpoolctl's own context does the same, but takes longer than a small batch
+    before = [(library, library.num_threads) for library in _libraries()]
+    for library, n in before:
+        if n != 1:
+            library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, n in before:
+            if n != 1:
+                library.set_num_threads(n)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import lgamma, log
 
 import numpy as np
 from scipy.special import gammaln
 
+from scstream import fused
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, LinearScore
 from scstream.moves import (
@@ -20,7 +22,7 @@ from scstream.moves import (
 from scstream.seeding import over_cluster
 from scstream.state import State
 from scstream.sweep import Context, deterministic_sweep, predictive_sweep, restricted_sweep
-from scstream.window import Forgetting, shares_worth_keeping
+from scstream.window import Forgetting
 
 _SEEDS = 200  # groups of the over-clustering that the first batch starts from, at most
 _SEED_ROWS = 8192  # rows of the batch that it is made from, at most
@@ -96,10 +98,10 @@ def first_batch(
     if adapt:
         ctx.family = ctx.family.settled(state.k)
     for _ in range(_SETTLE):
-        before = ctx.engine.labels.copy()
+        ctx.engine.keep_labels()
         state = deterministic_sweep(ctx, state)
         state = _moves(ctx, plan, state, events, 0.0, greedy=True)
-        if np.array_equal(before, ctx.engine.labels):
+        if ctx.engine.labels_as_kept():
             break
     return state
 
@@ -112,17 +114,36 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
     events = Events()
-    few = len(ctx.engine.labels) < state.totals.size
+    few = ctx.engine.n_rows < state.totals.size
+    usual = not few and plan.sweeps == 1 and plan.splits and plan.merges
+    at_once = fused.later_batch(ctx, state) if usual else None
+    if at_once is not None:
+        return _finished(ctx, plan, *at_once, events, time), events
     for sweep in range(plan.sweeps):
         sampled = predictive_sweep if few and sweep == 0 else restricted_sweep
         state = sampled(ctx, state)
         if sweep == 0 and state.window.forgetting.adaptive:
-            past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
-            state = state.forget(shares_worth_keeping(ctx.family, ctx.alpha, past, current))
+            past = state.past.sum(axis=1)
+            state = state.forget(fused.worthwhile_shares(ctx, past, state.current))
         state = _moves(ctx, plan, state, events, time)
     state = deterministic_sweep(ctx, state)
-    state = _moves(ctx, plan, state, events, time, greedy=True)
+    state = _moves(ctx, plan, state, events, time, greedy=True, restart=False)
     return state, events
+
+
+def _finished(
+    ctx: Context, plan: Plan, state: State, reached: fused.Reached,
+    log_u: tuple[Array, Array], events: Events, time: float,
+) -> State:  # fmt: skip
+    """Return the clusters after what is left of a batch that ran at once up to some point."""
+    if reached is fused.Reached.END:
+        return state
+    if reached is not fused.Reached.LAST_MOVES:
+        if reached is fused.Reached.PRESENT_APART:
+            state = set_present_apart(ctx, state)
+        state = _accept(ctx, plan, state, events, time, log_u=log_u)
+        state = deterministic_sweep(ctx, state)
+    return _accept(ctx, plan, state, events, time, greedy=True)
 
 
 def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
@@ -132,13 +153,14 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
     these for a wider prior, so the last step is not always the best: the most probable one is
     taken, with its prior.
     """
-    n = len(ctx.engine.labels)
+    n = ctx.engine.n_rows
     sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
     seeds = over_cluster(ctx.family, sample, max(1, min(n // 4, _SEEDS)), ctx.rng)
     state = State.start(forgetting, seeds, 0.0, 0)
     if adapt:
         ctx.family = ctx.family.adapt(seeds)
-    best = (-np.inf, state, ctx.family, ctx.engine.labels)
+    best = (-np.inf, state, ctx.family)
+    ctx.engine.keep_labels()
     while True:
         state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
         if adapt:
@@ -146,14 +168,15 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
         excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
         level = log_posterior(ctx.family, ctx.alpha, state.totals) if excess == 0 else -np.inf
         if level >= best[0]:
-            best = (level, state, ctx.family, ctx.engine.labels.copy())
+            best = (level, state, ctx.family)
+            ctx.engine.keep_labels()
         if not plan.merges:
             break
         state, merged = propose_merges(ctx, state, neighbours=6, greedy=True, must_go=excess)
         if not merged:
             break
-    _, state, ctx.family, labels = best
-    ctx.engine.start(labels)
+    _, state, ctx.family = best
+    ctx.engine.restore_labels()
     return restart_subclusters(ctx, state, np.ones(state.k, dtype=bool), keep_better=False)
 
 
@@ -168,11 +191,18 @@ def start_from_labels(ctx: Context, forgetting: Forgetting, labels: Labels) -> S
     return restart_subclusters(ctx, state, everything, keep_better=False)
 
 
-def log_posterior(family: Family, alpha: float, totals: Array) -> float:
-    """Return the log of the joint density of a partition and the data, base measure aside."""
+def log_posterior(
+    family: Family, alpha: float, totals: Array, log_marginal: Array | None = None
+) -> float:
+    """Return the log of the joint density of a partition and the data, base measure aside.
+
+    The clusters' log marginals (k,) are computed unless they are given.
+    """
+    if log_marginal is None:
+        log_marginal = family.log_marginal(totals)
     n = np.maximum(totals[:, 0], 1e-300)
-    prior = len(n) * np.log(alpha) + gammaln(n).sum() + gammaln(alpha) - gammaln(alpha + n.sum())
-    return float(prior + family.log_marginal(totals).sum())
+    prior = len(n) * log(alpha) + lgamma(alpha) - lgamma(alpha + n.sum())
+    return float(prior + (gammaln(n) + log_marginal).sum())
 
 
 def _moves(
@@ -180,14 +210,30 @@ def _moves(
     restart: bool = True,
 ) -> State:  # fmt: skip
     """Restart sub-clusters, then splits, then merges, then drop what is forgotten."""
+    if plan.splits and restart:
+        state = fused.restart_and_set_apart(ctx, state)
+    return _accept(ctx, plan, state, events, time, greedy=greedy)
+
+
+def _accept(
+    ctx: Context, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False,
+    log_u: tuple[Array, Array] | tuple[None, None] = (None, None),
+) -> State:  # fmt: skip
+    """Split, merge and drop clusters as they are divided now.
+
+    ``log_u`` are the logs of the uniforms that decide about splits and merges, if some were used
+    to find out that there is something to decide.
+    """
+    for_splits, for_merges = log_u
     if plan.splits:
-        if restart:
-            state = restart_subclusters(ctx, state, state.present)
-            state = set_present_apart(ctx, state)
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
-        state, split = propose_splits(ctx, state, time, room=room, greedy=greedy)
+        state, split = propose_splits(
+            ctx, state, time, room=room, greedy=greedy, log_u=for_splits
+        )
         events.splits += split
+        if split:
+            for_merges = None  # other clusters than those they were drawn for
     if plan.merges:
-        state, merged = propose_merges(ctx, state, greedy=greedy)
+        state, merged = propose_merges(ctx, state, greedy=greedy, log_u=for_merges)
         events.merges += merged
     return drop_forgotten(ctx, state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -30,6 +29,9 @@ from scstream.records import BatchRecord
 from scstream.state import Ints, State
 from scstream.sweep import Context, Outliers, deterministic_sweep
 from scstream.window import Forgetting
+
+
+_ANY_SEED = np.random.SeedSequence(0)  # made once: it takes longer than what it is for
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
-    rng = copy.deepcopy(learner.rng)
+    rng = forked(learner.rng)
     family = learner.family.follow(learner.state.totals)
     ctx = Context(
         family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
@@ -163,7 +165,14 @@ def _learn_later(
         time=batch.time,
         n_batches=learner.n_batches + 1,
     )
-    return new, _outcome(ctx, learner, new, batch, events)
+    return new, _outcome(ctx, learner, new, batch, events, state)
+
+
+def forked(rng: np.random.Generator) -> np.random.Generator:
+    """Return a generator of our own that goes on as the given one would."""
+    bits = np.random.PCG64(_ANY_SEED)
+    bits.state = rng.bit_generator.state
+    return np.random.Generator(bits)
 
 
 def _under(state: State, forgetting: Forgetting) -> State:
@@ -178,7 +187,9 @@ def _under(state: State, forgetting: Forgetting) -> State:
             times=window.times[-1:],
             weight=np.ones(1),
         )
-    return replace(state, window=replace(window, forgetting=forgetting))
+    if window.forgetting == forgetting:
+        return state
+    return state.having(window=replace(window, forgetting=forgetting))
 
 
 def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
@@ -191,8 +202,7 @@ def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     n, d = batch.X.shape
     if n == 0 or learner.early:
         return bool(n > 0)
-    state = _under(learner.state, recipe.forgetting).advance(batch.time)
-    left = float(state.totals[:, 0].sum())
+    left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
     return left < 1.0 if n >= recipe.family.enough_rows(d) else left <= recipe.forgetting.epsilon
 
 
@@ -225,7 +235,7 @@ def _learn_first(
     kept = [*(e.batch for e in early), batch]
     X = _stack([b.X for b in kept])
     weight = np.concatenate([b.weight * age for b, age in zip(kept, [*ages, 1.0], strict=True)])
-    rng = make_rng() if learner is None else copy.deepcopy(learner.rng)
+    rng = make_rng() if learner is None else forked(learner.rng)
     seed = int(rng.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.prepare(X)
@@ -255,7 +265,7 @@ def _learn_first(
         n_batches + 1,
         early=(),
     )
-    outcome = _outcome(ctx, learner, new, batch, Events())
+    outcome = _outcome(ctx, learner, new, batch, Events(), state)
     if X.shape[0] < recipe.family.enough_rows(X.shape[1]) and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, early=_keep(kept, ids))
@@ -328,23 +338,29 @@ def _renamed(state: State, labels: Labels, old_ids: Ints, learner: Learner) -> S
 
 
 def _outcome(
-    ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events
-) -> Outcome:
-    """Return labels as ids and what happened to clusters, seen from outside the batch."""
+    ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events,
+    state: State,
+) -> Outcome:  # fmt: skip
+    """Return labels as ids and what happened to clusters, seen from outside the batch.
+
+    ``state`` holds the clusters before they were settled.
+    """
+    known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
     z = ctx.engine.labels
     z = z[len(z) - n :]
     ids = np.append(after.state.ids, -1)[z]
-    old = set() if before is None else set(before.state.ids.tolist())
-    new = set(after.state.ids.tolist())
+    old = [] if before is None else before.state.ids.tolist()
+    new = after.state.ids.tolist()
+    same = old == new
     record = BatchRecord(
         batch=after.n_batches - 1,
         time=batch.time,
         n_points=n,
         n_clusters=after.state.k,
-        log_posterior=log_posterior(ctx.family, ctx.alpha, after.state.totals),
-        births=tuple(sorted(new - old)),
-        deaths=tuple(sorted(old - new)),
+        log_posterior=log_posterior(ctx.family, ctx.alpha, after.state.totals, known),
+        births=() if same else tuple(sorted(set(new) - set(old))),
+        deaths=() if same else tuple(sorted(set(old) - set(new))),
         splits=tuple(pair for pair in events.splits if pair[1] in new),
         merges=tuple(pair for pair in events.merges if pair[1] in old),
     )

@@ -214,7 +214,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     def _learn_batch(
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> None:
-        check.check_parameters(self.get_params(deep=False))
+        check.check_parameters({name: getattr(self, name) for name in check.CONSTRAINTS})
         first = learner is None
         before = None if learner is None else learner.family
         family = check.resolve_family(self.family, X, before)
@@ -223,7 +223,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         rows = self._rows(X, family, reset=first, least=1 if first else 0)
         family = family.meet(rows, before)
         if learner is not None:
-            learner = replace(learner, family=learner.family.meet(rows, before))
+            known = learner.family.meet(rows, before)
+            learner = learner if known is learner.family else replace(learner, family=known)
         points = family.check(rows)
         n = points.shape[0]
         if labels is not None and not first:
@@ -258,7 +259,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         self._learner = new
         self.labels_ = outcome.labels
         self.sublabels_ = outcome.sublabels
-        self._history = deque([] if first else self._history, maxlen=_HISTORY)
+        if first:
+            self._history = deque(maxlen=_HISTORY)
         self._history.append(outcome.record)
 
     def _engine(self) -> CpuEngine:
@@ -271,6 +273,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             whole = X if is_frame(X) else np.empty(table.shape)
             validate_data(self, whole, reset=reset, skip_check_array=True)
             return table
+        if not reset and self._is_plain(X) and len(X) >= least:
+            return X
         check.check_complete(X, family)
         return validate_data(
             self,
@@ -282,6 +286,17 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             ensure_min_samples=least,
         )
 
+    def _is_plain(self, X: Any) -> bool:
+        """Whether rows are numbers as expected: what most batches are, and quickly told."""
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype.char in "fd"
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X.sum()) or np.isfinite(X).all())
+        )
+
     # -- using ----------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Labels:
@@ -290,7 +305,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        best = self._evaluate(points, score, lambda scores: np.argmax(scores, axis=1))
+        with single_threaded():
+            best = self._engine().assign(learner.family, points, score)
         ids: Labels = np.append(learner.state.ids, -1)[best]
         return ids
 
@@ -354,7 +370,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         return float(np.mean(self.score_samples(X)))
 
     def _ready(self, X: Any) -> tuple[Learner, Points]:
-        check_is_fitted(self)
+        if "_learner" not in self.__dict__:
+            check_is_fitted(self)
         learner: Learner = self._learner
         return learner, learner.family.check(self._rows(X, learner.family, reset=False))
 

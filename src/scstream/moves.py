@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
+from scstream import _kernels
+from scstream.engines import Sums
 from scstream.families.base import Array, Family
 from scstream.families.scores import LinearScore
-from scstream.state import Ints, State
+from scstream.state import Ints, LogMarginals, State
 from scstream.sweep import Context
 
-_ROUNDS = 2  # hard assignments that refine a restarted pair of sub-clusters
-_NEIGHBOURS = 3  # merge candidates of a cluster
+ROUNDS = 2  # hard assignments that refine a restarted pair of sub-clusters
+NEIGHBOURS = 3  # merge candidates of a cluster
 _RELUCTANCE_A_BATCH, _RELUCTANCE_AT_MOST = 2.0, 20.0  # nats
 
 
-def log_hastings_split(family: Family, alpha: float, parts: Array, doubt: Array) -> Array:
+def log_hastings_split(
+    family: Family, alpha: float, parts: Array, doubt: Array, each: Array | None = None,
+    whole: Array | None = None,
+) -> Array:  # fmt: skip
     """Return the log ratio (k,) for splitting clusters into the given parts (k, 2, p).
 
     ``log alpha + sum_j [lgamma(N_j) + log_marginal_j] - lgamma(N) - log_marginal``, plus the
@@ -26,27 +28,33 @@ def log_hastings_split(family: Family, alpha: float, parts: Array, doubt: Array)
     ratio compares one cluster with one division of it, out of many nearly as good, and
     overlapping clusters would be joined although the data tell them apart.
 
-    A merge has the inverse ratio.
+    A merge has the inverse ratio. The log marginals of the parts (k, 2) and of the wholes (k,)
+    are computed unless they are given.
     """
-    n = parts[..., 0]
-    possible: NDArray[np.bool_] = np.all(n > 0, axis=1)
-    n = np.where(possible[:, None], n, 1.0)
-    gain = (gammaln(n) + family.log_marginal(parts)).sum(axis=1)
-    loss = gammaln(n.sum(axis=1)) + family.log_marginal(parts.sum(axis=1))
-    return np.where(possible, np.log(alpha) + gain - loss + doubt, -np.inf)
+    if each is None:
+        each = family.log_marginal(parts)
+    if whole is None:
+        whole = family.log_marginal(parts.sum(axis=1))
+    out = np.empty(len(parts))
+    _kernels.log_split(float(np.log(alpha)), parts[..., 0], each, whole, doubt, out)
+    return out
 
 
 def propose_splits(
-    ctx: Context, state: State, time: float, *, room: int | None = None, greedy: bool = False
-) -> tuple[State, list[tuple[int, int]]]:
+    ctx: Context, state: State, time: float, *, room: int | None = None, greedy: bool = False,
+    log_u: Array | None = None,
+) -> tuple[State, list[tuple[int, int]]]:  # fmt: skip
     """Split clusters into their sub-clusters, each with probability ``min(1, H)``.
 
     Returns the new state and pairs (id of the cluster, id of its new part). At most ``room``
-    clusters are added. Greedy proposals are accepted where ``H > 1``.
+    clusters are added. Greedy proposals are accepted where ``H > 1``. The logs of the uniforms
+    that decide (k,) are drawn unless they are given.
     """
     log_h = _log_hastings_now(ctx, state)
     divided = (state.now.rows > 0).any(axis=1) & (state.parts[..., 0] > 0.5).all(axis=1)
-    which = np.flatnonzero((log_h > _threshold(ctx, state.k, greedy=greedy)) & divided)
+    if log_u is None:
+        log_u = log_uniforms(ctx, state.k, greedy=greedy)
+    which = np.flatnonzero((log_h > log_u) & divided)
     if room is not None:
         which = np.sort(which[np.argsort(-log_h[which], kind="stable")[: max(room, 0)]])
     if len(which) == 0:
@@ -63,28 +71,30 @@ def propose_splits(
 
 
 def propose_merges(
-    ctx: Context, state: State, *, neighbours: int = _NEIGHBOURS, greedy: bool = False,
-    must_go: int = 0,
+    ctx: Context, state: State, *, neighbours: int = NEIGHBOURS, greedy: bool = False,
+    must_go: int = 0, log_u: Array | None = None,
 ) -> tuple[State, list[tuple[int, int]]]:  # fmt: skip
     """Merge pairs of neighbouring clusters, each with probability ``min(1, 1 / H)``.
 
     Returns the new state and pairs (id that survives, id that is gone). The best ``must_go``
-    disjoint pairs are merged whatever their ratio.
+    disjoint pairs are merged whatever their ratio. The logs of the uniforms that decide, for as
+    many pairs as there can be, are drawn unless they are given.
     """
     pairs = merge_candidates(state.now.rivals, neighbours)
     if len(pairs) == 0:
         return state, []
     a, b = pairs.T
-    totals = state.totals
-    doubt = (state.past_doubt + state.now.doubt)[a, b]
-    log_m = -log_hastings_split(
-        ctx.family, ctx.alpha, np.stack([totals[a], totals[b]], axis=1), doubt
-    )
+    doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
+    each = _log_marginals(ctx, state).whole[pairs]
+    log_m = -log_hastings_split(ctx.family, ctx.alpha, state.totals[pairs], doubt, each)
     lived = np.minimum(state.lived[a], state.lived[b])
-    wanted = log_m > _threshold(ctx, len(pairs), greedy=greedy) + reluctance(lived)
+    if log_u is None:
+        log_u = log_uniforms(ctx, neighbours * state.k, greedy=greedy)
+    wanted = log_m > log_u[: len(pairs)] + reluctance(lived)
+    likely = np.flatnonzero(wanted | (must_go > 0))
     chosen: list[int] = []
     taken: set[int] = set()
-    for i in np.argsort(-log_m, kind="stable"):
+    for i in likely[np.argsort(-log_m[likely], kind="stable")]:
         if (wanted[i] or len(chosen) < must_go) and not {a[i], b[i]} & taken:
             chosen.append(int(i))
             taken |= {a[i], b[i]}
@@ -110,18 +120,10 @@ def reluctance(lived: Ints) -> Array:
 
 def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:
     """Return pairs (m, 2) of clusters of which one is among the other's commonest rivals."""
-    common = rivals + rivals.T
-    np.fill_diagonal(common, 0)
-    k = len(common)
-    top = min(neighbours, k - 1)
-    if top < 1:
-        return np.zeros((0, 2), dtype=np.int64)
-    near = np.argpartition(-common, top - 1, axis=1)[:, :top]
-    a, b = np.repeat(np.arange(k), top), near.ravel()
-    met = common[a, b] > 0
-    a, b = a[met], b[met]
-    flat = np.unique(np.minimum(a, b) * k + np.maximum(a, b))
-    return np.stack([flat // k, flat % k], axis=1)
+    k = len(rivals)
+    most = max(min(neighbours, k - 1), 0)
+    pairs = np.empty((k * most, 2), dtype=np.int64)
+    return pairs[: _kernels.neighbours(rivals, most, pairs)]
 
 
 def restart_subclusters(
@@ -136,25 +138,28 @@ def restart_subclusters(
     if not chosen.any():
         return state
     family, engine, k = ctx.family, ctx.engine, state.k
-    tried = chosen
     functional = family.directions(
-        state.now.current.sum(axis=1), engine.members(k, ctx.next_key()), state.attempt
+        state.current, engine.members(k, ctx.next_key()), state.attempt + state.lived
     )
     eta = np.zeros((2 * k, functional.shape[1]))
     eta[1::2] = functional
-    current, doubt = engine.resplit(LinearScore(eta), chosen)
-    for _ in range(_ROUNDS):
+    current, doubt = engine.resplit(LinearScore(eta), chosen, doubts=ROUNDS == 0)
+    for left in reversed(range(ROUNDS)):
         log_sub = np.log(current[..., 0] + 0.5 * ctx.alpha)
         sub = family.predictive_score(current.reshape(2 * k, -1), log_sub.ravel())
-        current, doubt = engine.resplit(sub, chosen)
+        current, doubt = engine.resplit(sub, chosen, doubts=left == 0)
     boundary = family.boundary(current[:, 0], current[:, 1])
-    first = family.divide(state.window.sums.sum(axis=2), boundary)
+    first = family.divide(state.window.wholes, boundary)
+    better, each = chosen, None
     if keep_better:
-        trial = state.with_past_parts(chosen, first)
-        new = log_hastings_split(family, ctx.alpha, trial.past + current, doubt)
-        chosen = chosen & (new > _log_hastings_now(ctx, state))
-    state = _divided_anew(ctx, state, chosen, first, current, doubt)
-    return replace(state, attempt=state.attempt + tried)
+        known = _log_marginals(ctx, state)
+        parts = state.past_cut(first) + current
+        each = family.log_marginal(parts)
+        new = log_hastings_split(family, ctx.alpha, parts, doubt, each, known.whole)
+        better = chosen & (new > _log_hastings_now(ctx, state))
+        each = np.where(better[:, None], each, known.each)
+    tried = state.having(attempt=state.attempt + chosen)
+    return divided_anew(ctx, tried, better, first, current, doubt, each)
 
 
 def set_present_apart(ctx: Context, state: State) -> State:
@@ -162,41 +167,58 @@ def set_present_apart(ctx: Context, state: State) -> State:
 
     So a cluster is born from points that came where none had been.
     """
-    past, current = state.past.sum(axis=1), state.now.current.sum(axis=1)
-    parts = np.stack([past, current], axis=1)
-    log_h = log_hastings_split(ctx.family, ctx.alpha, parts, np.zeros(state.k))
+    family, known = ctx.family, _log_marginals(ctx, state)
+    parts = np.stack([state.past.sum(axis=1), state.current], axis=1)
+    each = family.log_marginal(parts)
+    log_h = log_hastings_split(family, ctx.alpha, parts, np.zeros(state.k), each, known.whole)
     chosen = state.present & (log_h > np.maximum(_log_hastings_now(ctx, state), 0.0))
     if not chosen.any():
         return state
     second = np.zeros((2 * state.k, parts.shape[-1]))
     second[1::2, 0] = 1.0
     current, doubt = ctx.engine.resplit(LinearScore(second), chosen)
-    whole = state.window.sums.sum(axis=2)
-    return _divided_anew(ctx, state, chosen, whole, current, np.zeros_like(doubt))
+    each = np.where(chosen[:, None], each, known.each)
+    wholes = state.window.wholes
+    return divided_anew(ctx, state, chosen, wholes, current, np.zeros_like(doubt), each)
+
+
+def _log_marginals(ctx: Context, state: State) -> LogMarginals:
+    """Return the log marginals of the clusters and of their sub-clusters, computed once."""
+    known = state.known
+    if known is None or known.family is not ctx.family:
+        family = ctx.family
+        each, whole = family.log_marginal(state.parts), family.log_marginal(state.totals)
+        known = state.learn(LogMarginals(family, each, whole))
+    return known
 
 
 def _log_hastings_now(ctx: Context, state: State) -> Array:
     """Return the log ratios (k,) for splitting clusters as they are divided now."""
-    doubt = np.diagonal(state.past_doubt + state.now.doubt)
-    return log_hastings_split(ctx.family, ctx.alpha, state.parts, doubt)
+    known = _log_marginals(ctx, state)
+    doubt = state.past_doubt.diagonal() + state.now.doubt.diagonal()
+    return log_hastings_split(ctx.family, ctx.alpha, state.parts, doubt, known.each, known.whole)
 
 
-def _divided_anew(
+def divided_anew(
     ctx: Context, state: State, chosen: NDArray[np.bool_], first: Array, current: Array,
-    doubt: Array,
+    doubt: Array, each: Array | None = None,
 ) -> State:  # fmt: skip
-    """Return the chosen clusters with the division last tried; ``first`` is as in the state."""
-    rows = ctx.engine.adopt(chosen)
-    i = np.flatnonzero(chosen)
-    doubts = state.now.doubt.copy()
-    doubts[i, i] = doubt[i]
-    now = replace(
-        state.now,
-        current=np.where(chosen[:, None, None], current, state.now.current),
-        rows=rows,
-        doubt=doubts,
-    )
-    return replace(state.with_past_parts(chosen, first), now=now)
+    """Return the chosen clusters with the division last tried; ``first`` is as in the state.
+
+    ``each`` are the log marginals of all sub-clusters then, if they are known.
+    """
+    known = state.known
+    if chosen.any():
+        rows = ctx.engine.adopt(chosen)
+        i = np.flatnonzero(chosen)
+        doubts = state.now.doubt.copy()
+        doubts[i, i] = doubt[i]
+        current = np.where(chosen[:, None, None], current, state.now.current)
+        now = Sums(current, rows, state.now.rivals, doubts)
+        state = state.with_past_parts(chosen, first).having(now=now)
+    if known is not None and each is not None:
+        state.learn(LogMarginals(known.family, each, known.whole))
+    return state
 
 
 def drop_forgotten(ctx: Context, state: State) -> State:
@@ -206,15 +228,15 @@ def drop_forgotten(ctx: Context, state: State) -> State:
     """
     n = state.totals[:, 0]
     kept = (n >= 1.0) | state.present
-    kept[np.argmax(n)] |= not kept.any()
     if kept.all():
         return state
+    kept[np.argmax(n)] |= not kept.any()
     place = np.cumsum(kept) - 1
     same = np.tile(np.array([0, 1]), (state.k, 1))
     ctx.engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
     return state.select(np.flatnonzero(kept))
 
 
-def _threshold(ctx: Context, size: int, *, greedy: bool) -> Array:
-    """Return what log ratios must exceed: 0, or the log of a uniform."""
+def log_uniforms(ctx: Context, size: int, *, greedy: bool = False) -> Array:
+    """Return logs of uniforms, which log ratios must exceed; greedy ones must exceed 0."""
     return np.zeros(size) if greedy else np.log(ctx.rng.random(size))

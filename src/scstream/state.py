@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines import Sums
-from scstream.families.base import Array
+from scstream.families.base import Array, Family
 from scstream.window import Forgetting, Window
 
 Ints = NDArray[np.int64]
 _DUE = 3.0  # points expected at a place, none of which came, that mean that it was left
+
+
+@dataclass(frozen=True)
+class LogMarginals:
+    """Log marginal likelihoods under a family: of the sub-clusters (k, 2), of the clusters (k,)."""
+
+    family: Family
+    each: Array
+    whole: Array
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,8 @@ class State:
         The same of its doubts.
     attempt : ndarray (k,)
         How often the sub-clusters were restarted since the cluster last changed.
+    known : LogMarginals or None
+        Those of this very state, once someone computed them.
     """
 
     ids: Ints
@@ -52,6 +64,19 @@ class State:
     past: Array
     past_doubt: Array
     attempt: Ints
+    known: LogMarginals | None = field(init=False, default=None, compare=False)
+
+    def having(self, **changes: Any) -> State:
+        """Return the state with some fields replaced."""
+        new = object.__new__(State)
+        fields = self.__dict__
+        new.__dict__.update({name: fields[name] for name in _FIELDS}, known=None, **changes)
+        return new
+
+    def learn(self, known: LogMarginals) -> LogMarginals:
+        """Take note of log marginals that were computed."""
+        self.__dict__["known"] = known
+        return known
 
     @staticmethod
     def start(forgetting: Forgetting, clusters: Array, time: float, next_id: int) -> State:
@@ -59,12 +84,7 @@ class State:
         k, p = clusters.shape
         window = Window.empty(forgetting, k, p)
         past, past_doubt = window.past()
-        now = Sums(
-            np.repeat(0.5 * clusters[:, None, :], 2, axis=1),
-            np.zeros((k, 2), dtype=np.int64),
-            np.zeros((k, k), dtype=np.int64),
-            np.zeros((k, k)),
-        )
+        now = replace(Sums.nothing(k, p), current=np.repeat(0.5 * clusters[:, None, :], 2, axis=1))
         ids = next_id + np.arange(k)
         born = np.full(k, time)
         zero = np.zeros(k, dtype=np.int64)
@@ -75,18 +95,25 @@ class State:
         """The number of clusters."""
         return len(self.ids)
 
-    @property
+    @cached_property
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
         return self.past + self.now.current
 
-    @property
+    @cached_property
     def totals(self) -> Array:
         """Statistics of the clusters (k, p)."""
-        out: Array = self.parts.sum(axis=1)
+        parts = self.parts
+        out: Array = parts[:, 0] + parts[:, 1]
         return out
 
-    @property
+    @cached_property
+    def current(self) -> Array:
+        """Statistics of the clusters' points in this batch (k, p)."""
+        out: Array = self.now.current[:, 0] + self.now.current[:, 1]
+        return out
+
+    @cached_property
     def present(self) -> NDArray[np.bool_]:
         """Which clusters own points of the batch (k,)."""
         out: NDArray[np.bool_] = self.now.rows.sum(axis=1) > 0
@@ -99,18 +126,11 @@ class State:
         window = self.window.advance(time)
         past, past_doubt = window.past()
         k, _, p = self.past.shape
-        nothing = Sums(
-            np.zeros((k, 2, p)),
-            np.zeros((k, 2), dtype=np.int64),
-            np.zeros((k, k), dtype=np.int64),
-            np.zeros((k, k)),
-        )
-        return replace(
-            self,
+        return self.having(
             window=window,
             past=past,
             past_doubt=past_doubt,
-            now=nothing,
+            now=Sums.nothing(k, p),
             lived=self.lived + 1,
             attempt=np.zeros(k, dtype=np.int64),
         )
@@ -118,15 +138,18 @@ class State:
     def settle(self, time: float) -> State:
         """Return the clusters with the present batch become the latest of the past."""
         window = self.window.absorb(self.now.current, self.now.doubt, time)
-        return replace(self, window=window)
+        return self.having(window=window)
 
     def forget(self, share: Array) -> State:
         """Return the clusters with only a share (k,) of each one's past."""
-        window = self.window.scaled(share)
-        past, past_doubt = window.past()
-        return replace(self, window=window, past=past, past_doubt=past_doubt)
+        return self if np.all(share == 1.0) else self._with_window(self.window.scaled(share))
 
     # -- surgery --------------------------------------------------------------------------------
+
+    def past_cut(self, first: Array) -> Array:
+        """Return the past (k, 2, p) if it were divided as in `with_past_parts`."""
+        part = self.window.weighted(first)
+        return np.stack([part, self.past[:, 0] + self.past[:, 1] - part], axis=1)
 
     def with_past_parts(self, chosen: NDArray[np.bool_], first: Array) -> State:
         """Return the clusters with the past of the chosen ones divided anew, without doubt.
@@ -136,15 +159,19 @@ class State:
         first : ndarray (b, k, p)
             The first sub-cluster's part of each record; the second gets what is left.
         """
-        whole = self.window.sums.sum(axis=2)
-        parts = np.stack([first, whole - first], axis=2)
+        parts = np.stack([first, self.window.wholes - first], axis=2)
         sums = np.where(chosen[:, None, None], parts, self.window.sums)
         doubts = self.window.doubt.copy()
         i = np.flatnonzero(chosen)
         doubts[:, i, i] = 0.0
-        window = replace(self.window, sums=sums, doubt=doubts)
+        window = self.window
+        return self._with_window(
+            Window(window.forgetting, sums, doubts, window.times, window.weight)
+        )
+
+    def _with_window(self, window: Window) -> State:
         past, past_doubt = window.past()
-        return replace(self, window=window, past=past, past_doubt=past_doubt)
+        return self.having(window=window, past=past, past_doubt=past_doubt)
 
     def split(self, which: Ints, time: float) -> tuple[State, Ints]:
         """Return the clusters with the given ones split, and where their parts went (k, 2).
@@ -292,3 +319,6 @@ class State:
             past_doubt,
             self.attempt[order],
         )
+
+
+_FIELDS = tuple(name for name in State.__dataclass_fields__ if name != "known")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from scstream import _kernels
 from scstream.engines import Engine, Key
 from scstream.families.base import Array, Family
 from scstream.families.scores import JoinedScore, Score
@@ -74,16 +75,21 @@ class Context:
 
 def restricted_sweep(ctx: Context, state: State) -> State:
     """Draw weights, parameters, labels and sub-labels; no point founds a new cluster."""
-    family, rng, alpha = ctx.family, ctx.rng, ctx.alpha
-    parts, totals = state.parts, state.totals
-    k = state.k
-    n = np.append(totals[:, 0], alpha)
-    log_weight = _log_dirichlet(rng, n)[:k]
-    log_sub = _log_dirichlet(rng, parts[..., 0] + 0.5 * alpha)
-    score = family.sampled_score(rng, totals, log_weight)
-    sub = family.sampled_score(rng, parts.reshape(2 * k, -1), log_sub.ravel())
-    now = ctx.engine.sweep(ctx.all_components(score), sub, k, ctx.next_key())
-    return replace(state, now=now)
+    everything, weights = draw_weights(ctx, state)
+    score, k = ctx.family.sampled_score(ctx.rng, everything, weights), state.k
+    return _swept(ctx, state, score.part(slice(k)), score.part(slice(k, None)), ctx.next_key())
+
+
+def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
+    """Return the statistics (3 k, p) of clusters and sub-clusters, and log weights (3 k,) drawn."""
+    k, rng = state.k, ctx.rng
+    everything = np.concatenate([state.totals, state.parts.reshape(2 * k, -1)])
+    n = everything[:, 0].copy()
+    n[k:] += 0.5 * ctx.alpha
+    n = np.maximum(np.append(n, ctx.alpha), 1e-3)  # counts of 0 are taken as tiny
+    weights = np.empty(3 * k)
+    _kernels.log_weights(rng.standard_gamma(n + 1.0), rng.random(len(n)), n, weights)
+    return everything, weights
 
 
 def predictive_sweep(ctx: Context, state: State) -> State:
@@ -101,20 +107,14 @@ def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
     score = predictive(ctx.family, state.totals, ctx.alpha)
     log_sub = np.log(parts[..., 0] + 0.5 * ctx.alpha)
     sub = ctx.family.predictive_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
-    now = ctx.engine.sweep(ctx.all_components(score), sub, state.k, key)
-    return replace(state, now=now)
+    return _swept(ctx, state, score, sub, key)
+
+
+def _swept(ctx: Context, state: State, score: Score, sub: Score, key: Key | None) -> State:
+    return state.having(now=ctx.engine.sweep(ctx.all_components(score), sub, state.k, key))
 
 
 def predictive(family: Family, totals: Array, alpha: float) -> Score:
     """Return the predictive score of clusters (k, p) by weights ``N_k / (N + alpha)``."""
     n = np.maximum(totals[:, 0], 1e-300)
     return family.predictive_score(totals, np.log(n) - np.log(n.sum() + alpha))
-
-
-def _log_dirichlet(rng: np.random.Generator, n: Array) -> Array:
-    """Draw log weights from Dirichlets over the last axis; counts of 0 are taken as tiny."""
-    n = np.maximum(n, 1e-3)
-    log_g = np.log(rng.standard_gamma(n + 1.0)) + np.log1p(-rng.random(n.shape)) / n
-    top = log_g.max(axis=-1, keepdims=True)
-    out: Array = log_g - top - np.log(np.exp(log_g - top).sum(axis=-1, keepdims=True))
-    return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from scipy.special import gammaln
 
 from scstream.families.base import Array, Family
 
-_SHARES = 2.0 ** -np.arange(6)  # shares of its past among which a cluster's evidence chooses
-_RELUCTANCE = 2.0  # nats by which forgetting more must win
+SHARES = 2.0 ** -np.arange(6)  # shares of its past among which a cluster's evidence chooses
+_LESS = SHARES[2:]
+RELUCTANCE = 2.0  # nats by which forgetting more must win
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,20 @@ class Window:
 
     def past(self) -> tuple[Array, Array]:
         """Return the weighted sums (k, 2, p) and doubts (k, k) over all records."""
-        return np.tensordot(self.weight, self.sums, 1), np.tensordot(self.weight, self.doubt, 1)
+        return self.weighted(self.sums), self.weighted(self.doubt)
+
+    def weighted(self, records: Array) -> Array:
+        """Return the weighted sum of records (b, ...) of batches."""
+        if len(records) == 1 and self.weight[0] == 1.0:
+            only: Array = records[0]
+            return only
+        return np.tensordot(self.weight, records, 1)
+
+    @cached_property
+    def wholes(self) -> Array:
+        """The clusters' statistics (b, k, p)."""
+        whole: Array = self.sums[:, :, 0] + self.sums[:, :, 1]
+        return whole
 
     def advance(self, time: float) -> Window:
         """Return the window as it stands at a later time."""
@@ -97,11 +112,12 @@ class Window:
             return self
         if self.forgetting.kernel is None:
             factor = self.forgetting.decay(time - self.times[-1])
-            return replace(
-                self,
-                sums=self.sums * factor,
-                doubt=self.doubt * factor,
-                times=np.array([time]),
+            return Window(
+                self.forgetting,
+                self.sums * factor,
+                self.doubt * factor,
+                np.array([time]),
+                self.weight,
             )
         weight = self.forgetting.weights(time - self.times)
         kept = weight > self.forgetting.epsilon
@@ -113,10 +129,21 @@ class Window:
             weight=weight[kept],
         )
 
+    def count_at(self, time: float) -> float:
+        """Return how many points of the past still count at a later time."""
+        if len(self.times) == 0:
+            return 0.0
+        n = self.sums[..., 0].sum(axis=(1, 2))
+        if self.forgetting.kernel is None:
+            return float(n[-1] * self.forgetting.decay(time - self.times[-1]))
+        weight = self.forgetting.weights(time - self.times)
+        return float((n * weight)[weight > self.forgetting.epsilon].sum())
+
     def absorb(self, current: Array, doubt: Array, time: float) -> Window:
         """Return the window with the present batch in it."""
         if self.forgetting.kernel is None and len(self.times):
-            return replace(self, sums=self.sums + current, doubt=self.doubt + doubt)
+            sums, doubts = self.sums + current, self.doubt + doubt
+            return Window(self.forgetting, sums, doubts, self.times, self.weight)
         grown = replace(
             self,
             sums=np.concatenate([self.sums, current[None]]),
@@ -161,7 +188,7 @@ def shares_worth_keeping(
     A cluster that moved, or changed its shape, is described better by less of its past. The
     evidence of its present points given a share r of the past ``P`` is
     ``log_marginal(r P + C) - log_marginal(r P)``; the past is kept whole unless less of it wins
-    clearly. So the half-life is an upper bound, and fast clusters forget faster. Where the
+    clearly. Where half of it is no better than the whole, less is not tried. So the half-life is an upper bound, and fast clusters forget faster. Where the
     present looks like a new cluster rather than the old one changed, nothing is forgotten: a
     split will tell the two apart.
 
@@ -169,10 +196,26 @@ def shares_worth_keeping(
     ----------
     past, current : ndarray (k, p)
     """
-    kept = _SHARES[:, None, None] * past
-    evidence = family.log_marginal(kept + current) - family.log_marginal(kept)
-    evidence[0] += _RELUCTANCE
-    best = _SHARES[np.argmax(evidence, axis=0)]
-    n, m = np.maximum(past[:, 0], 1e-12), np.maximum(current[:, 0], 1e-12)
+    k = len(past)
+    half = 0.5 * past
+    levels = family.log_marginal(np.concatenate([past + current, half + current, past, half]))
+    whole, halved = levels[: 2 * k].reshape(2, k) - levels[2 * k :].reshape(2, k)
+    which = np.flatnonzero((halved > whole) & (current[:, 0] > 0))
+    share = np.ones(k)
+    if len(which) == 0:
+        return share
+    past, current, whole = past[which], current[which], whole[which]
+    less = _LESS[:, None, None] * past
+    evidence = np.vstack(
+        [whole + RELUCTANCE, halved[which], _evidence(family, less, current)]
+    )
+    best = np.argmax(evidence, axis=0)
+    n, m = np.maximum(past[:, 0], 1e-12), current[:, 0]
     new = np.log(alpha) + gammaln(m) + gammaln(n) - gammaln(n + m) + family.log_marginal(current)
-    return np.where((current[:, 0] > 0) & (new < evidence.max(axis=0)), best, 1.0)
+    share[which] = np.where(new < evidence.max(axis=0), SHARES[best], 1.0)
+    return share
+
+
+def _evidence(family: Family, past: Array, current: Array) -> Array:
+    """Return the evidence (..., k) of the present given what is left of the past (..., k, p)."""
+    return family.log_marginal(past + current) - family.log_marginal(past)

@@ -5,12 +5,13 @@ A gap of 36 between log-probabilities (a factor of 4e15) is taken for certainty.
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import exp, log
 from typing import Any
 
 import numpy as np
 
 from scstream._compile import kernel
+from scstream.families._kernels import pair_products, student_pairs
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
@@ -20,6 +21,8 @@ _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 _S11 = np.uint64(11)
 _UNIT = 2.0**-53
+_ONE = np.float64(1.0).view(np.int64)
+_PER_BIT = float(np.log(2.0)) * 2.0**-52
 
 
 @kernel
@@ -56,7 +59,7 @@ def certainty(gap: Any) -> Any:
         return 0.0
     if gap > 36.0:
         return gap
-    return log1p(exp(gap))
+    return log(1.0 + exp(gap))
 
 
 @kernel
@@ -64,60 +67,130 @@ def draw(scores: Any, u: Any, z: Any, second: Any, doubt: Any) -> None:
     """Draw ``z[i]`` with probability proportional to ``exp(scores[i])``.
 
     ``second`` becomes the best other label, -1 if there is none, and ``doubt`` minus the
-    log-probability of the drawn label against that one.
+    log-probability of the drawn label against that one. Exponentials are taken of those labels
+    alone that have a chance.
     """
     n, k = scores.shape
+    near = np.empty(k + 1, np.int64)
+    weight = np.empty(k)
     for i in range(n):
-        top = -np.inf
+        row = scores[i]
+        top = _greatest(row)
+        m = 0
         for c in range(k):
-            top = max(top, scores[i, c])
+            near[m] = c
+            m += row[c] - top > -36.0
         total = 0.0
-        for c in range(k):
-            gap = scores[i, c] - top
-            if gap > -36.0:
-                total += exp(gap)
+        for j in range(m):
+            gap = row[near[j]] - top
+            weight[j] = exp(gap) if gap < 0.0 else 1.0
+            total += weight[j]
         left = u[i] * total
-        pick = 0
-        for c in range(k):
-            gap = scores[i, c] - top
-            if gap > -36.0:
-                pick = c
-                left -= exp(gap)
-                if left < 0.0:
-                    break
+        at = 0
+        for j in range(m):
+            at = j
+            left -= weight[j]
+            if left < 0.0:
+                break
+        pick = near[at]
         other = -1
-        best = -np.inf
-        for c in range(k):
-            if c != pick and scores[i, c] > best:
-                best = scores[i, c]
-                other = c
+        runner = 0.0
+        if m > 1:
+            for j in range(m):
+                if j != at and weight[j] > runner:
+                    other = near[j]
+                    runner = weight[j]
+        else:
+            best_score = -np.inf
+            for c in range(k):
+                if row[c] > best_score and c != pick:
+                    other = c
+                    best_score = row[c]
         z[i] = pick
         second[i] = other
-        doubt[i] = certainty(best - scores[i, pick])
+        doubt[i] = log(1.0 + runner / weight[at])
 
 
 @kernel
-def best(scores: Any, z: Any, second: Any, doubt: Any) -> None:
-    """Take the best label of each row, the smaller of equals; the rest as in `draw`."""
-    n, k = scores.shape
+def _greatest(row: Any) -> Any:
+    """Return the largest entry; four at a time, since none waits for another."""
+    k = len(row)
+    a = b = c = d = -np.inf
+    whole = k - k % 4
+    for j in range(0, whole, 4):
+        a = row[j] if row[j] > a else a
+        b = row[j + 1] if row[j + 1] > b else b
+        c = row[j + 2] if row[j + 2] > c else c
+        d = row[j + 3] if row[j + 3] > d else d
+    for j in range(whole, k):
+        a = row[j] if row[j] > a else a
+    return max(max(a, b), max(c, d))
+
+
+@kernel
+def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> None:
+    """Take the best label of each row, the smaller of equals; the rest as in `draw`.
+
+    The scores are ``const - power log(q)``, or ``q`` itself if ``const`` is empty. The bits of a
+    float, read as a whole number, are its exponent and mantissa e + m, at most its logarithm to
+    the base 2: that bounds a score from above, and few logarithms are left to take.
+    """
+    n, k = q.shape
+    plain = len(const) == 0
+    slope = power * _PER_BIT
+    bound = np.empty(k)
     for i in range(n):
-        pick = 0
-        top = scores[i, 0]
-        other = -1
-        runner = -np.inf
-        for c in range(1, k):
-            v = scores[i, c]
-            if v > top:
-                other = pick
-                runner = top
-                pick = c
-                top = v
-            elif v > runner:
-                other = c
-                runner = v
+        row = q[i]
+        if plain:
+            pick, top, other, runner, _ = _best_three(row)
+        else:
+            for c in range(k):
+                v = row[c] if row[c] > 1.0 else 1.0
+                bits = np.float64(v).view(np.int64) - _ONE
+                bound[c] = const[c] - slope[c] * np.float64(bits)
+            pick, top, other, runner, third = _best_three(bound)
+            top = const[pick] - power[pick] * log(max(row[pick], 1.0))
+            if other >= 0:
+                runner = const[other] - power[other] * log(max(row[other], 1.0))
+            if runner > top or (runner == top and other < pick):
+                pick, top, other, runner = other, runner, pick, top
+            if third >= runner:
+                first, next_best = pick, other
+                for c in range(k):
+                    if bound[c] >= runner and c != first and c != next_best:
+                        v = const[c] - power[c] * log(max(row[c], 1.0))
+                        if v > top or (v == top and c < pick):
+                            pick, top, other, runner = c, v, pick, top
+                        elif v > runner or (v == runner and c < other):
+                            other, runner = c, v
         z[i] = pick
         second[i] = other
         doubt[i] = certainty(runner - top)
+
+
+@kernel
+def _best_three(row: Any) -> Any:
+    """Return where the two largest entries are, the first of equals first, them and the third."""
+    pick = 0
+    top = row[0]
+    other = -1
+    runner = third = -np.inf
+    for c in range(1, len(row)):
+        v = row[c]
+        if v > third:
+            if v > runner:
+                third = runner
+                if v > top:
+                    other = pick
+                    runner = top
+                    pick = c
+                    top = v
+                else:
+                    other = c
+                    runner = v
+            else:
+                third = v
+    return pick, top, other, runner, third
 
 
 @kernel
@@ -125,12 +198,14 @@ def draw_pair(pairs: Any, u: Any, sub: Any, doubt: Any) -> None:
     """Draw one of two sub-labels with probability proportional to ``exp(pairs[i])``."""
     for i in range(len(pairs)):
         gap = pairs[i, 1] - pairs[i, 0]
-        if gap > 36.0 or (gap > -36.0 and u[i] * (1.0 + exp(-gap)) < 1.0):
-            sub[i] = 1
-            doubt[i] = certainty(-gap)
+        if gap > 36.0 or gap < -36.0:
+            sub[i] = gap > 0.0
+            doubt[i] = 0.0
         else:
-            sub[i] = 0
-            doubt[i] = certainty(gap)
+            odds = exp(gap)
+            one = u[i] * (1.0 + odds) < odds
+            sub[i] = one
+            doubt[i] = log(1.0 + (1.0 / odds if one else odds))
 
 
 @kernel
@@ -144,8 +219,8 @@ def best_pair(pairs: Any, sub: Any, doubt: Any) -> None:
 
 @kernel
 def tally(
-    z: Any, sub: Any, second: Any, doubt: Any, sub_doubt: Any, weight: Any, rivals: Any,
-    between: Any, rows: Any,
+    z: Any, sub: Any, second: Any, doubt: Any, sub_doubt: Any, weight: Any, rows: Any,
+    rivals: Any, between: Any,
 ) -> None:  # fmt: skip
     """Count rows, second choices and doubts by cluster; labels out of range become -1."""
     k = len(rows)
@@ -161,6 +236,35 @@ def tally(
         if 0 <= b < k:
             rivals[a, b] += 1
             between[a, b] += weight[i] * doubt[i]
+
+
+@kernel
+def add_doubts(z: Any, weight: Any, doubt: Any, out: Any) -> None:
+    """Add ``weight[i] doubt[i]`` to ``out[z[i]]``, labels of -1 left out."""
+    for i in range(len(z)):
+        if z[i] >= 0:
+            out[z[i]] += weight[i] * doubt[i]
+
+
+@kernel
+def take_trial(chosen: Any, trial: Any, z: Any, sub: Any, rows: Any) -> None:
+    """Take the tried sub-labels of the chosen clusters, and count rows (k, 2) anew."""
+    for i in range(len(z)):
+        a = z[i]
+        if a >= 0:
+            if chosen[a]:
+                sub[i] = trial[i]
+            rows[a, sub[i]] += 1
+
+
+@kernel
+def rename(label: Any, sublabel: Any, z: Any, sub: Any) -> None:
+    """Rename pairs of label and sub-label by the tables (k, 2) each; -1 stays."""
+    for i in range(len(z)):
+        a, b = z[i], sub[i]
+        if a >= 0:
+            z[i] = label[a, b]
+            sub[i] = sublabel[a, b]
 
 
 @kernel
@@ -194,3 +298,73 @@ def add_by_label_csr(
         if 0 <= a < len(out):
             for q in range(indptr[i], indptr[i + 1]):
                 out[a, sub[i], indices[q]] += w[i] * data[q]
+
+
+@kernel
+def draw_block(
+    scores: Any, T: Any, w: Any, eta: Any, seed: Any, batch: Any, sweep: Any, first: Any, z: Any,
+    second: Any, doubt: Any, sub: Any, sub_doubt: Any, current: Any, rows: Any, rivals: Any,
+    between: Any,
+) -> None:  # fmt: skip
+    """Draw labels by scores (n, k) and sub-labels by ``T @ eta``, and add everything up."""
+    n = len(z)
+    u, own, at = np.empty((2, n)), np.empty((n, 2)), np.empty(n, np.int64)
+    uniforms(seed, batch, sweep, first, u)
+    draw(scores, u[0], z, second, doubt)
+    _within(z, len(rows), at)
+    pair_products(T, eta, at, own)
+    draw_pair(own, u[1], sub, sub_doubt)
+    tally(z, sub, second, doubt, sub_doubt, w, rows, rivals, between)
+    add_by_label(T, w, z, sub, current)
+
+
+@kernel
+def best_block(
+    q: Any, const: Any, power: Any, T: Any, w: Any, sub_quad: Any, sub_const: Any, sub_power: Any,
+    z: Any, second: Any, doubt: Any, sub: Any, sub_doubt: Any, current: Any, rows: Any,
+    rivals: Any, between: Any,
+) -> None:  # fmt: skip
+    """Take the best labels by ``q``, see `best`, and the better sub-labels, and add up."""
+    n = len(z)
+    own, at = np.empty((n, 2)), np.empty(n, np.int64)
+    best(q, const, power, z, second, doubt)
+    _within(z, len(rows), at)
+    pair_products(T, sub_quad, at, own)
+    student_pairs(own, sub_const, sub_power, at)
+    best_pair(own, sub, sub_doubt)
+    tally(z, sub, second, doubt, sub_doubt, w, rows, rivals, between)
+    add_by_label(T, w, z, sub, current)
+
+
+@kernel
+def resplit_block(
+    T: Any, w: Any, z: Any, chosen: Any, eta: Any, const: Any, power: Any, doubts: bool,
+    trial: Any, current: Any, doubt: Any,
+) -> None:  # fmt: skip
+    """Try the better sub-labels for points of the chosen clusters, and add up."""
+    n, p = T.shape
+    plain = len(const) == 0
+    for i in range(n):
+        c = z[i]
+        if c < 0 or not chosen[c]:
+            continue
+        a, b = 0.0, 0.0
+        for j in range(p):
+            a += T[i, j] * eta[2 * c, j]
+            b += T[i, j] * eta[2 * c + 1, j]
+        if not plain:
+            a = const[2 * c] - power[2 * c] * log(max(a, 1.0))
+            b = const[2 * c + 1] - power[2 * c + 1] * log(max(b, 1.0))
+        j = 1 if b > a else 0
+        trial[i] = j
+        if doubts:
+            doubt[c] += w[i] * certainty(-abs(b - a))
+        for q in range(p):
+            current[c, j, q] += w[i] * T[i, q]
+
+
+@kernel
+def _within(z: Any, k: int, out: Any) -> None:
+    """Fill the labels, those out of range replaced by the last in it."""
+    for i in range(len(z)):
+        out[i] = min(z[i], k - 1)

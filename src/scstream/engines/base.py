@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.engines.tree import Part, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, Points, Score
 
@@ -45,16 +46,58 @@ class Sums:
     rivals: NDArray[np.int64]
     doubt: Array
 
+    @staticmethod
+    def nothing(k: int, p: int) -> Sums:
+        """Return the sums over no points."""
+        return Sums(
+            np.zeros((k, 2, p)),
+            np.zeros((k, 2), dtype=np.int64),
+            np.zeros((k, k), dtype=np.int64),
+            np.zeros((k, k)),
+        )
+
+
+class EngineLost(RuntimeError):
+    """Part of an engine is gone in mid batch. Loading the batch again may find it mended."""
+
+
+class RemoteRows(ABC):
+    """A batch whose rows are elsewhere, for engines that go there. The weights are with them.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    """
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.int64]) -> Points:
+        """Fetch the given rows, in ascending order."""
+
+    @abstractmethod
+    def below(self, rows: Points, weight: Array) -> RemoteRows:
+        """Return the same batch with some local rows put before it."""
+
 
 class Engine(ABC):
     """Holds one batch and its labels. The sampler above never sees a point.
 
     Labels are positions of clusters, 0 to k - 1, and -1 for points that no cluster takes.
+
+    An engine may hold a part of a batch only, as one of several workers does. It is then told
+    where the part begins, and the methods whose names end in ``parts`` return sums that are
+    added up with those of the others, see `scstream.engines.tree`.
     """
 
     @abstractmethod
-    def load(self, family: Family, X: Points, weight: Array) -> None:
-        """Take a batch and its row weights (n,); every label is -1 until a sweep."""
+    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
+        """Take a batch and its row weights (n,); every label is -1 until a sweep.
+
+        Draws are keyed by the number of the row, which is ``first_row`` for the first: a
+        multiple of `tree.LEAF_ROWS`.
+        """
 
     @abstractmethod
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
@@ -65,11 +108,13 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def resplit(
+        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
+    ) -> tuple[Array, Array]:
         """Try the better sub-label of ``sub`` for every point of the chosen clusters.
 
         Returns the sums (k, 2, p) that would result and the doubts (k,), zero for clusters not
-        chosen. The points keep their sub-labels until `adopt`.
+        chosen, and for all if nobody wants them. The points keep their sub-labels until `adopt`.
         """
 
     @abstractmethod
@@ -102,8 +147,50 @@ class Engine(ABC):
     def sublabels(self) -> Labels:
         """The sub-labels (n,)."""
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the batch."""
+        return len(self.labels)
+
+    def keep_labels(self) -> None:
+        """Remember the labels as they are."""
+        self._kept = self.labels.copy()
+
+    def labels_as_kept(self) -> bool:
+        """Whether the labels are those last kept."""
+        return bool(np.array_equal(self._kept, self.labels))
+
+    def restore_labels(self) -> None:
+        """Set the labels to those last kept; every sub-label becomes 0."""
+        self.start(self._kept)
+
+    def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
+        """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""
+        sums = self.sweep(score, sub, k, key)
+        return [Part(0, 0, (sums.current, sums.rows, sums.rivals, np.triu(sums.doubt)))]
+
+    def resplit_parts(
+        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
+    ) -> list[Part]:
+        """Do as `resplit` does, and return sums whose total is what that returns."""
+        return [Part(0, 0, self.resplit(sub, chosen, doubts=doubts))]
+
+    def assign(self, family: Family, X: Points, score: Score) -> Labels:
+        """Return the best component (n,) of other rows."""
+        out: Labels = self.evaluate(family, X, score, lambda scores: np.argmax(scores, axis=1))
+        return out
+
     @abstractmethod
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], Any]
     ) -> NDArray[Any]:
         """Apply ``what`` to the scores of other rows, block by block, and join the results."""
+
+
+def finished_sweep(values: Values) -> Sums:
+    """Return the totals of a sweep, whose doubts are still those of the one side, as `Sums`."""
+    current, rows, rivals, doubt = values
+    own = np.diagonal(doubt).copy()
+    doubt = doubt + doubt.T
+    np.fill_diagonal(doubt, own)
+    return Sums(current, rows, rivals, doubt)

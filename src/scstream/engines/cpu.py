@@ -2,127 +2,217 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.engines import _kernels
-from scstream.engines.base import Engine, Key, Sums
+from scstream.engines.base import Engine, Key, Sums, finished_sweep
+from scstream.engines.tree import LEAF_ROWS, Part, Tree, Values
 from scstream.families.base import Array, Family
-from scstream.families.scores import Labels, Points, Score
+from scstream.families.scores import Labels, Points, Score, unfinished, unfinished_pairs
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
-_MOST_ROWS = 4096  # of a block
-_WIDE = 4096
+_BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+
+
+class FewRows(NamedTuple):
+    """The rows of a small batch, a leaf at most, as the engine holds them.
+
+    Attributes
+    ----------
+    T : ndarray (n, p)
+    weight : ndarray (n,)
+    labels : tuple of ndarray (n,)
+        Label, second choice, doubt, sub-label, its doubt, sub-label last tried. To be written.
+    """
+
+    T: Array
+    weight: Array
+    labels: tuple[NDArray[Any], ...]
 
 
 class CpuEngine(Engine):
     """Runs the data pass on the cores of this machine.
 
     Everything is computed in blocks of rows whose size depends on the problem alone, and sums
-    are taken in the order of the blocks, so that any number of threads gives the same bits.
+    are taken along a fixed tree, so that any number of threads gives the same bits.
 
     Parameters
     ----------
     n_threads : int
-        Threads among which the blocks of a large batch are shared.
-    blocks_per_task : int
-        How many blocks a thread takes at a time; no result depends on it.
+        Threads among which a large batch is shared.
     """
 
-    def __init__(self, n_threads: int = 1, blocks_per_task: int = 1) -> None:
+    def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
-        self.blocks_per_task = blocks_per_task
 
-    def load(self, family: Family, X: Points, weight: Array) -> None:
+    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch."""
         n = X.shape[0]
         self._family, self._X, self._weight = family, X, weight
-        self._z = np.full(n, -1, dtype=np.int64)
-        self._sub = np.zeros(n, dtype=np.int64)
-        self._trial = np.zeros(n, dtype=np.int64)
-        self._second = np.full(n, -1, dtype=np.int64)
-        self._doubt = np.zeros(n)
-        self._sub_doubt = np.zeros(n)
+        self._first = first_row
+        self._z, self._second, self._sub, self._trial = np.zeros((4, n), dtype=np.int64)
+        self._z[:] = -1
+        self._doubt, self._sub_doubt, self._trial_doubt = np.empty((3, n))
         small = 8 * n * len(family.prior) <= _KEPT_BYTES
         self._T = family.statistics(X) if small or sparse.issparse(X) else None
 
+    # -- passes over the points -----------------------------------------------------------------
+
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
         """Label every point and sum up."""
-        z, second, doubt = self._z, self._second, self._doubt
+        return finished_sweep(Tree(self.sweep_parts(score, sub, k, key)).total())
 
-        def label(rows: slice) -> Array:
-            T = self._statistics(rows)
-            scores = score.block(T)
+    def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
+        """Label every point and sum up as far as the tree goes."""
+
+        def label(rows: slice, T: Points) -> None:
+            z, second, doubt = self._z[rows], self._second[rows], self._doubt[rows]
             if key is None:
-                _kernels.best(scores, z[rows], second[rows], doubt[rows])
-                own = sub.pairs(T, np.minimum(z[rows], k - 1))
+                _kernels.best(*unfinished(score, T), z, second, doubt)
+                own = sub.pairs(T, np.minimum(z, k - 1))
                 _kernels.best_pair(own, self._sub[rows], self._sub_doubt[rows])
             else:
-                u = np.empty((2, len(scores)))
-                _kernels.uniforms(key.seed, key.batch, key.sweep, rows.start, u)
-                _kernels.draw(scores, u[0], z[rows], second[rows], doubt[rows])
-                own = sub.pairs(T, np.minimum(z[rows], k - 1))
+                u = np.empty((2, len(z)))
+                first = self._first + rows.start
+                _kernels.uniforms(key.seed, key.batch, key.sweep, first, u)
+                _kernels.draw(score.block(T), u[0], z, second, doubt)
+                own = sub.pairs(T, np.minimum(z, k - 1))
                 _kernels.draw_pair(own, u[1], self._sub[rows], self._sub_doubt[rows])
-            return self._sum(T, rows, z[rows], self._sub[rows], k)
 
-        current = _add(self._map(label, self._blocks(k)))
-        rivals = np.zeros((k, k), dtype=np.int64)
-        between = np.zeros((k, k))
-        rows = np.zeros((k, 2), dtype=np.int64)
-        _kernels.tally(
-            z, self._sub, second, doubt, self._sub_doubt, self._weight, rivals, between, rows
-        )
-        own = np.diagonal(between).copy()
-        between += between.T
-        np.fill_diagonal(between, own)
-        return Sums(current, rows, rivals, between)
+        def add(rows: slice, T: Points, to: Values) -> None:
+            z, sub, weight = self._z[rows], self._sub[rows], self._weight[rows]
+            second, doubt = self._second[rows], self._doubt[rows]
+            _kernels.tally(z, sub, second, doubt, self._sub_doubt[rows], weight, *to[1:])
+            _add_by_label(T, weight, z, sub, to[0])
 
-    def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
+        def both(rows: slice, T: Points, to: Values) -> None:
+            out = (
+                self._z[rows],
+                self._second[rows],
+                self._doubt[rows],
+                self._sub[rows],
+                self._sub_doubt[rows],
+                *to,
+            )
+            if key is None:
+                q = unfinished(score, T)
+                _kernels.best_block(*q, T, self._weight[rows], *pairs, *out)
+            else:
+                first = self._first + rows.start
+                at = key.seed, key.batch, key.sweep, first
+                _kernels.draw_block(score.block(T), T, self._weight[rows], pairs[0], *at, *out)
+
+        def nothing() -> Values:
+            return (
+                np.zeros((k, 2, len(self._family.prior))),
+                np.zeros((k, 2), dtype=np.int64),
+                np.zeros((k, k), dtype=np.int64),
+                np.zeros((k, k)),
+            )
+
+        pairs = unfinished_pairs(sub, self._X)
+        fused = pairs is not None and (len(pairs[1]) > 0) == (key is None)
+        return self._pass(label, add, both if fused else None, nothing, k)
+
+    def resplit(
+        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
+    ) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
+        current, doubt = Tree(self.resplit_parts(sub, chosen, doubts=doubts)).total()
+        return current, doubt
+
+    def resplit_parts(
+        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
+    ) -> list[Part]:
+        """Try new sub-labels and sum up as far as the tree goes."""
         k = len(chosen)
         among = np.append(chosen, False)  # a label of -1 finds the last entry
 
-        def divide(rows: slice) -> tuple[Array, Array]:
+        def label(rows: slice, T: Points) -> None:
             mine = np.flatnonzero(among[self._z[rows]])
-            if len(mine) == 0:
-                return np.zeros((k, 2, len(self._family.prior))), np.zeros(k)
             at = mine + rows.start
-            T, z, w = self._statistics(rows)[mine], self._z[at], self._weight[at]
+            own = sub.pairs(T[mine], self._z[at])
             trial, doubt = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
-            _kernels.best_pair(sub.pairs(T, z), trial, doubt)
-            self._trial[at] = trial
-            out = np.zeros((k, 2, T.shape[1]))
-            _add_by_label(T, w, z, trial, out)
-            doubts: Array = np.bincount(z, w * doubt, k).astype(np.float64, copy=False)
-            return out, doubts
+            _kernels.best_pair(own, trial, doubt)
+            self._trial[at], self._trial_doubt[at] = trial, doubt
 
-        parts = self._map(divide, self._blocks(k))
-        sums, doubts = next(parts)
-        for more, doubt in parts:
-            sums += more
-            doubts += doubt
-        return sums, doubts
+        def add(rows: slice, T: Points, to: Values) -> None:
+            z = np.where(among[self._z[rows]], self._z[rows], -1)
+            weight = self._weight[rows]
+            _add_by_label(T, weight, z, self._trial[rows], to[0])
+            if doubts:
+                _kernels.add_doubts(z, weight, self._trial_doubt[rows], to[1])
+
+        def both(rows: slice, T: Points, to: Values) -> None:
+            z, weight, trial = self._z[rows], self._weight[rows], self._trial[rows]
+            _kernels.resplit_block(T, weight, z, chosen, *pairs, doubts, trial, *to)
+
+        def nothing() -> Values:
+            return np.zeros((k, 2, len(self._family.prior))), np.zeros(k)
+
+        pairs = unfinished_pairs(sub, self._X)
+        return self._pass(label, add, None if pairs is None else both, nothing, k)
+
+    def _pass(
+        self,
+        label: Callable[[slice, Points], None],
+        add: Callable[[slice, Points, Values], None],
+        both: Callable[[slice, Points, Values], None] | None,
+        nothing: Callable[[], Values],
+        k: int,
+    ) -> list[Part]:
+        """Label all blocks and add them up leaf by leaf; ``both`` does it in one go, if it can.
+
+        Threads take a leaf each. A batch of one leaf is labelled block by block instead if that
+        is work to speak of, where a row is long, and adding up is little.
+        """
+        size = self._block_rows(k)
+        leaves = _cut(len(self._z), LEAF_ROWS)
+
+        def one(leaf: slice, *, labelled: bool = False) -> Values:
+            to = nothing()
+            for rows in _cut(leaf.stop, size, leaf.start):
+                T = self._statistics(rows)
+                if both is not None:
+                    both(rows, T, to)
+                    continue
+                if not labelled:
+                    label(rows, T)
+                add(rows, T, to)
+            return to
+
+        sums, first = Tree(), self._first // LEAF_ROWS
+        if len(leaves) == 1:
+            blocks = _cut(len(self._z), size)
+            apart = self.n_threads > 1 and len(blocks) > 1 and both is None
+            if apart:
+                for _ in self._map(lambda rows: label(rows, self._statistics(rows)), blocks):
+                    pass
+            sums.add(Part(first, 1, one(leaves[0], labelled=apart)))
+        else:
+            for i, values in enumerate(self._map(one, leaves)):
+                sums.add(Part(first + i, 1, values))
+        return sums.parts
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
-        mine = np.append(chosen, False)[self._z]
-        self._sub[mine] = self._trial[mine]
-        inside = self._z >= 0
-        flat = np.bincount(2 * self._z[inside] + self._sub[inside], minlength=2 * len(chosen))
-        return flat.reshape(-1, 2)
+        rows = np.zeros((len(chosen), 2), dtype=np.int64)
+        _kernels.take_trial(chosen, self._trial, self._z, self._sub, rows)
+        return rows
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
-        inside = self._z >= 0
-        at = self._z[inside], self._sub[inside]
-        self._z[inside] = label[at]
-        self._sub[inside] = sublabel[at]
+        _kernels.rename(label, sublabel, self._z, self._sub)
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
@@ -132,7 +222,7 @@ class CpuEngine(Engine):
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
         u = np.empty((2, len(self._z)))
-        _kernels.uniforms(key.seed, key.batch, key.sweep, 0, u)
+        _kernels.uniforms(key.seed, key.batch, key.sweep, self._first, u)
         row = np.full(k, -1, dtype=np.int64)
         _kernels.least(self._z, u[0], row)
         out = np.zeros((k, len(self._family.prior)))
@@ -159,60 +249,78 @@ class CpuEngine(Engine):
         """The sub-labels (n,)."""
         return self._sub
 
+    def assign(self, family: Family, X: Points, score: Score) -> Labels:
+        """Return the best component of each row."""
+
+        def best(rows: slice) -> Labels:
+            T = family.statistics(X[rows])
+            z, second = np.empty((2, T.shape[0]), dtype=np.int64)
+            _kernels.best(*unfinished(score, T), z, second, np.empty(len(z)))
+            return z
+
+        return np.concatenate(list(self._map(best, self._other_blocks(family, X))))
+
+    def few_rows(self) -> FewRows | None:
+        """Return the rows, for who does the whole pass; None if they are many, or not dense."""
+        if not 0 < len(self._z) <= LEAF_ROWS or not isinstance(self._T, np.ndarray):
+            return None
+        labels = (
+            self._z,
+            self._second,
+            self._doubt,
+            self._sub,
+            self._sub_doubt,
+            self._trial,
+        )
+        return FewRows(self._T, self._weight, labels)
+
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
     ) -> NDArray[np.generic]:
         """Apply ``what`` to the scores of blocks of rows."""
-        blocks = _cut(X.shape[0], block_rows(len(family.prior), 64))
+        blocks = self._other_blocks(family, X)
         parts = self._map(lambda rows: what(score.block(family.statistics(X[rows]))), blocks)
         return np.concatenate(list(parts))
+
+    def _other_blocks(self, family: Family, X: Points) -> list[slice]:
+        p = 0 if sparse.issparse(X) else len(family.prior)
+        return _cut(X.shape[0], block_rows(p, 64))
 
     def _statistics(self, rows: slice) -> Points:
         return self._family.statistics(self._X[rows]) if self._T is None else self._T[rows]
 
-    def _sum(self, T: Points, rows: slice, z: Labels, sub: Labels, k: int) -> Array:
-        out = np.zeros((k, 2, T.shape[1]))
-        _add_by_label(T, self._weight[rows], z, sub, out)
-        return out
+    def _block_rows(self, k: int) -> int:
+        if sparse.issparse(self._X):
+            return block_rows(0, k)  # however wide the dictionary, few of its words are in a row
+        return block_rows(len(self._family.prior), k)
 
-    def _blocks(self, k: int) -> list[slice]:
-        p = len(self._family.prior)
-        # sums are as wide as a dictionary, however few of its words a row has: make few of them
-        wide = p > _WIDE and sparse.issparse(self._X)
-        return _cut(len(self._z), _MOST_ROWS if wide else block_rows(p, k))
-
-    def _map(self, job: Callable[[slice], _Result], blocks: list[slice]) -> Iterator[_Result]:
-        """Run a job over the blocks, on threads where there are several, in order.
-
-        Results are handed on one by one: sums over a wide dictionary are not kept.
-        """
-        if len(blocks) == 1 or self.n_threads == 1:
-            yield from map(job, blocks)
-            return
-        step = self.blocks_per_task
-        tasks = [blocks[i : i + step] for i in range(0, len(blocks), step)]
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            for parts in pool.map(lambda task: [job(rows) for rows in task], tasks):
-                yield from parts
+    def _map(self, job: Callable[[_Item], _Result], items: list[_Item]) -> Iterator[_Result]:
+        """Run a job for each item, on threads where there are several, in order."""
+        if len(items) == 1 or self.n_threads == 1:
+            return map(job, items)
+        return _pool(self.n_threads).map(job, items)
 
 
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="scstream")
+
+
+if hasattr(os, "register_at_fork"):  # the threads of a pool do not live on in a forked process
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+@cache
 def block_rows(p: int, k: int) -> int:
     """Return the rows of a block, so that statistics and scores stay in cache.
 
-    The size never depends on the threads: it fixes the order of the sums.
+    It divides a leaf of the tree of sums, and never depends on the threads.
     """
-    return int(np.clip(2.0 ** np.round(np.log2(2**18 / (p + k))), 256, _MOST_ROWS))
+    return int(2 ** np.clip(round(np.log2(_BLOCK_CELLS / (p + k))), 8, 12))
 
 
-def _cut(n: int, size: int) -> list[slice]:
-    return [slice(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
-
-
-def _add(parts: Iterator[Array]) -> Array:
-    total = next(parts)
-    for part in parts:
-        total += part
-    return total
+def _cut(stop: int, size: int, start: int = 0) -> list[slice]:
+    return [slice(a, min(a + size, stop)) for a in range(start, max(stop, start + 1), size)]
 
 
 def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> None:

@@ -38,6 +38,24 @@ def pair_products_csr(data: Any, indices: Any, indptr: Any, eta: Any, z: Any, ou
 
 
 @kernel
+def student(q: Any, const: Any, power: Any) -> None:
+    """Replace products (n, k) by ``const - power log(q)``; what rounding put below 1 is 1."""
+    n, k = q.shape
+    for i in range(n):
+        for c in range(k):
+            q[i, c] = const[c] - power[c] * log(max(q[i, c], 1.0))
+
+
+@kernel
+def student_pairs(q: Any, const: Any, power: Any, z: Any) -> None:
+    """Do the same to the products (n, 2) of each row's own pair."""
+    for i in range(len(z)):
+        for b in range(2):
+            r = 2 * z[i] + b
+            q[i, b] = const[r] - power[r] * log(max(q[i, b], 1.0))
+
+
+@kernel
 def rising(a: Any, count: Any) -> Any:
     """Return ``lgamma(a + count) - lgamma(a)`` for a whole count, small ones by products."""
     if count > 8.0:

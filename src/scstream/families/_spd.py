@@ -9,7 +9,7 @@ Loops are written out, and products taken along rows, because that compiles fast
 
 from __future__ import annotations
 
-from math import erfc, exp, log, pi, sqrt
+from math import erfc, exp, lgamma, log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -38,67 +38,240 @@ def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
 
 
 @kernel
-def factor(tau: Any, vector: Any, out: Any, log_det: Any) -> Any:
-    """Factor the scatter of sums about their means; where there are several, of all together.
+def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
+    """Factor the scatter of posteriors about their means; of several groups, of all together.
 
-    Fills rows ``(n, L^-1 vector, L)`` of ``tau`` (k, groups, p) and ``vector`` (k, d), where
-    ``L L'`` is the sum of the groups' scatters and n the first one's count, and the log
-    determinants (k,). Where the scatter is not positive definite the log determinant is NaN;
-    returns how often.
+    Fills rows ``(n, L^-1 vector, L)`` for sums ``s`` (k, groups, p) and ``vector`` (k, d), where
+    ``L L'`` is the sum of the groups' scatters at ``prior + s`` and n the first one's count, and
+    the log determinants (k,). Without vectors (0, d) it is the first group's mean. Where the
+    scatter is not positive definite the log determinant is NaN; returns how often.
     """
-    k, d = vector.shape
-    L = np.empty((d, d))
+    k, groups = s.shape[:2]
+    d = vector.shape[1]
+    L, tau = np.empty((d, d)), np.empty((groups, len(prior)))
     failed = 0
     for r in range(k):
-        out[r, 0] = tau[r, 0, 0]
-        log_det[r] = 0.0
+        _posterior(s[r], prior, tau)
+        log_det[r] = _cholesky(tau, L)
+        if not log_det[r] == log_det[r]:
+            failed += 1
+            continue
+        out[r, 0] = tau[0, 0]
         q = 1 + d
         for i in range(d):
-            for j in range(i + 1):
-                L[i, j] = 0.0
-            for g in range(tau.shape[1]):
-                mean = tau[r, g, 1 + i] / tau[r, g, 0]
-                at = 1 + d + i
-                for j in range(i + 1):
-                    L[i, j] += tau[r, g, at] - mean * tau[r, g, 1 + j]
-                    at += d - j - 1
-            pivot = 0.0
-            for j in range(i + 1):
-                pivot = L[i, j]
-                for s in range(j):
-                    pivot -= L[i, s] * L[j, s]
-                if j < i:
-                    L[i, j] = pivot / L[j, j]
-                    out[r, q + j] = L[i, j]
-            if not pivot > 0.0:
-                log_det[r] = np.nan
-                failed += 1
-                break
-            L[i, i] = out[r, q + i] = sqrt(pivot)
-            log_det[r] += log(pivot)
-            t = vector[r, i]
+            t = vector[r, i] if len(vector) else tau[0, 1 + i] / tau[0, 0]
             for j in range(i):
                 t -= L[i, j] * out[r, 1 + j]
+                out[r, q + j] = L[i, j]
+            out[r, q + i] = L[i, i]
             out[r, 1 + i] = t / L[i, i]
             q += i + 1
     return failed
 
 
 @kernel
-def back_solve(factors: Any, out: Any) -> None:
-    """Fill vectors x (k, d) with the solutions of ``L' x = t`` for rows ``(n, t, L)``."""
+def log_partition(s: Any, prior: Any, more: float, d: int, out: Any) -> Any:
+    """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.
+
+    ``more`` is by how much the degrees of freedom exceed the count. NaN where the scatter is not
+    positive definite; returns how often.
+    """
+    L, tau = np.empty((d, d)), np.empty((1, len(prior)))
+    failed = 0
+    for r in range(len(s)):
+        _posterior(s[r : r + 1], prior, tau)
+        log_det = _cholesky(tau, L)
+        failed += not log_det == log_det
+        out[r] = normaliser(tau[0, 0], tau[0, 0] + more, log_det, d)
+    return failed
+
+
+@kernel
+def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
+    """Return the log-normaliser of a normal-inverse-Wishart density."""
+    a = 0.5 * nu
+    gammas = (d + 1) // 2 * lgamma(a)  # sum over j < d of lgamma(a - j / 2): two, then recursion
+    if d > 1:
+        gammas += d // 2 * lgamma(a - 0.5)
+        for j in range(2, d):
+            gammas -= (d + 1 - j) // 2 * log(a - 0.5 * j)
+    return gammas - 0.5 * d * log(kappa) + a * (d * log(2.0) - log_det)
+
+
+@kernel
+def _posterior(s: Any, prior: Any, tau: Any) -> None:
+    """Fill ``tau = prior + s`` (groups, p)."""
+    for g in range(len(s)):
+        for q in range(len(prior)):
+            tau[g, q] = prior[q] + s[g, q]
+
+
+@kernel
+def _cholesky(tau: Any, L: Any) -> Any:
+    """Fill the lower triangle of L, with ``L L'`` the scatter of all groups at ``tau`` (g, p).
+
+    Returns its log determinant, NaN if it is not positive definite.
+    """
+    d = len(L)
+    log_det = 0.0
+    for i in range(d):
+        for j in range(i + 1):
+            L[i, j] = 0.0
+        for g in range(len(tau)):
+            mean = tau[g, 1 + i] / tau[g, 0]
+            at = 1 + d + i
+            for j in range(i + 1):
+                L[i, j] += tau[g, at] - mean * tau[g, 1 + j]
+                at += d - j - 1
+        pivot = 0.0
+        for j in range(i + 1):
+            one, other = L[i, :j], L[j, :j]
+            pivot = L[i, j]
+            for a in range(j):
+                pivot -= one[a] * other[a]
+            if j < i:
+                L[i, j] = pivot / L[j, j]
+        if not pivot > 0.0:
+            return np.nan
+        L[i, i] = sqrt(pivot)
+        log_det += log(pivot)
+    return log_det
+
+
+@kernel
+def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
+    """Fill the row (p,) of a normal-inverse-Wishart prior; returns its log-normaliser."""
+    d = len(m)
+    out[0] = kappa
+    q = 1 + d
+    for i in range(d):
+        out[1 + i] = kappa * m[i]
+        for j in range(i, d):
+            out[q] = nu * psi[i, j] + kappa * m[i] * m[j]
+            q += 1
+    L = np.empty((d, d))
+    return normaliser(kappa, nu, _cholesky(out.reshape(1, -1), L), d)
+
+
+@kernel
+def between(both: Any, prior: Any, more: float, out: Any, middle: Any, dof: Any) -> None:
+    """Fill the differences (k, d) of the posterior means of pairs (k, 2, p), and their middles.
+
+    ``dof`` (k,) become the degrees of freedom of both together.
+    """
     k, d = out.shape
     for r in range(k):
+        a, b = prior[0] + both[r, 0, 0], prior[0] + both[r, 1, 0]
+        dof[r] = a + b + 2.0 * more
+        for i in range(1, 1 + d):
+            one = (prior[i] + both[r, 0, i]) / a
+            other = (prior[i] + both[r, 1, i]) / b
+            out[r, i - 1] = other - one
+            middle[r, i - 1] = 0.5 * (one + other)
+
+
+@kernel
+def discriminant(factors: Any, dof: Any, middle: Any, both: Any, normal: Any, offset: Any) -> None:
+    """Fill normals (k, d) and offsets (k,) of Fisher's discriminants of pairs (k, 2, p).
+
+    The rows ``(n, t, L)`` of factors hold ``t = L^-1`` times the difference of the means.
+    """
+    k, d = normal.shape
+    for r in range(k):
+        x = normal[r]
         for i in range(d):
-            out[r, i] = factors[r, 1 + i]
+            x[i] = factors[r, 1 + i]
         q = factors.shape[1] - 1
-        for back in range(d):
+        offset[r] = log((both[r, 0, 0] + 0.5) / (both[r, 1, 0] + 0.5))
+        for back in range(d):  # x = L'^-1 t
             i = d - 1 - back
-            out[r, i] /= factors[r, q]
+            x[i] /= factors[r, q]
             q -= i
             for j in range(i):
-                out[r, j] -= out[r, i] * factors[r, q + j]
+                x[j] -= x[i] * factors[r, q + j]
             q -= 1
+            x[i] *= dof[r]
+            offset[r] += x[i] * middle[r, i]
+
+
+@kernel
+def student_level(
+    factors: Any, log_det: Any, more: float, d: int, log_weight: Any, const: Any, power: Any
+) -> None:
+    """Fill level and power (k,) of Student-t predictives, see `student`, weights included."""
+    for r in range(len(factors)):
+        kappa = factors[r, 0]
+        power[r] = 0.5 * (kappa + more + 1.0)
+        const[r] = (
+            log_weight[r]
+            + lgamma(power[r])
+            - lgamma(power[r] - 0.5 * d)
+            + 0.5 * (d * log(2.0 * kappa / (kappa + 1.0)) - log_det[r])
+        )
+
+
+@kernel
+def student_pairs(factors: Any, const: Any, power: Any, d: int, T: Any, z: Any, out: Any) -> None:
+    """Fill the predictive scores (n, 2) of points under their own pairs ``2 z[i]``, ``2 z[i] + 1``.
+
+    By a triangular solution for each: dear per point, but no inverse per component is needed.
+    """
+    y = np.empty(d)
+    for i in range(len(z)):
+        for b in range(2):
+            r = 2 * z[i] + b
+            square = _solve(factors[r], T[i], y)
+            g = factors[r, 0] / (factors[r, 0] + 1.0)
+            out[i, b] = const[r] - power[r] * log(1.0 + g * square)
+
+
+@kernel
+def drawn_pairs(
+    factors: Any, chi: Any, low: Any, noise: Any, level: Any, T: Any, z: Any, out: Any
+) -> None:
+    """Fill the scores (n, 2) of points under their own pairs of parameters, drawn as in `wishart`.
+
+    The squared distance under the drawn precision is that of ``B' y - noise / sqrt(n)`` from 0,
+    where ``y = L^-1 (z - mean)``; ``level`` (k,) are the scores of points without any.
+    """
+    d = chi.shape[1]
+    y = np.empty(d)
+    for i in range(len(z)):
+        for b in range(2):
+            r = 2 * z[i] + b
+            _solve(factors[r], T[i], y)
+            square = 0.0
+            size = sqrt(factors[r, 0])
+            for j in range(d):
+                t = chi[r, j] * y[j] - noise[r, j] / size
+                q = j * (j + 1) // 2 + j
+                for a in range(j + 1, d):
+                    t += low[r, q] * y[a]
+                    q += a
+                square += t * t
+            out[i, b] = level[r] - 0.5 * square
+
+
+@kernel
+def _solve(row: Any, point: Any, y: Any) -> Any:
+    """Fill ``y = L^-1 (z - mean)`` for a row ``(n, L^-1 mean, L)`` and a point ``(1, z, ...)``.
+
+    Returns its squared length.
+    """
+    d = len(y)
+    q = 1 + d
+    square = 0.0
+    for i in range(d):
+        t = point[1 + i]
+        line = row[q : q + i]
+        for j in range(i):
+            t -= line[j] * y[j]
+        y[i] = t / row[q + i]
+        q += i + 1
+    for i in range(d):
+        y[i] -= row[1 + i]
+        square += y[i] * y[i]
+    return square
 
 
 @kernel
@@ -131,12 +304,13 @@ def student(factors: Any, d: int, out: Any) -> None:
 
 
 @kernel
-def wishart(factors: Any, chi: Any, low: Any, noise: Any, out: Any) -> None:
+def wishart(factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, out: Any) -> None:
     """Fill natural parameters (k, p) of Gaussians drawn from posteriors ``(n, L^-1 mean, L)``.
 
     ``chi`` (k, d) and ``low`` (k, d (d - 1) / 2) are diagonal and rest of Bartlett's factors B,
     row after row: the precision is ``M M'`` with ``M = L'^-1 B``. The drawn mean lies
-    ``L B'^-1 noise / sqrt(n)`` from the posterior's, ``noise`` (k, d).
+    ``L B'^-1 noise / sqrt(n)`` from the posterior's, ``noise`` (k, d). The log weights (k,) are
+    added to the first entry.
     """
     k, d = chi.shape
     L, V, M, C = np.empty((d, d)), np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
@@ -163,7 +337,7 @@ def wishart(factors: Any, chi: Any, low: Any, noise: Any, out: Any) -> None:
                 s += C[i, j] * (t[j] + factors[r, 1 + j])
             t[i] = s
             square += s * s
-        out[r, 0] = 0.5 * (log_det - square)
+        out[r, 0] = log_weight[r] + 0.5 * (log_det - square)
         for back in range(d):
             i = d - 1 - back
             linear = 0.0
@@ -185,7 +359,28 @@ def wishart(factors: Any, chi: Any, low: Any, noise: Any, out: Any) -> None:
 
 
 @kernel
-def axes(s: Any, rank: Any, out: Any) -> None:
+def directions(s: Any, member: Any, attempt: Any, axes: int, d: int, out: Any) -> None:
+    """Fill functionals (k, p) whose sign cuts groups ``s`` (k, p) in two through their means.
+
+    Even attempts cut across a principal axis, the first ``axes`` in turn, odd ones towards the
+    given member (k, p).
+    """
+    k = len(s)
+    normal, rank = np.empty((k, d)), np.empty(k, np.int64)
+    for r in range(k):
+        rank[r] = attempt[r] // 2 % axes if attempt[r] % 2 == 0 else -1
+        for i in range(d):
+            normal[r, i] = member[r, 1 + i] - s[r, 1 + i] / max(s[r, 0], 1e-300)
+    principal_axes(s, rank, normal)
+    for r in range(k):
+        out[r] = 0.0
+        for i in range(d):
+            out[r, 1 + i] = normal[r, i]
+            out[r, 0] -= normal[r, i] * s[r, 1 + i] / max(s[r, 0], 1e-300)
+
+
+@kernel
+def principal_axes(s: Any, rank: Any, out: Any) -> None:
     """Fill normals (k, d) with principal axes: of group r that with ``rank[r]`` others before it.
 
     ``s`` (k, p) holds the groups' statistics. The axes are sought by power iteration from the

@@ -163,7 +163,7 @@ class Family(ABC):
         score = self.predictive_score(s, np.zeros(len(s)))
         return score.block(self.statistics(X)) + self.log_base(X)[:, None]
 
-    def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> Score:
+    def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> LinearScore:
         """Score points by parameters drawn from the posteriors of ``s`` (k, p)."""
         eta = self.draw(rng, self.prior + s)
         eta[:, 0] += log_weight

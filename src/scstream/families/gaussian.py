@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import copy
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from scstream.families import _spd
 from scstream.families.base import CERTAIN, Array, Family, as_floats
-from scstream.families.scores import Points, Score, StudentScore
+from scstream.families.scores import Labels, LinearScore, Points, StudentScore
 
-_LOG_2 = float(np.log(2.0))
 _LOG_2PI = float(np.log(2.0 * np.pi))
-_AXES = 4  # principal axes of a cluster along which it is cut in turn
+_SOLVED = 16  # columns from which pairs of components are scored by triangular solutions
+AXES = 4  # principal axes of a cluster along which it is cut in turn
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
 
@@ -113,15 +112,18 @@ class Gaussian(Family):
             psi = _as_covariance(self.cov, d) / np.outer(new._scale, new._scale)
         return new._with(kappa, nu, psi)
 
+    def _copy(self) -> Self:
+        """Return a shallow copy; ``copy.copy`` takes longer than a batch should wait."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
     def _with(self, kappa: float, nu: float, psi: Array) -> Self:
         """Return a copy with another prior in the same frame."""
-        new = copy.copy(self)
+        new = self._copy()
         new._kappa, new._nu, new._psi = kappa, nu, psi
-        m = self._m
-        new._prior = np.concatenate(
-            [[kappa], kappa * m, (nu * psi + kappa * np.outer(m, m))[_upper(len(m))]]
-        )
-        new._log_z = float(new.log_partition(new._prior))
+        new._prior = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
+        new._log_z = _spd.prior(kappa, nu, self._m, psi, new._prior)
         return new
 
     def adapt(self, clusters: Array) -> Self:
@@ -137,7 +139,7 @@ class Gaussian(Family):
         tau = self._prior + clusters
         if self.mean_strength is None:
             off = _means(tau, d) - self._m
-            far = (self._factored(tau[:, None], off)[0][:, 1 : 1 + d] ** 2).sum(axis=1)
+            far = (self._factored(clusters[:, None], off)[0][:, 1 : 1 + d] ** 2).sum(axis=1)
             spread = (self._dof(tau) * far + d / tau[:, 0]).sum()
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
         pooled = psi
@@ -166,7 +168,7 @@ class Gaussian(Family):
         n = clusters[:, 0].sum()
         if self.mean is not None or n < 1.0:
             return self
-        new = copy.copy(self)
+        new = self._copy()
         new._m = clusters[:, 1 : 1 + len(self._m)].sum(axis=0) / n
         return new._with(self._kappa, self._nu, self._psi)
 
@@ -237,24 +239,32 @@ class Gaussian(Family):
         scatter -= tau[..., 1 : 1 + d, None] * mean[..., None, :]
         return Posterior(tau[..., 0], self._dof(tau), mean, scatter)
 
+    @property
+    def numbers(self) -> tuple[Array, float, float, int]:
+        """For compiled code: the prior, nu - kappa, the prior's log-normaliser, and d."""
+        return self._prior, self._nu - self._kappa, self._log_z, len(self._m)
+
     def _dof(self, tau: Array) -> Array:
         """Return the posteriors' degrees of freedom (...)."""
         nu: Array = tau[..., 0] + (self._nu - self._kappa)
         return nu
 
-    def _factored(self, tau: Array, vector: Array) -> tuple[Array, Array]:
+    def _factored(self, s: Array, vector: Array) -> tuple[Array, Array]:
         """Return rows ``(kappa, L^-1 vector, L)`` (k, p) and log determinants (k,).
 
-        ``L L'`` is the scatter at ``tau`` (k, g, p), that of its g groups summed. Rounding that
-        cost positive definiteness is mended.
+        ``L L'`` is the scatter of the posteriors of ``s`` (k, g, p), that of its g groups summed.
+        Without vectors, (0, d), it is the first group's mean. Rounding that cost positive
+        definiteness is mended.
         """
-        out, log_det = np.empty((len(tau), tau.shape[2])), np.empty(len(tau))
-        vector = np.ascontiguousarray(vector)
-        if _spd.factor(np.ascontiguousarray(tau), vector, out, log_det):
+        out, log_det = np.empty((len(s), s.shape[2])), np.empty(len(s))
+        if _spd.factor(s, self._prior, vector, out, log_det):
             bad = np.isnan(log_det)
-            L = self._mended(self.posterior(tau[bad]).scatter.sum(axis=1))
+            post = self.posterior(self._prior + s[bad])
+            L = self._mended(post.scatter.sum(axis=1))
             d = L.shape[1]
-            out[bad, 1 : 1 + d] = np.linalg.solve(L, vector[bad, :, None])[..., 0]
+            aim = vector[bad] if len(vector) else post.mean[:, 0]
+            out[bad, 0] = post.kappa[:, 0]
+            out[bad, 1 : 1 + d] = np.linalg.solve(L, aim[..., None])[..., 0]
             out[bad, 1 + d :] = L[:, *np.tril_indices(d)]
             log_det[bad] = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
         return out, log_det
@@ -270,44 +280,51 @@ class Gaussian(Family):
 
     def log_partition(self, tau: Array) -> Array:
         """Return the log-normaliser of the normal-inverse-Wishart density."""
-        d = len(self._m)
-        kappa, nu = tau[..., 0], self._dof(tau)
-        flat = tau.reshape(-1, 1, tau.shape[-1])
-        log_det = self._factored(flat, np.zeros((len(flat), d)))[1].reshape(kappa.shape)
-        out: Array = (
-            -0.5 * d * np.log(kappa) + 0.5 * nu * (d * _LOG_2 - log_det) + _log_gammas(0.5 * nu, d)
-        )
-        return out
+        return self._log_normaliser(tau, np.zeros(len(self._prior)))
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters, base measure aside."""
-        return self.log_partition(self._prior + s) - self._log_z
+        return self._log_normaliser(s, self._prior) - self._log_z
+
+    def _log_normaliser(self, s: Array, prior: Array) -> Array:
+        """Return the log-normaliser at ``prior + s`` (..., p)."""
+        d, more = len(self._m), self._nu - self._kappa
+        flat = np.ascontiguousarray(s).reshape(-1, s.shape[-1])
+        out = np.empty(len(flat))
+        if _spd.log_partition(flat, prior, more, d, out):
+            for r in np.flatnonzero(np.isnan(out)):
+                tau = prior + flat[r]
+                L = self._mended(self.posterior(tau).scatter[None])[0]
+                log_det = 2.0 * np.log(np.diag(L)).sum()
+                out[r] = _spd.normaliser(tau[0], tau[0] + more, log_det, d)
+        return out.reshape(s.shape[:-1])
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw means and precisions: a Wishart by Bartlett's factors, then the mean given it."""
-        k, d = len(tau), len(self._m)
-        chi = np.sqrt(np.maximum(rng.chisquare(self._dof(tau)[:, None] - np.arange(d)), 1e-30))
-        low = rng.standard_normal((k, d * (d - 1) // 2))
-        noise = rng.standard_normal((k, d))
-        eta = np.empty(tau.shape)
-        _spd.wishart(self._factored(tau[:, None], _means(tau, d))[0], chi, low, noise, eta)
-        return eta
+        return self.sampled_score(rng, tau - self._prior, np.zeros(len(tau))).eta
 
-    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+    def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> DrawnScore:
+        """Score points by drawn means and precisions."""
+        drawn = self.draw_factors(rng, s)
+        factors, log_det = self._factored(s[:, None], np.empty((0, len(self._m))))
+        return DrawnScore(factors, log_det, *drawn, log_weight)
+
+    def draw_factors(self, rng: np.random.Generator, s: Array) -> tuple[Array, Array, Array]:
+        """Draw diagonals and rests of Bartlett's factors, and noises of the means, for ``s``."""
+        k, d = len(s), len(self._m)
+        nu = s[:, :1] + (self._nu - np.arange(d))
+        chi = np.sqrt(np.maximum(rng.chisquare(nu), 1e-30))
+        normal = rng.standard_normal((k, d * (d + 1) // 2))
+        return chi, normal[:, d:], normal[:, :d]
+
+    def predictive_score(self, s: Array, log_weight: Array) -> PredictiveScore:
         """Score points by Student-t predictives."""
-        tau = self._prior + s
         d = len(self._m)
-        kappa, nu = tau[:, 0], self._dof(tau)
-        factors, log_det = self._factored(tau[:, None], _means(tau, d))
-        quad = np.empty(tau.shape)
-        _spd.student(factors, d, quad)
-        const = (
-            log_weight
-            + gammaln(0.5 * (nu + 1.0))
-            - gammaln(0.5 * (nu + 1.0 - d))
-            + 0.5 * (d * np.log(2.0 * kappa / (kappa + 1.0)) - log_det)
-        )
-        return StudentScore(quad, const, 0.5 * (nu + 1.0))
+        factors, log_det = self._factored(s[:, None], np.empty((0, d)))
+        const, power = np.empty(len(s)), np.empty(len(s))
+        more = self._nu - self._kappa
+        _spd.student_level(factors, log_det, more, d, log_weight, const, power)
+        return PredictiveScore(factors, const, power, d)
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return the clusters' expected means and covariances in the user's units."""
@@ -329,25 +346,20 @@ class Gaussian(Family):
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Propose to cut along the first principal axes in turn, or towards a random point."""
         d = len(self._m)
-        mean = s[:, 1 : 1 + d] / np.maximum(s[:, :1], 1e-300)
-        normal = member[:, 1 : 1 + d] - mean
-        rank = np.where(attempt % 2 == 0, attempt // 2 % min(d, _AXES), -1)
-        _spd.axes(np.ascontiguousarray(s), rank, normal)
-        out = np.zeros(s.shape)
-        out[:, 1 : 1 + d] = normal
-        out[:, 0] = -(normal * mean).sum(axis=1)
+        out = np.empty(s.shape)
+        _spd.directions(np.ascontiguousarray(s), member, attempt, min(d, AXES), d, out)
         return out
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return Fisher's linear discriminant: normals (k, d) and offsets (k,)."""
-        tau = self._prior + np.stack([first, second], axis=1)
-        mean = _means(tau, len(self._m))
-        factors, _ = self._factored(tau, mean[:, 1] - mean[:, 0])
-        normal = np.empty(mean[:, 0].shape)
-        _spd.back_solve(factors, normal)
-        normal *= self._dof(tau).sum(axis=1, keepdims=True)
-        odds = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
-        offset: Array = 0.5 * (normal * mean.sum(axis=1)).sum(axis=1) + odds
+        both = np.stack([first, second], axis=1)
+        k, d = len(first), len(self._m)
+        between, middle, dof = np.empty((k, d)), np.empty((k, d)), np.empty(k)
+        more = self._nu - self._kappa
+        _spd.between(both, self._prior, more, between, middle, dof)
+        factors, _ = self._factored(both, between)
+        normal, offset = np.empty((k, d)), np.empty(k)
+        _spd.discriminant(factors, dof, middle, both, normal, offset)
         return normal, offset
 
     def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
@@ -382,6 +394,82 @@ class Gaussian(Family):
         return out
 
 
+# -- scores -------------------------------------------------------------------------------------
+
+
+class PredictiveScore(StudentScore):
+    """Student-t predictives by Cholesky factors; the quadratic forms are made when asked for.
+
+    They cost an inverse for each component, which pays where every point meets every component.
+    For pairs a triangular solution for each point is cheaper unless d is small.
+    """
+
+    def __init__(self, factors: Array, const: Array, power: Array, d: int) -> None:
+        self.__dict__.update(factors=factors, const=const, power=power, d=d)
+
+    @property
+    def solves_pairs(self) -> bool:
+        """Whether pairs are scored by triangular solutions."""
+        return self.d >= _SOLVED
+
+    @cached_property
+    def quad(self) -> Array:  # type: ignore[override] # a field there
+        """The quadratic forms (k, p)."""
+        out = np.empty(self.factors.shape)
+        _spd.student(self.factors, self.d, out)
+        return out
+
+    def part(self, rows: slice) -> PredictiveScore:
+        """Return some of the components."""
+        return PredictiveScore(self.factors[rows], self.const[rows], self.power[rows], self.d)
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        if not self.solves_pairs:
+            return super().pairs(T, z)
+        out = np.empty((len(z), 2))
+        _spd.student_pairs(self.factors, self.const, self.power, self.d, T, z, out)
+        return out
+
+
+class DrawnScore(LinearScore):
+    """Drawn means and precisions; the natural parameters are made when asked for."""
+
+    def __init__(
+        self, factors: Array, log_det: Array, chi: Array, low: Array, noise: Array,
+        log_weight: Array,
+    ) -> None:  # fmt: skip
+        drawn = (factors, chi, low, noise)
+        self.__dict__.update(drawn=drawn, log_det=log_det, log_weight=log_weight)
+
+    @property
+    def solves_pairs(self) -> bool:
+        """Whether pairs are scored by triangular solutions."""
+        return self.drawn[1].shape[1] >= _SOLVED
+
+    @cached_property
+    def eta(self) -> Array:  # type: ignore[override] # a field there
+        """The natural parameters (k, p)."""
+        out = np.empty(self.drawn[0].shape)
+        _spd.wishart(*self.drawn, self.log_weight, out)
+        return out
+
+    def part(self, rows: slice) -> DrawnScore:
+        """Return some of the components."""
+        factors, *drawn = (each[rows] for each in self.drawn)
+        return DrawnScore(factors, self.log_det[rows], *drawn, self.log_weight[rows])
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        factors, chi, low, noise = self.drawn
+        if not self.solves_pairs:
+            return super().pairs(T, z)
+        level = self.log_weight + np.log(chi).sum(axis=1) - 0.5 * self.log_det
+        out = np.empty((len(z), 2))
+        _spd.drawn_pairs(factors, chi, low, noise, level, T, z, out)
+        return out
+
+
 # -- packed symmetric matrices ------------------------------------------------------------------
 
 
@@ -412,16 +500,6 @@ def _means(tau: Array, d: int) -> Array:
     """Return means (..., d) of groups with statistics (..., p)."""
     mean: Array = tau[..., 1 : 1 + d] / tau[..., :1]
     return mean
-
-
-def _log_gammas(a: Array, d: int) -> Array:
-    """Return ``sum over j < d of lgamma(a - j / 2)``: two of them, the rest by recursion."""
-    out: Array = (d + 1) // 2 * gammaln(a)
-    if d > 1:
-        j = np.arange(2, d)
-        below = np.log(a[..., None] - 0.5 * j) * ((d + 1 - j) // 2)
-        out = out + d // 2 * gammaln(a - 0.5) - below.sum(axis=-1)
-    return out
 
 
 # -- checks of what the user gave ---------------------------------------------------------------

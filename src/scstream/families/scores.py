@@ -45,6 +45,10 @@ class LinearScore:
         """Return the scores (n, k)."""
         return _products(T, self.eta)
 
+    def part(self, rows: slice) -> LinearScore:
+        """Return some of the components."""
+        return LinearScore(self.eta[rows])
+
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
         return _pair_products(T, self.eta, z)
@@ -68,16 +72,14 @@ class StudentScore:
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
         q = _products(T, self.quad)
-        np.log(np.maximum(q, 1.0, out=q), out=q)
-        q *= -self.power
-        q += self.const
+        _kernels.student(q, self.const, self.power)
         return q
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        q = np.log(np.maximum(_pair_products(T, self.quad, z), 1.0))
-        own: Array = self.const.reshape(-1, 2)[z] - self.power.reshape(-1, 2)[z] * q
-        return own
+        q = _pair_products(T, self.quad, z)
+        _kernels.student_pairs(q, self.const, self.power, z)
+        return q
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,33 @@ class JoinedScore:
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair of the first part."""
         return self.parts[0].pairs(T, z)
+
+
+_NOTHING = np.zeros(0)
+
+
+def unfinished_pairs(score: Score, T: Points) -> tuple[Array, Array, Array] | None:
+    """Return what a kernel needs to score dense rows under their own pairs, None if it cannot.
+
+    That is ``eta`` (k, p), ``const`` and ``power`` (k,): scores are ``const - power log(T @ eta)``,
+    or ``T @ eta`` where the others are empty.
+    """
+    if not isinstance(T, np.ndarray) or getattr(score, "solves_pairs", False):
+        return None
+    if isinstance(score, StudentScore):
+        return score.quad, score.const, score.power
+    return (score.eta, _NOTHING, _NOTHING) if isinstance(score, LinearScore) else None
+
+
+def unfinished(score: Score, T: Points) -> tuple[Array, Array, Array]:
+    """Return ``q`` (n, k), ``const`` and ``power`` (k,): scores are ``const - power log(q)``.
+
+    If there is nothing left to do, ``q`` holds the scores and the others are empty. Who seeks
+    the best score only need not take every logarithm.
+    """
+    if isinstance(score, StudentScore):
+        return _products(T, score.quad), score.const, score.power
+    return score.block(T), _NOTHING, _NOTHING
 
 
 def to_dense(T: Points) -> Array:

@@ -1,0 +1,89 @@
+"""Compiled kernels of the sampler: weights, the ratio of a split, who is whose neighbour."""
+
+from __future__ import annotations
+
+from math import exp, lgamma, log, log1p
+from typing import Any
+
+import numpy as np
+
+from scstream._compile import kernel
+
+
+@kernel
+def log_weights(gamma: Any, u: Any, n: Any, out: Any) -> None:
+    """Fill log weights of k clusters, then of their sub-clusters: (3 k,).
+
+    ``n`` (3 k + 1,) holds the Dirichlets' parameters, those of the clusters, of their
+    sub-clusters, and of the cluster yet to be born. ``gamma`` are draws with shapes ``n + 1``,
+    ``u`` uniforms; they make one with shape n, whose logarithm does not run out of digits.
+    """
+    k = len(out) // 3
+    unborn = log(gamma[3 * k]) + log1p(-u[3 * k]) / n[3 * k]
+    for r in range(3 * k):
+        out[r] = log(gamma[r]) + log1p(-u[r]) / n[r]
+    _normalise(out[:k], unborn)
+    for r in range(k):
+        _normalise(out[k + 2 * r : k + 2 * r + 2], -np.inf)
+
+
+@kernel
+def _normalise(logs: Any, more: float) -> None:
+    """Subtract the logarithm of the sum of exponentials, that of ``more`` included."""
+    top = more
+    for i in range(len(logs)):
+        top = max(top, logs[i])
+    total = exp(more - top)
+    for i in range(len(logs)):
+        total += exp(logs[i] - top)
+    for i in range(len(logs)):
+        logs[i] -= top + log(total)
+
+
+@kernel
+def log_split(
+    log_alpha: float, n: Any, each: Any, whole: Any, doubt: Any, out: Any
+) -> None:  # fmt: skip
+    """Fill the log ratios (k,) of splits into parts with counts and log marginals (k, 2) each."""
+    for r in range(len(out)):
+        a, b = n[r, 0], n[r, 1]
+        if a > 0.0 and b > 0.0:
+            gain = lgamma(a) + each[r, 0] + lgamma(b) + each[r, 1]
+            out[r] = log_alpha + gain - lgamma(a + b) - whole[r] + doubt[r]
+        else:
+            out[r] = -np.inf
+
+
+@kernel
+def neighbours(rivals: Any, most: int, pairs: Any) -> Any:
+    """Fill pairs (a, b), a < b, of which one is among the commonest ``most`` rivals of the other.
+
+    Of equally common ones the first counts. Returns how many pairs there are.
+    """
+    k = len(rivals)
+    top = np.empty((k, most), np.int64)
+    for a in range(k):
+        for j in range(most):
+            best, count = -1, 0
+            for b in range(k):
+                common = rivals[a, b] + rivals[b, a]
+                if b != a and common > count:
+                    taken = False
+                    for i in range(j):
+                        taken = taken or top[a, i] == b
+                    if not taken:
+                        best, count = b, common
+            top[a, j] = best
+    found = 0
+    for a in range(k):
+        for j in range(most):
+            b = top[a, j]
+            if b < 0:
+                break
+            mutual = False
+            for i in range(most):
+                mutual = mutual or top[b, i] == a
+            if a < b or not mutual:
+                pairs[found, 0], pairs[found, 1] = min(a, b), max(a, b)
+                found += 1
+    return found
