@@ -14,10 +14,8 @@ from scstream._kernels import log_split, neighbours
 from scstream.engines._kernels import (
     best_block,
     draw_block,
-    least,
     resplit_block,
     take_trial,
-    uniforms,
 )
 from scstream.families import _spd
 
@@ -110,8 +108,8 @@ def restart(
 
 @kernel
 def later_batch(
-    T: Any, w: Any, seed: Any, batch: Any, lived: Any, past: Any, past_doubt: Any, weights: Any,
-    chi: Any, low: Any, noise: Any, split_u: Any, merge_u: Any, alpha: float, prior: Any,
+    T: Any, w: Any, seed: Any, batch: Any, past: Any, past_doubt: Any, weights: Any, chi: Any,
+    low: Any, noise: Any, split_u: Any, merge_u: Any, alpha: float, prior: Any,
     more: float, log_z: float, d: int, shares_tried: Any, reluctance: float, adaptive: bool,
     axes: int, certain: float, rounds: int, most: int, margin: Any, z: Any, second: Any,
     doubt: Any, sub: Any, sub_doubt: Any, trial: Any, current: Any, rows: Any, rivals: Any,
@@ -145,9 +143,6 @@ def later_batch(
                 past[r, 1, q] *= share[r]
             for c in range(k):
                 past_doubt[r, c] *= min(share[r], share[c])
-    member = np.zeros((k, p))
-    if np.any(lived % 2 == 1):
-        _members(T, z, seed, batch, 2, member)
     chosen, better, apart = np.empty(k, np.bool_), np.empty(k, np.bool_), np.empty(k, np.bool_)
     for r in range(k):
         chosen[r] = rows[r, 0] + rows[r, 1] > 0
@@ -156,7 +151,8 @@ def later_batch(
     for r in range(k):
         own[r] = past_doubt[r, r] + between[r, r]
     if restart(
-        T, w, z, chosen, past, current, own, lived, member, prior, more, log_z, d, axes, certain,
+        T, w, z, chosen, past, current, own, np.zeros(k, np.int64), np.empty((k, p)), prior, more,
+        log_z, d, axes, certain,
         rounds, alpha, trial, tried, new_doubt, first, each, whole, better, apart,
     ):  # fmt: skip
         return -1
@@ -258,17 +254,6 @@ def _both_sides(between: Any) -> None:
         for b in range(a):
             between[a, b] += between[b, a]
             between[b, a] = between[a, b]
-
-
-@kernel
-def _members(T: Any, z: Any, seed: Any, batch: Any, sweep: Any, out: Any) -> None:
-    """Fill the statistics (k, p) of one random point of each cluster, as `CpuEngine.members`."""
-    u, row = np.empty((2, len(z))), np.full(len(out), -1)
-    uniforms(seed, batch, sweep, 0, u)
-    least(z, u[0], row)
-    for r in range(len(out)):
-        if row[r] >= 0:
-            out[r] = T[row[r]]
 
 
 @kernel

@@ -62,7 +62,7 @@ def later_batch(ctx: Context, state: State) -> tuple[State, Reached, tuple[Array
     each, whole = np.empty((k, 2)), np.empty(k)
     reached = Reached(
         _fused.later_batch(
-            rows.T, rows.weight, ctx.seed, ctx.batch, state.lived, past, past_doubt, weights,
+            rows.T, rows.weight, ctx.seed, ctx.batch, past, past_doubt, weights,
             *drawn, *(u.copy() for u in log_u), ctx.alpha, *family.numbers, SHARES, RELUCTANCE,
             window.forgetting.adaptive, min(family.numbers[-1], AXES), CERTAIN, ROUNDS,
             NEIGHBOURS, reluctance(state.lived), *rows.labels, now.current, now.rows, now.rivals,
@@ -71,7 +71,7 @@ def later_batch(ctx: Context, state: State) -> tuple[State, Reached, tuple[Array
     )  # fmt: skip
     if reached is Reached.FAILED:
         return None
-    ctx.next_key(), ctx.next_key()  # of the sweep, and of the random members
+    ctx.next_key(), ctx.next_key()  # of the sweep, and of random members, not needed
     window = Window(
         window.forgetting, past[None], past_doubt[None], window.times, window.weight
     )
@@ -100,7 +100,7 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     better, apart = np.empty((2, k), dtype=bool)
     failed = _fused.restart(
         rows.T, rows.weight, rows.labels[0], state.present, state.past, state.now.current,
-        state.past_doubt.diagonal() + state.now.doubt.diagonal(), state.attempt + state.lived,
+        state.past_doubt.diagonal() + state.now.doubt.diagonal(), state.attempt,
         member, *family.numbers, min(family.numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha,
         rows.labels[-1], current, doubt, first, each, whole, better, apart,
     )  # fmt: skip

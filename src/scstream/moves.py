@@ -139,7 +139,7 @@ def restart_subclusters(
         return state
     family, engine, k = ctx.family, ctx.engine, state.k
     functional = family.directions(
-        state.current, engine.members(k, ctx.next_key()), state.attempt + state.lived
+        state.current, engine.members(k, ctx.next_key()), state.attempt
     )
     eta = np.zeros((2 * k, functional.shape[1]))
     eta[1::2] = functional

@@ -21,8 +21,13 @@ _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 _S11 = np.uint64(11)
 _UNIT = 2.0**-53
-_ONE = np.float64(1.0).view(np.int64)
-_PER_BIT = float(np.log(2.0)) * 2.0**-52
+_ONE = int(np.float64(1.0).view(np.int64))
+_PER_BIT = 2.0**-52
+_MANTISSA = 2**52 - 1
+_LN2 = float(np.log(2.0))
+_A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
+_LIKELY, _POSSIBLE = -18.0, -36.0  # log-probabilities against the best label's
+_SLACK = float(np.exp(_LIKELY))
 
 
 @kernel
@@ -67,45 +72,35 @@ def draw(scores: Any, u: Any, z: Any, second: Any, doubt: Any) -> None:
     """Draw ``z[i]`` with probability proportional to ``exp(scores[i])``.
 
     ``second`` becomes the best other label, -1 if there is none, and ``doubt`` minus the
-    log-probability of the drawn label against that one. Exponentials are taken of those labels
-    alone that have a chance.
+    log-probability of the drawn label against that one.
+
+    Exponentials are taken of the labels with some chance only. The rest, e^-18 of the best each
+    at most, is looked at in the rare case that it could change what is drawn.
     """
     n, k = scores.shape
-    near = np.empty(k + 1, np.int64)
-    weight = np.empty(k)
+    near, weight = np.empty(k + 1, np.int64), np.empty(k)
     for i in range(n):
         row = scores[i]
         top = _greatest(row)
-        m = 0
-        for c in range(k):
-            near[m] = c
-            m += row[c] - top > -36.0
-        total = 0.0
-        for j in range(m):
-            gap = row[near[j]] - top
-            weight[j] = exp(gap) if gap < 0.0 else 1.0
-            total += weight[j]
-        left = u[i] * total
-        at = 0
-        for j in range(m):
-            at = j
-            left -= weight[j]
-            if left < 0.0:
-                break
+        m, total = _weigh(row, top, _LIKELY, near, weight)
+        at, sure = _pick(u[i], total, _SLACK * (k - m), weight, m)
+        if not sure:
+            m, total = _weigh(row, top, _POSSIBLE, near, weight)
+            at, _ = _pick(u[i], total, 0.0, weight, m)
         pick = near[at]
         other = -1
         runner = 0.0
-        if m > 1:
-            for j in range(m):
-                if j != at and weight[j] > runner:
-                    other = near[j]
-                    runner = weight[j]
-        else:
-            best_score = -np.inf
+        for j in range(m):
+            if j != at and weight[j] > runner:
+                other = near[j]
+                runner = weight[j]
+        if other < 0:
+            score = -np.inf
             for c in range(k):
-                if row[c] > best_score and c != pick:
+                if row[c] > score and c != pick:
                     other = c
-                    best_score = row[c]
+                    score = row[c]
+            runner = exp(score - top) if score - top > _POSSIBLE else 0.0
         z[i] = pick
         second[i] = other
         doubt[i] = log(1.0 + runner / weight[at])
@@ -128,41 +123,49 @@ def _greatest(row: Any) -> Any:
 
 
 @kernel
+def _weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
+    """List the labels within ``least`` of the top, and their weights; return number and total."""
+    m = 0
+    for c in range(len(row)):  # without a branch: which ones they are cannot be foreseen
+        near[m] = c
+        m += row[c] - top > least
+    total = 0.0
+    for j in range(m):
+        weight[j] = exp(row[near[j]] - top)
+        total += weight[j]
+    return m, total
+
+
+@kernel
+def _pick(u: float, total: float, slack: float, weight: Any, m: int) -> Any:
+    """Return which of m weights the uniform falls on, and whether ``slack`` more leaves it so."""
+    low, high = u * total, u * (total + slack)
+    run = 0.0
+    for j in range(m):
+        before = run
+        run += weight[j]
+        if run > low:
+            return j, run > high and (before == 0.0 or before + slack <= low)
+    return m - 1, False
+
+
+@kernel
 def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> None:
     """Take the best label of each row, the smaller of equals; the rest as in `draw`.
 
-    The scores are ``const - power log(q)``, or ``q`` itself if ``const`` is empty. The bits of a
-    float, read as a whole number, are its exponent and mantissa e + m, at most its logarithm to
-    the base 2: that bounds a score from above, and few logarithms are left to take.
+    The scores are ``const - power log(q)``, or ``q`` itself if ``const`` is empty. Of logarithms
+    a lower bound is taken first, and few are left to take.
     """
     n, k = q.shape
     plain = len(const) == 0
-    slope = power * _PER_BIT
     bound = np.empty(k)
     for i in range(n):
         row = q[i]
         if plain:
             pick, top, other, runner, _ = _best_three(row)
         else:
-            for c in range(k):
-                v = row[c] if row[c] > 1.0 else 1.0
-                bits = np.float64(v).view(np.int64) - _ONE
-                bound[c] = const[c] - slope[c] * np.float64(bits)
-            pick, top, other, runner, third = _best_three(bound)
-            top = const[pick] - power[pick] * log(max(row[pick], 1.0))
-            if other >= 0:
-                runner = const[other] - power[other] * log(max(row[other], 1.0))
-            if runner > top or (runner == top and other < pick):
-                pick, top, other, runner = other, runner, pick, top
-            if third >= runner:
-                first, next_best = pick, other
-                for c in range(k):
-                    if bound[c] >= runner and c != first and c != next_best:
-                        v = const[c] - power[c] * log(max(row[c], 1.0))
-                        if v > top or (v == top and c < pick):
-                            pick, top, other, runner = c, v, pick, top
-                        elif v > runner or (v == runner and c < other):
-                            other, runner = c, v
+            _bounds(row, const, power, bound)
+            pick, top, other, runner = _best_two(row, const, power, bound)
         z[i] = pick
         second[i] = other
         doubt[i] = certainty(runner - top)
@@ -191,6 +194,42 @@ def _best_three(row: Any) -> Any:
             else:
                 third = v
     return pick, top, other, runner, third
+
+
+@kernel
+def _bounds(q: Any, const: Any, power: Any, out: Any) -> None:
+    """Fill upper bounds of the scores.
+
+    The bits of a float, read as a whole number, are e + f for ``2^e (1 + f)``; and
+    ``log2(1 + f)`` is at least ``f + f (1 - f) (A - B f)``, and hardly more.
+    """
+    for c in range(len(q)):
+        v = q[c] if q[c] > 1.0 else 1.0
+        bits = np.float64(v).view(np.int64)
+        f = np.int64((bits & _MANTISSA) | _ONE).view(np.float64) - 1.0
+        x = np.float64(bits - _ONE) * _PER_BIT + f * (1.0 - f) * (_A - _B * f)
+        out[c] = const[c] - power[c] * (_LN2 * x)
+
+
+@kernel
+def _best_two(row: Any, const: Any, power: Any, bound: Any) -> Any:
+    """Return the best label and the best other with their scores, the first of equals first."""
+    pick, _, other, runner, third = _best_three(bound)
+    top = const[pick] - power[pick] * log(max(row[pick], 1.0))
+    if other >= 0:
+        runner = const[other] - power[other] * log(max(row[other], 1.0))
+    if runner > top or (runner == top and other < pick):
+        pick, top, other, runner = other, runner, pick, top
+    if third >= runner:
+        one, two = pick, other
+        for c in range(len(row)):
+            if bound[c] >= runner and c != one and c != two:
+                v = const[c] - power[c] * log(max(row[c], 1.0))
+                if v > top or (v == top and c < pick):
+                    pick, top, other, runner = c, v, pick, top
+                elif v > runner or (v == runner and c < other):
+                    other, runner = c, v
+    return pick, top, other, runner
 
 
 @kernel
