@@ -96,10 +96,10 @@ def first_batch(
     if adapt:
         ctx.family = ctx.family.settled(state.k)
     for _ in range(_SETTLE):
-        before = ctx.engine.labels.copy()
+        ctx.engine.keep_labels()
         state = deterministic_sweep(ctx, state)
         state = _moves(ctx, plan, state, events, 0.0, greedy=True)
-        if np.array_equal(before, ctx.engine.labels):
+        if ctx.engine.labels_as_kept():
             break
     return state
 
@@ -112,7 +112,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
     events = Events()
-    few = len(ctx.engine.labels) < state.totals.size
+    few = ctx.engine.n_rows < state.totals.size
     for sweep in range(plan.sweeps):
         sampled = predictive_sweep if few and sweep == 0 else restricted_sweep
         state = sampled(ctx, state)
@@ -132,13 +132,14 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
     these for a wider prior, so the last step is not always the best: the most probable one is
     taken, with its prior.
     """
-    n = len(ctx.engine.labels)
+    n = ctx.engine.n_rows
     sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
     seeds = over_cluster(ctx.family, sample, max(1, min(n // 4, _SEEDS)), ctx.rng)
     state = State.start(forgetting, seeds, 0.0, 0)
     if adapt:
         ctx.family = ctx.family.adapt(seeds)
-    best = (-np.inf, state, ctx.family, ctx.engine.labels)
+    best = (-np.inf, state, ctx.family)
+    ctx.engine.keep_labels()
     while True:
         state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
         if adapt:
@@ -146,14 +147,15 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
         excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
         level = log_posterior(ctx.family, ctx.alpha, state.totals) if excess == 0 else -np.inf
         if level >= best[0]:
-            best = (level, state, ctx.family, ctx.engine.labels.copy())
+            best = (level, state, ctx.family)
+            ctx.engine.keep_labels()
         if not plan.merges:
             break
         state, merged = propose_merges(ctx, state, neighbours=6, greedy=True, must_go=excess)
         if not merged:
             break
-    _, state, ctx.family, labels = best
-    ctx.engine.start(labels)
+    _, state, ctx.family = best
+    ctx.engine.restore_labels()
     return restart_subclusters(ctx, state, np.ones(state.k, dtype=bool), keep_better=False)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.engines.tree import Part, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, Points, Score
 
@@ -46,15 +47,51 @@ class Sums:
     doubt: Array
 
 
+class EngineLost(RuntimeError):
+    """Part of an engine is gone in mid batch. Loading the batch again may find it mended."""
+
+
+class RemoteRows(ABC):
+    """A batch whose rows are elsewhere, for engines that go there. The weights are with them.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    """
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.int64]) -> Points:
+        """Fetch the given rows, in ascending order."""
+
+    @abstractmethod
+    def after(self, rows: Points, weight: Array) -> RemoteRows:
+        """Return the same batch with some local rows, and their weights, put before it."""
+
+    @abstractmethod
+    def fetch(self) -> tuple[Points, Array]:
+        """Fetch everything, rows and weights: for batches of a few rows."""
+
+
 class Engine(ABC):
     """Holds one batch and its labels. The sampler above never sees a point.
 
     Labels are positions of clusters, 0 to k - 1, and -1 for points that no cluster takes.
+
+    An engine may hold a part of a batch only, as one of several workers does. It is then told
+    where the part begins, and the methods whose names end in ``parts`` return sums that are
+    added up with those of the others, see `scstream.engines.tree`.
     """
 
     @abstractmethod
-    def load(self, family: Family, X: Points, weight: Array) -> None:
-        """Take a batch and its row weights (n,); every label is -1 until a sweep."""
+    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
+        """Take a batch and its row weights (n,); every label is -1 until a sweep.
+
+        Draws are keyed by the number of the row, which is ``first_row`` for the first: a
+        multiple of `tree.LEAF_ROWS`.
+        """
 
     @abstractmethod
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
@@ -102,8 +139,55 @@ class Engine(ABC):
     def sublabels(self) -> Labels:
         """The sub-labels (n,)."""
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the batch."""
+        return len(self.labels)
+
+    def keep_labels(self) -> None:
+        """Remember the labels as they are."""
+        self._kept = self.labels.copy()
+
+    def labels_as_kept(self) -> bool:
+        """Whether the labels are those last kept."""
+        return bool(np.array_equal(self._kept, self.labels))
+
+    def restore_labels(self) -> None:
+        """Set the labels to those last kept; every sub-label becomes 0."""
+        self.start(self._kept)
+
+    def first_labels(self, n: int) -> Labels:
+        """Return the labels of the first n rows."""
+        return self.labels[:n]
+
+    def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
+        """Return what the user gets: each row's id of ``ids`` (k,), or -1, and its sub-label.
+
+        The first ``skip`` rows are left out. Where the rows came from elsewhere the labels may
+        stay there.
+        """
+        return np.append(ids, -1)[self.labels[skip:]], self.sublabels[skip:].copy()
+
+    def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
+        """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""
+        sums = self.sweep(score, sub, k, key)
+        return [Part(0, 0, (sums.current, sums.rows, sums.rivals, np.triu(sums.doubt)))]
+
+    def resplit_parts(self, sub: Score, chosen: NDArray[np.bool_]) -> list[Part]:
+        """Do as `resplit` does, and return sums whose total is what that returns."""
+        return [Part(0, 0, self.resplit(sub, chosen))]
+
     @abstractmethod
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], Any]
     ) -> NDArray[Any]:
         """Apply ``what`` to the scores of other rows, block by block, and join the results."""
+
+
+def finished_sweep(values: Values) -> Sums:
+    """Return the totals of a sweep, whose doubts are still those of the one side, as `Sums`."""
+    current, rows, rivals, doubt = values
+    own = np.diagonal(doubt).copy()
+    doubt = doubt + doubt.T
+    np.fill_diagonal(doubt, own)
+    return Sums(current, rows, rivals, doubt)

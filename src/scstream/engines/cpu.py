@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.engines import _kernels
-from scstream.engines.base import Engine, Key, Sums
+from scstream.engines import _kernels, tree
+from scstream.engines.base import Engine, Key, Sums, finished_sweep
+from scstream.engines.tree import Part, Tree, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, Points, Score
 
@@ -25,7 +26,7 @@ class CpuEngine(Engine):
     """Runs the data pass on the cores of this machine.
 
     Everything is computed in blocks of rows whose size depends on the problem alone, and sums
-    are taken in the order of the blocks, so that any number of threads gives the same bits.
+    are taken along a fixed tree, so that any number of threads gives the same bits.
 
     Parameters
     ----------
@@ -39,9 +40,10 @@ class CpuEngine(Engine):
         self.n_threads = n_threads
         self.blocks_per_task = blocks_per_task
 
-    def load(self, family: Family, X: Points, weight: Array) -> None:
+    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch."""
         n = X.shape[0]
+        self._first = first_row
         self._family, self._X, self._weight = family, X, weight
         self._z = np.full(n, -1, dtype=np.int64)
         self._sub = np.zeros(n, dtype=np.int64)
@@ -54,9 +56,13 @@ class CpuEngine(Engine):
 
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
         """Label every point and sum up."""
+        return finished_sweep(Tree(self.sweep_parts(score, sub, k, key)).total())
+
+    def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
+        """Label every point and sum up as far as the tree goes."""
         z, second, doubt = self._z, self._second, self._doubt
 
-        def label(rows: slice) -> Array:
+        def label(rows: slice) -> Values:
             T = self._statistics(rows)
             scores = score.block(T)
             if key is None:
@@ -65,30 +71,33 @@ class CpuEngine(Engine):
                 _kernels.best_pair(own, self._sub[rows], self._sub_doubt[rows])
             else:
                 u = np.empty((2, len(scores)))
-                _kernels.uniforms(key.seed, key.batch, key.sweep, rows.start, u)
+                _kernels.uniforms(key.seed, key.batch, key.sweep, self._first + rows.start, u)
                 _kernels.draw(scores, u[0], z[rows], second[rows], doubt[rows])
                 own = sub.pairs(T, np.minimum(z[rows], k - 1))
                 _kernels.draw_pair(own, u[1], self._sub[rows], self._sub_doubt[rows])
-            return self._sum(T, rows, z[rows], self._sub[rows], k)
+            current = self._sum(T, rows, z[rows], self._sub[rows], k)
+            rivals = np.zeros((k, k), dtype=np.int64)
+            between = np.zeros((k, k))
+            counts = np.zeros((k, 2), dtype=np.int64)
+            _kernels.tally(
+                z[rows], self._sub[rows], second[rows], doubt[rows], self._sub_doubt[rows],
+                self._weight[rows], rivals, between, counts,
+            )  # fmt: skip
+            return current, counts, rivals, between
 
-        current = _add(self._map(label, self._blocks(k)))
-        rivals = np.zeros((k, k), dtype=np.int64)
-        between = np.zeros((k, k))
-        rows = np.zeros((k, 2), dtype=np.int64)
-        _kernels.tally(
-            z, self._sub, second, doubt, self._sub_doubt, self._weight, rivals, between, rows
-        )
-        own = np.diagonal(between).copy()
-        between += between.T
-        np.fill_diagonal(between, own)
-        return Sums(current, rows, rivals, between)
+        return self._leaves(label, k)
 
     def resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters."""
+        sums, doubts = Tree(self.resplit_parts(sub, chosen)).total()
+        return sums, doubts
+
+    def resplit_parts(self, sub: Score, chosen: NDArray[np.bool_]) -> list[Part]:
+        """Try new sub-labels and sum up as far as the tree goes."""
         k = len(chosen)
         among = np.append(chosen, False)  # a label of -1 finds the last entry
 
-        def divide(rows: slice) -> tuple[Array, Array]:
+        def divide(rows: slice) -> Values:
             mine = np.flatnonzero(among[self._z[rows]])
             if len(mine) == 0:
                 return np.zeros((k, 2, len(self._family.prior))), np.zeros(k)
@@ -102,12 +111,7 @@ class CpuEngine(Engine):
             doubts: Array = np.bincount(z, w * doubt, k).astype(np.float64, copy=False)
             return out, doubts
 
-        parts = self._map(divide, self._blocks(k))
-        sums, doubts = next(parts)
-        for more, doubt in parts:
-            sums += more
-            doubts += doubt
-        return sums, doubts
+        return self._leaves(divide, k)
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
@@ -132,7 +136,7 @@ class CpuEngine(Engine):
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
         u = np.empty((2, len(self._z)))
-        _kernels.uniforms(key.seed, key.batch, key.sweep, 0, u)
+        _kernels.uniforms(key.seed, key.batch, key.sweep, self._first, u)
         row = np.full(k, -1, dtype=np.int64)
         _kernels.least(self._z, u[0], row)
         out = np.zeros((k, len(self._family.prior)))
@@ -181,6 +185,20 @@ class CpuEngine(Engine):
         wide = p > _WIDE and sparse.issparse(self._X)
         return _cut(len(self._z), _MOST_ROWS if wide else block_rows(p, k))
 
+    def _leaves(self, job: Callable[[slice], Values], k: int) -> list[Part]:
+        """Run a job over the blocks and return its sums as far as the tree goes."""
+        sums, blocks = Tree(), self._blocks(k)
+        leaf, first = tree.LEAF_ROWS, self._first // tree.LEAF_ROWS
+        for rows, values in zip(blocks, self._map(job, blocks), strict=True):
+            if rows.start % leaf == 0:
+                kept = values
+            else:
+                for into, more in zip(kept, values, strict=True):
+                    into += more
+            if rows.stop % leaf == 0 or rows is blocks[-1]:
+                sums.add(Part(first + rows.start // leaf, 1, kept))
+        return sums.parts
+
     def _map(self, job: Callable[[slice], _Result], blocks: list[slice]) -> Iterator[_Result]:
         """Run a job over the blocks, on threads where there are several, in order.
 
@@ -206,13 +224,6 @@ def block_rows(p: int, k: int) -> int:
 
 def _cut(n: int, size: int) -> list[slice]:
     return [slice(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
-
-
-def _add(parts: Iterator[Array]) -> Array:
-    total = next(parts)
-    for part in parts:
-        total += part
-    return total
 
 
 def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> None:
