@@ -256,6 +256,8 @@ IMPOSSIBLE = {
     "outlier_weight": [-0.1, 1.0, 1, np.nan, None, "0.1"],
     "random_state": [-1, 1.5, "seed", [1, 2], True],
     "n_jobs": [0, -2, 1.5, "all", True],
+    "engine": ["gpu", None, 3, CpuEngine()],
+    "device": [0, True, ["cuda"]],
     "verbose": [None, -1, 0.5, "loud"],
 }
 

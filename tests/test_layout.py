@@ -14,7 +14,7 @@ BELOW = {
     "_blas": set(),
     "_compile": set(),
     "families": {"_compile"},
-    "engines": {"_compile", "families"},
+    "engines": {"_blas", "_compile", "families"},
     "window": {"families"},
     "state": {"families", "engines", "window"},
     "sweep": {"families", "engines", "window", "state"},
@@ -25,7 +25,7 @@ BELOW = {
     "learner": {
         "families", "engines", "window", "state", "sweep", "moves", "seeding", "chain", "records",
     },
-    "_validation": {"families"},
+    "_validation": {"families", "engines"},
     "datasets": set(),
     "metrics": set(),
     "evaluate": {"datasets", "metrics"},

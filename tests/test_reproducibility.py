@@ -5,7 +5,6 @@ import pytest
 from streams import blob_stream, blobs, counts, labels_of, snapshot
 
 from scstream import ScStream
-from scstream import model as model_module
 from scstream.engines import CpuEngine
 
 # Overlapping clusters, so that labels depend on the draws; batches of several blocks of rows, so
@@ -45,16 +44,15 @@ def test_labels_do_not_depend_on_the_number_of_threads(n_jobs, one_thread) -> No
 
 
 @pytest.mark.parametrize("size", [2, 1000])
-def test_labels_do_not_depend_on_how_blocks_are_shared_out(size, one_thread, monkeypatch) -> None:
+def test_labels_do_not_depend_on_how_blocks_are_shared_out(size, one_thread) -> None:
     labels, model = one_thread
     engines = []
 
-    def engine(n_threads):
-        engines.append(CpuEngine(n_threads, blocks_per_task=size))
+    def engine():
+        engines.append(CpuEngine(2, blocks_per_task=size))
         return engines[-1]
 
-    monkeypatch.setattr(model_module, "CpuEngine", engine)
-    other = large_model(n_jobs=2)
+    other = large_model(engine=engine)
     assert_same(labels_of(other, LARGE), labels)
     assert snapshot(other._learner) == snapshot(model._learner)
     assert len(engines) == len(LARGE)

@@ -73,6 +73,8 @@ EVERYTHING = {
     "outlier_weight": 0.1,
     "random_state": 3,
     "n_jobs": 2,
+    "engine": "torch",
+    "device": "cpu",
     "verbose": True,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -15,17 +16,43 @@ def _libraries() -> list[Any]:
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
+class _Limit:
+    """The limit, in force from the first that enters to the last that leaves.
+
+    Nested limits would lift each other when threads enter and leave in turns, as the workers of
+    an in-process cluster do. And threadpoolctl's own take longer than a small batch.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._before: list[tuple[Any, int]] = []
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = [(library, library.num_threads) for library in _libraries()]
+                for library, n in self._before:
+                    if n != 1:
+                        library.set_num_threads(1)
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for library, n in self._before:
+                    if n != 1:
+                        library.set_num_threads(n)
+
+
+_limit = _Limit()
+
+
 @contextmanager
 def single_threaded() -> Iterator[None]:
     """Return a context in which BLAS keeps to one thread."""
-    # threadpoolctl's own context does the same, but takes longer than a small batch
-    before = [(library, library.num_threads) for library in _libraries()]
-    for library, n in before:
-        if n != 1:
-            library.set_num_threads(1)
+    _limit.enter()
     try:
         yield
     finally:
-        for library, n in before:
-            if n != 1:
-                library.set_num_threads(n)
+        _limit.leave()

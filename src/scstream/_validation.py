@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from scstream.engines.choose import NAMES, is_engine_choice
+from scstream.engines.dask_rows import is_collection
 from scstream.families import BY_NAME, Family, Multinomial
 from scstream.families.auto import choose_family
 from scstream.families.base import Array
@@ -24,7 +26,7 @@ from scstream.families.columns import (
     complete_numbers,
     is_frame,
 )
-from scstream.families.scores import Labels
+from scstream.families.scores import Labels, Points
 
 AUTO = "auto"  # in place of a family's name: the columns' types decide
 
@@ -78,18 +80,35 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: v is None or (_is_count(v, -1) and v != 0),
         "None or -1 for all cores, or a positive whole number",
     ),
+    "engine": (
+        is_engine_choice,
+        f"one of {list(NAMES)}, a distributed.Client, or a function that returns an engine",
+    ),
+    "device": (
+        lambda v: v is None or isinstance(v, str),
+        "None or the name of a PyTorch device such as 'cuda' or 'cpu'",
+    ),
     "verbose": (lambda v: _is_flag(v) or _is_count(v, 0), "True, False or a whole number"),
 }
+
+
+def fits(name: str, value: Any) -> bool:
+    """Whether a parameter may have that value."""
+    return CONSTRAINTS[name][0](value)
 
 
 def check_parameters(params: dict[str, Any]) -> None:
     """Raise `ValueError` for the first parameter that cannot be."""
     for name, value in params.items():
-        fits, words = CONSTRAINTS[name]
-        if not fits(value):
-            raise ValueError(f"{name} must be {words}; got {value!r}.")
+        if not fits(name, value):
+            raise ValueError(f"{name} must be {CONSTRAINTS[name][1]}; got {value!r}.")
     if params["max_clusters"] is not None and not params["merges"]:
         raise ValueError("max_clusters needs merges=True: the first batch starts from many.")
+    if params["device"] is not None and (params["engine"] == "cpu" or callable(params["engine"])):
+        raise ValueError(
+            f"device={params['device']!r} is for PyTorch: use it with engine='torch', 'auto', or a "
+            f"Dask cluster whose workers have it; got engine={params['engine']!r}."
+        )
 
 
 def resolve_family(family: str | Family, X: Any, before: Family | None) -> Family:
@@ -103,6 +122,8 @@ def resolve_family(family: str | Family, X: Any, before: Family | None) -> Famil
         return BY_NAME[family]()
     if before is not None:
         return before
+    if is_collection(X):
+        raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
     chosen, words = choose_family(X)
     print(f"scstream: family='auto' takes {words}.", file=sys.stderr, flush=True)
     return chosen
@@ -141,6 +162,40 @@ def read_columns(X: Any, least: int) -> Columns:
     if not table.values:
         raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
     return table
+
+
+def sound_rows(X: Any, family: Family) -> Points:
+    """Return a chunk of a batch as the family takes it, checked as a whole batch would be."""
+    if family.tabular:
+        return family.check(read_columns(X, 0))
+    check_complete(X, family)
+    rows = check_array(
+        X,
+        accept_sparse="csr" if family.sparse else False,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan" if family.missing else True,
+        ensure_min_samples=0,
+    )
+    return family.check(rows)
+
+
+def check_readable(family: Family) -> None:
+    """Raise `TypeError` for a family that has to see a whole batch to read its rows."""
+    if type(family).meet is not Family.meet:
+        raise TypeError(
+            f"The family {family.name!r} learns its categories from all rows at once and cannot "
+            "read a Dask collection. Give X.compute(); engine='dask' takes local rows too."
+        )
+
+
+def positive_weight(weight: Any) -> Array:
+    """Return a chunk's row weights, every one of which counts."""
+    out = check_weight(weight, len(weight))
+    if np.any(out == 0):
+        raise ValueError(
+            "sample_weight must be positive for a Dask collection: leave rows without weight out."
+        )
+    return out
 
 
 def _array(X: Any) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,23 +21,27 @@ from scstream.chain import (
     start_from_labels,
     start_over_clustered,
 )
-from scstream.engines import Engine
+from scstream.engines import Engine, RemoteRows
+from scstream.engines.tensors import to_host
 from scstream.families import Family
 from scstream.families.base import Array
-from scstream.families.scores import Labels, Points
+from scstream.families.scores import Labels, LinearScore, Points
 from scstream.moves import drop_forgotten
 from scstream.records import BatchRecord
 from scstream.state import Ints, State
 from scstream.sweep import Context, Outliers, deterministic_sweep
 from scstream.window import Forgetting
 
-
+_PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
 _ANY_SEED = np.random.SeedSequence(0)  # made once: it takes longer than what it is for
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A checked batch: rows, their weights and the time; labels if the user gives a start."""
+    """A checked batch: rows, their weights and the time; labels if the user gives a start.
+
+    Rows that are elsewhere have their weights with them, all positive.
+    """
 
     X: Points
     weight: Array
@@ -49,6 +54,11 @@ class Batch:
         if labels is not None:
             labels = np.unique(labels[chosen], return_inverse=True)[1]
         return Batch(self.X[chosen], self.weight[chosen], self.time, labels)
+
+    def fetched(self) -> Batch:
+        """Return the batch with its rows here."""
+        X, weight = self.X.fetch()
+        return replace(self, X=X, weight=weight)
 
 
 @dataclass(frozen=True)
@@ -106,10 +116,13 @@ class Learner:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a batch came to: its labels (ids), sub-labels, and a record of events."""
+    """What a batch came to: its labels (ids), sub-labels, and a record of events.
 
-    labels: Labels
-    sublabels: Labels
+    The labels of rows that are elsewhere may be there too.
+    """
+
+    labels: Any
+    sublabels: Any
     record: BatchRecord
 
 
@@ -124,6 +137,11 @@ def learn(
 
     Rows without weight teach nothing. They are left out, and labelled by what was learned.
     """
+    if isinstance(batch.X, RemoteRows):
+        n, d = batch.X.shape
+        if n >= recipe.family.enough_rows(d):
+            return _learn(learner, batch, recipe, engine, make_rng)
+        batch = batch.fetched()  # so few rows may have to be kept
     counted = batch.weight > 0
     if learner is None and not counted.any():
         raise ValueError(
@@ -131,13 +149,23 @@ def learn(
             "Give at least one row a positive sample_weight."
         )
     taught = batch if counted.all() else batch.rows(counted)
-    if learner is None or _begins(learner, taught, recipe):
-        new, outcome = _learn_first(learner, taught, recipe, engine, make_rng)
-    else:
-        new, outcome = _learn_later(learner, taught, recipe, engine)
+    new, outcome = _learn(learner, taught, recipe, engine, make_rng)
     if taught is not batch:
         outcome = _with_the_rest(new, outcome, batch, counted, engine)
     return new, outcome
+
+
+def _learn(
+    learner: Learner | None,
+    batch: Batch,
+    recipe: Recipe,
+    engine: Engine,
+    make_rng: Callable[[], np.random.Generator],
+) -> tuple[Learner, Outcome]:
+    """Return the model after a batch all of whose rows count."""
+    if learner is None or _begins(learner, batch, recipe):
+        return _learn_first(learner, batch, recipe, engine, make_rng)
+    return _learn_later(learner, batch, recipe, engine)
 
 
 def _learn_later(
@@ -233,18 +261,16 @@ def _learn_first(
     """Return the model of all rows so far that are not forgotten, its prior set from them."""
     early, ages = _remembered(learner, batch.time, recipe.forgetting)
     kept = [*(e.batch for e in early), batch]
-    X = _stack([b.X for b in kept])
-    weight = np.concatenate([b.weight * age for b, age in zip(kept, [*ages, 1.0], strict=True)])
+    X, weight = _joined(kept, [*ages, 1.0])
     rng = make_rng() if learner is None else forked(learner.rng)
     seed = int(rng.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family.prepare(X)
+    family = recipe.family.prepare(_rows_for_prior(X))
+    engine.load(family, X, weight)
     outliers = None
     if recipe.outlier_weight > 0:
-        sums = np.asarray(weight @ family.statistics(X))[None, :]
-        outliers = Outliers(recipe.outlier_weight, sums)
+        outliers = Outliers(recipe.outlier_weight, _everything(engine, len(family.prior)))
     ctx = Context(family, engine, rng, recipe.alpha, seed, n_batches, outliers)
-    engine.load(family, X, weight)
     if batch.labels is not None:
         start = start_from_labels(ctx, recipe.forgetting, batch.labels)
     else:
@@ -253,7 +279,7 @@ def _learn_first(
     state = _numbered(ctx, state, batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in early)])
-        state = _renamed(state, engine.labels, old_ids, learner)
+        state = _renamed(state, engine.first_labels(len(old_ids)), old_ids, learner)
     new = Learner(
         ctx.family,
         state.settle(batch.time),
@@ -297,6 +323,40 @@ def _age_weight(forgetting: Forgetting, age: float) -> float:
     return float(forgetting.weights(np.array([age]))[0])
 
 
+def _joined(batches: list[Batch], ages: list[float]) -> tuple[Points, Array]:
+    """Return the rows of all batches and what they count; only the last may be elsewhere."""
+    *before, last = batches
+    weights = [b.weight * age for b, age in zip(batches, ages, strict=True)]
+    if not isinstance(last.X, RemoteRows):
+        return _stack([b.X for b in batches]), np.concatenate(weights)
+    if not before:
+        return last.X, last.weight
+    return last.X.after(_stack([b.X for b in before]), np.concatenate(weights[:-1])), last.weight
+
+
+def _rows_for_prior(X: Points) -> Points:
+    """Return the rows that a prior is prepared from: all, or one of each of many equal strata.
+
+    Which row of a stratum depends on nothing but the number of rows, so that a batch sets the
+    same prior wherever its rows are.
+    """
+    n = X.shape[0]
+    remote = isinstance(X, RemoteRows)
+    if n <= _PRIOR_ROWS:
+        return X.take(np.arange(n)) if remote else to_host(X)
+    within = np.random.default_rng(0).random(_PRIOR_ROWS)
+    rows = ((np.arange(_PRIOR_ROWS) + within) * (n / _PRIOR_ROWS)).astype(np.int64)
+    rows = np.minimum(rows, n - 1)
+    return X.take(rows) if remote else to_host(X[rows])
+
+
+def _everything(engine: Engine, p: int) -> Array:
+    """Return the statistics (1, p) of the whole loaded batch."""
+    whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
+    out: Array = whole.current.sum(axis=1)
+    return out
+
+
 def _stack(parts: list[Points]) -> Points:
     if len(parts) == 1:
         return parts[0]
@@ -317,10 +377,12 @@ def _numbered(ctx: Context, state: State, time: float, first_id: int) -> State:
     return replace(state, ids=first_id + np.arange(k), born=np.full(k, time), next_id=first_id + k)
 
 
-def _renamed(state: State, labels: Labels, old_ids: Ints, learner: Learner) -> State:
-    """Return the clusters with the ids, and births, of the old ones that share most points."""
+def _renamed(state: State, known: Labels, old_ids: Ints, learner: Learner) -> State:
+    """Return the clusters with the ids, and births, of the old ones that share most points.
+
+    ``known`` are the labels now, and ``old_ids`` the ids before, of rows seen before.
+    """
     before = learner.state
-    known = labels[: len(old_ids)]
     both = (known >= 0) & np.isin(old_ids, before.ids)
     old = np.searchsorted(np.sort(before.ids), old_ids[both])
     old = np.argsort(before.ids)[old]
@@ -347,9 +409,7 @@ def _outcome(
     """
     known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
-    z = ctx.engine.labels
-    z = z[len(z) - n :]
-    ids = np.append(after.state.ids, -1)[z]
+    labels, sublabels = ctx.engine.named_labels(after.state.ids, ctx.engine.n_rows - n)
     old = [] if before is None else before.state.ids.tolist()
     new = after.state.ids.tolist()
     same = old == new
@@ -364,5 +424,4 @@ def _outcome(
         splits=tuple(pair for pair in events.splits if pair[1] in new),
         merges=tuple(pair for pair in events.merges if pair[1] in old),
     )
-    sub = ctx.engine.sublabels
-    return Outcome(ids, sub[len(sub) - n :].copy(), record)
+    return Outcome(labels, sublabels, record)

@@ -7,28 +7,34 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from time import sleep
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scstream import _validation as check
 from scstream._blas import single_threaded
 from scstream.chain import Plan
-from scstream.engines import CpuEngine
+from scstream.engines import CpuEngine, DaskEngine, Engine, EngineLost, make_engine
+from scstream.engines.choose import is_client, is_torch
+from scstream.engines.dask_rows import DaskRows, check_collection, evaluated, is_collection
+from scstream.engines.readout import Best, LogTotal, Probabilities
+from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, like_input, to_host
 from scstream.families import BY_NAME, Categorical, Family, Product
 from scstream.families.base import Array
 from scstream.families.columns import is_frame
-from scstream.families.scores import JoinedScore, Labels, Points, Score
-from scstream.learner import Batch, Learner, Recipe, learn
+from scstream.families.scores import JoinedScore, Points, Score
+from scstream.learner import Batch, Learner, Outcome, Recipe, learn
 from scstream.records import BatchRecord, Cluster
 from scstream.sweep import predictive
 from scstream.window import Forgetting
 
 _HISTORY = 1000  # batches of which a record is kept
+_TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
 class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
@@ -67,13 +73,22 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         Seed. The same seed gives the same labels, on any number of threads.
     n_jobs : int, optional
         Threads for large batches; all cores by default. No result depends on it.
+    engine : str, distributed.Client or callable, default="cpu"
+        Where the points are passed over: "cpu" on this machine's cores; "torch" by PyTorch, on a
+        GPU if there is one; "dask", or a client, on the workers of a Dask cluster ("dask" takes
+        the client that this process last made); "auto" whichever suits the batch, which is said.
+        Or a function that returns an engine, see `scstream.engines`. The CPU and a Dask cluster
+        of any size give the same labels.
+    device : str, optional
+        For PyTorch, such as "cuda" or "cpu"; with a Dask cluster, on each of its workers.
     verbose : bool, default=False
         Whether to report progress of the first batch on standard error.
 
     Attributes
     ----------
     labels_, sublabels_ : ndarray (n,)
-        Labels (cluster ids) and sub-labels of the last batch.
+        Labels (cluster ids) and sub-labels of the last batch. Those of a Dask collection are
+        Dask arrays and stay on the workers until they are asked for.
     n_clusters_ : int
     n_batches_ : int
         Batches seen; 0 before the first.
@@ -130,6 +145,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         outlier_weight: float = 0.0,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        engine: Any = "cpu",
+        device: str | None = None,
         verbose: bool = False,
     ) -> None:
         self.family = family
@@ -145,6 +162,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         self.outlier_weight = outlier_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.engine = engine
+        self.device = device
         self.verbose = verbose
 
     # -- learning -------------------------------------------------------------------------------
@@ -162,7 +181,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix (n, d)
+        X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
             The batch. After the first it may be empty: time passes.
         y : ignored
         time : float, optional
@@ -184,7 +203,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix (n, d)
+        X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
         y : ignored
         sample_weight : array-like (n,), optional
             How many points each row stands for.
@@ -215,27 +234,71 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> None:
         check.check_parameters({name: getattr(self, name) for name in check.CONSTRAINTS})
-        first = learner is None
+        engine = self._engine(X)
         before = None if learner is None else learner.family
         family = check.resolve_family(self.family, X, before)
         if before is not None:
             check.check_same_family(family, before)
-        rows = self._rows(X, family, reset=first, least=1 if first else 0)
-        family = family.meet(rows, before)
-        if learner is not None:
-            known = learner.family.meet(rows, before)
-            learner = learner if known is learner.family else replace(learner, family=known)
-        points = family.check(rows)
-        n = points.shape[0]
+        points, weight, family, learner = self._points(engine, X, family, learner, sample_weight)
+        first = learner is None
         if labels is not None and not first:
             raise ValueError("labels can only be given with the first batch.")
-        batch = Batch(
-            points,
-            check.check_weight(sample_weight, n),
-            check.check_time(time, None if learner is None else learner.time),
-            None if labels is None else check.check_labels(labels, n, self.max_clusters),
-        )
-        recipe = Recipe(
+        if labels is not None:
+            labels = check.check_labels(labels, points.shape[0], self.max_clusters)
+        time = check.check_time(time, None if learner is None else learner.time)
+        batch = Batch(points, weight, time, labels)
+        new, outcome = self._run(learner, batch, self._recipe(family), engine)
+        if first:
+            check.make_rng(self.random_state)  # a generator of the user's moves on only now
+        self._learner = new
+        self.labels_ = like_input(outcome.labels, X)
+        self.sublabels_ = like_input(outcome.sublabels, X)
+        if first:
+            self._history = deque(maxlen=_HISTORY)
+        self._history.append(outcome.record)
+
+    def _engine(self, X: Any) -> Engine:
+        n_threads = check.resolve_threads(self.n_jobs)
+        last = getattr(self, "_last_engine", None)
+        engine = make_engine(self.engine, self.device, n_threads, X, last)
+        if is_torch(engine):
+            self._last_engine = engine  # it has buffers that are worth keeping
+        return engine
+
+    def _points(
+        self, engine: Engine, X: Any, family: Family, learner: Learner | None, sample_weight: Any
+    ) -> tuple[Points, Array, Family, Learner | None]:
+        """Return sound rows and weights, and family and model after they have met the rows."""
+        first = learner is None
+        if isinstance(engine, DaskEngine) and is_collection(X):
+            rows = self._remote_rows(engine, X, family, sample_weight, reset=first)
+            return rows, np.zeros(0), family, learner
+        if self._stays_on_device(engine, X, family) and (learner is None or not learner.early):
+            tensor = self._tensor(X, reset=first, least=1 if first else 0)
+            if len(tensor) >= family.enough_rows(tensor.shape[1]):
+                return tensor, check.check_weight(sample_weight, len(tensor)), family, learner
+        table = self._rows(_on_host(X), family, reset=first, least=1 if first else 0)
+        before = None if learner is None else learner.family
+        family = family.meet(table, before)
+        if learner is not None:
+            known = learner.family.meet(table, before)
+            learner = learner if known is learner.family else replace(learner, family=known)
+        points = family.check(table)
+        return points, check.check_weight(sample_weight, points.shape[0]), family, learner
+
+    @staticmethod
+    def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
+        """Whether rows go from a tensor to the engine without coming here."""
+        return is_torch(engine) and is_foreign(X) and family.name == "gaussian"
+
+    def _tensor(self, X: Any, *, reset: bool, least: int = 1) -> Any:
+        """Return a sound tensor."""
+        tensor = check_tensor(X, least)
+        validate_data(self, np.empty((0, tensor.shape[1])), reset=reset, skip_check_array=True)
+        return tensor
+
+    def _recipe(self, family: Family) -> Recipe:
+        return Recipe(
             family,
             float(self.alpha),
             Forgetting(self.half_life, self.kernel, self.epsilon),
@@ -249,22 +312,40 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             float(self.outlier_weight),
             _report if self.verbose else None,
         )
-        random_state = copy.deepcopy(self.random_state)
-        with single_threaded():
-            new, outcome = learn(
-                learner, batch, recipe, self._engine(), lambda: check.make_rng(random_state)
-            )
-        if first:
-            check.make_rng(self.random_state)  # a generator of the user's moves on only now
-        self._learner = new
-        self.labels_ = outcome.labels
-        self.sublabels_ = outcome.sublabels
-        if first:
-            self._history = deque(maxlen=_HISTORY)
-        self._history.append(outcome.record)
 
-    def _engine(self) -> CpuEngine:
-        return CpuEngine(check.resolve_threads(self.n_jobs))
+    def _run(
+        self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine
+    ) -> tuple[Learner, Outcome]:
+        """Learn from a checked batch, again from the start if a part of the engine is lost."""
+        tries = 0
+        while True:
+            random_state = copy.deepcopy(self.random_state)
+            make_rng = partial(check.make_rng, random_state)
+            try:
+                with single_threaded():
+                    return learn(learner, batch, recipe, engine, make_rng)
+            except EngineLost as error:
+                tries += 1
+                if tries == _TRIES:
+                    raise RuntimeError(
+                        f"{error} The batch was tried {_TRIES} times. The model is as it was "
+                        "before: mend the cluster and give the batch again."
+                    ) from error
+                print(f"scstream: {error} The batch is run again.", file=sys.stderr, flush=True)
+                sleep(0.2 * tries)  # until the cluster knows who is left
+
+    def _remote_rows(
+        self, engine: DaskEngine, X: Any, family: Family, sample_weight: Any, *, reset: bool
+    ) -> DaskRows:
+        """Return the sound rows of a Dask collection, which stay where they are."""
+        check.check_readable(family)
+        self._check_columns(X, reset=reset)
+        rows = engine.read(X, partial(check.sound_rows, family=family))
+        if reset and rows.shape[0] == 0:
+            raise ValueError("Found array with 0 sample(s) while at least 1 is required.")
+        if sample_weight is not None:
+            rows = rows.weighed(sample_weight, check.positive_weight)
+        return rows
 
     def _rows(self, X: Any, family: Family, *, reset: bool, least: int = 1) -> Any:
         """Return a sound table: columns as they came, or rows of finite numbers."""
@@ -299,55 +380,48 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
     # -- using ----------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Labels:
-        """Return the id of the cluster that each row belongs to, -1 for outliers: (n,)."""
-        learner, points = self._ready(X)
+    def predict(self, X: Any) -> Any:
+        """Return the id of the cluster that each row belongs to, -1 for outliers: (n,).
+
+        Like the other methods that use the model it returns a Dask array, still to be computed,
+        for a Dask collection, and a NumPy array for everything else.
+        """
+        learner = self._fitted()
         score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        with single_threaded():
-            best = self._engine().assign(learner.family, points, score)
-        ids: Labels = np.append(learner.state.ids, -1)[best]
-        return ids
+        return self._evaluate(X, score, Best(), np.append(learner.state.ids, -1).take)
 
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Cluster one data set and return its labels (n,), numbered from 0."""
-        labels: Labels = self.fit(X, **fit_params).labels_
-        return labels
+        return self.fit(X, **fit_params).labels_
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """Return the probability of each cluster for each row, (n, k), in `clusters_` order.
 
         With an outlier component the rows add up to less than 1 by its probability.
         """
-        learner, points = self._ready(X)
+        learner = self._fitted()
         score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        k = learner.state.k
+        return self._evaluate(X, score, Probabilities(learner.state.k))
 
-        def normalised(scores: Array) -> Array:
-            out: Array = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))[:, :k]
-            return out
-
-        return self._evaluate(points, score, normalised)
-
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Any:
         """Return the probability of each cluster for each row, as `predict_proba`."""
         return self.predict_proba(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each column of `transform`: ``scstream`` and the cluster's id."""
-        check_is_fitted(self)
-        return np.array([f"scstream{i}" for i in self._learner.state.ids], dtype=object)
+        return np.array([f"scstream{i}" for i in self._fitted().state.ids], dtype=object)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> Any:
         """Return the log predictive density of each row (n,): low where a point is unusual.
 
         It is the density of the next point: clusters by their weights, a cluster yet to be born,
         and the outlier component if there is one.
         """
-        learner, points = self._ready(X)
+        learner = self._fitted()
         family, totals = learner.family, learner.state.totals
         n = totals[:, 0].sum()
         unborn = np.log(learner.alpha) - np.log(n + learner.alpha)
@@ -361,23 +435,74 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         if learner.outliers is not None:
             score = learner.outliers.beside(score, family)
             level = float(np.log1p(-learner.outliers.weight))
-        density = self._evaluate(points, score, lambda scores: logsumexp(scores, axis=1))
-        out: Array = density + family.log_base(points) + level
-        return out
+
+        return self._evaluate(X, score, LogTotal(), partial(np.add, level), base=True)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of `score_samples`."""
-        return float(np.mean(self.score_samples(X)))
+        return float(self.score_samples(X).mean())
 
-    def _ready(self, X: Any) -> tuple[Learner, Points]:
+    def _fitted(self) -> Learner:
         if "_learner" not in self.__dict__:
             check_is_fitted(self)
-        learner: Learner = self._learner
-        return learner, learner.family.check(self._rows(X, learner.family, reset=False))
+        return self._learner
 
-    def _evaluate(self, points: Points, score: Score, what: Callable[[Array], Any]) -> NDArray[Any]:
-        with single_threaded():
-            return self._engine().evaluate(self._learner.family, points, score, what)
+    def _evaluate(
+        self,
+        X: Any,
+        score: Score,
+        what: Callable[[Array], Any],
+        then: Callable[[Any], Any] | None = None,
+        *,
+        base: bool = False,
+    ) -> Any:
+        """Read something off the scores of rows.
+
+        ``then`` is applied to it, and the log base measure added if asked to.
+        """
+        family = self._learner.family
+        job = partial(_evaluated, family, score, what, then, base)
+        if is_collection(X):
+            check.check_readable(family)
+            self._check_columns(X, reset=False)
+            nothing = job(CpuEngine(), family.check(np.empty((0, self.n_features_in_))))
+            return evaluated(X, partial(_evaluated_chunk, job, family), nothing)
+        engine = self._reader(X)
+        if self._stays_on_device(engine, X, family):
+            return like_input(job(engine, self._tensor(X, reset=False)), X)
+        points = family.check(self._rows(_on_host(X), family, reset=False))
+        return like_input(job(engine, points), X)
+
+    def _reader(self, X: Any) -> Engine:
+        """Return the engine that scores local rows: a cluster's would only send them away."""
+        known = check.fits("engine", self.engine)  # if not, the next batch is refused
+        if not known or is_client(self.engine) or self.engine == "dask":
+            return CpuEngine(check.resolve_threads(self.n_jobs))
+        return self._engine(X)
+
+    def _check_columns(self, X: Any, *, reset: bool) -> None:
+        """Check names and number of a Dask collection's columns against those of the model."""
+        check_collection(X)
+        known = X._meta if is_frame(X) else np.empty((0, *X.shape[1:]))
+        validate_data(self, known, reset=reset, skip_check_array=True)
+
+    # -- copies ---------------------------------------------------------------------------------
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy, connected to the same cluster: that cannot be copied."""
+        other = copy.copy(self)
+        other.engine = "cpu"
+        new: Self = super(ScStream, other).__sklearn_clone__()
+        new.engine = self.engine
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: a client stays behind, the copy takes the one it finds."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_last_engine", None)
+        if is_client(state.get("engine")):
+            state["engine"] = "dask"
+        return state
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -462,3 +587,34 @@ def _report(sweep: int, k: int, log_posterior: float) -> None:
     end = "\r" if sys.stderr.isatty() else "\n"
     line = f"scstream: sweep {sweep}, {k} clusters, log posterior {log_posterior:.1f}   "
     print(line, end=end, file=sys.stderr, flush=True)
+
+
+def _evaluated(
+    family: Family,
+    score: Score,
+    what: Callable[[Array], Any],
+    then: Callable[[Any], Any] | None,
+    base: bool,
+    engine: Engine,
+    X: Points,
+) -> NDArray[Any]:
+    """Return what is read off the scores of checked rows."""
+    with single_threaded():
+        out: NDArray[Any]
+        if isinstance(what, Best):
+            out = engine.assign(family, X, score)
+        else:
+            out = engine.evaluate(family, X, score, what)
+        if base:
+            out = out + family.log_base(X)
+        return out if then is None else then(out)
+
+
+def _evaluated_chunk(job: Callable[..., NDArray[Any]], family: Family, X: Any) -> NDArray[Any]:
+    """Return the same of a chunk of a Dask collection, on a worker."""
+    return job(CpuEngine(), check.sound_rows(X, family))
+
+
+def _on_host(X: Any) -> Any:
+    """Return tensors as NumPy arrays, anything else as it is."""
+    return to_host(as_tensor(X)) if is_foreign(X) else X

@@ -7,23 +7,47 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense, problem, reference_parameters
 from scipy import stats
 
-from scstream.engines import CpuEngine, Key, cpu
+from scstream.engines import CpuEngine, DaskEngine, Key, cpu, tree
+from scstream.engines.base import finished_sweep
+from scstream.engines.tree import Tree
 from scstream.families.scores import JoinedScore, LinearScore
 
 
-def in_blocks(monkeypatch, n_threads, blocks_per_task=1, *, kept=True):
+def in_blocks(monkeypatch, n_threads, *, kept=True):
     """Return an engine that takes even a small batch in several blocks."""
+    monkeypatch.setattr(tree, "LEAF_ROWS", 8)
     monkeypatch.setattr(cpu, "block_rows", lambda p, k: 8)
     if not kept:
         monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
-    return CpuEngine(n_threads, blocks_per_task)
+    return CpuEngine(n_threads)
 
 
+def on_torch():
+    """Return the engine on PyTorch, in the precision of the others, if PyTorch is there."""
+    pytest.importorskip("torch")
+    from scstream.engines.torch_engine import TorchEngine
+
+    return TorchEngine(device="cpu")
+
+
+def on_dask(client, monkeypatch, n_workers, shard_engine=CpuEngine):
+    """Return an engine that cuts even a small batch into shards."""
+    monkeypatch.setattr(tree, "LEAF_ROWS", 8)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 8)
+    return DaskEngine(client, shard_engine, workers=list(client.nthreads())[:n_workers])
+
+
+# An engine joins by its line here: how to make it, given the fixtures of pytest.
 ENGINES = {
-    "cpu": lambda _: CpuEngine(1),
-    "cpu-blocks": lambda monkeypatch: in_blocks(monkeypatch, 1),
-    "cpu-2-threads": lambda monkeypatch: in_blocks(monkeypatch, 2, 3),
-    "cpu-3-threads-not-kept": lambda monkeypatch: in_blocks(monkeypatch, 3, kept=False),
+    "cpu": lambda get: CpuEngine(1),
+    "cpu-blocks": lambda get: in_blocks(get("monkeypatch"), 1),
+    "cpu-2-threads": lambda get: in_blocks(get("monkeypatch"), 2),
+    "cpu-3-threads-not-kept": lambda get: in_blocks(get("monkeypatch"), 3, kept=False),
+    "torch-cpu": lambda get: on_torch(),
+    "dask-3-workers": lambda get: on_dask(get("client"), get("monkeypatch"), 3),
+    "dask-torch": lambda get: on_dask(
+        get("client"), get("monkeypatch"), 2, lambda n_threads: on_torch()
+    ),
 }
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 ALPHA = 1.3
@@ -32,8 +56,8 @@ CASES = ["gaussian-2d", "gaussian-3d-default", "multinomial-4", "multinomial-8-d
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request, monkeypatch):
-    return ENGINES[request.param](monkeypatch)
+def engine(request):
+    return ENGINES[request.param](request.getfixturevalue)
 
 
 @pytest.fixture(params=CASES)
@@ -370,6 +394,61 @@ def test_a_sparse_sample_is_sparse(engine):
     assert got.shape == (5, 4)
     rows = {tuple(x) for x in case.X}
     assert all(tuple(x) in rows for x in got.toarray())
+
+
+def test_labels_can_be_kept_and_taken_up_again(engine):
+    labels = np.where(np.arange(30) % 7 == 0, -1, np.arange(30) // 10)
+    case = loaded(engine, labels=labels)
+    assert engine.n_rows == 30
+    engine.keep_labels()
+    assert engine.labels_as_kept()
+    engine.resplit(halves(3, case.T.shape[1]), np.ones(3, dtype=bool))
+    engine.adopt(np.ones(3, dtype=bool))
+    assert engine.labels_as_kept()  # sub-labels do not count
+    engine.relabel(np.array([[0, 0], [1, 2], [2, 2]]), np.array([[0, 1], [0, 0], [1, 1]]))
+    assert not engine.labels_as_kept()
+    engine.restore_labels()
+    assert_array_equal(engine.labels, labels)
+    assert_array_equal(engine.sublabels, np.zeros(30))
+    assert engine.labels_as_kept()
+
+
+def test_labels_are_handed_out_by_name(engine):
+    labels = np.where(np.arange(30) % 7 == 0, -1, np.arange(30) // 10)
+    case = loaded(engine, labels=labels)
+    engine.resplit(halves(3, case.T.shape[1]), np.ones(3, dtype=bool))
+    engine.adopt(np.ones(3, dtype=bool))
+    ids = np.array([4, 17, 5])
+    for skip in (0, 3, 8, 19, 30):
+        named, sub = engine.named_labels(ids, skip)
+        assert_array_equal(named, np.append(ids, -1)[labels[skip:]])
+        assert_array_equal(sub, engine.sublabels[skip:])
+        assert_array_equal(engine.first_labels(skip), labels[:skip])
+
+
+# -- parts of a batch ------------------------------------------------------------------------------
+
+
+def test_two_parts_of_a_batch_are_the_whole(engine, case):
+    score, sub, _ = sampled(case, outliers=True)
+    w, chosen = weights(30), np.array([True, False])
+    engine.load(case.family, case.points, w)
+    whole, labels = engine.sweep(score, sub, 2, KEY), engine.labels.copy()
+    resplit = engine.resplit(halves(2, case.T.shape[1]), chosen)
+    sweeps, resplits, found = [], [], []
+    for part in (slice(0, 16), slice(16, 30)):
+        engine.load(case.family, case.points[part], w[part], part.start)
+        sweeps += engine.sweep_parts(score, sub, 2, KEY)
+        found.append(engine.labels.copy())
+        resplits += engine.resplit_parts(halves(2, case.T.shape[1]), chosen)
+    assert_array_equal(np.concatenate(found), labels)
+    total = finished_sweep(Tree(sweeps).total())
+    assert_array_equal(total.rows, whole.rows)
+    assert_array_equal(total.rivals, whole.rivals)
+    assert_allclose(total.current, whole.current, rtol=1e-12, atol=1e-12)
+    assert_allclose(total.doubt, whole.doubt, rtol=1e-12, atol=1e-9)
+    for one, other in zip(Tree(resplits).total(), resplit, strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
 # -- rows that are not of the batch ----------------------------------------------------------------

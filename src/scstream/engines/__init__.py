@@ -1,6 +1,17 @@
 """Engines: where the points of a batch live and who passes over them."""
 
-from scstream.engines.base import Engine, Key, Sums
+from scstream.engines.base import Engine, EngineLost, Key, RemoteRows, Sums
+from scstream.engines.choose import make_engine
 from scstream.engines.cpu import CpuEngine
+from scstream.engines.dask import DaskEngine
 
-__all__ = ["CpuEngine", "Engine", "Key", "Sums"]
+__all__ = [
+    "CpuEngine",
+    "DaskEngine",
+    "Engine",
+    "EngineLost",
+    "Key",
+    "RemoteRows",
+    "Sums",
+    "make_engine",
+]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.engines.readout import Best
 from scstream.engines.tree import Part, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, Points, Score
@@ -77,8 +78,12 @@ class RemoteRows(ABC):
         """Fetch the given rows, in ascending order."""
 
     @abstractmethod
-    def below(self, rows: Points, weight: Array) -> RemoteRows:
-        """Return the same batch with some local rows put before it."""
+    def after(self, rows: Points, weight: Array) -> RemoteRows:
+        """Return the same batch with some local rows, and their weights, put before it."""
+
+    @abstractmethod
+    def fetch(self) -> tuple[Points, Array]:
+        """Fetch everything, rows and weights: for batches of a few rows."""
 
 
 class Engine(ABC):
@@ -164,6 +169,18 @@ class Engine(ABC):
         """Set the labels to those last kept; every sub-label becomes 0."""
         self.start(self._kept)
 
+    def first_labels(self, n: int) -> Labels:
+        """Return the labels of the first n rows."""
+        return self.labels[:n]
+
+    def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
+        """Return what the user gets: each row's id of ``ids`` (k,), or -1, and its sub-label.
+
+        The first ``skip`` rows are left out. Where the rows came from elsewhere the labels may
+        stay there.
+        """
+        return np.append(ids, -1)[self.labels[skip:]], self.sublabels[skip:].copy()
+
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""
         sums = self.sweep(score, sub, k, key)
@@ -177,7 +194,7 @@ class Engine(ABC):
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component (n,) of other rows."""
-        out: Labels = self.evaluate(family, X, score, lambda scores: np.argmax(scores, axis=1))
+        out: Labels = self.evaluate(family, X, score, Best())
         return out
 
     @abstractmethod

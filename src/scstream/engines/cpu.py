@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.engines import _kernels
+from scstream.engines import _kernels, tree
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
-from scstream.engines.tree import LEAF_ROWS, Part, Tree, Values
+from scstream.engines.tree import Part, Tree, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, Points, Score, unfinished, unfinished_pairs
 
@@ -177,7 +177,7 @@ class CpuEngine(Engine):
         is work to speak of, where a row is long, and adding up is little.
         """
         size = self._block_rows(k)
-        leaves = _cut(len(self._z), LEAF_ROWS)
+        leaves = _cut(len(self._z), tree.LEAF_ROWS)
 
         def one(leaf: slice, *, labelled: bool = False) -> Values:
             to = nothing()
@@ -191,7 +191,7 @@ class CpuEngine(Engine):
                 add(rows, T, to)
             return to
 
-        sums, first = Tree(), self._first // LEAF_ROWS
+        sums, first = Tree(), self._first // tree.LEAF_ROWS
         if len(leaves) == 1:
             blocks = _cut(len(self._z), size)
             apart = self.n_threads > 1 and len(blocks) > 1 and both is None
@@ -262,7 +262,7 @@ class CpuEngine(Engine):
 
     def few_rows(self) -> FewRows | None:
         """Return the rows, for who does the whole pass; None if they are many, or not dense."""
-        if not 0 < len(self._z) <= LEAF_ROWS or not isinstance(self._T, np.ndarray):
+        if not 0 < len(self._z) <= tree.LEAF_ROWS or not isinstance(self._T, np.ndarray):
             return None
         labels = (
             self._z,

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-LEAF_ROWS = 4096  # a leaf is an aligned group of so many rows; blocks divide it, shards hold it whole
+LEAF_ROWS = 4096  # a leaf is an aligned group of rows: blocks divide it, shards hold it whole
 
 Values = tuple[NDArray[Any], ...]
 
@@ -65,6 +65,17 @@ class Tree:
             right, left = self.parts.pop(), self.parts.pop()
             self.parts.append(Part(left.first, 2 * left.leaves, _added(left, right.values)))
 
+    def closed(self) -> list[Part]:
+        """Return the parts of a run that ends the batch, those that can grow no more as one.
+
+        These are the ragged end, which `total` adds up first. So a run is always sent as a few
+        parts, however long it is.
+        """
+        while len(self.parts) > 1 and all(map(_grown, self.parts[-2:])):
+            right, left = self.parts.pop(), self.parts.pop()
+            self.parts.append(Part(left.first, 0, _added(left, right.values)))
+        return self.parts
+
     def total(self) -> Values:
         """Return the sums over everything, the ragged end from right to left."""
         total = self.parts[-1].values
@@ -75,6 +86,11 @@ class Tree:
 
 def _halves(left: Part, right: Part) -> bool:
     return 0 < left.leaves == right.leaves and left.first % (2 * left.leaves) == 0
+
+
+def _grown(part: Part) -> bool:
+    """Whether a part at the end of the batch is nobody's right half."""
+    return part.leaves == 0 or part.first // part.leaves % 2 == 0
 
 
 def _added(left: Part, right: Values) -> Values:

@@ -412,6 +412,12 @@ class PredictiveScore(StudentScore):
         """Whether pairs are scored by triangular solutions."""
         return self.d >= _SOLVED
 
+    def __reduce__(self) -> Any:
+        """Travel as the quadratic forms where these are all that is used."""
+        if self.solves_pairs:
+            return PredictiveScore, (self.factors, self.const, self.power, self.d)
+        return StudentScore, (self.quad, self.const, self.power)
+
     @cached_property
     def quad(self) -> Array:  # type: ignore[override] # a field there
         """The quadratic forms (k, p)."""
@@ -446,6 +452,13 @@ class DrawnScore(LinearScore):
     def solves_pairs(self) -> bool:
         """Whether pairs are scored by triangular solutions."""
         return self.drawn[1].shape[1] >= _SOLVED
+
+    def __reduce__(self) -> Any:
+        """Travel as the natural parameters where these are all that is used."""
+        if not self.solves_pairs:
+            return LinearScore, (self.eta,)
+        factors, *drawn = self.drawn
+        return DrawnScore, (factors, self.log_det, *drawn, self.log_weight)
 
     @cached_property
     def eta(self) -> Array:  # type: ignore[override] # a field there

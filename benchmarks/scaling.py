@@ -1,0 +1,323 @@
+"""How a sweep scales over the workers of a Dask cluster on this machine, and a model of its cost.
+
+Run ``python benchmarks/scaling.py``; ``--full`` takes 2 million points and 1 to 8 workers,
+``--picture docs/scaling.png`` draws the model out to 1,000. Sweeps of all engines alternate, and
+medians are reported. Workers have one thread each; beyond the number of cores they share them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from scstream import Gaussian, ScStream
+from scstream._blas import single_threaded
+from scstream.engines import CpuEngine, DaskEngine, Engine, Key
+from scstream.engines.tree import LEAF_ROWS, Part
+from scstream.families.scores import LinearScore
+
+TARGET = 0.7  # of the speed of as many threads that two workers should reach
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Points of a known mixture, and parameters to sweep them with."""
+
+    family: Gaussian
+    X: np.ndarray
+    score: LinearScore
+    sub: LinearScore
+
+    @property
+    def k(self) -> int:
+        return len(self.score.eta)
+
+    @staticmethod
+    def make(n: int, d: int, k: int) -> Problem:
+        rng = np.random.default_rng(0)
+        centres = rng.normal(size=(k, d)) * 4.0
+        X = rng.normal(size=(n, d)) + centres[np.arange(n) % k]
+        family = Gaussian().prepare(X[:10_000])
+        some = family.statistics(X[: 20 * k])
+        clusters = some.reshape(20, k, -1).sum(axis=0)
+        parts = np.repeat(0.5 * clusters, 2, axis=0)
+        return Problem(
+            family,
+            X,
+            LinearScore(family.draw(rng, family.prior + clusters)),
+            LinearScore(family.draw(rng, family.prior + parts)),
+        )
+
+    def load(self, engine: Engine) -> None:
+        engine.load(self.family, self.X, np.ones(len(self.X)))
+
+    def sweep(self, engine: Engine, sweep: int) -> float:
+        """Return the seconds of one sampled sweep."""
+        with single_threaded():
+            begin = time.perf_counter()
+            engine.sweep(self.score, self.sub, self.k, Key(1, 1, sweep))
+            return time.perf_counter() - begin
+
+
+def alternate(jobs: dict[str, Callable[[int], float]], rounds: int) -> dict[str, float]:
+    """Return the median seconds of each job; they take turns, after a round that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for turn in range(rounds + 1):
+        for name, job in jobs.items():
+            took = job(turn)
+            if turn:
+                seconds[name].append(took)
+    return {name: float(np.median(values)) for name, values in seconds.items()}
+
+
+# -- bytes
+
+
+class Counting(DaskEngine):
+    """Counts what is sent to all workers and received from them, as pickles, and the parts."""
+
+    sent = received = parts = 0
+    counts = True  # which takes time
+
+    def _all(self, name: str, *args: Any, each: Any = None) -> list[Any]:
+        answers = super()._all(name, *args, each=each)
+        if not self.counts:
+            return answers
+        own = [args] * len(answers) if each is None else each
+        self.sent = sum(len(pickle.dumps(x)) for x in own)
+        self.received = sum(len(pickle.dumps(x)) for x in answers)
+        self.parts = sum(len(x) for x in answers) if name == "sweep" else 0
+        return answers
+
+
+def bytes_by_formula(k: int, p: int, workers: int, parts: float) -> float:
+    """Return the bytes of a sampled sweep, both ways: 24 K p to each worker; its parts back."""
+    return workers * (24 * k * p + parts * (16 * k * p + 16 * k * k + 16 * k))
+
+
+# -- the model of the cost
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of a sweep: ``compute / workers + call + worker * workers + byte * bytes``."""
+
+    call: float
+    worker: float
+    byte: float
+
+    @staticmethod
+    def fit(workers: Sequence[int], sizes: Sequence[float], seconds: Sequence[float]) -> Cost:
+        """Return the cost of sweeps that compute next to nothing, relative errors alike."""
+        columns = np.column_stack([np.ones(len(sizes)), workers, sizes])
+        weight = 1.0 / np.array(seconds)
+        scale = np.abs(columns).max(axis=0)
+        found, _ = nnls(columns / scale * weight[:, None], np.ones(len(sizes)))
+        return Cost(*(found / scale))
+
+    def communication(self, workers: Any, size: Any) -> Any:
+        return self.call + self.worker * workers + self.byte * size
+
+    def sweep(self, compute: float, workers: Any, size: Any, cores: Any) -> Any:
+        return compute / np.minimum(workers, cores) + self.communication(workers, size)
+
+
+class Idle(CpuEngine):
+    """Answers at once, with sums of the right size."""
+
+    def load(self, family: Any, X: Any, weight: Any, first_row: int = 0) -> None:
+        self._width = len(family.prior)
+
+    def sweep_parts(self, score: Any, sub: Any, k: int, key: Any) -> list[Part]:
+        square = np.zeros((k, k))
+        values = (np.zeros((k, 2, self._width)), np.zeros((k, 2)), square, square.copy())
+        return [Part(0, 0, values)]
+
+
+def measure_calls(client: Any, counts: Sequence[int], d: int, rounds: int) -> list[dict[str, Any]]:
+    """Return sweeps that compute nothing: what it costs to talk, by workers and by bytes."""
+    found = []
+    for k in (5, 50, 150):
+        problem = Problem.make(max(counts) * LEAF_ROWS, d, k)
+        for workers in counts:
+            engine = Counting(client, Idle, list(client.nthreads())[:workers])
+            rows = problem.X[: workers * LEAF_ROWS]
+            engine.load(problem.family, rows, np.ones(len(rows)))
+            problem.sweep(engine, 0)
+            size = engine.sent + engine.received
+            engine.counts = False
+            took = alternate({"": lambda turn, e=engine, q=problem: q.sweep(e, turn)}, rounds)
+            found.append({"k": k, "workers": workers, "bytes": size, "seconds": took[""]})
+    return found
+
+
+# -- measuring
+
+
+def measure_sweeps(
+    client: Any, problem: Problem, counts: Sequence[int], rounds: int
+) -> tuple[dict[str, float], dict[int, dict[str, Any]]]:
+    """Return the seconds of a sweep by engine, and the bytes by the number of workers."""
+    engines: dict[str, Engine] = {f"cpu-{n}": CpuEngine(n) for n in (1, 2)}
+    wire = {}
+    for workers in counts:
+        counting = Counting(client, workers=list(client.nthreads())[:workers])
+        problem.load(counting)
+        problem.sweep(counting, 0)
+        wire[workers] = {
+            "sent": counting.sent,
+            "received": counting.received,
+            "parts": counting.parts / workers,
+        }
+        engines[f"dask-{workers}"] = DaskEngine(client, workers=counting.workers)
+    for engine in engines.values():
+        problem.load(engine)
+    jobs = {name: lambda turn, e=engine: problem.sweep(e, turn) for name, engine in engines.items()}
+    return alternate(jobs, rounds), wire
+
+
+def client_memory(client: Any, n: int, d: int) -> tuple[int, int]:
+    """Return the most that the client held at once in two batches of a Dask array, and a shard."""
+    from dask import array
+
+    workers = list(client.nthreads())[:2]
+    chunks = array.random.default_rng(0).normal(size=(n, d), chunks=(-(-n // 8), d))
+    model = ScStream(
+        random_state=0, max_sweeps=3, engine=lambda: DaskEngine(client, workers=workers)
+    )
+    tracemalloc.start()
+    model.partial_fit(chunks)
+    model.partial_fit(chunks)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak, 8 * n * d // 2
+
+
+def draw(path: Path, result: dict[str, Any], cost: Cost) -> None:
+    """Draw measured and modelled speed-up, and the model out to 1,000 workers."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    k, p, n = result["clusters"], result["statistics"], result["rows"]
+    seconds, cores = result["seconds"], result["cores"]
+    counts = np.array(result["workers"])
+    fig, (here, far) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    measured = [seconds["cpu-1"] / seconds[f"dask-{w}"] for w in counts]
+    here.plot(counts, measured, "o", label="measured")
+    modelled = [seconds["cpu-1"] / result["model"][str(w)] for w in counts]
+    here.plot(counts, modelled, "-", label="model")
+    here.axhline(cores, color="0.7", lw=1, label=f"{cores} cores")
+    here.set(xlabel="workers on this machine", ylabel="speed against one thread", ylim=(0, None))
+    here.set_title(f"{n:,} points, {k} clusters, p = {p}", fontsize=10)
+    here.legend(frameon=False)
+    many = np.unique(np.logspace(0, 3, 60).astype(int))
+    parts = np.mean([wire["parts"] for wire in result["wire"].values()])
+    for rows in (2_000_000, 20_000_000, 200_000_000, 2_000_000_000):
+        compute = seconds["cpu-1"] * rows / n
+        size = bytes_by_formula(k, p, many, parts)
+        far.plot(many, compute / cost.sweep(compute, many, size, many), label=f"{rows:,} points")
+    far.plot(many, many, color="0.7", lw=1, label="perfect")
+    far.set(xscale="log", yscale="log", xlabel="workers of one core each")
+    far.set_title("the model: speed against one thread", fontsize=10)
+    far.legend(frameon=False, fontsize=8)
+    fig.savefig(path, dpi=130)
+    plt.close(fig)
+
+
+def report(result: dict[str, Any], cost: Cost) -> None:
+    seconds, k, p = result["seconds"], result["clusters"], result["statistics"]
+    print(f"{result['rows']:,} points, {k} clusters, p = {p}, {result['cores']} cores")
+    for name in ("cpu-1", "cpu-2"):
+        print(f"{name:8s}{1e3 * seconds[name]:10.1f} ms a sweep")
+    print("workers        ms     model  of cpu-2   parts   sent KiB  received KiB   by formula KiB")
+    for workers in result["workers"]:
+        took, wire = seconds[f"dask-{workers}"], result["wire"][str(workers)]
+        formula = bytes_by_formula(k, p, workers, wire["parts"])
+        print(
+            f"{workers:7d}{1e3 * took:10.1f}{1e3 * result['model'][str(workers)]:10.1f}"
+            f"{seconds['cpu-2'] / took:10.2f}{wire['parts']:8.1f}{wire['sent'] / 1024:11.0f}"
+            f"{wire['received'] / 1024:14.0f}{formula / 1024:17.0f}"
+        )
+    print(
+        f"a sweep that computes nothing: {1e3 * cost.call:.2f} ms + {1e3 * cost.worker:.2f} ms a "
+        f"worker + {1e9 * cost.byte:.2f} ns a byte"
+    )
+    if "client_peak" in result:
+        peak, shard = result["client_peak"] / 2**20, result["shard"] / 2**20
+        print(f"the client held at most {peak:.1f} MiB; one of two shards has {shard:.1f} MiB")
+    if "dask-2" in seconds:
+        ratio = seconds["cpu-2"] / seconds["dask-2"]
+        verdict = "holds" if ratio >= TARGET else "does NOT hold"
+        print(
+            f"2 workers reach {ratio:.2f} of the speed of 2 threads; at least {TARGET}: {verdict}"
+        )
+
+
+def main() -> None:
+    from distributed import Client, LocalCluster
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="2 million points, 8 workers")
+    parser.add_argument("--rows", type=int, default=None)
+    parser.add_argument("--dims", type=int, default=10)
+    parser.add_argument("--clusters", type=int, default=50)
+    parser.add_argument("--workers", type=int, nargs="+", default=None)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--memory", action="store_true", help="measure the client's memory too")
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    rows = args.rows or (2_000_000 if args.full else 200_000)
+    counts = args.workers or ([1, 2, 3, 4, 5, 6, 7, 8] if args.full else [1, 2, 4])
+    counts = [w for w in counts if w * LEAF_ROWS <= rows]
+    problem = Problem.make(rows, args.dims, args.clusters)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with (
+        LocalCluster(
+            n_workers=max(counts), threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        calls = measure_calls(client, counts, args.dims, args.rounds)
+        columns = ([call[name] for call in calls] for name in ("workers", "bytes", "seconds"))
+        cost = Cost.fit(*columns)
+        seconds, wire = measure_sweeps(client, problem, counts, args.rounds)
+        result: dict[str, Any] = {
+            "rows": rows,
+            "clusters": args.clusters,
+            "statistics": len(problem.family.prior),
+            "cores": cores,
+            "workers": counts,
+            "seconds": seconds,
+            "wire": {str(w): value for w, value in wire.items()},
+            "calls": calls,
+            "cost": asdict(cost),
+        }
+        if args.memory:
+            result["client_peak"], result["shard"] = client_memory(client, rows, args.dims)
+    result["model"] = {
+        str(w): float(cost.sweep(seconds["cpu-1"], w, v["sent"] + v["received"], cores))
+        for w, v in wire.items()
+    }
+    report(result, cost)
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=1) + "\n")
+    if args.picture:
+        draw(args.picture, result, cost)
+
+
+if __name__ == "__main__":
+    main()

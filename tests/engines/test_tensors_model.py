@@ -1,0 +1,64 @@
+"""Tensors through the whole model: they go in, and labels come out beside them."""
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from scstream import ScStream
+
+torch = pytest.importorskip("torch")
+BATCHES = [
+    np.random.default_rng(seed).normal(size=(200, 2)) + 8.0 * (np.arange(200) % 3)[:, None]
+    for seed in range(3)
+]
+
+
+@pytest.mark.parametrize("first_rows", [5, 200])
+@pytest.mark.parametrize("options", [{}, {"engine": "torch", "device": "cpu"}])
+def test_tensors_are_taken_and_returned(options, first_rows):
+    batches = [BATCHES[0][:first_rows], *BATCHES[1:]]
+    arrays = ScStream(random_state=0, max_sweeps=5, **options)
+    tensors = ScStream(random_state=0, max_sweeps=5, **options)
+    for X in batches:
+        expected = arrays.partial_fit(X).labels_
+        assert isinstance(expected, np.ndarray)
+        got = tensors.partial_fit(torch.from_numpy(X)).labels_
+        assert isinstance(got, torch.Tensor)
+        assert_array_equal(got.numpy(), expected)
+        assert isinstance(tensors.sublabels_, torch.Tensor)
+    for method in ("predict", "predict_proba", "score_samples"):
+        got = getattr(tensors, method)(torch.from_numpy(BATCHES[0]))
+        assert isinstance(got, torch.Tensor)
+        assert_allclose(got.numpy(), getattr(arrays, method)(BATCHES[0]), rtol=1e-10, atol=1e-10)
+    assert tensors.score(torch.from_numpy(BATCHES[0])) == pytest.approx(arrays.score(BATCHES[0]))
+
+
+def test_rows_without_weight_and_other_families():
+    X, w = torch.from_numpy(BATCHES[0]), (np.arange(200) % 4).astype(float)
+    options = {"random_state": 0, "max_sweeps": 5, "engine": "torch", "device": "cpu"}
+    one = ScStream(**options).fit(X, sample_weight=w)
+    assert_array_equal(
+        one.labels_.numpy(), ScStream(**options).fit(BATCHES[0], sample_weight=w).labels_
+    )
+    counts = torch.from_numpy(np.random.default_rng(0).poisson(3.0, size=(60, 2)))
+    assert isinstance(ScStream("poisson", **options).fit(counts).labels_, torch.Tensor)
+
+
+@pytest.mark.parametrize("options", [{}, {"engine": "torch", "device": "cpu"}])
+def test_tensors_are_checked(options):
+    model = ScStream(random_state=0, max_sweeps=3, **options).partial_fit(
+        torch.from_numpy(BATCHES[0])
+    )
+    bad = torch.from_numpy(BATCHES[1].copy())
+    bad[3, 1] = float("nan")
+    for rows, match in (
+        (bad, "NaN"),
+        (bad[:, 0], "2D array"),
+        (torch.zeros(9, 3), "X has 3 features"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            model.partial_fit(rows)
+    assert model.n_batches_ == 1
+    assert copy.deepcopy(model).predict(BATCHES[0]).shape == (200,)
