@@ -43,13 +43,12 @@ def test_labels_do_not_depend_on_the_number_of_threads(n_jobs, one_thread) -> No
     np.testing.assert_array_equal(other.score_samples(X), model.score_samples(X))
 
 
-@pytest.mark.parametrize("size", [2, 1000])
-def test_labels_do_not_depend_on_how_blocks_are_shared_out(size, one_thread) -> None:
+def test_an_engine_of_the_users_own_gives_the_same_labels(one_thread) -> None:
     labels, model = one_thread
     engines = []
 
     def engine():
-        engines.append(CpuEngine(2, blocks_per_task=size))
+        engines.append(CpuEngine(2))
         return engines[-1]
 
     other = large_model(engine=engine)

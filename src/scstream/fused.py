@@ -116,7 +116,7 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
 
 def worthwhile_shares(ctx: Context, past: Array, current: Array) -> Array:
     """Return the share (k,) of each cluster's past that best foretells its present."""
-    if type(ctx.family) is Gaussian:
+    if type(ctx.family) is Gaussian and ctx.family.numbers[-1] <= _MOST_COLUMNS:
         out = np.empty(len(past))
         numbers = ctx.family.numbers
         if not _fused.shares(past, current, SHARES, RELUCTANCE, ctx.alpha, *numbers, out):

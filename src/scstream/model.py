@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scstream import _validation as check
 from scstream._blas import single_threaded
+from scstream._threads import allowed
 from scstream.chain import Plan
 from scstream.engines import CpuEngine, DaskEngine, Engine, EngineLost, make_engine
 from scstream.engines.choose import is_client, is_torch
@@ -322,7 +323,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             random_state = copy.deepcopy(self.random_state)
             make_rng = partial(check.make_rng, random_state)
             try:
-                with single_threaded():
+                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)):
                     return learn(learner, batch, recipe, engine, make_rng)
             except EngineLost as error:
                 tries += 1

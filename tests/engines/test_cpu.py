@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import problem, reference_parameters
 from scipy import sparse
 
-from scstream.engines import CpuEngine, Key, cpu
+from scstream.engines import CpuEngine, Key, cpu, tree
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import LinearScore
 
@@ -57,13 +57,14 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "not-kept"])
 @pytest.mark.parametrize("name", ["gaussian-2d", "multinomial-8-default", "plain-poisson"])
-def test_threads_and_their_shares_change_not_a_bit(monkeypatch, small_blocks, name, kept):
+def test_threads_change_not_a_bit(monkeypatch, small_blocks, name, kept):
     family, points, w = batch(name)
-    expected = everything(CpuEngine(1), family, points, w)
     if not kept:
         monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
-    for n_threads, share in product([1, 2, 3], [1, 2, 50]):
-        got = everything(CpuEngine(n_threads, share), family, points, w)
+    for n_threads, leaf in product([1, 2, 3], [128, 4096]):
+        monkeypatch.setattr(tree, "LEAF_ROWS", leaf)
+        expected = everything(CpuEngine(1), family, points, w)
+        got = everything(CpuEngine(n_threads), family, points, w)
         for one, other in zip(got, expected, strict=True):
             assert_array_equal(one, other)
 
@@ -123,14 +124,14 @@ def test_a_batch_of_several_true_blocks_is_that_of_the_reference():
         assert_allclose(got.current, sums, rtol=1e-10, atol=1e-10)
 
 
-def test_wide_sparse_counts_span_blocks():
+def test_wide_sparse_counts_span_blocks(monkeypatch):
     n, d, rng = 700, 900, np.random.default_rng(3)
     p = rng.dirichlet(np.full(d, 0.2), size=2)
     truth = np.arange(n) % 2
     X = sparse.csr_array(rng.multinomial(30, p[truth]))
     family = Multinomial(0.1).prepare(X)
     points = family.check(X)
-    assert n > 2 * cpu.block_rows(d + 1, 2)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 256)
     engine = CpuEngine(2)
     engine.load(family, points, np.ones(n))
     sums = np.stack([family.statistics(points[truth == c]).sum(axis=0) for c in range(2)])

@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 
 from scstream.engines import _kernels
 
+PLAIN = np.empty(0), np.empty(0)  # scores that are finished
 
 @pytest.mark.parametrize(
     ("seed", "batch", "sweep", "first"),
@@ -55,7 +56,7 @@ def test_a_lone_label_is_beyond_doubt():
     assert (z, second) == ([0, 0], [-1, -1])
     assert_array_equal(doubt, 0.0)
     z, second, doubt = np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1)
-    _kernels.best(np.array([[-3.0]]), z, second, doubt)
+    _kernels.best(np.array([[-3.0]]), *PLAIN, z, second, doubt)
     assert (z[0], second[0], doubt[0]) == (0, -1, 0.0)
 
 
@@ -63,7 +64,7 @@ def test_of_equals_the_first_is_best():
     n = 3
     z, second, doubt = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     scores = np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 2.0], [3.0, 0.0, 3.0]])
-    _kernels.best(scores, z, second, doubt)
+    _kernels.best(scores, *PLAIN, z, second, doubt)
     assert z.tolist() == [0, 1, 0]
     assert second.tolist() == [1, 2, 2]
     np.testing.assert_allclose(doubt, np.log(2.0))
@@ -84,3 +85,45 @@ def test_doubt_is_minus_the_log_probability_of_the_chosen_of_two(gap):
         assert sub.tolist() == [1, 0]
     for s, found in zip(sub, doubt, strict=True):
         assert found == pytest.approx(reference.against(s * gap, (1 - s) * gap), abs=1e-14)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 20, 83])
+@pytest.mark.parametrize("power", [0.8, 30.0, 3000.0])
+def test_unfinished_scores_are_compared_as_if_every_logarithm_were_taken(k, power):
+    # broken on purpose (a bound 1e-3 too low, or ties given to the second), it fails
+    rng = np.random.default_rng(k)
+    n = 400
+    q = 1.0 + rng.exponential(2.0, size=(n, k)) * 10.0 ** rng.uniform(-6, 3, size=(n, 1))
+    q[:5] = q[:5, :1]  # ties
+    q[5] = 1.0 - 1e-16
+    const, powers = rng.normal(size=k), power * rng.uniform(0.9, 1.1, k)
+    const[: k // 2], powers[: k // 2] = 0.0, power
+    scores = const - powers * np.log(np.maximum(q, 1.0))
+    z, second, doubt = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    _kernels.best(q, const, powers, z, second, doubt)
+    expected = [np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)]
+    _kernels.best(scores, *PLAIN, *expected)
+    assert_array_equal(z, np.argmax(scores, axis=1))
+    assert_array_equal(z, expected[0])
+    assert_array_equal(second, expected[1])
+    np.testing.assert_allclose(doubt, expected[2], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 30])
+def test_unlikely_labels_are_drawn_as_often_as_they_should(k):
+    # labels e^-20 likely are not weighed at first: a uniform close to a boundary must find them
+    rng = np.random.default_rng(k)
+    scores = np.where(rng.random((2000, k)) < 0.5, -20.0, 0.0) + rng.normal(size=(2000, k))
+    cumulated = np.cumsum(np.exp(scores), axis=1)
+    at = rng.integers(k, size=2000)
+    u = cumulated[np.arange(2000), at] / cumulated[:, -1] * (1.0 - 1e-10)
+    z, second, doubt = np.empty(2000, np.int64), np.empty(2000, np.int64), np.empty(2000)
+    _kernels.draw(scores, u, z, second, doubt)
+    expected = (cumulated <= (u * cumulated[:, -1])[:, None]).sum(axis=1)
+    assert_array_equal(z, expected)
+    assert (scores[np.arange(2000), z] < -15.0).any()
+    others = scores.copy()
+    others[np.arange(2000), z] = -np.inf
+    assert_array_equal(second, np.argmax(others, axis=1))
+    gap = others.max(axis=1) - scores[np.arange(2000), z]
+    np.testing.assert_allclose(doubt, np.logaddexp(0.0, gap), rtol=1e-9, atol=1e-12)

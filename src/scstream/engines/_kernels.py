@@ -145,7 +145,7 @@ def _pick(u: float, total: float, slack: float, weight: Any, m: int) -> Any:
         before = run
         run += weight[j]
         if run > low:
-            return j, run > high and (before == 0.0 or before + slack <= low)
+            return j, run > high and before + slack <= low
     return m - 1, False
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream._threads import mapped
 from scstream.engines import _kernels, tree
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
 from scstream.engines.tree import Part, Tree, Values
 from scstream.families.base import Array, Family
-from scstream.families.scores import Labels, Points, Score, unfinished, unfinished_pairs
+from scstream.families.scores import (
+    Labels,
+    Points,
+    Score,
+    get_ready,
+    unfinished,
+    unfinished_pairs,
+)
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
 _BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
@@ -120,6 +126,7 @@ class CpuEngine(Engine):
                 np.zeros((k, k)),
             )
 
+        get_ready(score)
         pairs = unfinished_pairs(sub, self._X)
         fused = pairs is not None and (len(pairs[1]) > 0) == (key is None)
         return self._pass(label, add, both if fused else None, nothing, k)
@@ -252,6 +259,8 @@ class CpuEngine(Engine):
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
 
+        get_ready(score)
+
         def best(rows: slice) -> Labels:
             T = family.statistics(X[rows])
             z, second = np.empty((2, T.shape[0]), dtype=np.int64)
@@ -298,16 +307,7 @@ class CpuEngine(Engine):
         """Run a job for each item, on threads where there are several, in order."""
         if len(items) == 1 or self.n_threads == 1:
             return map(job, items)
-        return _pool(self.n_threads).map(job, items)
-
-
-@cache
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="scstream")
-
-
-if hasattr(os, "register_at_fork"):  # the threads of a pool do not live on in a forked process
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+        return mapped(self.n_threads, job, items)
 
 
 @cache

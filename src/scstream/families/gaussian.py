@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scstream._threads import over_slices
 from scstream.families import _spd
 from scstream.families.base import CERTAIN, Array, Family, as_floats
 from scstream.families.scores import Labels, LinearScore, Points, StudentScore
 
+_Result = TypeVar("_Result")
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _SOLVED = 16  # columns from which pairs of components are scored by triangular solutions
 AXES = 4  # principal axes of a cluster along which it is cut in turn
@@ -257,7 +260,12 @@ class Gaussian(Family):
         definiteness is mended.
         """
         out, log_det = np.empty((len(s), s.shape[2])), np.empty(len(s))
-        if _spd.factor(s, self._prior, vector, out, log_det):
+
+        def factor(cut: slice) -> int:
+            aims = vector[cut] if len(vector) else vector
+            return int(_spd.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
+
+        if sum(_shared(factor, len(s), len(self._m))):
             bad = np.isnan(log_det)
             post = self.posterior(self._prior + s[bad])
             L = self._mended(post.scatter.sum(axis=1))
@@ -291,7 +299,11 @@ class Gaussian(Family):
         d, more = len(self._m), self._nu - self._kappa
         flat = np.ascontiguousarray(s).reshape(-1, s.shape[-1])
         out = np.empty(len(flat))
-        if _spd.log_partition(flat, prior, more, d, out):
+
+        def fill(cut: slice) -> int:
+            return int(_spd.log_partition(flat[cut], prior, more, d, out[cut]))
+
+        if sum(_shared(fill, len(flat), d)):
             for r in np.flatnonzero(np.isnan(out)):
                 tau = prior + flat[r]
                 L = self._mended(self.posterior(tau).scatter[None])[0]
@@ -394,6 +406,11 @@ class Gaussian(Family):
         return out
 
 
+def _shared(job: Callable[[slice], _Result], k: int, d: int) -> list[_Result]:
+    """Run a job on slices of k matrices (d, d), shared among threads if that is work."""
+    return over_slices(job, k) if d >= _SOLVED else [job(slice(None))]
+
+
 # -- scores -------------------------------------------------------------------------------------
 
 
@@ -422,8 +439,12 @@ class PredictiveScore(StudentScore):
     def quad(self) -> Array:  # type: ignore[override] # a field there
         """The quadratic forms (k, p)."""
         out = np.empty(self.factors.shape)
-        _spd.student(self.factors, self.d, out)
+        _shared(lambda cut: _spd.student(self.factors[cut], self.d, out[cut]), len(out), self.d)
         return out
+
+    def ready(self) -> None:
+        """Make the quadratic forms."""
+        _ = self.quad
 
     def part(self, rows: slice) -> PredictiveScore:
         """Return some of the components."""
@@ -464,8 +485,16 @@ class DrawnScore(LinearScore):
     def eta(self) -> Array:  # type: ignore[override] # a field there
         """The natural parameters (k, p)."""
         out = np.empty(self.drawn[0].shape)
-        _spd.wishart(*self.drawn, self.log_weight, out)
+
+        def fill(cut: slice) -> None:
+            _spd.wishart(*(each[cut] for each in self.drawn), self.log_weight[cut], out[cut])
+
+        _shared(fill, len(out), self.drawn[1].shape[1])
         return out
+
+    def ready(self) -> None:
+        """Make the natural parameters."""
+        _ = self.eta
 
     def part(self, rows: slice) -> DrawnScore:
         """Return some of the components."""

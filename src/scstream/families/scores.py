@@ -132,6 +132,14 @@ class JoinedScore:
 _NOTHING = np.zeros(0)
 
 
+def get_ready(score: Score) -> None:
+    """Let a score compute what all rows need, before threads ask for it."""
+    for part in getattr(score, "parts", (score,)):
+        ready = getattr(part, "ready", None)
+        if ready is not None:
+            ready()
+
+
 def unfinished_pairs(score: Score, T: Points) -> tuple[Array, Array, Array] | None:
     """Return what a kernel needs to score dense rows under their own pairs, None if it cannot.
 

@@ -1,0 +1,54 @@
+"""Threads of our own, for compiled kernels that let go of the interpreter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+_allowed: ContextVar[int] = ContextVar("threads", default=1)
+
+
+@contextmanager
+def allowed(n_threads: int) -> Iterator[None]:
+    """Let stacks of large matrices be shared among so many threads, within the context."""
+    before = _allowed.set(n_threads)
+    try:
+        yield
+    finally:
+        _allowed.reset(before)
+
+
+def mapped(
+    n_threads: int, job: Callable[[_Item], _Result], items: Iterable[_Item]
+) -> Iterator[_Result]:
+    """Run a job for each item on threads, and return the results in order."""
+    return _pool(n_threads).map(job, items)
+
+
+def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
+    """Run a job on slices of k rows, shared among the threads allowed.
+
+    Each row must be computed by itself: then the threads change nothing.
+    """
+    n = _allowed.get()
+    if n == 1 or k < 2 * n:
+        return [job(slice(None))]
+    edges = [k * i // n for i in range(n + 1)]
+    cuts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return list(mapped(n, job, cuts))
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="scstream")
+
+
+if hasattr(os, "register_at_fork"):  # the threads of a pool do not live on in a forked process
+    os.register_at_fork(after_in_child=_pool.cache_clear)
