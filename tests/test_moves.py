@@ -402,7 +402,7 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
             stream.next_batch(time)
         stream.check()
         whole = stream.everything()
-        for _ in range(14):
+        for _ in range(30):
             seen |= set(stream.state.ids.tolist())
             what = rng.choice(list(choices))
             stream.state, done = choices[what](stream.state)

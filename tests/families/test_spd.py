@@ -114,10 +114,10 @@ def test_draws_use_the_random_stream_as_bartletts_factors_do(d, k):
     rng, i = np.random.default_rng(2), np.arange(d)
     B = np.zeros((k, d, d))
     B[:, i, i] = np.sqrt(rng.chisquare(nu[:, None] - i))
-    low = np.tril_indices(d, -1)
-    B[:, low[0], low[1]] = rng.standard_normal((k, len(low[0])))
+    low, normal = np.tril_indices(d, -1), rng.standard_normal((k, d * (d + 1) // 2))
+    B[:, low[0], low[1]] = normal[:, d:]
     root = np.swapaxes(B, 1, 2) @ np.linalg.inv(np.linalg.cholesky(scatter))
-    off = np.linalg.solve(root, rng.standard_normal((k, d, 1)))[..., 0]
+    off = np.linalg.solve(root, normal[:, :d, None])[..., 0]
     mean = m + off / np.sqrt(kappa)[:, None]
     precision = np.swapaxes(root, 1, 2) @ root
     linear = np.einsum("kij,kj->ki", precision, mean)

@@ -127,7 +127,7 @@ class CpuEngine(Engine):
             )
 
         get_ready(score)
-        pairs = unfinished_pairs(sub, self._X)
+        pairs = unfinished_pairs(sub, self._points)
         fused = pairs is not None and (len(pairs[1]) > 0) == (key is None)
         return self._pass(label, add, both if fused else None, nothing, k)
 
@@ -167,7 +167,7 @@ class CpuEngine(Engine):
         def nothing() -> Values:
             return np.zeros((k, 2, len(self._family.prior))), np.zeros(k)
 
-        pairs = unfinished_pairs(sub, self._X)
+        pairs = unfinished_pairs(sub, self._points)
         return self._pass(label, add, None if pairs is None else both, nothing, k)
 
     def _pass(
@@ -295,11 +295,15 @@ class CpuEngine(Engine):
         p = 0 if sparse.issparse(X) else len(family.prior)
         return _cut(X.shape[0], block_rows(p, 64))
 
+    @property
+    def _points(self) -> Points:
+        return self._X if self._T is None else self._T
+
     def _statistics(self, rows: slice) -> Points:
         return self._family.statistics(self._X[rows]) if self._T is None else self._T[rows]
 
     def _block_rows(self, k: int) -> int:
-        if sparse.issparse(self._X):
+        if sparse.issparse(self._points):
             return block_rows(0, k)  # however wide the dictionary, few of its words are in a row
         return block_rows(len(self._family.prior), k)
 
