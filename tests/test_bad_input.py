@@ -257,6 +257,7 @@ IMPOSSIBLE = {
     "random_state": [-1, 1.5, "seed", [1, 2], True],
     "n_jobs": [0, -2, 1.5, "all", True],
     "verbose": [None, -1, 0.5, "loud"],
+    "on_event": [3, "print", True],
 }
 
 

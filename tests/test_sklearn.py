@@ -74,6 +74,7 @@ EVERYTHING = {
     "random_state": 3,
     "n_jobs": 2,
     "verbose": True,
+    "on_event": print,
 }
 
 

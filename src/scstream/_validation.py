@@ -79,6 +79,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "None or -1 for all cores, or a positive whole number",
     ),
     "verbose": (lambda v: _is_flag(v) or _is_count(v, 0), "True, False or a whole number"),
+    "on_event": (lambda v: v is None or callable(v), "None or a function of an event"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -61,6 +62,9 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    kept: ClassVar[Mapping[str, str]] = {
+        "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",
+    }  # fmt: skip
 
     _shift: Array  # (d,): the frame's centre and scales
     _scale: Array
@@ -196,6 +200,16 @@ class Gaussian(Family):
             if best is not self:
                 break
         return best
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        if not self._nu > len(self._m) - 1:
+            raise ValueError(f"the strength {self._nu} of the covariance is too small")
+        return self._with(self._kappa, self._nu, self._psi)
+
+    def columns_taken(self) -> int:
+        """Return how many columns the frame has."""
+        return len(self._m)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""
