@@ -72,7 +72,7 @@ def _plain(thing: Any) -> Any:
     if isinstance(thing, np.random.RandomState):
         return _plain(thing.get_state())
     if isinstance(thing, Mapping):
-        return tuple((key, _plain(thing[key])) for key in sorted(thing))
+        return tuple((key, _plain(thing[key])) for key in sorted(thing, key=repr))
     if isinstance(thing, list | tuple | deque):
         return tuple(_plain(part) for part in thing)
     if isinstance(thing, range | slice):

@@ -259,6 +259,7 @@ IMPOSSIBLE = {
     "engine": ["gpu", None, 3, CpuEngine()],
     "device": [0, True, ["cuda"]],
     "verbose": [None, -1, 0.5, "loud"],
+    "on_event": [3, "print", True],
 }
 
 

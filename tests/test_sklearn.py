@@ -76,6 +76,7 @@ EVERYTHING = {
     "engine": "torch",
     "device": "cpu",
     "verbose": True,
+    "on_event": print,
 }
 
 

@@ -1,5 +1,6 @@
-"""Compiled steps of a small batch of Gaussian clusters: each does in one call what `scstream.sweep`
-and `scstream.moves` do in many.
+"""Compiled steps of a small batch of Gaussian clusters.
+
+Each does in one call what `scstream.sweep` and `scstream.moves` do in many.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -41,8 +42,7 @@ def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
     if n == 1 or k < 2 * n:
         return [job(slice(None))]
     edges = [k * i // n for i in range(n + 1)]
-    cuts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-    return list(mapped(n, job, cuts))
+    return list(mapped(n, job, [slice(a, b) for a, b in pairwise(edges)]))
 
 
 @cache

@@ -89,6 +89,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "None or the name of a PyTorch device such as 'cuda' or 'cpu'",
     ),
     "verbose": (lambda v: _is_flag(v) or _is_count(v, 0), "True, False or a whole number"),
+    "on_event": (lambda v: v is None or callable(v), "None or a function of an event"),
 }
 
 

@@ -227,9 +227,7 @@ def _accept(
     for_splits, for_merges = log_u
     if plan.splits:
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
-        state, split = propose_splits(
-            ctx, state, time, room=room, greedy=greedy, log_u=for_splits
-        )
+        state, split = propose_splits(ctx, state, time, room=room, greedy=greedy, log_u=for_splits)
         events.splits += split
         if split:
             for_merges = None  # other clusters than those they were drawn for

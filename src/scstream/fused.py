@@ -72,9 +72,7 @@ def later_batch(ctx: Context, state: State) -> tuple[State, Reached, tuple[Array
     if reached is Reached.FAILED:
         return None
     ctx.next_key(), ctx.next_key()  # of the sweep, and of random members, not needed
-    window = Window(
-        window.forgetting, past[None], past_doubt[None], window.times, window.weight
-    )
+    window = Window(window.forgetting, past[None], past_doubt[None], window.times, window.weight)
     state = state.having(
         now=now,
         window=window,
@@ -107,9 +105,7 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     if failed:
         return set_present_apart(ctx, restart_subclusters(ctx, state, state.present))
     state = state.having(attempt=state.attempt + state.present)
-    state = divided_anew(
-        ctx, state, better, first[None][: len(state.window.times)], current, doubt
-    )
+    state = divided_anew(ctx, state, better, first[None][: len(state.window.times)], current, doubt)
     state.learn(LogMarginals(family, each, whole))
     return set_present_apart(ctx, state) if apart.any() else state
 

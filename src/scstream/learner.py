@@ -199,7 +199,7 @@ def _learn_later(
 def forked(rng: np.random.Generator) -> np.random.Generator:
     """Return a generator of our own that goes on as the given one would."""
     bits = np.random.PCG64(_ANY_SEED)
-    bits.state = rng.bit_generator.state
+    bits.state = rng.bit_generator.state  # type: ignore[assignment] # a generator of ours: PCG64
     return np.random.Generator(bits)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import sleep
@@ -25,16 +26,17 @@ from scstream.engines.choose import is_client, is_torch
 from scstream.engines.dask_rows import DaskRows, check_collection, evaluated, is_collection
 from scstream.engines.readout import Best, LogTotal, Probabilities
 from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, like_input, to_host
+from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Categorical, Family, Product
 from scstream.families.base import Array
 from scstream.families.columns import is_frame
 from scstream.families.scores import JoinedScore, Points, Score
 from scstream.learner import Batch, Learner, Outcome, Recipe, learn
+from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
 from scstream.sweep import predictive
 from scstream.window import Forgetting
 
-_HISTORY = 1000  # batches of which a record is kept
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -84,6 +86,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         For PyTorch, such as "cuda" or "cpu"; with a Dask cluster, on each of its workers.
     verbose : bool, default=False
         Whether to report progress of the first batch on standard error.
+    on_event : callable, optional
+        Called with every `Event` of a batch, one after the other, once the batch is learned.
+        An error that it raises comes out of `partial_fit` or `fit` as it is; the batch stays
+        learned, and the events that were not told any more are in `events_`.
 
     Attributes
     ----------
@@ -97,6 +103,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         Id, weight, count, age, time of birth and parameters of each cluster.
     history_ : list of BatchRecord
         What happened in the last 1,000 batches.
+    events_ : list of Event
+        Births, deaths, splits, merges and drift in the last batch, worked out when asked for.
     family_ : Family
         The family with its prior, as the first batch set it.
     prior_ : dict
@@ -129,6 +137,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
     _learner: Learner  # these two once there was a batch
     _history: deque[BatchRecord]
+    _before: Sight | None = None  # the clusters before the last batch
 
     def __init__(
         self,
@@ -149,6 +158,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         engine: Any = "cpu",
         device: str | None = None,
         verbose: bool = False,
+        on_event: Callable[[Event], object] | None = None,
     ) -> None:
         self.family = family
         self.alpha = alpha
@@ -166,6 +176,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         self.engine = engine
         self.device = device
         self.verbose = verbose
+        self.on_event = on_event
 
     # -- learning -------------------------------------------------------------------------------
 
@@ -195,7 +206,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         ScStream
-            The model itself. If an error is raised it is what it was before.
+            The model itself. If an error is raised it is what it was before, unless it is
+            `on_event` that raised it.
         """
         return self._learn(X, time, sample_weight, labels, getattr(self, "_learner", None))
 
@@ -229,6 +241,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(kept)
             raise
+        if self.on_event is not None:
+            for event in self.events_:
+                self.on_event(event)
         return self
 
     def _learn_batch(
@@ -251,6 +266,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         new, outcome = self._run(learner, batch, self._recipe(family), engine)
         if first:
             check.make_rng(self.random_state)  # a generator of the user's moves on only now
+        self._before = Sight.of(learner)
         self._learner = new
         self.labels_ = like_input(outcome.labels, X)
         self.sublabels_ = like_input(outcome.sublabels, X)
@@ -505,6 +521,53 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             state["engine"] = "dask"
         return state
 
+    # -- keeping --------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
+        """Write the model to one file, from which it goes on bit for bit.
+
+        The file takes the place of an older one in a single step: whatever happens, one of the
+        two is there, whole. See docs/checkpoints.md.
+
+        Parameters
+        ----------
+        path : str or path-like
+        extra : dict, optional
+            Something to keep beside the model, in plain JSON, such as a place in the stream.
+        """
+        from scstream.checkpoint.store import save  # which knows the model
+
+        save(self, path, extra)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, kernel: Callable[[float], float] | None = None
+    ) -> Self:
+        """Return the model that `save` wrote; nothing in the file can run as code.
+
+        Parameters
+        ----------
+        path : str or path-like
+        kernel : callable, optional
+            The kernel that the model had. Without it the model predicts, but learns no more
+            until ``set_params(kernel=...)``.
+
+        Returns
+        -------
+        ScStream
+
+        Raises
+        ------
+        scstream.checkpoint.CheckpointError
+            If the file is no sound checkpoint, or of a format that is not known yet.
+        OSError
+            If it cannot be read.
+        """
+        from scstream.checkpoint.store import load  # which knows the model
+
+        model: Self = load(cls, path, kernel)[0]
+        return model
+
     # -- looking --------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -557,6 +620,18 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         return list(self._history)
 
     @property
+    def events_(self) -> list[Event]:
+        """What happened to clusters in the last batch."""
+        check_is_fitted(self)
+        after = None if self._before is None else Sight.of(self._learner)
+        return events_of(self._history[-1], self._before, after, self._columns())
+
+    def _columns(self) -> Sequence[Any]:
+        """Return the columns' names, or their numbers."""
+        names = getattr(self, "feature_names_in_", None)
+        return range(self.n_features_in_) if names is None else list(names)
+
+    @property
     def clusters_(self) -> list[Cluster]:
         """The clusters, the oldest ids first as a rule."""
         check_is_fitted(self)
@@ -566,8 +641,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         count = totals[:, 0]
         posterior = learner.family.prior + totals
         parameters = learner.family.describe(posterior)
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        columns = learner.family.describe_columns(posterior, list(names))
+        columns = learner.family.describe_columns(posterior, self._columns())
         total = count.sum() + learner.alpha
         return [
             Cluster(

@@ -138,9 +138,7 @@ def restart_subclusters(
     if not chosen.any():
         return state
     family, engine, k = ctx.family, ctx.engine, state.k
-    functional = family.directions(
-        state.current, engine.members(k, ctx.next_key()), state.attempt
-    )
+    functional = family.directions(state.current, engine.members(k, ctx.next_key()), state.attempt)
     eta = np.zeros((2 * k, functional.shape[1]))
     eta[1::2] = functional
     current, doubt = engine.resplit(LinearScore(eta), chosen, doubts=ROUNDS == 0)

@@ -7,6 +7,8 @@ from typing import Any
 
 from scstream.families.base import Array
 
+HISTORY = 1000  # batches of which a record is kept
+
 
 @dataclass(frozen=True)
 class Cluster:

@@ -188,9 +188,9 @@ def shares_worth_keeping(
     A cluster that moved, or changed its shape, is described better by less of its past. The
     evidence of its present points given a share r of the past ``P`` is
     ``log_marginal(r P + C) - log_marginal(r P)``; the past is kept whole unless less of it wins
-    clearly. Where half of it is no better than the whole, less is not tried. So the half-life is an upper bound, and fast clusters forget faster. Where the
-    present looks like a new cluster rather than the old one changed, nothing is forgotten: a
-    split will tell the two apart.
+    clearly. Where half of it is no better than the whole, less is not tried. So the half-life is
+    an upper bound, and fast clusters forget faster. Where the present looks like a new cluster
+    rather than the old one changed, nothing is forgotten: a split will tell the two apart.
 
     Parameters
     ----------
@@ -206,9 +206,7 @@ def shares_worth_keeping(
         return share
     past, current, whole = past[which], current[which], whole[which]
     less = _LESS[:, None, None] * past
-    evidence = np.vstack(
-        [whole + RELUCTANCE, halved[which], _evidence(family, less, current)]
-    )
+    evidence = np.vstack([whole + RELUCTANCE, halved[which], _evidence(family, less, current)])
     best = np.argmax(evidence, axis=0)
     n, m = np.maximum(past[:, 0], 1e-12), current[:, 0]
     new = np.log(alpha) + gammaln(m) + gammaln(n) - gammaln(n + m) + family.log_marginal(current)

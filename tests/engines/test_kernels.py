@@ -9,6 +9,7 @@ from scstream.engines import _kernels
 
 PLAIN = np.empty(0), np.empty(0)  # scores that are finished
 
+
 @pytest.mark.parametrize(
     ("seed", "batch", "sweep", "first"),
     [

@@ -58,6 +58,11 @@ class CpuEngine(Engine):
         Threads among which a large batch is shared.
     """
 
+    _z: Labels
+    _sub: Labels
+    _second: Labels
+    _trial: Labels
+
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
 
@@ -80,6 +85,8 @@ class CpuEngine(Engine):
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point and sum up as far as the tree goes."""
+        get_ready(score)
+        pairs = unfinished_pairs(sub, self._points)
 
         def label(rows: slice, T: Points) -> None:
             z, second, doubt = self._z[rows], self._second[rows], self._doubt[rows]
@@ -126,9 +133,7 @@ class CpuEngine(Engine):
                 np.zeros((k, k)),
             )
 
-        get_ready(score)
-        pairs = unfinished_pairs(sub, self._points)
-        fused = pairs is not None and (len(pairs[1]) > 0) == (key is None)
+        fused = bool(pairs) and (len(pairs[1]) > 0) == (key is None)
         return self._pass(label, add, both if fused else None, nothing, k)
 
     def resplit(
@@ -142,7 +147,7 @@ class CpuEngine(Engine):
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
     ) -> list[Part]:
         """Try new sub-labels and sum up as far as the tree goes."""
-        k = len(chosen)
+        k, pairs = len(chosen), unfinished_pairs(sub, self._points)
         among = np.append(chosen, False)  # a label of -1 finds the last entry
 
         def label(rows: slice, T: Points) -> None:
@@ -167,8 +172,7 @@ class CpuEngine(Engine):
         def nothing() -> Values:
             return np.zeros((k, 2, len(self._family.prior))), np.zeros(k)
 
-        pairs = unfinished_pairs(sub, self._points)
-        return self._pass(label, add, None if pairs is None else both, nothing, k)
+        return self._pass(label, add, both if pairs else None, nothing, k)
 
     def _pass(
         self,
@@ -258,12 +262,12 @@ class CpuEngine(Engine):
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
-
         get_ready(score)
 
         def best(rows: slice) -> Labels:
             T = family.statistics(X[rows])
-            z, second = np.empty((2, T.shape[0]), dtype=np.int64)
+            z: Labels = np.empty(T.shape[0], dtype=np.int64)
+            second = np.empty_like(z)
             _kernels.best(*unfinished(score, T), z, second, np.empty(len(z)))
             return z
 

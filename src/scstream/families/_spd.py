@@ -9,7 +9,7 @@ Loops are written out, and products taken along rows, because that compiles fast
 
 from __future__ import annotations
 
-from math import erfc, exp, lgamma, log, pi, sqrt
+from math import erfc, exp, isnan, lgamma, log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
     for r in range(k):
         _posterior(s[r], prior, tau)
         log_det[r] = _cholesky(tau, L)
-        if not log_det[r] == log_det[r]:
+        if isnan(log_det[r]):
             failed += 1
             continue
         out[r, 0] = tau[0, 0]
@@ -81,7 +81,7 @@ def log_partition(s: Any, prior: Any, more: float, d: int, out: Any) -> Any:
     for r in range(len(s)):
         _posterior(s[r : r + 1], prior, tau)
         log_det = _cholesky(tau, L)
-        failed += not log_det == log_det
+        failed += isnan(log_det)
         out[r] = normaliser(tau[0, 0], tau[0, 0] + more, log_det, d)
     return failed
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 
 Array = NDArray[np.float64]
@@ -44,6 +45,9 @@ class Family(ABC):
     tabular : bool
         Whether `check` is given a table's columns as they are, text included, see
         `scstream.families.columns.Columns`, rather than a matrix of numbers.
+    kept : dict
+        What a checkpoint keeps of a prepared copy beyond the constructor's arguments: names of
+        attributes and their forms, see `scstream.families.saved`.
     """
 
     name: ClassVar[str]
@@ -51,6 +55,7 @@ class Family(ABC):
     sparse: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
+    kept: ClassVar[Mapping[str, str]] = {}
 
     alone: bool = True  # not so in a `Product`: other columns tell clusters apart too
 
@@ -95,6 +100,40 @@ class Family(ABC):
     def enough_rows(self, d: int) -> int:
         """Return how many rows of d columns set the prior for good."""
         return max(20, 4 * d)
+
+    # -- checkpoints ----------------------------------------------------------------------------
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return what a prepared copy knows: numbers, text, lists, arrays, families by name.
+
+        Empty for a family that is not prepared. What follows from the rest is left out.
+        """
+        mine = vars(self)
+        return {name: mine[name] for name in self.kept if name in mine}
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` told of, or raise `ValueError`.
+
+        Called on a family as its constructor makes it. The values come from a file: they are
+        checked before use.
+        """
+        new = copy.copy(self)
+        vars(new).update(checked(saved, self.kept))
+        return new.remade()
+
+    def remade(self) -> Self:
+        """Return the copy with what follows from the attributes that are kept."""
+        return self
+
+    def columns_taken(self) -> int | None:
+        """Return how many columns checked rows have, None if the family does not know."""
+        return None
+
+    def sound(self, X: Points) -> bool:
+        """Whether rows are such as `check` returns them."""
+        if not isinstance(X, np.ndarray):
+            return False
+        return bool(np.all(np.isfinite(X) | (np.isnan(X) & self.missing)))
 
     # -- the family proper ----------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,6 +44,7 @@ class Bernoulli(Factorised):
 
     name: ClassVar[str] = "bernoulli"
     positive_only: ClassVar[bool] = True
+    kept: ClassVar[Mapping[str, str]] = {"_mean": "d+", "_strength": "d+"}
 
     _mean: Array  # (d,): the prior's mean and strength
     _strength: Array
@@ -87,6 +89,12 @@ class Bernoulli(Factorised):
             return self
         trials = [self._with(self._mean, s + 0 * self._mean) for s in _STRENGTHS]
         return self._with(*self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        if np.any(self._mean >= 1):
+            raise ValueError("a probability is 1 or more")
+        return self._with(self._mean, self._strength)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior's means and strengths."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from scstream.families.base import Array, Family, as_floats
 from scstream.families.columns import Columns, absent, columns_of, kind_of
 from scstream.families.factorised import Lean, divided, log_odds
+from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points, Score
 
 _MASSES = 2.0 ** np.arange(-3, 11)  # total prior counts among which the evidence chooses
@@ -172,6 +173,38 @@ class Categorical(Family):
         ]
         mass = _MASSES[np.argmax(level, axis=0)]
         return self._with(np.repeat(mass, self._width) * self._base)
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return the categories, their places, and the Dirichlet parameters."""
+        if "_prior" not in vars(self):
+            return {}
+        known = None if self._known is None else [list(labels) for labels in self._known]
+        return {
+            "_known": known, "_width": self._width, "_base": self._base, "_conc": self._prior[1:]
+        }  # fmt: skip
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` told of."""
+        forms = {"_base": "d+", "_conc": "d+"}
+        rest = checked({name: v for name, v in saved.items() if name in forms}, forms)
+        new = copy.copy(self)
+        new._width = _checked_width(saved.get("_width"), len(rest["_base"]))
+        new._start = np.concatenate([[0], np.cumsum(new._width)[:-1]])
+        new._base = rest["_base"]
+        if saved.get("_known") is not None:
+            new._known = _checked_known(saved["_known"], new._width)
+        return new._with(rest["_conc"])
+
+    def columns_taken(self) -> int:
+        """Return how many columns have places."""
+        return len(self._width)
+
+    def sound(self, X: Points) -> bool:
+        """Whether rows are such as `check` returns them."""
+        if not isinstance(X, np.ndarray):
+            return False
+        codes = X[~np.isnan(X)]
+        return bool(np.all((codes >= 0) & (codes <= _UNKNOWN) & (codes == np.floor(codes))))
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the Dirichlet parameters of each column."""
@@ -340,6 +373,29 @@ def check_places(value: Any) -> int:
     if not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"max_categories must be a whole number of at least 1; got {value!r}.")
     return int(value)
+
+
+def _checked_width(width: Any, total: int) -> NDArray[np.int64]:
+    """Return the columns' numbers of places from a checkpoint."""
+    fits = isinstance(width, np.ndarray) and width.dtype == np.int64 and width.ndim == 1
+    if not fits or len(width) == 0 or not np.all((width >= 1) & (width <= total)):
+        raise ValueError("the columns' numbers of places are none")
+    if int(width.sum()) != total:
+        raise ValueError(f"the columns have {int(width.sum())} places, and {total} are described")
+    out: NDArray[np.int64] = width
+    return out
+
+
+def _checked_known(known: Any, width: NDArray[np.int64]) -> tuple[tuple[Any, ...], ...]:
+    """Return the columns' categories from a checkpoint: words or whole numbers, none twice."""
+    if not isinstance(known, list) or len(known) != len(width):
+        raise ValueError("there is no list of categories for each column")
+    for labels in known:
+        if not isinstance(labels, list) or not all(type(v) in (int, str) for v in labels):
+            raise ValueError("categories are neither words nor whole numbers")
+        if len(set(labels)) != len(labels):
+            raise ValueError("a category comes twice")
+    return tuple(map(tuple, known))
 
 
 def _categories(table: Columns, j: int) -> tuple[list[Any], NDArray[np.int64], NDArray[np.bool_]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -58,6 +59,9 @@ class Diagonal(Factorised):
     """
 
     name: ClassVar[str] = "diagonal"
+    kept: ClassVar[Mapping[str, str]] = {
+        "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "d+",
+    }  # fmt: skip
     n_statistics: ClassVar[int] = 3
 
     _shift: Array  # (d,): the frame's centre and scales
@@ -187,6 +191,10 @@ class Diagonal(Factorised):
         if self.variance_strength is not None:
             return self
         return self._with(self._kappa, min(self._nu, 2.0 + k), self._psi)
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        return self._with(self._kappa, self._nu, self._psi)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""

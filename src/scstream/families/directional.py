@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self
@@ -54,6 +55,7 @@ class Directional(Family):
     """
 
     name: ClassVar[str] = "directional"
+    kept: ClassVar[Mapping[str, str]] = {"_kappa": "+", "_mean": "d", "_strength": "+"}
 
     _kappa: float
     _mean: Array  # (d,), of length 1
@@ -129,6 +131,16 @@ class Directional(Family):
             strengths += _STRENGTHS
         trials = [self._with(kappa, strength) for kappa in kappas for strength in strengths]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        if len(self._mean) < 2:
+            raise ValueError("a direction has at least two columns")
+        return self._with(self._kappa, self._strength)
+
+    def columns_taken(self) -> int:
+        """Return how many columns a direction has."""
+        return len(self._mean)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the concentration and the prior of mean directions."""
@@ -314,7 +326,8 @@ def draw_directions(rng: np.random.Generator, centre: Array, kappa: Array) -> Ar
         beta = rng.beta(0.5 * m, 0.5 * m, len(left))
         w = (1.0 - (1.0 + b[left]) * beta) / (1.0 - (1.0 - b[left]) * beta)
         level = kappa[left] * w + m * np.log1p(-x[left] * w) - c[left]
-        taken = level >= np.log1p(-rng.random(len(left)))
+        # not "at least": a kappa that overflowed, whose level is NaN, must not draw for ever
+        taken = ~(level < np.log1p(-rng.random(len(left))))
         cosine[left[taken]] = w[taken]
         left = left[~taken]
     side = rng.standard_normal((k, d))

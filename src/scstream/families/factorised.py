@@ -86,6 +86,16 @@ class Factorised(Family):
                 raise columns_of(X).refuse(j, complaint)
         return out
 
+    def sound(self, X: Points) -> bool:
+        """Whether rows are such as `check` returns them."""
+        if not isinstance(X, np.ndarray) or np.isinf(X).any():
+            return False
+        return all(self.refusal(x[~np.isnan(x)]) is None for x in X.T)
+
+    def columns_taken(self) -> int:
+        """Return how many columns the prior has."""
+        return (len(self._prior) - 1) // self.n_statistics
+
     def statistics(self, X: Points) -> Points:
         """Return a row's count, its columns' counts, and what the family sums up of them."""
         n, d = X.shape

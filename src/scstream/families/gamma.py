@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -54,6 +55,9 @@ class Gamma(Factorised):
     positive_only: ClassVar[bool] = True
     n_statistics: ClassVar[int] = 3
     filling: ClassVar[float] = 1.0
+    kept: ClassVar[Mapping[str, str]] = {
+        "_scale": "d+", "_c": "d+", "_mean": "d+", "_strength": "d+",
+    }  # fmt: skip
 
     _scale: Array  # (d,): the unit in which the family computes
     _c: Array  # (d,): the data's shape
@@ -128,6 +132,10 @@ class Gamma(Factorised):
             strengths = [self._strength]
         trials = [self._with(c, m, s) for m in means for s in strengths]
         return self._with(c, *self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        return self._with(self._c, self._mean, self._strength)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the entries' shapes and the prior's means and shapes."""

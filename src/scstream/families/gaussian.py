@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -63,6 +63,9 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    kept: ClassVar[Mapping[str, str]] = {
+        "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",
+    }  # fmt: skip
 
     _shift: Array  # (d,): the frame's centre and scales
     _scale: Array
@@ -201,6 +204,16 @@ class Gaussian(Family):
             if best is not self:
                 break
         return best
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        if not self._nu > len(self._m) - 1:
+            raise ValueError(f"the strength {self._nu} of the covariance is too small")
+        return self._with(self._kappa, self._nu, self._psi)
+
+    def columns_taken(self) -> int:
+        """Return how many columns the frame has."""
+        return len(self._m)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""
@@ -421,6 +434,9 @@ class PredictiveScore(StudentScore):
     For pairs a triangular solution for each point is cheaper unless d is small.
     """
 
+    factors: Array  # (k, p): rows (n, L^-1 mean, L)
+    d: int
+
     def __init__(self, factors: Array, const: Array, power: Array, d: int) -> None:
         self.__dict__.update(factors=factors, const=const, power=power, d=d)
 
@@ -436,7 +452,7 @@ class PredictiveScore(StudentScore):
         return StudentScore, (self.quad, self.const, self.power)
 
     @cached_property
-    def quad(self) -> Array:  # type: ignore[override] # a field there
+    def quad(self) -> Array:
         """The quadratic forms (k, p)."""
         out = np.empty(self.factors.shape)
         _shared(lambda cut: _spd.student(self.factors[cut], self.d, out[cut]), len(out), self.d)
@@ -462,6 +478,10 @@ class PredictiveScore(StudentScore):
 class DrawnScore(LinearScore):
     """Drawn means and precisions; the natural parameters are made when asked for."""
 
+    drawn: tuple[Array, Array, Array, Array]  # rows (n, L^-1 mean, L), and what was drawn
+    log_det: Array
+    log_weight: Array
+
     def __init__(
         self, factors: Array, log_det: Array, chi: Array, low: Array, noise: Array,
         log_weight: Array,
@@ -472,7 +492,7 @@ class DrawnScore(LinearScore):
     @property
     def solves_pairs(self) -> bool:
         """Whether pairs are scored by triangular solutions."""
-        return self.drawn[1].shape[1] >= _SOLVED
+        return bool(self.drawn[1].shape[1] >= _SOLVED)
 
     def __reduce__(self) -> Any:
         """Travel as the natural parameters where these are all that is used."""
@@ -482,7 +502,7 @@ class DrawnScore(LinearScore):
         return DrawnScore, (factors, self.log_det, *drawn, self.log_weight)
 
     @cached_property
-    def eta(self) -> Array:  # type: ignore[override] # a field there
+    def eta(self) -> Array:
         """The natural parameters (k, p)."""
         out = np.empty(self.drawn[0].shape)
 
@@ -498,8 +518,8 @@ class DrawnScore(LinearScore):
 
     def part(self, rows: slice) -> DrawnScore:
         """Return some of the components."""
-        factors, *drawn = (each[rows] for each in self.drawn)
-        return DrawnScore(factors, self.log_det[rows], *drawn, self.log_weight[rows])
+        factors, chi, low, noise = (each[rows] for each in self.drawn)
+        return DrawnScore(factors, self.log_det[rows], chi, low, noise, self.log_weight[rows])
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -44,6 +45,7 @@ class Multinomial(Family):
     name: ClassVar[str] = "multinomial"
     positive_only: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
+    kept: ClassVar[Mapping[str, str]] = {"_conc": "d+", "_base": "d+?"}
 
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
@@ -112,6 +114,26 @@ class Multinomial(Family):
         d = len(self._base)
         trials = [copy.copy(self)._with(count * d * self._base) for count in _COUNTS]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return the Dirichlet parameters, and the frequencies that they were set from."""
+        mine = vars(self)
+        if "_prior" not in mine:
+            return {}
+        base = {"_base": self._base} if "_base" in mine else {}
+        return {"_conc": self._prior[1:], **base}
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        return self._with(vars(self).pop("_conc"))
+
+    def columns_taken(self) -> int:
+        """Return how many categories there are."""
+        return len(self._prior) - 1
+
+    def sound(self, X: Points) -> bool:
+        """Whether rows are such as `check` returns them."""
+        return sparse.issparse(X) and not_counts(X.data) is None and bool(np.isfinite(X.data).all())
 
     def enough_rows(self, d: int) -> int:
         """Return how many rows set the prior for good, which is a single number besides."""

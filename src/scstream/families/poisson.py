@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -47,6 +48,7 @@ class Poisson(Factorised):
 
     name: ClassVar[str] = "poisson"
     positive_only: ClassVar[bool] = True
+    kept: ClassVar[Mapping[str, str]] = {"_mean": "d+", "_shape": "d+"}
 
     _mean: Array  # (d,): the prior's mean and shape
     _shape: Array
@@ -85,6 +87,10 @@ class Poisson(Factorised):
         shapes = [self._shape] if self.strength is not None else [s + 0 * pooled for s in _SHAPES]
         trials = [self._with(mean, shape) for mean in means for shape in shapes]
         return self._with(*self.best_by_column(trials, clusters, "_mean", "_shape"))
+
+    def remade(self) -> Self:
+        """Return the copy with its prior."""
+        return self._with(self._mean, self._shape)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior's means and shapes."""

@@ -19,6 +19,8 @@ from scstream.families.gaussian import Gaussian
 from scstream.families.multinomial import Multinomial
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 
+_MOST_COLUMNS = 2**31  # of a table
+
 Blocks = Mapping[Any, Sequence[Any]] | Iterable[tuple[Any, Sequence[Any]]]
 
 
@@ -118,11 +120,7 @@ class Product(Family):
             _beside_others(f.prepare(X[:, c]))
             for f, c in zip(new._families, new._columns, strict=True)
         ]
-        new._parts = [
-            slice(part.start + 1, part.stop + 1)
-            for part in _slices([len(f.prior) - 1 for f in new._families])
-        ]
-        return new
+        return new._with_parts()
 
     def _changed(self, change: Callable[[Family, Array], Family], clusters: Array) -> Self:
         """Return a copy with each block's family changed, given its part of the clusters."""
@@ -145,6 +143,52 @@ class Product(Family):
         new = copy.copy(self)
         new._families = [family.settled(k) for family in self._families]
         return new
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return the blocks' families and where their columns are."""
+        if "_parts" not in vars(self):
+            return {}
+        return {"_families": list(self._families), "_places": [list(p) for p in self._places]}
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` told of."""
+        families, places = saved.get("_families"), saved.get("_places")
+        blocks = self.blocks
+        if not isinstance(blocks, Mapping | list | tuple) or not isinstance(places, list):
+            raise ValueError("a product has no blocks")
+        if not isinstance(families, list) or not len(self._pairs()) == len(families) == len(places):
+            raise ValueError("a product's blocks and families differ in number")
+        new = copy.copy(self)
+        new._places = places
+        flat = _checked_flat(places)
+        if len(set(flat)) != len(flat):
+            raise ValueError("a column is in two blocks")
+        new._columns = _slices([len(block) for block in places])
+        new._families = [_beside_others(f) for f in families if isinstance(f, Family)]
+        if [f.columns_taken() or len(p) for f, p in zip(new._families, places, strict=True)] != [
+            len(p) for p in places
+        ]:
+            raise ValueError("a block's family does not fit its columns")
+        return new._with_parts()
+
+    def columns_taken(self) -> int:
+        """Return how many columns the blocks have."""
+        return sum(len(places) for places in self._places)
+
+    def sound(self, X: Points) -> bool:
+        """Whether rows are such as `check` returns them."""
+        if not isinstance(X, np.ndarray):
+            return False
+        blocks = zip(self._families, self._columns, strict=True)
+        return all(f.sound(sparse.csr_array(X[:, c]) if f.sparse else X[:, c]) for f, c in blocks)
+
+    def _with_parts(self) -> Self:
+        """Set where each block's statistics are in this copy's."""
+        self._parts = [
+            slice(part.start + 1, part.stop + 1)
+            for part in _slices([len(f.prior) - 1 for f in self._families])
+        ]
+        return self
 
     def _split(self, s: Array) -> list[Array]:
         """Return each block's part of statistics (..., p), the count in front of each."""
@@ -362,6 +406,16 @@ def _check_places(places: Sequence[Sequence[int]], table: Columns) -> None:
             raise table.refuse(j, "is in two blocks of the Product: leave it in one.")
     if not all(places):
         raise ValueError("A block of a Product needs at least one column.")
+
+
+def _checked_flat(places: list[Any]) -> list[int]:
+    """Return all places of a checkpoint's blocks."""
+    for block in places:
+        if not isinstance(block, list) or not block or not all(type(j) is int for j in block):
+            raise ValueError("a block has no columns")
+        if not all(0 <= j < _MOST_COLUMNS for j in block):
+            raise ValueError("a column has no possible place")
+    return [j for block in places for j in block]
 
 
 def _beside_others(family: Family) -> Family:

@@ -140,17 +140,17 @@ def get_ready(score: Score) -> None:
             ready()
 
 
-def unfinished_pairs(score: Score, T: Points) -> tuple[Array, Array, Array] | None:
-    """Return what a kernel needs to score dense rows under their own pairs, None if it cannot.
+def unfinished_pairs(score: Score, T: Points) -> tuple[Array, ...]:
+    """Return what a kernel needs to score dense rows under their own pairs, nothing if it cannot.
 
     That is ``eta`` (k, p), ``const`` and ``power`` (k,): scores are ``const - power log(T @ eta)``,
     or ``T @ eta`` where the others are empty.
     """
     if not isinstance(T, np.ndarray) or getattr(score, "solves_pairs", False):
-        return None
+        return ()
     if isinstance(score, StudentScore):
         return score.quad, score.const, score.power
-    return (score.eta, _NOTHING, _NOTHING) if isinstance(score, LinearScore) else None
+    return (score.eta, _NOTHING, _NOTHING) if isinstance(score, LinearScore) else ()
 
 
 def unfinished(score: Score, T: Points) -> tuple[Array, Array, Array]:

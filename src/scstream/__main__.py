@@ -1,0 +1,7 @@
+"""``python -m scstream``: the command line."""
+
+import sys
+
+from scstream.cli import main
+
+sys.exit(main())

@@ -1,0 +1,198 @@
+"""The file: a prefix, a header of plain JSON, and raw arrays, under one checksum.
+
+::
+
+    prefix   64 bytes: magic (8), format version (u32), zero (u32), length of the header (u64),
+             length of the arrays (u64), SHA-256 (32) of all bytes but these 32
+    header   JSON in ASCII, filled up with spaces to a multiple of 64 bytes:
+             {"arrays": [[dtype, shape, axes], ...], "content": {...}}
+    arrays   their bytes, little-endian, each filled up with zeros to a multiple of 8 bytes
+
+Numbers of the prefix are little-endian. ``axes`` is the order in which the array's axes lie in
+memory: sums over an array are taken in that order, and a resumed run must round as the unbroken
+one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.checkpoint.atomic import write_atomically
+from scstream.checkpoint.errors import CheckpointError, UnsupportedCheckpointError
+
+VERSION = 1
+# How the content of a file of one version becomes that of the next: a later format adds a function
+# here, and every earlier file is led through all that follow.
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+_MAGIC = b"\x89SCS\r\n\x1a\n"
+_PREFIX = struct.Struct("<8sIIQQ32s")
+_DIGEST_AT = _PREFIX.size - 32
+_CHUNK = 2**20
+_LONGEST_HEADER = 2**25
+_MOST_CONTAINERS = 10**6  # lists and objects: as JSON two bytes, in memory a hundred
+_MOST_AXES = 8
+_WIDEST = 2**48  # entries along an axis; also of an array without any
+_DTYPES = {
+    kind: np.dtype(kind)
+    for kind in (
+        "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8",
+    )
+}  # fmt: skip
+
+Arrays = list[NDArray[Any]]
+
+
+def can_hold(array: NDArray[Any]) -> bool:
+    """Whether a checkpoint takes arrays of this kind."""
+    return array.dtype.newbyteorder("<").str in _DTYPES and array.ndim <= _MOST_AXES
+
+
+def write(path: str | os.PathLike[str], content: dict[str, Any], arrays: Arrays) -> None:
+    """Write a checkpoint, atomically."""
+    table: list[list[Any]] = []
+    pieces: list[memoryview] = []
+    for array in arrays:
+        axes = _memory_order(array)
+        flat = np.ascontiguousarray(array.transpose(axes), dtype=array.dtype.newbyteorder("<"))
+        table.append([flat.dtype.str, list(array.shape), axes])
+        pieces += [flat.reshape(-1).view(np.uint8).data, memoryview(bytes(-flat.nbytes % 8))]
+    header = json.dumps({"arrays": table, "content": content}, allow_nan=False).encode("ascii")
+    header += b" " * (-len(header) % 64)
+    if len(header) > _LONGEST_HEADER or _containers(header) > _MOST_CONTAINERS:
+        raise ValueError(
+            "The model does not fit into a checkpoint: names, categories and extra take "
+            f"{len(header)} bytes with {_containers(header)} brackets, and at most "
+            f"{_LONGEST_HEADER} with {_MOST_CONTAINERS} are allowed. Keep less in extra."
+        )
+    size = sum(len(piece) for piece in pieces)
+    prefix = _PREFIX.pack(_MAGIC, VERSION, 0, len(header), size, bytes(32))[:_DIGEST_AT]
+    digest = hashlib.sha256()
+    digest.update(prefix + header)
+    for piece in pieces:
+        digest.update(piece)
+    write_atomically(path, [prefix, digest.digest(), header, *pieces])
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Return the content and the arrays of a checkpoint, in the present format.
+
+    For the arrays, about as much memory is asked for as the file is long.
+    """
+    with open(path, "rb") as file:
+        version, header_size, size = _checked_prefix(file)
+        header = _parsed(file.read(header_size))
+        table, content = header.get("arrays"), header.get("content")
+        if not isinstance(table, list) or not isinstance(content, dict):
+            raise CheckpointError("The checkpoint's header lacks its parts.")
+        arrays = list(_arrays(file, [_entry(row) for row in table], size))
+    while version < VERSION:
+        content = UPGRADES[version](content)
+        version += 1
+    return content, arrays
+
+
+def _checked_prefix(file: BinaryIO) -> tuple[int, int, int]:
+    """Return version and lengths; the file stands at the header, and its checksum is right."""
+    start = file.read(_PREFIX.size)
+    if len(start) >= len(_MAGIC) and not start.startswith(_MAGIC):
+        raise CheckpointError("This is no scstream checkpoint: it begins with something else.")
+    if len(start) < _PREFIX.size:
+        raise CheckpointError("The checkpoint is cut short: not even its first 64 bytes are there.")
+    _, version, zero, header_size, size, digest = _PREFIX.unpack(start)
+    if header_size > _LONGEST_HEADER:
+        raise CheckpointError(f"The checkpoint's header cannot have {header_size} bytes.")
+    there, expected = os.fstat(file.fileno()).st_size, _PREFIX.size + header_size + size
+    if there != expected:
+        raise CheckpointError(
+            f"The checkpoint has {there} bytes where {expected} belong: it was cut short, or "
+            "something was added."
+        )
+    found, left = hashlib.sha256(start[:_DIGEST_AT]), header_size + size
+    while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+        found.update(chunk)
+        left -= len(chunk)
+    if found.digest() != digest:
+        raise CheckpointError(
+            "The checkpoint's checksum is wrong: the file was changed after it was written."
+        )
+    if zero != 0 or version == 0:
+        raise CheckpointError("The checkpoint's first bytes are not those of any format.")
+    if version > VERSION:  # the prefix is the same in all versions
+        raise UnsupportedCheckpointError(
+            f"The checkpoint has format version {version}; this scstream reads versions 1 to "
+            f"{VERSION}. Use the version of scstream that wrote it, or a later one."
+        )
+    file.seek(_PREFIX.size)
+    return version, header_size, size
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    if _containers(text) > _MOST_CONTAINERS:
+        raise CheckpointError("The checkpoint's header has more parts than a checkpoint can have.")
+    try:
+        header = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"The checkpoint's header is no JSON: {error}.") from None
+    if not isinstance(header, dict):
+        raise CheckpointError("The checkpoint's header is no object.")
+    return header
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def _containers(text: bytes) -> int:
+    return text.count(b"[") + text.count(b"{")
+
+
+def _entry(row: Any) -> tuple[np.dtype[Any], list[int], list[int]]:
+    """Return kind, shape and memory order of an array, checked."""
+    if not (isinstance(row, list) and len(row) == 3 and isinstance(row[0], str)):
+        raise CheckpointError("The checkpoint's table of arrays is malformed.")
+    kind, shape, axes = row
+    if kind not in _DTYPES:
+        raise CheckpointError(f"A checkpoint holds no arrays of kind {kind[:20]!r}.")
+    for numbers in (shape, axes):
+        if not (isinstance(numbers, list) and all(type(n) is int for n in numbers)):
+            raise CheckpointError("The checkpoint's table of arrays is malformed.")
+    if len(shape) > _MOST_AXES or sorted(axes) != list(range(len(shape))):
+        raise CheckpointError("An array's axes in the checkpoint are no order of its axes.")
+    if any(n < 0 for n in shape) or math.prod(max(n, 1) for n in shape) > _WIDEST:
+        raise CheckpointError("An array in the checkpoint has an impossible shape.")
+    return _DTYPES[kind], shape, axes
+
+
+def _arrays(
+    file: BinaryIO, entries: list[tuple[np.dtype[Any], list[int], list[int]]], size: int
+) -> Iterator[NDArray[Any]]:
+    lengths = [kind.itemsize * math.prod(shape) for kind, shape, _ in entries]
+    if sum(length + -length % 8 for length in lengths) != size:
+        raise CheckpointError("The checkpoint's arrays do not have the length that is announced.")
+    for (kind, shape, axes), length in zip(entries, lengths, strict=True):
+        raw = file.read(length + -length % 8)
+        if len(raw) < length:  # the file shrinks while it is read
+            raise CheckpointError("The checkpoint is cut short.")
+        plain = np.dtype(np.uint8) if kind == np.bool_ else kind
+        array = np.frombuffer(raw, plain, length // plain.itemsize)
+        if kind == np.bool_ and np.any(array > 1):
+            raise CheckpointError("A truth value in the checkpoint is neither true nor false.")
+        own = array.astype(kind.newbyteorder("="))  # a copy: aligned, and free to be written to
+        yield own.reshape([shape[a] for a in axes]).transpose(np.argsort(axes))
+
+
+def _memory_order(array: NDArray[Any]) -> list[int]:
+    """Return the axes from the slowest to the fastest in memory."""
+    if array.flags.c_contiguous:
+        return list(range(array.ndim))
+    return sorted(range(array.ndim), key=lambda a: -abs(array.strides[a]))

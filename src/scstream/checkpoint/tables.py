@@ -1,0 +1,293 @@
+"""What is saved of a model between two batches, part by part.
+
+Every part has a pair of functions, one that packs it and one that reads it back and checks it.
+Not saved, because the next batch sets it before it looks: of the clusters' state, how often
+sub-clusters were restarted, the past's doubts, and of the last batch's sums all but the statistics
+and the numbers of rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scstream.checkpoint.errors import CheckpointError
+from scstream.checkpoint.randomness import pack_generator, unpack_generator
+from scstream.checkpoint.values import Node, Packer
+from scstream.engines import Sums
+from scstream.families import Family, Product
+from scstream.families.scores import Points
+from scstream.learner import Batch, Early, Learner
+from scstream.records import BatchRecord
+from scstream.state import State
+from scstream.sweep import Outliers
+from scstream.window import Forgetting, Window
+
+Tree = dict[str, Any]
+Kernel = Callable[[float], float]
+_MOST = 2**62  # batches, ids, points
+
+
+def pack_learner(learner: Learner, packer: Packer) -> Tree:
+    """Return all that a model has learned."""
+    return {
+        "family": packer.family(learner.family, "The family"),
+        "state": _pack_state(learner.state, packer),
+        "rng": pack_generator(learner.rng, packer),
+        "seed": learner.seed,
+        "alpha": learner.alpha,
+        "outliers": None if learner.outliers is None else _pack_outliers(learner.outliers, packer),
+        "time": float(learner.time),
+        "n_batches": learner.n_batches,
+        "early": [_pack_early(early, packer) for early in learner.early],
+    }
+
+
+def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
+    """Return what a model of d columns has learned; ``kernel`` is used if it had one."""
+    family = node.node("family").family()
+    width = _row_width(family, d)
+    p = len(family.prior)
+    time = node.number("time")
+    outliers = node.maybe("outliers")
+    return Learner(
+        family=family,
+        state=_unpack_state(node.node("state"), p, time, kernel),
+        rng=unpack_generator(node.node("rng"), only="PCG64"),
+        seed=node.integer("seed", 0, 2**63 - 1),
+        alpha=node.number("alpha", 0.0),
+        outliers=None if outliers is None else _unpack_outliers(outliers, p),
+        time=time,
+        n_batches=node.integer("n_batches", 1, _MOST),
+        early=tuple(_unpack_early(early, family, width, time) for early in node.nodes("early")),
+    )
+
+
+def _pack_outliers(outliers: Outliers, packer: Packer) -> Tree:
+    return {"weight": outliers.weight, "sums": _finite(outliers.sums, packer)}
+
+
+def _unpack_outliers(node: Node, p: int) -> Outliers:
+    return Outliers(node.number("weight", 0.0, 1.0), node.array("sums", float, 1, p))
+
+
+def _row_width(family: Family, d: int) -> int:
+    """Return how many columns the checked rows of a table of d columns have, or raise."""
+    if isinstance(family, Product):
+        if any(j >= d for block in family.to_saved()["_places"] for j in block):
+            raise CheckpointError(f"A block of the checkpoint's product is beyond {d} columns.")
+        return family.columns_taken()
+    if family.columns_taken() not in (None, d):
+        raise CheckpointError(f"The family in the checkpoint is not for {d} columns.")
+    return d
+
+
+# -- clusters -----------------------------------------------------------------------------------
+
+
+def _pack_state(state: State, packer: Packer) -> Tree:
+    window = state.window
+    forgetting = window.forgetting
+    return {
+        "ids": packer.array(state.ids),
+        "born": packer.array(state.born),
+        "lived": packer.array(state.lived),
+        "next_id": state.next_id,
+        "past": _finite(state.past, packer),
+        "current": _finite(state.now.current, packer),
+        "rows": packer.array(state.now.rows),
+        "window": {
+            "half_life": packer.value(forgetting.half_life, "half_life"),
+            "kernel": forgetting.kernel is not None,
+            "epsilon": float(forgetting.epsilon),
+            "max_records": forgetting.max_records,
+            "sums": _finite(window.sums, packer),
+            "doubt": _finite(window.doubt, packer),
+            "times": packer.array(window.times),
+            "weight": packer.array(window.weight),
+        },
+    }
+
+
+def _finite(values: NDArray[Any], packer: Packer) -> int:
+    """Return the number of an array, which a file would be refused for if it were not finite."""
+    if not np.all(np.isfinite(values)):
+        raise ValueError(
+            "The model cannot be saved: its clusters' statistics are not finite. Some number in "
+            "the data was too large; scale the data and start a new model."
+        )
+    return packer.array(values)
+
+
+def _unpack_state(node: Node, p: int, time: float, kernel: Kernel) -> State:
+    ids = node.array("ids", np.int64, None)
+    k = len(ids)
+    next_id = node.integer("next_id", 1, _MOST)
+    if k == 0 or len(np.unique(ids)) != k or ids.min() < 0 or ids.max() >= next_id:
+        raise node.fail("ids", "no list of clusters")
+    past = node.array("past", float, k, 2, p)
+    now = Sums(
+        node.array("current", float, k, 2, p),
+        _counts(node, "rows", k, 2),
+        np.zeros((k, k), dtype=np.int64),
+        np.zeros((k, k)),
+    )
+    if np.any((past + now.current)[..., 0] < -1e-6):
+        raise node.fail("past", "of fewer points than none")
+    return State(
+        ids=ids,
+        born=node.array("born", float, k),
+        lived=_counts(node, "lived", k),
+        next_id=next_id,
+        now=now,
+        window=_unpack_window(node.node("window"), k, p, time, kernel),
+        past=past,
+        past_doubt=np.zeros((k, k)),
+        attempt=np.zeros(k, dtype=np.int64),
+    )
+
+
+def _unpack_window(node: Node, k: int, p: int, time: float, kernel: Kernel) -> Window:
+    half_life = None if node.get("half_life") is None else node.number("half_life", 0.0)
+    with_kernel = node.flag("kernel")
+    forgetting = Forgetting(
+        half_life,
+        kernel if with_kernel else None,
+        node.number("epsilon", -1e-300, 1.0),
+        node.integer("max_records", 1, 2**20),
+    )
+    times = node.array("times", float, None)
+    b = len(times)
+    weight = node.array("weight", float, b)
+    if b == 0 or np.any(np.diff(times) <= 0) or times[-1] > time or np.any(weight < 0):
+        raise node.fail("times", "no list of batches")
+    if not with_kernel and b != 1:
+        raise node.fail("times", "a list of several batches, for which there is no kernel")
+    sums = node.array("sums", float, b, k, 2, p)
+    return Window(forgetting, sums, node.array("doubt", float, b, k, k), times, weight)
+
+
+def _counts(node: Node, name: str, *shape: int | None) -> NDArray[np.int64]:
+    out = node.array(name, np.int64, *shape)
+    if np.any((out < 0) | (out > _MOST)):
+        raise node.fail(name, "not countable")
+    return out
+
+
+# -- the first rows -----------------------------------------------------------------------------
+
+
+def _pack_early(early: Early, packer: Packer) -> Tree:
+    X = early.batch.X
+    if sparse.issparse(X):
+        rows: Any = {
+            "data": packer.array(X.data),
+            "indices": packer.array(X.indices),
+            "indptr": packer.array(X.indptr),
+        }
+    else:
+        rows = packer.array(np.asarray(X))
+    return {
+        "rows": rows,
+        "weight": packer.array(early.batch.weight),
+        "time": float(early.batch.time),
+        "ids": packer.array(early.ids),
+    }
+
+
+def _unpack_early(node: Node, family: Family, d: int, time: float) -> Early:
+    weight = node.array("weight", float, None)
+    n = len(weight)
+    when = node.number("time")
+    if n == 0 or np.any(weight < 0) or when > time:
+        raise node.fail("weight", "not that of an early batch")
+    ids = node.array("ids", np.int64, n)
+    compressed = isinstance(node.get("rows"), dict)
+    X = _unpack_csr(node.node("rows"), n, d) if compressed else _unpack_rows(node, n, d)
+    if np.any(ids < -1) or not family.sound(X):
+        raise node.fail("rows", f"not what the family {family.name!r} takes")
+    return Early(Batch(X, weight, when), ids)
+
+
+def _unpack_rows(node: Node, n: int, d: int) -> Points:
+    X = node.at(node.get("rows"), "rows")
+    if X.dtype != np.float64 or X.shape != (n, d):
+        raise node.fail("rows", f"an array {X.dtype} {X.shape}")
+    return X
+
+
+def _unpack_csr(node: Node, n: int, d: int) -> Points:
+    """Return compressed rows, every index of which is known to lie within."""
+    data = node.array("data", float, None)
+    kind = np.int32 if node.at(node.get("indices"), "indices").dtype == np.int32 else np.int64
+    indices = node.array("indices", kind, len(data))
+    indptr = node.array("indptr", kind, n + 1)
+    fits = indptr[0] == 0 and indptr[-1] == len(data) and np.all(np.diff(indptr) >= 0)
+    if not fits or np.any((indices < 0) | (indices >= d)):
+        raise node.fail("indices", "no compressed rows")
+    X = sparse.csr_array((data, indices, indptr), shape=(n, d))
+    if not X.has_canonical_format:
+        raise node.fail("indices", "not in order")
+    return X
+
+
+# -- what happened ------------------------------------------------------------------------------
+
+_NUMBERS = {"batch": np.int64, "time": float, "n_points": np.int64, "n_clusters": np.int64}
+_IDS = ("births", "deaths", "splits", "merges")
+
+
+def pack_history(history: Sequence[BatchRecord], packer: Packer) -> Tree:
+    """Return the records, column by column."""
+    out: Tree = {
+        name: packer.array(np.array([getattr(r, name) for r in history], dtype=kind))
+        for name, kind in _NUMBERS.items()
+    }
+    # a log posterior may be infinite: its bits are kept, not its value
+    levels = np.array([r.log_posterior for r in history], dtype=np.float64)
+    out["log_posterior"] = packer.array(levels.view(np.int64))
+    for name in _IDS:
+        lists = [getattr(r, name) for r in history]
+        out[name] = packer.array(np.array(list(_flat(lists)), dtype=np.int64))
+        out[f"n_{name}"] = packer.array(np.array([len(v) for v in lists], dtype=np.int64))
+    return out
+
+
+def _flat(lists: Iterable[Iterable[Any]]) -> Iterable[int]:
+    for one in lists:
+        for item in one:
+            yield from item if isinstance(item, tuple) else (item,)
+
+
+def unpack_history(node: Node, most: int) -> deque[BatchRecord]:
+    """Return the records, at most so many."""
+    columns = {"batch": _counts(node, "batch", None)}
+    n = len(columns["batch"])
+    if not 1 <= n <= most:
+        raise node.fail("batch", f"of {n} batches")
+    columns["time"] = node.array("time", float, n)
+    for name in ("n_points", "n_clusters"):
+        columns[name] = _counts(node, name, n)
+    columns["log_posterior"] = node.array("log_posterior", np.int64, n).view(np.float64)
+    plain = {name: values.tolist() for name, values in columns.items()}
+    lists = {name: _unpack_ids(node, name, n) for name in _IDS}
+    names = [*plain, *lists]
+    rows = zip(*plain.values(), *lists.values(), strict=True)
+    return deque((BatchRecord(**dict(zip(names, row, strict=True))) for row in rows), maxlen=most)
+
+
+def _unpack_ids(node: Node, name: str, n: int) -> list[tuple[Any, ...]]:
+    """Return tuples of ids, or of pairs of them, one for each batch."""
+    each = 2 if name in ("splits", "merges") else 1
+    lengths = _counts(node, f"n_{name}", n)
+    ids = _counts(node, name, None)
+    if np.any(lengths > len(ids)) or each * int(lengths.sum()) != len(ids):
+        raise node.fail(name, "of another length than announced")
+    things = ids.tolist() if each == 1 else list(map(tuple, ids.reshape(-1, 2).tolist()))
+    ends = np.cumsum(lengths)
+    return [tuple(things[e - m : e]) for e, m in zip(ends.tolist(), lengths.tolist(), strict=True)]

@@ -1,0 +1,10 @@
+"""The chronicle of a run: what the clusters were after each batch, in bounded memory.
+
+It is written as JSON lines, one a batch behind a first line that says what it is, and can be read
+while it is being written. `scstream.report` draws it.
+"""
+
+from scstream.chronicle.book import Chronicle, ChronicleError
+from scstream.chronicle.moment import QUANTILES, Moment, Score, Totals
+
+__all__ = ["QUANTILES", "Chronicle", "ChronicleError", "Moment", "Score", "Totals"]

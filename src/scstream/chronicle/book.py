@@ -1,0 +1,318 @@
+"""The chronicle: it keeps moments in bounded memory, and reads and writes their file."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scstream.chronicle.lines import Floats, from_line, to_line
+from scstream.chronicle.locations import locations, speeds
+from scstream.chronicle.moment import QUANTILES, Moment, Score, Totals
+from scstream.plot.projection import Projection
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+
+_FORMAT = 1
+_WIDE = 32  # means of more columns are kept only as they are drawn
+
+
+class ChronicleError(ValueError):
+    """A file that is not a chronicle, or not one that this version can read."""
+
+
+class Chronicle:
+    """What a run looked like over time.
+
+    Memory stays bounded however long the stream is. Beyond `limit` moments every second one is
+    left out, so that those kept stay evenly spread over the whole run; the first and the last are
+    always kept. Of events, the first half of `event_limit` and the latest half are kept.
+
+    Parameters
+    ----------
+    limit : int, default=1000
+        The most moments to keep; at least 4.
+    event_limit : int, default=1000
+        The most events to keep; at least 2.
+    projection : Projection, optional
+        The view that clusters are drawn in. By default the one in which the clusters of the
+        first batch lie furthest apart.
+    columns : sequence of str, optional
+        Names of the data's columns, where the model knows only their numbers.
+
+    Attributes
+    ----------
+    projection : Projection or None
+        None before the first batch, and where clusters have no location.
+    columns : list of str
+        The names of the columns that locations have.
+    totals : Totals
+        Sums over all batches: rows, most and fewest clusters, events of each kind.
+
+    Examples
+    --------
+    >>> from scstream import ScStream
+    >>> from scstream.datasets import gaussian_stream
+    >>> model, chronicle = ScStream(random_state=0), Chronicle()
+    >>> for batch in gaussian_stream(n_batches=5, n_clusters=3, random_state=1):
+    ...     scores = -model.score_samples(batch.X) if model.n_batches_ else None
+    ...     moment = chronicle.observe(model.partial_fit(batch.X), scores)
+    >>> chronicle.times.tolist(), chronicle[-1].n_clusters
+    ([0.0, 1.0, 2.0, 3.0, 4.0], 3)
+    """
+
+    def __init__(
+        self,
+        limit: int = 1000,
+        *,
+        event_limit: int = 1000,
+        projection: Projection | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        if limit < 4:
+            raise ValueError(f"limit must be at least 4 moments; got {limit}")
+        if event_limit < 2:
+            raise ValueError(f"event_limit must be at least 2 events; got {event_limit}")
+        self.limit = limit
+        self.event_limit = event_limit
+        self.projection = projection
+        self.columns: list[str] = []
+        self._names = None if columns is None else list(columns)
+        self.totals = Totals()
+        self._moments: list[Moment] = []
+        self._stride = 1
+        self._first_events: list[dict[str, Any]] = []
+        self._last_events: list[dict[str, Any]] = []
+
+    # -- while the stream runs ------------------------------------------------------------------
+
+    def observe(self, model: ScStream, scores: ArrayLike | None = None) -> Moment:
+        """Take note of a model that has just learned a batch.
+
+        Parameters
+        ----------
+        model : ScStream
+            After `partial_fit`.
+        scores : array-like (n,), optional
+            The anomaly scores of the batch's rows: ``-model.score_samples(X)``, as a rule taken
+            before the batch was learned.
+
+        Returns
+        -------
+        Moment
+            What was noted. `text` makes it a line of a file.
+        """
+        records = model.clusters_
+        keys, means, spreads = locations(records)
+        if not self.totals.n_batches:
+            names = self.columns = [self._name(key) for key in keys]
+            if self.projection is None and means is not None:
+                weights = [record.weight for record in records]
+                variances = None if spreads is None else np.array([np.diag(s) for s in spreads])
+                self.projection = Projection.between(means, variances, weights, names)
+        places, seen = self._drawn(means, spreads)
+        events = model.events_
+        moment = Moment(
+            batch=model.n_batches_ - 1,
+            time=float(model.time_),
+            n_points=len(model.labels_),
+            ids=np.array([record.id for record in records], dtype=np.int64),
+            weights=np.array([record.weight for record in records]),
+            counts=np.array([record.count for record in records]),
+            born=np.array([record.born for record in records]),
+            means=means if means is not None and means.shape[1] <= _WIDE else None,
+            places=places,
+            spreads=seen,
+            speeds=speeds([record.id for record in records], events),
+            score=None if scores is None else Score.of(scores),
+            events=tuple(event.to_dict() for event in events if event.kind != "drift"),
+        )
+        self._add(moment)
+        return moment
+
+    def _name(self, key: Any) -> str:
+        """Return what to call a column that the model knows by a name or a number."""
+        if isinstance(key, str):
+            return key
+        return f"column {key}" if self._names is None else self._names[key]
+
+    def _drawn(
+        self, means: Floats | None, spreads: list[Floats] | None
+    ) -> tuple[Floats | None, Floats | None]:
+        """Return locations (k, 2) and covariances (k, 3) as they are drawn."""
+        view = self.projection
+        if view is None or means is None or means.shape[1] != view.n_columns:
+            return None, None
+        if spreads is None:
+            return view(means), None
+        seen = np.array([view.covariance(spread) for spread in spreads]).reshape(-1, 2, 2)
+        return view(means), seen[:, [0, 0, 1], [0, 1, 1]]
+
+    def _add(self, moment: Moment) -> None:
+        """Keep a moment, and thin out if that is one too many."""
+        # The last moment was kept for being the last. Unless its turn had come, it goes.
+        if len(self._moments) > 1 and (self.totals.n_batches - 1) % self._stride:
+            self._moments.pop()
+        self._moments.append(moment)
+        self.totals.add(moment)
+        if len(self._moments) > self.limit:
+            self._stride *= 2
+            last = self._moments[-1]
+            self._moments = self._moments[::2]
+            if self._moments[-1] is not last:
+                self._moments.append(last)
+        self._first_events += moment.events
+        half = self.event_limit // 2
+        self._last_events += self._first_events[half:]
+        del self._first_events[half:]
+        del self._last_events[: max(0, len(self._last_events) - (self.event_limit - half))]
+
+    # -- looking back ---------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._moments)
+
+    def __iter__(self) -> Iterator[Moment]:
+        return iter(self._moments)
+
+    def __getitem__(self, position: int) -> Moment:
+        return self._moments[position]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events that were kept, oldest first."""
+        return [*self._first_events, *self._last_events]
+
+    @property
+    def n_events_left_out(self) -> int:
+        """How many events were not kept."""
+        return sum(self.totals.events.values()) - len(self.events)
+
+    @property
+    def times(self) -> Floats:
+        """The times of the moments, (n,)."""
+        return np.array([moment.time for moment in self])
+
+    @property
+    def n_clusters(self) -> NDArray[np.int64]:
+        """The number of clusters at each moment, (n,)."""
+        return np.array([moment.n_clusters for moment in self], dtype=np.int64)
+
+    def weights(self) -> list[dict[int, float]]:
+        """Return the weight of each cluster at each moment, by its id."""
+        return [
+            dict(zip(moment.ids.tolist(), moment.weights.tolist(), strict=True)) for moment in self
+        ]
+
+    def paths(self) -> dict[int, Floats]:
+        """Return where each cluster was drawn at each moment (m, 2), by its id."""
+        paths: dict[int, list[Floats]] = {}
+        for moment in self:
+            if moment.places is not None:
+                for cluster_id, place in zip(moment.ids.tolist(), moment.places, strict=True):
+                    paths.setdefault(cluster_id, []).append(place)
+        return {cluster_id: np.array(path) for cluster_id, path in paths.items()}
+
+    def score_quantiles(self) -> dict[float, Floats]:
+        """Return each quantile of the anomaly score over time (n,); NaN where there is none.
+
+        Without any scores the answer is empty.
+        """
+        if all(moment.score is None for moment in self):
+            return {}
+        none = (math.nan,) * len(QUANTILES)
+        rows = np.array([none if m.score is None else m.score.quantiles for m in self])
+        return dict(zip(QUANTILES, rows.T, strict=True))
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def text(self, moment: Moment) -> str:
+        """Return what to append to a file for a moment just observed: a line, or two at first."""
+        return self._head() * (self.totals.n_batches == 1) + moment.to_line()
+
+    def write(self, path: str | Path) -> None:
+        """Write the moments that were kept, whole or not at all.
+
+        A file that was written line by line holds every batch; this one holds those kept.
+        """
+        target = Path(path)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self._head())
+                file.writelines(moment.to_line() for moment in self)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, target)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    def _head(self) -> str:
+        """Return the first line of a file."""
+        view = None if self.projection is None else self.projection.to_dict()
+        return to_line({"chronicle": _FORMAT, "columns": self.columns, "projection": view})
+
+    @classmethod
+    def read(cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000) -> Chronicle:
+        """Return the chronicle in a file, which may still be growing.
+
+        A last line that is cut short is left out: it is being written, or the run was killed. To
+        go on with the file, cut that line off first.
+
+        Parameters
+        ----------
+        path : path
+        limit, event_limit : int
+            As for the class. The file may hold more.
+
+        Raises
+        ------
+        ChronicleError
+            If the file is not a chronicle.
+        """
+        chronicle = cls(limit, event_limit=event_limit)
+        begun = False
+        with open(path, "rb") as file:
+            for number, raw in enumerate(file, start=1):
+                if not raw.endswith(b"\n"):
+                    break
+                try:
+                    saved = from_line(raw)
+                    if begun:
+                        chronicle._add(Moment.from_dict(saved))
+                    else:
+                        chronicle._begin(saved)
+                        begun = True
+                except ChronicleError:
+                    raise
+                except (KeyError, TypeError, ValueError, OverflowError) as error:
+                    raise ChronicleError(
+                        f"line {number} of {os.fspath(path)} is not one of a chronicle: {error!r}. "
+                        "A chronicle is written by `scstream run --chronicle FILE`."
+                    ) from error
+        if not begun:
+            raise ChronicleError(
+                f"{os.fspath(path)} holds no chronicle yet: its first line is missing. "
+                "A chronicle is written by `scstream run --chronicle FILE`."
+            )
+        return chronicle
+
+    def _begin(self, head: dict[str, Any]) -> None:
+        """Take over the first line of a file."""
+        version = head["chronicle"]
+        if version != _FORMAT:
+            raise ChronicleError(
+                f"this chronicle has format {version!r}; this version of scstream reads "
+                f"format {_FORMAT}: install a newer one"
+            )
+        self.columns = [str(name) for name in head["columns"]]
+        if head["projection"] is not None:
+            self.projection = Projection.from_dict(head["projection"])

@@ -1,0 +1,74 @@
+"""Lines of a chronicle's file: JSON, with numbers that are checked when they come back."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_DIGITS = 7  # of the numbers in a file
+
+Floats = NDArray[np.float64]
+
+
+def to_line(saved: dict[str, Any]) -> str:
+    """Return plain values as a line of JSON, its end included."""
+    return json.dumps(saved, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def to_short(values: ArrayLike) -> Any:
+    """Return numbers as lists, with as many digits as a picture can use; None for no number.
+
+    Examples
+    --------
+    >>> to_short(np.array([[1 / 3, 2.0], [np.inf, 12345678.9]]))
+    [[0.3333333, 2.0], [None, 12345680.0]]
+    """
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if isinstance(values, list):
+        return [to_short(value) for value in values]
+    number = float(f"{values:.{_DIGITS}g}")
+    return number if math.isfinite(number) else None
+
+
+def from_line(raw: bytes) -> dict[str, Any]:
+    """Return what a line says, as long as it says it in JSON."""
+    try:
+        saved = json.loads(raw)
+    except RecursionError as error:
+        raise ValueError("brackets in brackets without end") from error
+    if not isinstance(saved, dict):
+        raise ValueError(f"it holds a {type(saved).__name__} in place of names and values")
+    return saved
+
+
+def read_event(saved: dict[str, Any]) -> dict[str, Any]:
+    """Return an event of a file that has what every event has."""
+    known = {
+        "kind": str(saved["kind"]),
+        "time": float(saved["time"]),
+        "cluster": int(saved["cluster"]),
+    }
+    return {**saved, **known}
+
+
+def read_table(values: Any, k: int, width: int | None = None) -> Floats:
+    """Return numbers of k clusters, (k,) or (k, width); of any width if that is negative."""
+    table = np.array(values, dtype=float)
+    if width is None:
+        fits = table.shape == (k,)
+    else:
+        table = table.reshape(0, max(width, 0)) if k == 0 and table.size == 0 else table
+        fits = table.ndim == 2 and len(table) == k and (width < 0 or table.shape[1] == width)
+    if not fits:
+        raise ValueError(f"numbers of shape {table.shape} for {k} clusters")
+    return table
+
+
+def read_optional(values: Any, k: int, width: int = -1) -> Floats | None:
+    """Return numbers of k clusters, (k, width), or None if there are none."""
+    return None if values is None else read_table(values, k, width)

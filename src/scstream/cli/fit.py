@@ -1,0 +1,75 @@
+"""``scstream fit``: cluster one data set as a whole and keep the model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from time import perf_counter
+from typing import Any
+
+from scstream.cli.options import add_model, add_source, make_model, source_options
+from scstream.cli.outputs import add_outputs, make_outputs
+
+_EPILOG = """\
+examples:
+  scstream fit data.csv --model clusters.scstream -o labels.csv
+  scstream fit table.parquet --family 'gaussian=x,y;categorical=colour' --model m.scstream -o none
+  scstream predict clusters.scstream new.csv -o labels.csv
+
+The data set must fit into memory; for one that does not, or that drifts, there is scstream run.
+Labels are numbered from 0, the largest cluster first. Probability and anomaly score are by the
+fitted model.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "fit",
+        help="cluster one data set as a whole",
+        description="Cluster one data set as a whole: the sampler that is no stream's.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_source(parser, batches=False)
+    add_outputs(parser)
+    parser.add_argument("--model", metavar="FILE", help="keep the model in this file")
+    add_model(parser)
+    parser.set_defaults(main=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    options = source_options(args, batch_size=sys.maxsize, keep_rows=args.append)
+    model = make_model(args)
+    outputs = make_outputs(args)
+    from scstream.pipeline import assess, learner_of
+    from scstream.sinks import Sink
+    from scstream.sinks.journals import RejectJournal
+    from scstream.sources import open_source
+
+    start = perf_counter()
+    with open_source(args.source, options) as source:
+        batch = next(iter(source), None)
+    if batch is None or batch.n == 0:
+        raise ValueError(f"{args.source} holds no rows that can be learned.")
+    model.fit(batch.X)
+    learner = learner_of(model)
+    assert learner is not None
+    found = assess(learner, batch.X, model.labels_)
+    if args.model is not None:
+        model.save(args.model)
+    for output in outputs.values():
+        output.truncate({})
+        if isinstance(output, Sink):
+            output.write(batch, model.labels_, found.probability, found.score)
+        elif isinstance(output, RejectJournal):
+            output.note(batch)
+        output.close()
+    seconds = perf_counter() - start
+    print(
+        f"scstream: {batch.n:,} rows, {model.n_clusters_} clusters, {seconds:.1f} s"
+        + (f"; {len(batch.rejects):,} rows rejected" if batch.rejects else ""),
+        file=sys.stderr,
+    )
+    return 0

@@ -1,0 +1,76 @@
+"""Options for what is written of each row."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from scstream.cli.errors import UsageError
+from scstream.cli.names import FIELDS, OUTPUT_FORMATS
+
+if TYPE_CHECKING:
+    from scstream.sinks import Output
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add what is written of each row, and where."""
+    group = parser.add_argument_group("writing")
+    group.add_argument(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="label, probability and anomaly score of each row: CSV, TSV, JSON lines or Parquet; "
+        "- is standard output (the default), none writes nothing. A file that is there is "
+        "written over",
+    )
+    group.add_argument(
+        "--output-format", choices=OUTPUT_FORMATS, help="default: by the file's name; CSV for -"
+    )
+    group.add_argument(
+        "--append",
+        action="store_true",
+        help="write the input's columns, too, with these behind them. Otherwise the number of "
+        "the row comes first",
+    )
+    group.add_argument(
+        "--fields",
+        type=_fields,
+        default=list(FIELDS),
+        metavar="F,...",
+        help=f"some of {','.join(FIELDS)}; default: all",
+    )
+    return group
+
+
+def _fields(text: str) -> list[str]:
+    from scstream.sinks.base import check_fields
+
+    try:
+        return list(check_fields([part.strip() for part in text.split(",")]))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def make_outputs(args: argparse.Namespace, *, parts: bool = False) -> dict[str, Output]:
+    """Return the outputs that the command line asks for."""
+    from scstream.sinks import open_sink
+    from scstream.sinks.journals import RejectJournal
+
+    outputs: dict[str, Output] = {}
+    if args.output != "none":
+        try:
+            outputs["output"] = open_sink(
+                args.output,
+                format=args.output_format,
+                fields=args.fields,
+                append=args.append,
+                parts=parts,
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    elif args.append:
+        raise UsageError("--append needs an --output.")
+    if args.rejects is not None:
+        outputs["rejects"] = RejectJournal(args.rejects)
+    return outputs

@@ -1,0 +1,85 @@
+"""``scstream predict``: label rows by a model that was kept, without learning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from time import perf_counter
+from typing import Any
+
+from scstream.cli.options import add_source, source_options, whole
+from scstream.cli.outputs import add_outputs, make_outputs
+
+_EPILOG = """\
+examples:
+  scstream predict clusters.scstream new.csv -o labels.csv
+  scstream predict state new.jsonl --append -o labelled.jsonl    # a checkpoint folder of a run
+
+The columns must be those that the model learned from, in the same order: give --columns or
+--exclude as they were given then.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "predict",
+        help="label rows by a model that was kept",
+        description="Label rows by a model that was kept, without learning from them.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", help="a file of scstream fit, or a checkpoint or its folder")
+    add_source(parser, batches=False)
+    parser.add_argument(
+        "--batch-size", type=whole(1), default=10000, metavar="N", help="rows at once; no result "
+        "depends on it; default: 10000",
+    )  # fmt: skip
+    add_outputs(parser)
+    parser.set_defaults(main=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from scstream.families import Categorical, Product
+    from scstream.pipeline import assess, find_checkpoint, learner_of, needed
+    from scstream.sinks import Sink
+    from scstream.sinks.journals import RejectJournal
+    from scstream.sources import open_source
+
+    model = find_checkpoint(args.model).model
+    learner = learner_of(model)
+    if learner is None:
+        raise ValueError(f"{args.model} holds a model that has learned nothing yet.")
+    mixed = isinstance(model.family_, Product | Categorical)
+    options = source_options(
+        args, keep_rows=args.append, numeric=not mixed, table=isinstance(model.family_, Product)
+    )
+    outputs = make_outputs(args)
+    for output in outputs.values():
+        output.truncate({})
+    rows, start = 0, perf_counter()
+    with open_source(args.source, options) as source:
+        source.require(needed(model.family_, model.n_features_in_))
+        for batch in source:
+            if batch.n:
+                _check_width(batch.X.shape[1], model.n_features_in_)
+                found = assess(learner, batch.X)
+            for output in outputs.values():
+                if isinstance(output, Sink) and batch.n:
+                    output.write(batch, found.labels, found.probability, found.score)
+                elif isinstance(output, RejectJournal):
+                    output.note(batch)
+            rows += batch.n
+    for output in outputs.values():
+        output.close()
+    print(f"scstream: {rows:,} rows, {perf_counter() - start:.1f} s", file=sys.stderr)
+    return 0
+
+
+def _check_width(width: int, learned: int) -> None:
+    if width != learned:
+        raise ValueError(
+            f"The model learned from {learned} columns, and here are {width}. Choose them with "
+            "--columns or --exclude."
+        )

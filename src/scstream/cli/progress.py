@@ -1,0 +1,105 @@
+"""Progress on standard error: one line that rewrites itself on a terminal, a few elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from scstream.pipeline import RunResult, Totals
+    from scstream.records import BatchRecord
+
+_LIVE = 0.2  # seconds between two looks on a terminal
+_ELSEWHERE = 10.0
+_SPAN = 5.0  # seconds over which the speed is measured
+_EVENTS = 3  # last ones that are shown
+
+
+class Progress:
+    """Shows how a run goes."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self.out = out or sys.stderr
+        self.live = self.out.isatty()
+        self._next = 0.0 if self.live else monotonic() + _ELSEWHERE
+        self._events: deque[str] = deque(maxlen=_EVENTS)
+        self._speed: deque[tuple[float, int]] = deque([(monotonic(), 0)])
+        self._width = 0
+
+    def __call__(self, result: RunResult) -> None:
+        """Take note of a batch, and show it if it is time."""
+        if result.model.n_batches_ == 0:  # all rows so far were rejected
+            return
+        self._events.extend(events_in_words(result.model.history_[-1]))
+        now = monotonic()
+        if now < self._next:
+            return
+        self._next = now + (_LIVE if self.live else _ELSEWHERE)
+        self._speed.append((now, result.rows))
+        while len(self._speed) > 2 and now - self._speed[1][0] > _SPAN:
+            self._speed.popleft()
+        (then, rows), last = self._speed[0], ", ".join(self._events)
+        rate = (result.rows - rows) / max(now - then, 1e-9)
+        line = f"{result.totals.rows:,} rows  {rate:,.0f} rows/s  K = {result.model.n_clusters_}"
+        self._write(f"{line}  {last}" if last else line)
+
+    def _write(self, line: str) -> None:
+        if self.live:
+            self.out.write("\r" + line.ljust(self._width))
+            self._width = len(line)
+        else:
+            self.out.write(f"scstream: {line}\n")
+        self.out.flush()
+
+    def end(self) -> None:
+        """End the line that was rewritten."""
+        if self.live and self._width:
+            self.out.write("\n")
+            self.out.flush()
+
+
+def events_in_words(record: BatchRecord) -> list[str]:
+    """Return what happened in a batch, a few words each."""
+    parts = {new for _, new in record.splits}
+    gone = {old for _, old in record.merges}
+    return [
+        *(f"{old} split off {new}" for old, new in record.splits),
+        *(f"{kept} took in {old}" for kept, old in record.merges),
+        *(f"{i} born" for i in record.births if i not in parts),
+        *(f"{i} died" for i in record.deaths if i not in gone),
+    ]
+
+
+def summary(result: RunResult) -> str:
+    """Return a run in a few lines."""
+    totals = result.totals
+    rate = result.rows / max(result.seconds, 1e-9)
+    lines = [f"{_count(totals.rows, 'row')} in {_count(totals.batches, 'batch', 'batches')}"]
+    if result.resumed is not None:
+        lines[0] += f", {result.rows:,} of them since {result.resumed.name}"
+    lines[0] += f"; {result.seconds:.1f} s, {rate:,.0f} rows/s"
+    if totals.rejected:
+        lines.append(f"{_count(totals.rejected, 'row')} rejected")
+    if result.model.n_batches_:
+        lines.append(f"{_count(result.model.n_clusters_, 'cluster')}; {_events(totals)}")
+        clusters = sorted(result.model.clusters_, key=lambda c: -c.weight)[:8]
+        shares = ", ".join(f"{c.id} ({c.weight:.1%})" for c in clusters)
+        lines.append(f"largest: {shares}{', ...' if result.model.n_clusters_ > 8 else ''}")
+    return "\n".join(f"scstream: {line}" for line in lines)
+
+
+def _events(totals: Totals) -> str:
+    return ", ".join(
+        [
+            _count(totals.births, "birth"),
+            _count(totals.deaths, "death"),
+            _count(totals.splits, "split"),
+            _count(totals.merges, "merge"),
+        ]
+    )
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,54 @@
+"""``scstream report``: draw the chronicle of a run as one HTML page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, _SubParsersAction
+
+
+def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "report",
+        help="draw a run as one HTML page",
+        description="Draw the chronicle of a run as one HTML page that needs nothing else: how "
+        "many clusters there were and how large, where they went, what was unusual, what "
+        "happened. The run may still be going on.",
+    )
+    parser.add_argument(
+        "chronicle", type=Path, metavar="CHRONICLE", help="what `scstream run --chronicle` wrote"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PAGE.html",
+        help="the page to write (default: the chronicle's name with .html)",
+    )
+    parser.add_argument(
+        "--title", help="the page's heading (default: the chronicle's name without its ending)"
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="batches to draw at most, evenly spread over the run (default: %(default)s)",
+    )
+    parser.set_defaults(main=report)
+
+
+def report(args: argparse.Namespace) -> int:
+    """Write the page; return the exit status."""
+    from scstream.chronicle import Chronicle
+    from scstream.report import write_report
+
+    output = args.chronicle.with_suffix(".html") if args.output is None else args.output
+    title = args.chronicle.stem if args.title is None else args.title
+    write_report(Chronicle.read(args.chronicle, limit=args.limit), output, title=title)
+    print(output)
+    return 0

@@ -1,0 +1,193 @@
+"""``scstream run``: follow a stream, label its rows, keep checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shlex
+import signal
+import sys
+from typing import Any
+
+from scstream.cli.errors import UsageError
+from scstream.cli.options import (
+    add_model,
+    add_source,
+    duration,
+    make_model,
+    model_settings,
+    source_options,
+    source_settings,
+    whole,
+)
+from scstream.cli.outputs import add_outputs, make_outputs
+
+_DESCRIPTION = """\
+Learn a stream batch by batch and write the label, its probability and an anomaly score of each
+row. Labels are the ones given when the batch was learned; their probabilities are by the model
+after that. The anomaly score is minus the log density of the row under the model before it
+learned the batch (after, for the first one): high where a row is unusual."""
+
+_EPILOG = """\
+examples:
+  scstream run data.csv -o labels.csv
+  scstream run data.csv --columns 2-5 --batch-size 500 --half-life 10 -o labels.parquet
+  scstream run log.jsonl --time-column when --period 5m --half-life 3600 --append -o out.jsonl
+  scstream run log.csv --follow --checkpoint state -o labels.csv --events events.jsonl
+  generate | scstream run - | grep -v ',0,'
+  scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
+
+With --checkpoint a run that was stopped or killed goes on when the same command is given again:
+every row counts once in the model and is once in every output. Ctrl-C and SIGTERM stop a run
+behind the batch it is at, with a checkpoint.
+
+exit status: 0 all went well; 1 an error in the data or the run; 2 wrong use; 130 or 143 stopped
+by Ctrl-C or SIGTERM
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "run",
+        help="follow a stream, label its rows, keep checkpoints",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_source(parser)
+    group = parser.add_argument_group("streams that go on")
+    group.add_argument(
+        "--follow",
+        action="store_true",
+        help="wait at the end of the file for more (CSV, TSV, JSON)",
+    )
+    group.add_argument(
+        "--wait",
+        type=duration,
+        metavar="T",
+        help="with --follow, standard input or a broker: close a batch early when no row has "
+        "come for so long. Otherwise batches are always full until the end",
+    )
+    group.add_argument(
+        "--live",
+        action="store_true",
+        help="with a checkpoint: standard input goes on where it is. Otherwise it is expected to "
+        "come again from its beginning, and what was read before is skipped",
+    )
+    group = add_outputs(parser)
+    group.add_argument(
+        "--score-by",
+        choices=("before", "after"),
+        default="before",
+        help="anomaly scores by the model before or after it learned the batch; after is faster. "
+        "default: before",
+    )
+    group.add_argument(
+        "--events",
+        metavar="FILE",
+        help="JSON lines: births, deaths, splits, merges and drift of clusters",
+    )
+    group.add_argument(
+        "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"
+    )
+    group.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    group = parser.add_argument_group("checkpoints")
+    group.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="a folder for checkpoints; if it holds one, go on from there",
+    )
+    group.add_argument(
+        "--every",
+        type=whole(1),
+        metavar="N",
+        help="batches from one checkpoint to the next; default: 100. There is one at the end, too",
+    )
+    add_model(parser)
+    parser.set_defaults(main=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    _check(args)
+    options = source_options(
+        args, follow=args.follow, wait=args.wait, live=args.live, keep_rows=args.append
+    )
+    model = make_model(args)
+    outputs = make_outputs(args, parts=args.checkpoint is not None)
+    _add_journals(args, outputs)
+    from scstream.cli.progress import Progress, summary
+    from scstream.pipeline import Interrupt, run
+    from scstream.sources import open_source
+
+    progress = None if args.quiet else Progress()
+    with open_source(args.source, options) as source, Interrupt() as interrupt:
+        try:
+            result = run(
+                model,
+                source,
+                outputs,
+                checkpoint=args.checkpoint,
+                every=args.every or 100,
+                settings=_settings(args, options),
+                score_by=args.score_by,
+                progress=progress,
+                interrupt=interrupt,
+            )
+        finally:
+            if progress is not None:
+                progress.end()
+    with contextlib.suppress(BrokenPipeError):
+        if not args.quiet:
+            print(summary(result), file=sys.stderr)
+        if result.interrupted is not None:
+            _say_how_to_go_on(args, result)
+    return 0 if result.interrupted is None else 128 + signal.Signals[result.interrupted]
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.every is not None and args.checkpoint is None:
+        raise UsageError("--every needs --checkpoint DIR.")
+    if args.live and args.source != "-":
+        raise UsageError("--live is about standard input.")
+    if args.wait is not None and not (args.follow or args.source == "-" or "://" in args.source):
+        raise UsageError(
+            "--wait needs a stream that goes on: --follow, standard input or a broker."
+        )
+    if args.checkpoint is not None and args.output == "-":
+        raise UsageError(
+            "What went to standard output cannot be taken back after a crash, so with --checkpoint "
+            "give a file: --output FILE, or --output none."
+        )
+    files = [args.output, args.events, args.chronicle, args.rejects, args.source]
+    named = [file for file in files if file not in (None, "-", "none")]
+    if len(set(named)) < len(named):
+        raise UsageError("The same file is named twice.")
+
+
+def _add_journals(args: argparse.Namespace, outputs: dict[str, Any]) -> None:
+    from scstream.sinks.journals import ChronicleJournal, EventJournal
+
+    if args.events is not None:
+        outputs["events"] = EventJournal(args.events)
+    if args.chronicle is not None:
+        outputs["chronicle"] = ChronicleJournal(args.chronicle)
+
+
+def _settings(args: argparse.Namespace, options: Any) -> dict[str, Any]:
+    """Return what the results depend on: a checkpoint made with other settings is refused."""
+    names = ("output", "append", "fields", "score_by", "events", "chronicle", "rejects")
+    written = {name: getattr(args, name) for name in names}
+    return {**source_settings(args, options), **model_settings(args), **written}
+
+
+def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
+    print(f"scstream: stopped by {result.interrupted}", file=sys.stderr)
+    if args.checkpoint is None:
+        print("scstream: there is no checkpoint; --checkpoint DIR keeps one", file=sys.stderr)
+    elif result.checkpoint is None:
+        print("scstream: no batch was learned, so there is no checkpoint yet", file=sys.stderr)
+    else:
+        again = shlex.join(["scstream", *sys.argv[1:]])
+        print(f"scstream: kept {result.checkpoint}; go on with: {again}", file=sys.stderr)

@@ -1,0 +1,157 @@
+"""``scstream show``: what is in a checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+    from scstream.pipeline.folder import Kept
+
+_EPILOG = """\
+examples:
+  scstream show state                      # a checkpoint folder of a run
+  scstream show clusters.scstream --json
+"""
+_WIDE = 6  # columns of which the location is shown in the table
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "show",
+        help="what is in a checkpoint: clusters, weights, prior, clock",
+        description="Show what is in a checkpoint: clusters, weights, prior, clock.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("checkpoint", help="a file, or the folder of a run: its newest good one")
+    parser.add_argument("--json", action="store_true", help="everything, as one JSON object")
+    parser.set_defaults(main=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from scstream.pipeline import find_checkpoint
+
+    kept = find_checkpoint(args.checkpoint)
+    if args.json:
+        print(json.dumps(describe(kept), indent=2, allow_nan=False))
+    else:
+        print(in_words(kept))
+    return 0
+
+
+def describe(kept: Kept) -> dict[str, Any]:
+    """Return all that there is to say of a checkpoint, in plain JSON."""
+    model = kept.model
+    out: dict[str, Any] = {
+        "file": str(kept.path),
+        "parameters": {k: _plain(v) for k, v in model.get_params(deep=False).items()},
+        "n_batches": model.n_batches_,
+    }
+    if model.n_batches_:
+        out |= {
+            "time": model.time_,
+            "family": model.family_.name,
+            "columns": columns_of_run(kept),
+            "prior": {str(k): _plain(v) for k, v in model.prior_.items()},
+            "n_clusters": model.n_clusters_,
+            "clusters": [
+                {
+                    "id": c.id,
+                    "weight": c.weight,
+                    "count": c.count,
+                    "age": c.age,
+                    "born": c.born,
+                    "parameters": {k: _plain(v) for k, v in c.parameters.items()},
+                }
+                for c in model.clusters_
+            ],
+        }
+    return out | {"run": _plain(kept.extra)}
+
+
+def in_words(kept: Kept) -> str:
+    """Return a checkpoint as a page of text."""
+    model = kept.model
+    lines = [f"checkpoint  {kept.path}"]
+    if not model.n_batches_:
+        return "\n".join([*lines, "model       has learned nothing yet"])
+    totals = kept.extra.get("totals")
+    lines += [
+        f"family      {model.family_.name}, {model.n_features_in_} columns",
+        f"clock       {model.n_batches_:,} batches, time {model.time_:g}",
+        f"forgetting  {_forgetting(model)}",
+    ]
+    if totals is not None:
+        lines.append(
+            f"run         {totals['rows']:,} rows, {totals['rejected']:,} rejected; "
+            f"{totals['births']} births, {totals['deaths']} deaths, {totals['splits']} splits, "
+            f"{totals['merges']} merges"
+        )
+    lines += ["prior", *(f"  {k} = {_short(v)}" for k, v in model.prior_.items())]
+    lines += ["", _table(kept)]
+    return "\n".join(lines)
+
+
+def columns_of_run(kept: Kept) -> list[str]:
+    """Return the names of the columns, as far as they are known, else their numbers."""
+    model = kept.model
+    place = kept.extra.get("source", {})
+    if "names" in place and "used" in place:
+        return [place["names"][j] for j in place["used"]]
+    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
+    return [str(name) for name in names]
+
+
+def _forgetting(model: ScStream) -> str:
+    if model.kernel is not None:
+        return "by a kernel"
+    return "never" if model.half_life is None else f"half-life {model.half_life:g}"
+
+
+def _table(kept: Kept) -> str:
+    """Return the clusters, the largest first."""
+    model = kept.model
+    names = columns_of_run(kept)
+    shown = len(names) <= _WIDE and all(
+        isinstance(v, dict) and "mean" in v for v in model.clusters_[0].columns.values()
+    )
+    head = ["id", "weight", "count", "born", "age", *(names if shown else ())]
+    rows = [head]
+    for c in sorted(model.clusters_, key=lambda c: -c.weight):
+        row = [str(c.id), f"{c.weight:.2%}", f"{c.count:.1f}", f"{c.born:g}", f"{c.age:g}"]
+        if shown:
+            row += [f"{v['mean']:.4g}" for v in c.columns.values()]
+        rows.append(row)
+    width = [max(len(row[j]) for row in rows) for j in range(len(head))]
+    return "\n".join("  ".join(v.rjust(w) for v, w in zip(r, width, strict=True)) for r in rows)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        if value.size > 12:
+            return f"array of shape {value.shape}"
+        return np.array2string(value, precision=4, max_line_width=10**6)
+    text = f"{value:.6g}" if isinstance(value, float) else json.dumps(_plain(value))
+    return text if len(text) <= 400 else text[:400] + " ..."
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as plain JSON."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -1,0 +1,105 @@
+"""``scstream tune``: settings that suit the first batches of a stream (``scstream[tune]``)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from scstream.cli.errors import UsageError
+from scstream.cli.options import add_model, add_source, make_model, real, source_options, whole
+
+_EPILOG = """\
+examples:
+  scstream tune data.csv
+  scstream tune data.csv --truth class --n-trials 60 --json
+
+Settings are tried on the first batches. With --truth the score is the mean ARI of predictions
+made before each batch is learned; without, how well the model foresees the stream (mean log
+density). The options given for the model are where the search starts from.
+
+alpha and half_life are options of scstream run. The other settings are the prior's, for
+scstream.tuning.build in Python.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "tune",
+        help="find settings on the first batches of a stream",
+        description="Find settings that suit the first batches of a stream.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_source(parser)
+    group = parser.add_argument_group("the search")
+    group.add_argument("--truth", metavar="COLUMN", help="the column with true labels, if any")
+    group.add_argument("--n-batches", type=whole(2), default=10, metavar="N", help="default: 10")
+    group.add_argument("--n-trials", type=whole(1), default=30, metavar="N", help="default: 30")
+    group.add_argument(
+        "--timeout", type=real, metavar="S", help="seconds after which no trial is begun"
+    )
+    group.add_argument("--json", action="store_true", help="the result as one JSON object")
+    add_model(parser)
+    parser.set_defaults(main=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    if args.truth is not None:
+        args.exclude = [*args.exclude, args.truth]
+    options = source_options(args, keep_rows=args.truth is not None)
+    if options.on_error == "reject":
+        raise UsageError("tune looks at the first rows only and rejects none: mend them first.")
+    model = make_model(args)
+    from scstream._validation import resolve_family
+    from scstream.sources import open_source
+    from scstream.tuning import tune
+
+    with open_source(args.source, options) as source:
+        first = list(islice(_batches(source, args.truth), args.n_batches))
+        if first:
+            model.set_params(family=resolve_family(model.family, first[0][0], None))
+        found = tune(
+            first,
+            model=model,
+            n_batches=args.n_batches,
+            n_trials=args.n_trials,
+            timeout=args.timeout,
+            random_state=getattr(args, "random_state", None),
+            verbose=not args.json,
+        )
+    if args.json:
+        result = {
+            "objective": found.objective,
+            "score": found.score,
+            "default_score": None if np.isnan(found.default_score) else found.default_score,
+            "settings": found.settings,
+        }
+        print(json.dumps(result, indent=2))
+        return 0
+    print(found.table())
+    print(f"\nbest: {found.score:.4g} ({found.objective}); as given: {found.default_score:.4g}")
+    print(f"settings: {json.dumps(found.settings)}")
+    known = {k: v for k, v in found.settings.items() if k in ("alpha", "half_life")}
+    if known:
+        words = " ".join(f"--{k.replace('_', '-')} {v:.4g}" for k, v in known.items())
+        print(f"for scstream run: {words}")
+    sys.stdout.flush()
+    return 0
+
+
+def _batches(source: Any, truth: str | None) -> Iterator[Any]:
+    """Give batches as tuning takes them: data, labels, time."""
+    for batch in source:
+        y = None
+        if truth is not None:
+            words = [str(row.get(truth)) for row in batch.rows.dicts()]
+            y = np.unique(words, return_inverse=True)[1]
+        yield batch.X, y, batch.time

@@ -1,0 +1,216 @@
+"""What happens to clusters, as a stream of records: births, deaths, splits, merges and drift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scstream.families.base import Array, Family
+from scstream.learner import Learner
+from scstream.records import BatchRecord
+from scstream.state import Ints
+
+KINDS = ("split", "merge", "birth", "death", "drift")
+_WIDE = 4096  # statistics beyond which what drift needs is not kept from batch to batch
+_MOST_COLUMNS = 100  # of which velocities are told
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to a cluster in a batch.
+
+    Every new id has a birth and every id that is gone a death, so these two alone tell which
+    clusters there are. Splits and merges say where the new ones come from and the old ones went.
+
+    Attributes
+    ----------
+    kind : str
+        "split", "merge", "birth", "death" or "drift".
+    batch : int
+        The batch's number, from 0.
+    time : float
+        Its time.
+    cluster : int
+        The cluster's id: the one that split, that survived a merge, that was born, died or moved.
+    other : int or None
+        A split's new part, the cluster that a merge ended; where a birth comes from a split, the
+        cluster that split, and where a death comes from a merge, the one that survived.
+    speed : float or None
+        Of a drift: how far the cluster's location moved since the batch before, for each unit
+        of time, in the cluster's own standard deviations.
+    velocity : dict or None
+        The same by column, in the units of the data; None where a family's location is no point
+        of the data (shares of categories, directions), or there are more than 100 columns.
+
+    Notes
+    -----
+    The location is a cluster's mean, rate or probabilities (see ``cluster.parameters``). A length
+    in standard deviations is Mahalanobis's: for independent columns, the root of the sum of
+    squared differences over variances. For shares of categories it is the root of the sum of
+    squared differences over the shares, for directions the chord times the root of the
+    concentration. The blocks of a `Product` add up as independent columns do. Clusters with
+    more than 4,096 statistics, such as those of a large dictionary, tell no drift.
+    """
+
+    kind: str
+    batch: int
+    time: float
+    cluster: int
+    other: int | None = None
+    speed: float | None = None
+    velocity: dict[Any, float] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as plain JSON; what is None is left out."""
+        out: dict[str, Any] = {
+            "kind": self.kind,
+            "batch": self.batch,
+            "time": self.time,
+            "cluster": self.cluster,
+        }
+        if self.other is not None:
+            out["other"] = self.other
+        if self.speed is not None:
+            out["speed"] = self.speed
+        if self.velocity is not None:
+            out["velocity"] = {str(name): value for name, value in self.velocity.items()}
+        return out
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Where the clusters were after a batch: all that drift is told from.
+
+    It refers to arrays that were there anyway, and computes nothing.
+    """
+
+    family: Family
+    ids: Ints
+    past: Array
+    current: Array
+    time: float
+
+    @staticmethod
+    def of(learner: Learner | None) -> Sight | None:
+        """Return what there is to see; None before the first batch, and of wide clusters."""
+        if learner is None or learner.state.past.shape[-1] > _WIDE:
+            return None
+        state = learner.state
+        return Sight(learner.family, state.ids, state.past, state.now.current, learner.time)
+
+    def posterior(self, chosen: Ints) -> Array:
+        """Return the posteriors (m, p) of some clusters, by their places."""
+        totals: Array = (self.past[chosen] + self.current[chosen]).sum(axis=1)
+        return self.family.prior + totals
+
+
+def events_of(
+    record: BatchRecord, before: Sight | None, after: Sight | None, columns: Sequence[Any]
+) -> list[Event]:
+    """Return what happened in a batch."""
+    parent = {new: old for old, new in record.splits}
+    survivor = {gone: kept for kept, gone in record.merges}
+    found = [
+        *(("split", a, b) for a, b in record.splits),
+        *(("merge", a, b) for a, b in record.merges),
+        *(("birth", a, parent.get(a)) for a in record.births),
+        *(("death", a, survivor.get(a)) for a in record.deaths),
+    ]
+    out = [Event(kind, record.batch, record.time, a, b) for kind, a, b in found]
+    if before is not None and after is not None and after.time > before.time:
+        out += _drifts(record, before, after, columns)
+    return out
+
+
+def _drifts(
+    record: BatchRecord, before: Sight, after: Sight, columns: Sequence[Any]
+) -> Iterator[Event]:
+    _, i, j = np.intersect1d(before.ids, after.ids, assume_unique=True, return_indices=True)
+    if len(i) == 0:
+        return
+    order = np.argsort(j)  # as the clusters are listed
+    i, j = i[order], j[order]
+    span = after.time - before.time
+    steps = list(_steps(before.family, before.posterior(i), after.family, after.posterior(j)))
+    if not steps:
+        return
+    squares = [step.square for step in steps if step.square is not None]
+    speed = np.full(len(j), np.nan)
+    if len(squares) == len(steps):
+        speed = np.sqrt(np.sum(squares, axis=0)) / span
+    for m, place in enumerate(j):
+        velocity = _velocity(steps, m, span, columns)
+        pace = float(speed[m]) if np.isfinite(speed[m]) else None
+        if pace is not None or velocity is not None:
+            cluster = int(after.ids[place])
+            yield Event("drift", record.batch, record.time, cluster, None, pace, velocity)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """By how much m clusters moved in some columns."""
+
+    square: Array | None  # (m,): the squared length in standard deviations
+    by_column: Array | None  # (m, d): in units of the data
+    places: Sequence[int]  # (d,): the columns
+
+
+def _steps(was: Family, before: Array, family: Family, after: Array) -> Iterator[_Step]:
+    """Return how far clusters moved, block by block, from their posteriors (m, p) each."""
+    if hasattr(family, "_places"):  # a product's blocks are independent
+        blocks = zip(
+            was._families, was._posteriors(before),  # type: ignore[attr-defined] # a product, too
+            family._families, family._posteriors(after), family._places,  # type: ignore[attr-defined]
+            strict=True,
+        )  # fmt: skip
+        for old, a, new, b, places in blocks:
+            yield from (_Step(s.square, s.by_column, places) for s in _steps(old, a, new, b))
+        return
+    old, new = was.describe(before), family.describe(after)
+    key = next((k for k in ("mean", "rate", "probability", "probabilities") if k in new), None)
+    if key is None or key not in old or old[key].shape != new[key].shape:
+        return
+    shift = new[key] - old[key]
+    in_data = key != "probabilities" and "concentration" not in new
+    yield _Step(_square(shift, key, new), shift if in_data else None, range(shift.shape[1]))
+
+
+def _square(shift: Array, key: str, at: dict[str, Array]) -> Array | None:
+    """Return squared lengths (m,) of shifts (m, d) in the spreads of the clusters."""
+    here = at[key]
+    if "covariance" in at:
+        turned = np.linalg.solve(at["covariance"], shift[..., None])[..., 0]
+        out: Array = np.maximum((shift * turned).sum(axis=1), 0.0)
+        return out
+    if "concentration" in at:
+        variance = 1.0 / at["concentration"][:, None]
+    elif "variance" in at:
+        variance = at["variance"]
+    elif "shape" in at:
+        variance = here**2 / at["shape"]
+    elif key == "probability":
+        variance = here * (1.0 - here)
+    elif key == "mean":  # of a family that does not tell its spread
+        return None
+    else:
+        variance = here
+    out = (shift**2 / np.maximum(variance, 1e-300)).sum(axis=1)
+    return out
+
+
+def _velocity(
+    steps: Sequence[_Step], m: int, span: float, columns: Sequence[Any]
+) -> dict[Any, float] | None:
+    """Return one cluster's velocity by column, None if there is nothing sensible to tell."""
+    if len(columns) > _MOST_COLUMNS:
+        return None
+    out = {
+        columns[place]: float(value / span)
+        for step in steps
+        if step.by_column is not None
+        for place, value in zip(step.places, step.by_column[m], strict=True)
+    }
+    return out if out and all(map(np.isfinite, out.values())) else None

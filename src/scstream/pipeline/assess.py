@@ -1,0 +1,126 @@
+"""What is known of each row: how sure its label is, and how unusual it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream._blas import single_threaded
+from scstream._compile import kernel
+from scstream.families.scores import JoinedScore, Score
+from scstream.sweep import predictive
+
+if TYPE_CHECKING:
+    from scstream.learner import Learner
+    from scstream.model import ScStream
+
+_ROWS = 4096  # looked at at once: their scores fit into the cache
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a model says of some rows.
+
+    Attributes
+    ----------
+    labels : ndarray (n,)
+        The most probable cluster, -1 for outliers: `ScStream.predict`.
+    probability : ndarray (n,)
+        That of the labels asked for, or else of `labels`: `ScStream.predict_proba`.
+    score : ndarray (n,)
+        The anomaly score: minus `ScStream.score_samples`.
+    """
+
+    labels: NDArray[np.int64]
+    probability: Floats
+    score: Floats
+
+
+def learner_of(model: ScStream) -> Learner | None:
+    """Return what a model knows, which stays as it is while the model learns on; None at first."""
+    return getattr(model, "_learner", None)
+
+
+def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) -> Assessment:
+    """Return labels, probabilities and scores of rows that a model has accepted, in one pass.
+
+    Parameters
+    ----------
+    learner : Learner
+        See `learner_of`.
+    X : ndarray (n, d) or Columns
+        Rows that the model took, or would take.
+    labels : ndarray (n,), optional
+        The labels whose probabilities are asked for; 0 for those that the model does not know.
+    """
+    family, totals = learner.family, learner.state.totals
+    k = learner.state.k
+    unborn = np.log(learner.alpha) - np.log(totals[:, 0].sum() + learner.alpha)
+    score: Score = JoinedScore(
+        [
+            predictive(family, totals, learner.alpha),
+            family.predictive_score(np.zeros((1, totals.shape[1])), np.array([unborn])),
+        ]
+    )
+    level = 0.0
+    ids = np.append(learner.state.ids, -1)
+    if learner.outliers is not None:
+        score = learner.outliers.beside(score, family)
+        level = float(np.log1p(-learner.outliers.weight))
+    points = family.check(X)
+    n = points.shape[0]
+    place = np.full(n, -1) if labels is None else _places(labels, ids)
+    best, out = np.empty(n, np.int64), np.empty((n, 2))
+    with single_threaded():
+        for a in range(0, n, _ROWS):
+            rows = slice(a, a + _ROWS)
+            block = score.block(family.statistics(points[rows]))
+            _reduce(block, k, place[rows], best[rows], out[rows])
+    density = out[:, 1] + family.log_base(points) + level
+    return Assessment(ids[best], out[:, 0], -density)
+
+
+def _places(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each label is among the ids, -2 if it is not."""
+    order = np.argsort(ids)
+    at = order[np.searchsorted(ids, labels, sorter=order).clip(max=len(ids) - 1)]
+    return np.where(ids[at] == labels, at, -2)
+
+
+@kernel
+def _reduce(scores: Any, k: Any, place: Any, best: Any, out: Any) -> None:
+    """Find for each row the best label, the probability of the one asked for, and the density.
+
+    Column k of the scores (n, c) is a cluster yet to be born, which is no label. What follows it,
+    the outlier component, is: its place is k. What is less probable by a factor of 4e15 adds
+    nothing.
+    """
+    n, c = scores.shape
+    for i in range(n):
+        high = -np.inf
+        best[i] = 0
+        for j in range(c):
+            if j != k and scores[i, j] > high:
+                high = scores[i, j]
+                best[i] = j if j < k else k
+        known = 0.0
+        for j in range(c):
+            gap = scores[i, j] - high
+            if j != k and gap > -36.0:
+                known += exp(gap)
+        unborn = scores[i, k] - high
+        if unborn > 36.0:
+            out[i, 1] = scores[i, k]
+        else:
+            out[i, 1] = high + log(known + exp(unborn))
+        at = best[i] if place[i] == -1 else place[i]
+        if at < 0 or (at == k and c == k + 1):
+            out[i, 0] = 0.0
+        else:
+            out[i, 0] = exp(scores[i, at if at < k else k + 1] - high) / known

@@ -1,0 +1,147 @@
+"""A folder of checkpoints: the last two, so that a damaged one costs no more than a while."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scstream.checkpoint import CheckpointError, read
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+
+_KEPT = 2
+_PATTERN = "checkpoint-*.scstream"
+_UNFINISHED = ".checkpoint-*tmp"
+_LOCK = "in-use"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint holds: the model, and what was kept beside it."""
+
+    path: Path
+    model: ScStream
+    extra: dict[str, Any]
+
+
+class CheckpointFolder:
+    """Keeps the last two checkpoints of a run.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder; it is made if it is not there.
+    warn : callable (str)
+        Told of checkpoints that cannot be read.
+    """
+
+    def __init__(self, path: str | Path, warn: Callable[[str], object]) -> None:
+        self.path = Path(path)
+        self.warn = warn
+        self._number = 0
+        self._lock: int | None = None
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"{self.path} is a file; checkpoints need a folder.")
+
+    def newest(self, kernel: Callable[[float], float] | None = None) -> Kept | None:
+        """Return the newest checkpoint that can be read; None if there is no checkpoint at all.
+
+        A damaged one gets another name, so that it does not count as one of the last two.
+
+        Parameters
+        ----------
+        kernel : callable, optional
+            The kernel that the model has, which a file cannot hold.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._take()
+        if self._lock is not None:  # nobody else writes here, so these are a killed run's
+            for file in self.path.glob(_UNFINISHED):
+                file.unlink(missing_ok=True)
+        files = self._files()
+        self._number = max((number_of(file) for file in files), default=0)
+        damaged = []
+        for file in reversed(files):
+            try:
+                model, extra = read(file, kernel=kernel)
+            except CheckpointError as error:
+                aside = file.with_suffix(".damaged")
+                file.rename(aside)
+                damaged.append(f"{file.name}: {error}")
+                self.warn(f"{file} cannot be used and is now {aside.name}: {error}")
+                continue
+            return Kept(file, model, extra)
+        if damaged:
+            raise CheckpointError(
+                f"No checkpoint in {self.path} can be read ({'; '.join(damaged)}). To begin anew, "
+                "remove the folder."
+            )
+        return None
+
+    def save(self, model: ScStream, extra: dict[str, Any]) -> Path:
+        """Write the next checkpoint, and remove those that are not needed any more."""
+        self._number += 1
+        target = self.path / f"checkpoint-{self._number:012d}.scstream"
+        try:
+            model.save(target, extra=extra)
+        except OSError as error:
+            error.filename = error.filename or str(target)  # not all of them name it
+            raise
+        for file in self._files()[:-_KEPT]:
+            with contextlib.suppress(OSError):
+                file.unlink()
+        return target
+
+    def _files(self) -> list[Path]:
+        return sorted(self.path.glob(_PATTERN), key=number_of)
+
+    def _take(self) -> None:
+        """Make sure that no other run uses the folder; the system lets go when a process ends."""
+        try:
+            import fcntl
+        except ImportError:  # not offered by every system
+            return
+        handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise ValueError(f"Another run uses the checkpoints in {self.path}.") from None
+        except OSError:  # a file system without locks
+            os.close(handle)
+            return
+        self._lock = handle
+
+    def close(self) -> None:
+        """Let others use the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def number_of(file: Path) -> int:
+    """Return the number in a checkpoint's name; -1 for a file that is none of ours."""
+    text = file.stem.removeprefix("checkpoint-")
+    return int(text) if text.isascii() and text.isdecimal() else -1
+
+
+def find_checkpoint(path: str | Path) -> Kept:
+    """Return the checkpoint in a file, or the newest good one in a folder, changing nothing."""
+    target = Path(path)
+    if not target.is_dir():
+        model, extra = read(target)
+        return Kept(target, model, extra)
+    error: Exception | None = None
+    for file in sorted(target.glob(_PATTERN), key=number_of, reverse=True):
+        try:
+            model, extra = read(file)
+        except CheckpointError as this:
+            error = error or this
+            continue
+        return Kept(file, model, extra)
+    raise CheckpointError(f"There is no sound checkpoint in {target}.") from error

@@ -1,0 +1,334 @@
+"""The run: batches from a source, through the model, into outputs, with checkpoints between."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families import Family, Product
+from scstream.pipeline.assess import assess, learner_of
+from scstream.pipeline.folder import CheckpointFolder, Kept
+from scstream.pipeline.interrupt import Interrupt, Interrupted
+from scstream.sinks.base import Floats, Output, Recorder, Sink
+from scstream.sinks.journals import RejectJournal
+from scstream.sources.base import Batch, Place, Source
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+
+
+@dataclass
+class Totals:
+    """Counts over a whole run, that before a resume included."""
+
+    rows: int = 0
+    batches: int = 0
+    rejected: int = 0
+    births: int = 0
+    deaths: int = 0
+    splits: int = 0
+    merges: int = 0
+
+    def add(self, model: ScStream, batch: Batch) -> None:
+        """Count a batch that was learned."""
+        record = model.history_[-1]
+        self.rows += batch.n
+        self.batches += 1
+        for name in ("births", "deaths", "splits", "merges"):
+            setattr(self, name, getattr(self, name) + len(getattr(record, name)))
+
+
+@dataclass
+class RunResult:
+    """How a run went.
+
+    Attributes
+    ----------
+    model : ScStream
+        The model that learned: the one given, or that of the checkpoint that was resumed.
+    totals : Totals
+        Counts over the whole run.
+    seconds : float
+        How long this process took.
+    rows : int
+        How many rows it learned.
+    resumed : Path or None
+        The checkpoint that it went on from.
+    interrupted : str or None
+        Why it stopped before the end of the source.
+    checkpoint : Path or None
+        The last checkpoint.
+    """
+
+    model: ScStream
+    totals: Totals = field(default_factory=Totals)
+    seconds: float = 0.0
+    rows: int = 0
+    resumed: Path | None = None
+    interrupted: str | None = None
+    checkpoint: Path | None = None
+
+
+def run(
+    model: ScStream,
+    source: Source,
+    outputs: Mapping[str, Output] | None = None,
+    *,
+    checkpoint: str | Path | None = None,
+    every: int = 100,
+    settings: dict[str, Any] | None = None,
+    score_by: str = "before",
+    progress: Callable[[RunResult], object] | None = None,
+    interrupt: Interrupt | None = None,
+    warn: Callable[[str], object] | None = None,
+) -> RunResult:
+    """Learn a stream batch by batch, write what is found, and keep checkpoints.
+
+    Parameters
+    ----------
+    model : ScStream
+        Where to begin, unless there is a checkpoint.
+    source : Source
+    outputs : mapping of str to Sink or Recorder, optional
+        By a name of your choice, which a checkpoint knows them by.
+    checkpoint : str or Path, optional
+        A folder for checkpoints. If it holds one, the run goes on from there: the model and the
+        source are set to it, and the outputs are cut back to what they were.
+    every : int, default=100
+        Batches from one checkpoint to the next. There is one at the end, too.
+    settings : dict, optional
+        What the run's results depend on, in plain JSON. It is kept in the checkpoint; going on
+        with other settings is refused.
+    score_by : {"before", "after"}, default="before"
+        Whether anomaly scores are by the model before it learned the batch (the first batch
+        aside) or after. Labels are those that were learned, and their probabilities are by the
+        model after.
+    progress : callable (RunResult), optional
+        Called after each batch.
+    interrupt : Interrupt, optional
+        Through which the run is asked to stop.
+    warn : callable (str), optional
+        Told of damaged checkpoints; by default they are written to standard error.
+
+    Returns
+    -------
+    RunResult
+
+    Raises
+    ------
+    ValueError
+        If a row or a batch cannot be taken. What came before it is kept.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from scstream import ScStream
+    >>> from scstream.pipeline import run
+    >>> from scstream.sinks import open_sink
+    >>> from scstream.sources import SourceOptions, open_source
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> np.save(folder / "points.npy", np.random.default_rng(0).normal(size=(500, 2)))
+    >>> source = open_source(folder / "points.npy", SourceOptions(batch_size=100))
+    >>> result = run(ScStream(random_state=0), source, {"labels": open_sink(folder / "out.csv")})
+    >>> result.totals.rows, result.totals.batches
+    (500, 5)
+    """
+    if every < 1:
+        raise ValueError(f"every must be at least 1; got {every}.")
+    if score_by not in ("before", "after"):
+        raise ValueError(f"score_by must be 'before' or 'after'; got {score_by!r}.")
+    loop = _Loop(model, source, dict(outputs or {}), every, settings or {}, score_by)
+    loop.warn = warn or _warn
+    loop.progress = progress
+    loop.interrupt = interrupt or Interrupt()
+    return loop.run(checkpoint)
+
+
+@dataclass
+class _Loop:
+    """A run and where it stands."""
+
+    model: ScStream
+    source: Source
+    outputs: dict[str, Output]
+    every: int
+    settings: dict[str, Any]
+    score_by: str
+
+    def __post_init__(self) -> None:
+        self.warn: Callable[[str], object] = _warn
+        self.progress: Callable[[RunResult], object] | None = None
+        self.interrupt = Interrupt()
+        self.result = RunResult(self.model)
+        self.place: Place = {}
+        self.committed: Place | None = None  # the place of the checkpoint before the last
+        self.folder: CheckpointFolder | None = None
+        self.unkept = 0  # batches since the last checkpoint
+        self.torn = False  # whether the model has learned what the outputs do not have yet
+        self.needs = frozenset().union(*(output.needs for output in self.outputs.values()))
+
+    def run(self, checkpoint: str | Path | None) -> RunResult:
+        try:
+            if checkpoint is not None:
+                self.folder = CheckpointFolder(checkpoint, self.warn)
+            self._begin()
+            self._follow()
+        finally:
+            for output in self.outputs.values():
+                output.close()
+            if self.folder is not None:
+                self.folder.close()
+        return self.result
+
+    def _begin(self) -> None:
+        kept = None if self.folder is None else self.folder.newest(self.model.kernel)
+        places: dict[str, Place] = {}
+        if kept is not None:
+            places = self._resume(kept)
+        for name, output in self.outputs.items():
+            output.truncate(places.get(name, {}))
+        if self.result.model.n_batches_:
+            self.source.require(needed(self.result.model.family_, self._width()))
+
+    def _resume(self, kept: Kept) -> dict[str, Place]:
+        """Set the model and the source to a checkpoint; return the outputs' places."""
+        extra = kept.extra
+        if "source" not in extra or "outputs" not in extra:
+            raise ValueError(f"{kept.path} holds a model, but it is no checkpoint of a run.")
+        for name in sorted({*self.settings, *extra["settings"]}):
+            now, then = self.settings.get(name), extra["settings"].get(name)
+            if now != then:
+                raise ValueError(
+                    f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
+                    f"it is {now!r}. Go on as it was, or begin anew with another folder."
+                )
+        self.result.model = kept.model
+        self.result.totals = Totals(**extra["totals"])
+        self.result.resumed = self.result.checkpoint = kept.path
+        self.place = extra["source"]
+        self.committed = self.place
+        self.source.seek(self.place)
+        places: dict[str, Place] = extra["outputs"]
+        return places
+
+    def _width(self) -> int:
+        return int(self.result.model.n_features_in_)
+
+    def _follow(self) -> None:
+        start = perf_counter()
+        batches = iter(self.source)
+        try:
+            while self.interrupt.asked is None:
+                with self.interrupt.waiting():
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                self._take(batch)
+                self.result.seconds = perf_counter() - start
+                if self.progress is not None:
+                    self.progress(self.result)
+                if self.unkept >= self.every:
+                    self._keep()
+        except Interrupted:
+            pass
+        except ValueError:
+            if not self.torn:  # the source or the model refused it, and nothing of it was taken
+                self._keep_rest()
+            raise
+        self.result.interrupted = self.interrupt.asked
+        self._keep_rest()
+        self.result.seconds = perf_counter() - start
+
+    def _keep_rest(self) -> None:
+        if self.unkept and self.result.model.n_batches_:
+            self._keep()
+
+    def _take(self, batch: Batch) -> None:
+        """Learn a batch and write what is found."""
+        model, score = self.result.model, None
+        if batch.n:
+            first = model.n_batches_ == 0
+            before = learner_of(model)
+            try:
+                model.partial_fit(batch.X, time=batch.time)
+            except ValueError as error:
+                raise ValueError(
+                    f"{batch.where}: {error}" if batch.where else str(error)
+                ) from error
+            self.torn = True
+            if first:
+                self.source.require(needed(model.family_, self._width()))
+            probability, score = self._assess(batch, before)
+            self.result.rows += batch.n
+            self.result.totals.add(model, batch)
+            self._write(batch, model.labels_, probability, score)
+        self.result.totals.rejected += len(batch.rejects)
+        for output in self.outputs.values():
+            if isinstance(output, RejectJournal):
+                output.note(batch)
+        self.place = batch.place
+        self.torn = False
+        self.unkept += 1
+
+    def _write(self, batch: Batch, labels: NDArray[np.int64], probability: Any, score: Any) -> None:
+        for output in self.outputs.values():
+            if isinstance(output, Sink):
+                output.write(batch, labels, probability, score)
+            elif isinstance(output, Recorder) and not isinstance(output, RejectJournal):
+                output.observe(self.result.model, batch, score)
+
+    def _assess(self, batch: Batch, before: Any) -> tuple[Floats | None, Floats | None]:
+        """Return the probabilities and the scores of the rows, those that are asked for."""
+        model = self.result.model
+        after = learner_of(model)
+        assert after is not None
+        probability = score = None
+        early = before is not None and self.score_by == "before"
+        if "probability" in self.needs or ("score" in self.needs and not early):
+            found = assess(after, batch.X, model.labels_)
+            probability, score = found.probability, found.score
+        if "score" in self.needs and early:
+            score = assess(before, batch.X).score
+        return probability, score
+
+    def _keep(self) -> None:
+        """Write a checkpoint, once all outputs are on the disk as far as it says."""
+        if self.folder is None:
+            self.unkept = 0
+            return
+        for output in self.outputs.values():
+            output.sync()
+        extra = {
+            "source": self.place,
+            "outputs": {name: output.place() for name, output in self.outputs.items()},
+            "totals": asdict(self.result.totals),
+            "settings": self.settings,
+        }
+        self.result.checkpoint = self.folder.save(self.result.model, extra)
+        self.unkept = 0
+        # The one before must still be of use if this one is damaged.
+        if self.committed is not None:
+            self.source.commit(self.committed)
+        self.committed = self.place
+
+
+def needed(family: Family, width: int) -> list[bool]:
+    """Return for each column whether the family needs a value in every row."""
+    if not isinstance(family, Product):
+        return [not family.missing] * width
+    out = [False] * width
+    for part, places in zip(family._families, family._places, strict=True):
+        for j in places:
+            out[j] = not part.missing
+    return out
+
+
+def _warn(text: str) -> None:
+    print(f"scstream: warning: {text}", file=sys.stderr, flush=True)

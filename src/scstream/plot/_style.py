@@ -1,0 +1,54 @@
+"""What all pictures share: ids that can be read on any ground, and the names of axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.plot.projection import Projection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def write_id(
+    ax: Axes,
+    where: NDArray[np.float64],
+    cluster_id: int,
+    offset: tuple[float, float] = (0.0, 1.0),
+    *,
+    centred: bool = False,
+) -> None:
+    """Write a cluster's id at a point, with a halo that keeps it readable on the data.
+
+    Ink and halo are matplotlib's colours of text and of the axes' ground.
+    """
+    import matplotlib as mpl
+    from matplotlib.patheffects import withStroke
+
+    ax.annotate(
+        str(cluster_id),
+        (float(where[0]), float(where[1])),
+        xytext=offset,
+        textcoords="offset points",
+        ha="left" if offset[0] > 0.0 else "center",
+        va="center" if centred else "bottom",
+        fontsize=8,
+        fontweight="bold",
+        color=mpl.rcParams["text.color"],
+        path_effects=[withStroke(linewidth=2.5, foreground=mpl.rcParams["axes.facecolor"])],
+        annotation_clip=True,
+        zorder=5,
+    )
+
+
+def label_axes(ax: Axes, projection: Projection | None) -> None:
+    """Write the projection's names on the axes, unless the caller has written others."""
+    if projection is None:
+        return
+    if not ax.get_xlabel():
+        ax.set_xlabel(projection.labels[0])
+    if not ax.get_ylabel():
+        ax.set_ylabel(projection.labels[1])

@@ -1,0 +1,204 @@
+"""Clusters at one moment: points in their clusters' colours, and covariance ellipses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scstream.plot._style import label_axes, write_id
+from scstream.plot.colors import ClusterColors, require_matplotlib
+from scstream.plot.projection import Projection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scstream.model import ScStream
+
+_RADIUS_95 = math.sqrt(-2.0 * math.log(0.05))  # of a 2-D Gaussian, in standard deviations
+
+
+def plot_clusters(
+    ax: Axes,
+    model: ScStream,
+    X: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    features: tuple[int, int] = (0, 1),
+    projection: Projection | None = None,
+    colors: ClusterColors | None = None,
+    annotate: bool = True,
+) -> ClusterColors:
+    """Draw points in the colours of their clusters, and each cluster's 95 % ellipse.
+
+    A cluster that holds none of the points is dashed: it is remembered, not seen.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    model : ScStream
+        A fitted model with clusters that have a mean and a covariance.
+    X : array-like of shape (n, d)
+        The points, usually the last batch.
+    labels : array-like of shape (n,), optional
+        Their cluster ids; ``model.predict(X)`` if not given.
+    features : (int, int)
+        The two columns of ``X`` to draw, if there is no projection.
+    projection : Projection, optional
+        The view to draw in; it names the axes. Give every picture the same.
+    colors : ClusterColors, optional
+        Colours to keep to, extended by ids not seen before.
+    annotate : bool
+        Write each cluster's id beside it.
+
+    Returns
+    -------
+    ClusterColors
+        The colours used, to be given to the next call.
+    """
+    require_matplotlib()
+    colors = ClusterColors() if colors is None else colors
+    points = two_columns(X, features, projection)
+    ids = np.asarray(model.predict(X) if labels is None else labels).astype(int)
+    if len(ids) != len(points):
+        raise ValueError(f"{len(ids)} labels for {len(points)} points: give one label per point")
+    records = sorted(model.clusters_, key=lambda record: record.id)
+    for record in records:
+        _ = colors[record.id]  # in order of id, whatever the order of the points
+    ax.scatter(
+        points[:, 0], points[:, 1], s=5, c=[colors[i] for i in ids], alpha=0.55, linewidths=0
+    )
+    moments = {record.id: _two_moments(record, features, projection) for record in records}
+    plot_ellipses(
+        ax,
+        {i: mean for i, (mean, _) in moments.items()},
+        {i: cov for i, (_, cov) in moments.items()},
+        present=set(ids.tolist()),
+        colors=colors,
+        annotate=annotate,
+    )
+    label_axes(ax, projection)
+    return colors
+
+
+def plot_ellipses(
+    ax: Axes,
+    means: Mapping[int, ArrayLike],
+    covariances: Mapping[int, ArrayLike],
+    *,
+    present: Collection[int] | None = None,
+    colors: ClusterColors | None = None,
+    annotate: bool | Collection[int] = True,
+) -> ClusterColors:
+    """Draw the 95 % ellipse of each cluster, without points.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    means : mapping of int to array-like of shape (2,)
+        Where each cluster is, by its id.
+    covariances : mapping of int to array-like of shape (2, 2)
+        How far each spreads. A cluster that is missing here is a dot.
+    present : collection of int, optional
+        Ids of the clusters that hold points; the others are dashed. All of them if not given.
+    colors : ClusterColors, optional
+        Colours to keep to, extended by ids not seen before.
+    annotate : bool or collection of int
+        Write each cluster's id beside it, or the ids named here.
+
+    Returns
+    -------
+    ClusterColors
+        The colours used, to be given to the next call.
+    """
+    require_matplotlib()
+    colors = ClusterColors() if colors is None else colors
+    for cluster_id, where in means.items():
+        mean = np.asarray(where, dtype=float)
+        top = mean
+        if cluster_id in covariances:
+            cov = np.asarray(covariances[cluster_id], dtype=float)
+            seen = present is None or cluster_id in present
+            _draw_ellipse(ax, mean, cov, colors[cluster_id], dashed=not seen)
+            top = mean + np.array([0.0, _RADIUS_95 * math.sqrt(max(cov[1, 1], 0.0))])
+        else:
+            ax.scatter(mean[0], mean[1], s=34, c=colors[cluster_id])
+        if annotate is True or (annotate is not False and cluster_id in annotate):
+            write_id(ax, top, cluster_id)
+    ax.autoscale_view()
+    return colors
+
+
+def _draw_ellipse(
+    ax: Axes, mean: NDArray[np.float64], cov: NDArray[np.float64], color: str, *, dashed: bool
+) -> None:
+    from matplotlib.patches import Ellipse
+
+    width, height, angle = _ellipse_axes(cov)
+    ax.add_patch(
+        Ellipse(
+            (mean[0], mean[1]),
+            width,
+            height,
+            angle=angle,
+            facecolor="none",
+            edgecolor=color,
+            linewidth=0.9 if dashed else 1.4,
+            linestyle="--" if dashed else "-",
+        )
+    )
+
+
+def two_columns(
+    X: ArrayLike, features: tuple[int, int], projection: Projection | None
+) -> NDArray[np.float64]:
+    """Return the two coordinates to draw, shape (n, 2)."""
+    points = np.asarray(X, dtype=float)
+    if projection is not None:
+        return projection(points)
+    if points.ndim != 2 or points.shape[1] <= max(features) or min(features) < 0:
+        raise ValueError(
+            f"cannot draw features {features} of an array of shape {points.shape}: "
+            "give points as rows, and two columns that exist"
+        )
+    return points[:, list(features)]
+
+
+def _two_moments(
+    record: Any, features: tuple[int, int], projection: Projection | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a cluster's mean (2,) and covariance (2, 2) as they are drawn."""
+    covariance = getattr(record, "covariance", None)
+    if covariance is None and getattr(record, "variance", None) is not None:
+        covariance = np.diag(record.variance)  # of independent columns
+    if getattr(record, "mean", None) is None or covariance is None:
+        raise ValueError(
+            f"cluster {record.id} has no mean and covariance to draw: "
+            "pictures of clusters are for families on real-valued data, such as 'gaussian'"
+        )
+    mean = np.asarray(record.mean, dtype=float)
+    cov = np.asarray(covariance, dtype=float)
+    if projection is not None:
+        return projection(mean[None])[0], projection.covariance(cov)
+    columns = list(features)
+    return mean[columns], cov[np.ix_(columns, columns)]
+
+
+def _ellipse_axes(cov: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return width, height and angle in degrees of the ellipse that holds 95 % of a Gaussian.
+
+    Examples
+    --------
+    >>> width, height, angle = _ellipse_axes(np.diag([1.0, 4.0]))
+    >>> round(width, 3), round(height, 3), round(angle) % 180
+    (4.895, 9.791, 0)
+    """
+    variances, vectors = np.linalg.eigh(cov)
+    lengths = 2.0 * _RADIUS_95 * np.sqrt(np.maximum(variances, 0.0))
+    angle = math.degrees(math.atan2(vectors[1, 0], vectors[0, 0]))
+    return float(lengths[0]), float(lengths[1]), angle

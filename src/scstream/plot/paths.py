@@ -1,0 +1,102 @@
+"""Where the clusters went: the path of each one's mean."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scstream.plot._style import label_axes, write_id
+from scstream.plot.clusters import two_columns
+from scstream.plot.colors import ClusterColors, require_matplotlib
+from scstream.plot.projection import Projection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scstream.model import ScStream
+
+
+def extend_paths(paths: MutableMapping[int, list[NDArray[np.float64]]], model: ScStream) -> None:
+    """Add the present mean of every cluster to ``paths``; call it after each ``partial_fit``.
+
+    Paths grow with the stream. A `scstream.chronicle.Chronicle` keeps them in bounded memory.
+
+    Parameters
+    ----------
+    paths : mutable mapping of int to list of arrays of shape (d,)
+        The means so far by cluster id; start with an empty ``dict``.
+    model : ScStream
+        A fitted model.
+    """
+    for record in model.clusters_:
+        paths.setdefault(record.id, []).append(np.array(record.mean, dtype=float))
+
+
+def plot_paths(
+    ax: Axes,
+    paths: Mapping[int, Sequence[ArrayLike] | NDArray[np.float64]],
+    *,
+    alive: Collection[int] | None = None,
+    features: tuple[int, int] = (0, 1),
+    projection: Projection | None = None,
+    colors: ClusterColors | None = None,
+    annotate: bool | Collection[int] = True,
+) -> ClusterColors:
+    """Draw the path of each cluster's mean, faint where it is old.
+
+    A path starts with a ring and ends with a disc, or with a cross if the cluster has gone.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    paths : mapping of int to sequence of array-likes of shape (d,)
+        The means of each cluster, oldest first (see :func:`extend_paths`).
+    alive : collection of int, optional
+        Ids of the clusters that still exist; all of them if not given.
+    features, projection, colors
+        As in :func:`plot_clusters`.
+    annotate : bool or collection of int
+        Write the id at the end of each path that has not gone, or the ids named here.
+
+    Returns
+    -------
+    ClusterColors
+        The colours used, to be given to the next call.
+    """
+    require_matplotlib()
+    colors = ClusterColors() if colors is None else colors
+    for cluster_id, means in paths.items():
+        way = two_columns(np.asarray(means, dtype=float), features, projection)
+        gone = alive is not None and cluster_id not in alive
+        _draw_trail(ax, way, colors[cluster_id], end="x" if gone else "o")
+        named = annotate is True or (annotate is not False and cluster_id in annotate)
+        if named and not gone:
+            write_id(ax, way[-1], cluster_id, offset=(5.0, 4.0))
+    label_axes(ax, projection)
+    ax.autoscale_view()
+    return colors
+
+
+def _draw_trail(ax: Axes, way: NDArray[np.float64], color: str, end: str) -> None:
+    """Draw one path (n, 2), growing in strength from a ring to its end marker."""
+    import matplotlib as mpl
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba
+
+    strokes = np.stack([way[:-1], way[1:]], axis=1)
+    strength = np.linspace(0.0, 1.0, len(strokes))
+    shades = np.tile(to_rgba(color), (len(strokes), 1))
+    shades[:, 3] = 0.2 + 0.8 * strength
+    ax.add_collection(
+        LineCollection(
+            list(strokes), colors=shades, linewidths=1.0 + 2.5 * strength, capstyle="round"
+        )
+    )
+    first, last = way[0], way[-1]
+    ground = mpl.rcParams["axes.facecolor"]
+    ax.scatter(first[0], first[1], s=22, facecolors=ground, edgecolors=color, zorder=3)
+    ax.scatter(last[0], last[1], s=34, c=color, marker=end, zorder=4)

@@ -1,0 +1,106 @@
+"""The page itself."""
+
+from __future__ import annotations
+
+import html
+import os
+from pathlib import Path
+
+from scstream.chronicle import Chronicle
+from scstream.plot.colors import PALETTE, require_matplotlib
+from scstream.report.colors import DARK, variables
+from scstream.report.pictures import pictures
+from scstream.report.run import Run
+from scstream.report.svg import figure
+from scstream.report.tables import clusters, events, summary
+
+
+def write_report(chronicle: Chronicle, path: str | Path, *, title: str = "A stream") -> None:
+    """Write the page about a run to a file.
+
+    Parameters
+    ----------
+    chronicle : Chronicle
+        What the run looked like; see `Chronicle.read`.
+    path : path
+        The HTML file to write, replaced whole.
+    title : str
+        The page's heading.
+    """
+    text = render_report(chronicle, title=title)
+    target = Path(path)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def render_report(chronicle: Chronicle, *, title: str = "A stream") -> str:
+    """Return the page about a run as text.
+
+    Parameters
+    ----------
+    chronicle : Chronicle
+        What the run looked like, at least one batch of it.
+    title : str
+        The page's heading.
+    """
+    require_matplotlib()
+    if not len(chronicle):
+        raise ValueError("the chronicle holds no batch yet: there is nothing to report")
+    run = Run.of(chronicle)
+    body = [
+        f"<h1>{html.escape(title)}</h1>",
+        summary(chronicle),
+        *(figure(picture, run, number) for number, picture in enumerate(pictures(chronicle))),
+        clusters(run),
+        events(chronicle),
+    ]
+    return _PAGE.format(
+        title=html.escape(title),
+        light=variables(PALETTE),
+        dark=variables(DARK),
+        body="\n".join(body),
+    )
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+:root {{ --ink: #1b1f24; --soft: #57606a; --grid: #dfe2e6; --ground: #ffffff; --page: #f5f6f8;
+  --others: #c8c8c8; {light}; }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --ink: #e6e8eb; --soft: #9aa4af; --grid: #363c44; --ground: #1b1f24; --page: #12151a;
+    --others: #59606a; {dark}; }}
+}}
+body {{ margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 4rem; color: var(--ink);
+  background: var(--page); font: 15px/1.5 system-ui, sans-serif; }}
+h1 {{ font-size: 1.6rem; margin: 0.5rem 0 1rem; overflow-wrap: anywhere; }}
+h2 {{ font-size: 1.1rem; margin: 0 0 0.6rem; }}
+section {{ background: var(--ground); border: 1px solid var(--grid); border-radius: 8px;
+  padding: 1rem 1.2rem; margin: 0 0 1.2rem; }}
+figure {{ margin: 0; }}
+figure svg {{ display: block; width: 100%; height: auto; stroke-linejoin: round; }}
+figcaption, .note {{ color: var(--soft); font-size: 0.87rem; margin: 0.6rem 0 0; }}
+.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th, td {{ text-align: left; padding: 0.25rem 1.2rem 0.25rem 0; vertical-align: top; }}
+thead th {{ border-bottom: 1px solid var(--grid); color: var(--soft); font-weight: 600; }}
+.summary th {{ color: var(--soft); font-weight: 600; white-space: nowrap; }}
+.swatch {{ display: inline-block; width: 0.75em; height: 0.75em; border-radius: 2px;
+  margin-right: 0.5em; }}
+@media print {{ section {{ break-inside: avoid; }} }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""

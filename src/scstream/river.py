@@ -1,0 +1,267 @@
+"""ScStream as a clusterer of river: one row at a time, or a data frame (needs ``scstream[river]``).
+
+Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families import BY_NAME, Family, Product
+from scstream.families.columns import columns_of
+from scstream.model import ScStream
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError(
+        "scstream.river needs river, which is not installed: pip install 'scstream[river]'"
+    ) from error
+
+__all__ = ["StreamClusterer"]
+
+_NOTHING_LEARNED = -1
+_MOST_WARNINGS = 100  # features left out that are named; memory stays bounded
+
+
+class StreamClusterer(base.Clusterer):
+    """Clusters a stream of dicts without being told how many clusters there are.
+
+    Parameters
+    ----------
+    family : str or Family, default="gaussian"
+        The distribution of a cluster, as in `scstream.ScStream`.
+    batch_size : int, default=100
+        Rows that are collected before they are learned together.
+    alpha : float, default=1.0
+        Concentration of the Dirichlet process: more makes new clusters likelier.
+    half_life : float or None, default=5.0
+        The age, in batches, at which a batch counts half. None keeps everything.
+    sweeps : int, default=1
+        Sampled sweeps of each batch after the first.
+    max_clusters : int, optional
+        An upper bound on the number of clusters.
+    outlier_weight : float, default=0.0
+        Weight of a fixed component as wide as the whole first batch; its points are labelled -1.
+    seed : int, optional
+        The same seed gives the same clusters.
+
+    Attributes
+    ----------
+    model : ScStream
+        The model below, with everything it can tell: `clusters_`, `score_samples`, `events_`.
+    features : list
+        The features of a row in the order of the model's columns; empty before the first batch.
+
+    Notes
+    -----
+    The features of the stream are those of the first batch's rows, all of them together. A
+    feature that comes up later is left out, with one warning. A feature that a row lacks (or that
+    is None or NaN) counts as not observed if the family can do that, as "diagonal", "categorical"
+    and "auto" can; for the others the mean of what has been seen of it stands in.
+
+    Examples
+    --------
+    >>> from river import preprocessing
+    >>> from scstream.datasets import gaussian_stream
+    >>> from scstream.river import StreamClusterer
+    >>> model = preprocessing.StandardScaler() | StreamClusterer(seed=0)
+    >>> for batch in gaussian_stream(n_batches=3, batch_size=200, n_clusters=3, random_state=1):
+    ...     for x, y in batch.X.tolist():
+    ...         model.learn_one({"x": x, "y": y})
+    >>> len({model.predict_one({"x": x, "y": y}) for x, y in batch.X.tolist()})
+    3
+    """
+
+    def __init__(
+        self,
+        family: str | Family = "gaussian",
+        *,
+        batch_size: int = 100,
+        alpha: float = 1.0,
+        half_life: float | None = 5.0,
+        sweeps: int = 1,
+        max_clusters: int | None = None,
+        outlier_weight: float = 0.0,
+        seed: int | None = None,
+    ) -> None:
+        if isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; it must be a whole number, 1 or more.")
+        self.family = family
+        self.batch_size = batch_size
+        self.alpha = alpha
+        self.half_life = half_life
+        self.sweeps = sweeps
+        self.max_clusters = max_clusters
+        self.outlier_weight = outlier_weight
+        self.seed = seed
+        self.model = ScStream(
+            family,
+            alpha=alpha,
+            half_life=half_life,
+            sweeps=sweeps,
+            max_clusters=max_clusters,
+            outlier_weight=outlier_weight,
+            random_state=seed,
+        )
+        self.features: list[Any] = []
+        self._buffer: list[dict[Any, Any]] = []
+        self._seen: dict[Any, tuple[int, float]] = {}  # how often a feature was seen; its mean
+        self._ignored: set[Any] = set()
+
+    # -- one row --------------------------------------------------------------------------------
+
+    def learn_one(self, x: Mapping[Any, Any]) -> None:
+        """Take in a row; the model learns once `batch_size` of them are there.
+
+        Parameters
+        ----------
+        x : dict
+            Features and their values.
+        """
+        row = self._observed(x)
+        if not row:
+            raise ValueError(f"The row {dict(x)!r} has no value to learn from.")
+        if self.features:
+            self._warn_of_new(row)
+        self._buffer.append(row)
+        if len(self._buffer) >= self.batch_size:
+            self.flush()
+
+    def predict_one(self, x: Mapping[Any, Any]) -> int:
+        """Return the id of a row's cluster: -1 for an outlier, and before the first batch.
+
+        Parameters
+        ----------
+        x : dict
+            Features and their values.
+        """
+        return int(self._predict([x])[0])
+
+    def flush(self) -> None:
+        """Learn what is in the buffer now, such as at the end of a stream."""
+        if not self._buffer:
+            return
+        rows, self._buffer = self._buffer, []
+        features = self.features or sorted({name for row in rows for name in row}, key=_order)
+        kept = dict(self._seen)
+        self._remember(rows)
+        try:
+            self.model.partial_fit(self._table(rows, features))
+        except BaseException as error:
+            self._seen = kept
+            error.add_note(f"The {len(rows)} buffered rows were dropped; the model is as before.")
+            raise
+        self.features = features
+
+    # -- data frames ----------------------------------------------------------------------------
+
+    def learn_many(self, X: Any) -> None:
+        """Take in the rows of a data frame, one after the other.
+
+        Parameters
+        ----------
+        X : data frame (n, d)
+        """
+        for row in _dicts(X):
+            self.learn_one(row)
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the ids of the rows' clusters as a series of the data frame's kind.
+
+        Parameters
+        ----------
+        X : data frame (n, d)
+        """
+        from river.utils import dataframe
+
+        labels = self._predict(_dicts(X))
+        return dataframe.to_native_series(labels, name="cluster", like=dataframe.into_frame(X))
+
+    # -- rows as a table ------------------------------------------------------------------------
+
+    def _predict(self, rows: Iterable[Mapping[Any, Any]]) -> NDArray[np.int64]:
+        observed = [self._observed(row) for row in rows]
+        if not self.features or not observed:
+            return np.full(len(observed), _NOTHING_LEARNED)
+        labels: NDArray[np.int64] = self.model.predict(self._table(observed, self.features))
+        return labels
+
+    def _observed(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return what a row has, as a copy, or say what cannot be learned from."""
+        row = {name: value for name, value in x.items() if not _is_missing(value)}
+        if not self._tabular:
+            for name, value in row.items():
+                row[name] = _number(name, value)
+        return row
+
+    def _table(self, rows: list[dict[Any, Any]], features: list[Any]) -> NDArray[Any]:
+        """Return rows as a table (n, d) of the features in their order."""
+        if self._tabular:
+            table = np.empty((len(rows), len(features)), dtype=object)
+            table[:] = [[row.get(name) for name in features] for row in rows]
+            return table
+        fill = {name: self._seen[name][1] for name in features}
+        return np.array([[row.get(name, fill[name]) for name in features] for row in rows])
+
+    @property
+    def _tabular(self) -> bool:
+        """Whether the family takes columns as they are: text, and entries not observed."""
+        if isinstance(self.family, str):
+            return BY_NAME.get(self.family, Product).tabular  # "auto" makes a Product
+        return self.family.tabular
+
+    def _remember(self, rows: list[dict[Any, Any]]) -> None:
+        """Keep the mean of each feature, which stands in where a row lacks it."""
+        if self._tabular:
+            return
+        for row in rows:
+            for name, value in row.items():
+                n, mean = self._seen.get(name, (0, 0.0))
+                if n or not self.features:  # of the features of the first batch alone
+                    self._seen[name] = (n + 1, mean + (value - mean) / (n + 1))
+
+    def _warn_of_new(self, row: Mapping[Any, Any]) -> None:
+        new = row.keys() - set(self.features) - self._ignored
+        if new and len(self._ignored) < _MOST_WARNINGS:
+            self._ignored |= new
+            warnings.warn(
+                f"Features {sorted(new, key=_order)} were not in the first batch and are left out.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _order(name: Any) -> tuple[str, str]:
+    """Return a key that puts features of any type in one order, however they came."""
+    return str(name), type(name).__name__
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
+
+
+def _number(name: Any, value: Any) -> float:
+    try:
+        number = float(value) if not isinstance(value, str | bytes) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(
+            f"Feature {name!r} is {value!r}, which is no finite number. Leave it out, or choose a "
+            "family for text such as 'auto'."
+        )
+    return number
+
+
+def _dicts(X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a data frame."""
+    table = columns_of(X)
+    columns = [values.tolist() for values in table.values]
+    return [dict(zip(table.labels, row, strict=True)) for row in zip(*columns, strict=True)]

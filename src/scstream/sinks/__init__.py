@@ -1,0 +1,69 @@
+"""Sinks: where labels, events and other findings of a run go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from scstream.sinks.base import FIELDS as FIELDS
+from scstream.sinks.base import Output as Output
+from scstream.sinks.base import Recorder as Recorder
+from scstream.sinks.base import Sink as Sink
+
+FORMATS = ("csv", "tsv", "jsonl", "parquet")
+
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def open_sink(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    fields: Sequence[str] = FIELDS,
+    append: bool = False,
+    parts: bool = False,
+) -> Sink:
+    """Return the sink for a file name.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``-`` is standard output.
+    format : {"csv", "tsv", "jsonl", "parquet"}, optional
+        By default what the name ends in says; CSV for standard output.
+    fields : sequence of {"label", "probability", "score"}
+        What is written of each row.
+    append : bool, default=False
+        Whether the input's columns are written too, before these.
+    parts : bool, default=False
+        Whether Parquet is written as a folder of parts, which a run with checkpoints needs.
+
+    Returns
+    -------
+    Sink
+    """
+    kind = format or ("csv" if str(path) == "-" else _ENDINGS.get(Path(path).suffix.lower()))
+    if kind is None or kind not in FORMATS:
+        raise ValueError(
+            f"The format of {path} cannot be told from its name: give one of {', '.join(FORMATS)}."
+        )
+    if kind == "parquet":
+        if str(path) == "-":
+            raise ValueError("Parquet cannot be written to standard output.")
+        from scstream.sinks.parquet import ParquetSink
+
+        return ParquetSink(path, fields=fields, append=append, parts=parts)
+    from scstream.sinks.lines import CsvSink, JsonSink
+
+    if kind == "jsonl":
+        return JsonSink(path, fields=fields, append=append)
+    separator = "\t" if kind == "tsv" else ","
+    return CsvSink(path, separator=separator, fields=fields, append=append)

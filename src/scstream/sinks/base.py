@@ -1,0 +1,105 @@
+"""The contract of a sink: what becomes of each batch, and how far that has come for good."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sources.base import Batch, Place
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+
+FIELDS = ("label", "probability", "score")
+
+Floats = NDArray[np.float64]
+
+
+class Output(ABC):
+    """Something that a run writes, and that can be taken back to where it was at a checkpoint.
+
+    A run begins with `truncate`, which makes the output; `place` after `sync` is what a
+    checkpoint keeps.
+    """
+
+    needs: frozenset[str] = frozenset()  # of `FIELDS`: what costs time to compute
+
+    @abstractmethod
+    def truncate(self, place: Place) -> None:
+        """Go back to a place and write on from there; an empty place is the beginning."""
+
+    @abstractmethod
+    def place(self) -> Place:
+        """Return how far the output has come, as plain JSON."""
+
+    def sync(self) -> None:
+        """Bring all that was written to the disk."""
+        return
+
+    def close(self) -> None:
+        """Finish, and let go of files."""
+        return
+
+
+class Sink(Output):
+    """Takes what is known of each row."""
+
+    @abstractmethod
+    def write(
+        self,
+        batch: Batch,
+        labels: NDArray[np.int64],
+        probability: Floats | None,
+        score: Floats | None,
+    ) -> None:
+        """Write a batch's rows.
+
+        Parameters
+        ----------
+        batch : Batch
+        labels : ndarray (n,)
+            The cluster of each row; -1 for outliers.
+        probability : ndarray (n,) or None
+            How sure the label is. None if no sink needs it.
+        score : ndarray (n,) or None
+            The anomaly score: minus the log predictive density. None if no sink needs it.
+        """
+
+
+class Recorder(Output):
+    """Takes what is known of the model after each batch."""
+
+    @abstractmethod
+    def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
+        """Note what the model is after a batch was learned."""
+
+
+def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
+    """Return the fields to write, or say which one there is not."""
+    for name in fields:
+        if name not in FIELDS:
+            raise ValueError(f"There is no field {name!r}; there are {', '.join(FIELDS)}.")
+    if not fields or len(set(fields)) < len(fields):
+        raise ValueError(f"Fields must be some of {', '.join(FIELDS)}, each once.")
+    return tuple(fields)
+
+
+def column_names(fields: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Return names for the fields that the input's columns do not have."""
+    if set(fields) & set(taken):
+        return [f"scstream_{name}" for name in fields]
+    return list(fields)
+
+
+def values_of(
+    field: str, labels: NDArray[np.int64], probability: Any, score: Any
+) -> NDArray[np.generic]:
+    """Return the values (n,) of a field."""
+    values: NDArray[np.generic] = {"label": labels, "probability": probability, "score": score}[
+        field
+    ]
+    return values

@@ -1,0 +1,213 @@
+"""CSV, TSV and JSON lines: one line a row, alone or behind the input's columns.
+
+Probabilities have six decimals, scores have four.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sinks._layout import fixed, lay_out
+from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
+from scstream.sinks.files import AddedFile
+from scstream.sources.base import Batch, Place
+from scstream.sources.records import Records, TextRecords
+
+DECIMALS = {"label": 0, "probability": 6, "score": 4}
+
+
+class LineSink(Sink):
+    """Writes a line of text for each row.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``-`` is standard output.
+    fields : sequence of {"label", "probability", "score"}
+    append : bool
+        Whether the input's columns come first. Otherwise it is the number of the row.
+    """
+
+    def __init__(
+        self, path: str | Path, *, fields: Sequence[str] = FIELDS, append: bool = False
+    ) -> None:
+        self.fields = check_fields(fields)
+        self.append = append
+        self.needs = frozenset(self.fields)
+        self._file = AddedFile(path)
+        self._rows = 0
+
+    def truncate(self, place: Place) -> None:
+        """Go back to a place."""
+        self._rows = int(place.get("rows", 0))
+        self._file.begin(place)
+
+    def place(self) -> Place:
+        """Return the file's length and the rows in it."""
+        return {**self._file.place(), "rows": self._rows}
+
+    def sync(self) -> None:
+        """Bring the file to the disk."""
+        self._file.sync()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def write(
+        self,
+        batch: Batch,
+        labels: NDArray[np.int64],
+        probability: Floats | None,
+        score: Floats | None,
+    ) -> None:
+        """Write a batch's rows."""
+        if self.append and batch.rows is None:
+            raise ValueError("The source does not hand out its rows, so nothing can be appended.")
+        found = [values_of(name, labels, probability, score) for name in self.fields]
+        numbers = batch.numbers
+        if numbers is None:
+            numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
+        data = self._head(batch) if self._file.length == 0 else b""
+        self._file.write(data + self._body(batch, numbers, found))
+        self._rows += batch.n
+
+    def _head(self, batch: Batch) -> bytes:
+        """Return what comes before the first row."""
+        return b""
+
+    def _body(self, batch: Batch, numbers: NDArray[np.int64], found: list[Any]) -> bytes:
+        """Return the rows as text: by the compiled pass where that can be."""
+        whole = [
+            fixed(values, DECIMALS[name]) for name, values in zip(self.fields, found, strict=True)
+        ]
+        columns = [column for column in whole if column is not None]
+        if len(columns) == len(whole):
+            if not self.append:
+                return self._plain(numbers, columns)
+            if isinstance(batch.rows, TextRecords):
+                spliced = self._spliced(batch.rows, columns)
+                if spliced is not None:
+                    return spliced
+        rows = _dicts(batch.rows) if self.append else [{"row": i} for i in numbers.tolist()]
+        names = column_names(self.fields, list(rows[0]) if self.append else ())
+        values = [_rounded(column, name) for name, column in zip(self.fields, found, strict=True)]
+        for row, mine in zip(rows, zip(*values, strict=True), strict=True):
+            row.update(zip(names, mine, strict=True))
+        return self._general(rows)
+
+    def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
+        raise NotImplementedError
+
+    def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
+        """Return the rows with the fields behind their text; None if they are of another kind."""
+        raise NotImplementedError
+
+    def _general(self, rows: list[dict[str, Any]]) -> bytes:
+        """Return rows of any values as text."""
+        raise NotImplementedError
+
+    def _decimals(self) -> list[int]:
+        return [DECIMALS[name] for name in self.fields]
+
+
+class CsvSink(LineSink):
+    """Writes CSV, or TSV, with a header."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        separator: str = ",",
+        fields: Sequence[str] = FIELDS,
+        append: bool = False,
+    ) -> None:
+        super().__init__(path, fields=fields, append=append)
+        self.separator = separator
+
+    def _head(self, batch: Batch) -> bytes:
+        taken = _names(batch.rows) if self.append else ["row"]
+        return self._line([*taken, *column_names(self.fields, taken)])
+
+    def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
+        sep = self.separator.encode()
+        glue = [b"", *[sep] * len(columns), b"\n"]
+        return lay_out([numbers, *columns], [0, *self._decimals()], glue)
+
+    def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
+        if rows.kind != "csv" or rows.separator != self.separator:
+            return None
+        glue = [*[self.separator.encode()] * len(columns), b"\n"]
+        return lay_out(columns, self._decimals(), glue, rows.data, rows.bounds)
+
+    def _general(self, rows: list[dict[str, Any]]) -> bytes:
+        return b"".join(self._line(["" if v is None else v for v in r.values()]) for r in rows)
+
+    def _line(self, values: Sequence[Any]) -> bytes:
+        text = io.StringIO()
+        csv.writer(text, delimiter=self.separator, lineterminator="\n").writerow(values)
+        return text.getvalue().encode()
+
+
+class JsonSink(LineSink):
+    """Writes JSON lines, an object each."""
+
+    def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
+        glue = [b'{"row": ', *(f', "{name}": '.encode() for name in self.fields), b"}\n"]
+        return lay_out([numbers, *columns], [0, *self._decimals()], glue)
+
+    def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
+        bounds = _open_objects(rows)
+        if bounds is None:
+            return None
+        names = column_names(self.fields, rows.names)
+        glue = [*(f', "{name}": '.encode() for name in names), b"}\n"]
+        return lay_out(columns, self._decimals(), glue, rows.data, bounds)
+
+    def _general(self, rows: list[dict[str, Any]]) -> bytes:
+        lines = (json.dumps(_jsonable(row), default=str, allow_nan=False) for row in rows)
+        return "".join(line + "\n" for line in lines).encode()
+
+
+def _open_objects(rows: TextRecords) -> NDArray[np.int64] | None:
+    """Return where each object is, its closing brace aside; None if one is no filled object."""
+    if rows.kind != "jsonl":
+        return None
+    bounds = rows.bounds.copy()
+    for i, (a, b) in enumerate(bounds.tolist()):
+        text = rows.data[a:b].rstrip()
+        if not text.endswith(b"}") or text[:-1].strip() == b"{":
+            return None
+        bounds[i, 1] = a + len(text) - 1
+    return bounds
+
+
+def _rounded(values: NDArray[Any], name: str) -> list[Any]:
+    out: list[Any] = values.tolist()
+    if name == "label":
+        return out
+    out = np.round(values, DECIMALS[name]).tolist()
+    return out
+
+
+def _dicts(rows: Any) -> list[dict[str, Any]]:
+    return rows.dicts() if isinstance(rows, Records) else [dict(row) for row in rows]
+
+
+def _names(rows: Any) -> list[str]:
+    return list(rows.names) if isinstance(rows, Records) else list(rows[0])
+
+
+def _jsonable(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without NaN and infinities, which JSON does not have."""
+    return {
+        name: None if isinstance(v, float) and not np.isfinite(v) else v for name, v in row.items()
+    }

@@ -1,0 +1,87 @@
+"""Rows' labels as JSON messages: what the sinks of all brokers share."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
+from scstream.sources.base import Batch, Place
+from scstream.sources.messages import MessageBatch
+from scstream.sources.records import Records
+
+
+class MessageSink(Sink):
+    """Sends a JSON object for each row: its key, the input's fields if asked for, the findings.
+
+    What has been sent cannot be taken back. After a crash, the rows since the last checkpoint are
+    sent again, with the same keys and, as the model is the same, with the same labels: at least
+    once, and whoever receives them tells a repeated row by its key.
+
+    The key is that of the row's message (`MessageBatch.keys`), or the number of the row where the
+    source is no broker.
+
+    Parameters
+    ----------
+    fields : sequence of {"label", "probability", "score"}
+    append : bool, default=False
+        Whether the input's fields are sent too.
+    """
+
+    def __init__(self, *, fields: Sequence[str] = FIELDS, append: bool = False) -> None:
+        self.fields = check_fields(fields)
+        self.append = append
+        self.needs = frozenset(self.fields)
+        self._rows = 0
+
+    @abstractmethod
+    def _send(self, keys: Sequence[str], values: Sequence[bytes]) -> None:
+        """Send messages, in order."""
+
+    def truncate(self, place: Place) -> None:
+        """Go on behind a place: what was sent since will be sent again."""
+        self._rows = int(place.get("rows", 0))
+
+    def place(self) -> Place:
+        """Return how many rows have been sent."""
+        return {"rows": self._rows}
+
+    def write(
+        self,
+        batch: Batch,
+        labels: NDArray[np.int64],
+        probability: Floats | None,
+        score: Floats | None,
+    ) -> None:
+        """Send a batch's rows."""
+        keys = self._keys(batch)
+        fronts = self._fronts(batch)
+        names = column_names(self.fields, ["key", *fronts[0]] if fronts else [])
+        found = [values_of(name, labels, probability, score).tolist() for name in self.fields]
+        values = [
+            json.dumps({"key": key, **front, **dict(zip(names, mine, strict=True))}).encode()
+            for key, front, mine in zip(keys, fronts, zip(*found, strict=True), strict=True)
+        ]
+        self._send(keys, values)
+        self._rows += batch.n
+
+    def _keys(self, batch: Batch) -> Sequence[str]:
+        if isinstance(batch, MessageBatch):
+            return batch.keys
+        numbers = batch.numbers
+        if numbers is None:
+            numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
+        return [str(number) for number in numbers.tolist()]
+
+    def _fronts(self, batch: Batch) -> list[dict[str, Any]]:
+        """Return what each message says before the findings."""
+        if not self.append:
+            return [{}] * batch.n
+        if batch.rows is None:
+            raise ValueError("The source does not hand out its rows, so nothing can be appended.")
+        return batch.rows.dicts() if isinstance(batch.rows, Records) else list(batch.rows)

@@ -1,0 +1,189 @@
+"""Parquet: one file, or a folder of parts where a run must be able to go back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
+from scstream.sources.base import Batch, Place
+from scstream.sources.records import ColumnRecords, Records
+from scstream.sources.table import require_parquet
+
+_GROUP = 1 << 16  # rows that are written at once
+
+
+class ParquetSink(Sink):
+    """Writes Parquet.
+
+    A Parquet file is sound only once it is closed, and cannot be cut. Where a run keeps
+    checkpoints, the output is therefore a folder of files, one from each checkpoint to the next,
+    which all readers of Parquet take for one table.
+
+    Parameters
+    ----------
+    path : str or Path
+    fields : sequence of {"label", "probability", "score"}
+    append : bool
+        Whether the input's columns come first. Otherwise it is the number of the row.
+    parts : bool
+        Whether to write a folder of files, one for each `sync`.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        fields: Sequence[str] = FIELDS,
+        append: bool = False,
+        parts: bool = False,
+    ) -> None:
+        self._parquet = require_parquet()
+        self.path = Path(path)
+        self.fields = check_fields(fields)
+        self.append = append
+        self.parts = parts
+        self.needs = frozenset(self.fields)
+        self._part = 0
+        self._rows = 0
+        self._schema: Any = None
+        self._writer: Any = None
+        self._held: list[Any] = []
+
+    def truncate(self, place: Place) -> None:
+        """Go back to a place: the parts behind it are removed."""
+        import pyarrow as pa
+
+        self._part, self._rows = int(place.get("parts", 0)), int(place.get("rows", 0))
+        if "schema" in place:
+            kinds = [(name, pa.type_for_alias(kind)) for name, kind in place["schema"]]
+            self._schema = pa.schema(kinds)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.parts:
+            return
+        if self.path.is_file():
+            self.path.unlink()
+        self.path.mkdir(exist_ok=True)
+        for file in self.path.glob("part-*.parquet*"):
+            if int(file.name.split("-")[1].split(".")[0]) >= self._part:
+                file.unlink()
+        for number in range(self._part):
+            if not self._name(number).exists():
+                raise ValueError(
+                    f"{self._name(number)} is missing, which the checkpoint knows of. Put it back, "
+                    "or begin anew without the checkpoint."
+                )
+
+    def place(self) -> Place:
+        """Return how many parts and rows there are."""
+        place: Place = {"parts": self._part, "rows": self._rows}
+        if self._schema is not None:
+            place["schema"] = [[field.name, str(field.type)] for field in self._schema]
+        return place
+
+    def write(
+        self,
+        batch: Batch,
+        labels: NDArray[np.int64],
+        probability: Floats | None,
+        score: Floats | None,
+    ) -> None:
+        """Write a batch's rows."""
+        import pyarrow as pa
+
+        names, columns = self._front(batch)
+        found = [values_of(name, labels, probability, score) for name in self.fields]
+        names += column_names(self.fields, names)
+        table = pa.table([*columns, *map(pa.array, found)], names=names)
+        self._held.append(self._cast(table))
+        self._rows += batch.n
+        if sum(held.num_rows for held in self._held) >= _GROUP:
+            self._write_held()
+
+    def _front(self, batch: Batch) -> tuple[list[str], list[Any]]:
+        """Return the columns that come first."""
+        import pyarrow as pa
+
+        if not self.append:
+            numbers = batch.numbers
+            if numbers is None:
+                numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
+            return ["row"], [pa.array(numbers)]
+        rows = batch.rows
+        if rows is None:
+            raise ValueError("The source does not hand out its rows, so nothing can be appended.")
+        if isinstance(rows, ColumnRecords):
+            return list(rows.names), [pa.array(column) for column in rows.columns]
+        dicts = rows.dicts() if isinstance(rows, Records) else list(rows)
+        names = list(rows.names) if isinstance(rows, Records) else list(dicts[0])
+        return names, [_array([row.get(name) for row in dicts]) for name in names]
+
+    def _cast(self, table: Any) -> Any:
+        """Return a table with the columns' types as they were at first."""
+        import pyarrow as pa
+
+        if self._schema is None:
+            self._schema = table.schema
+        try:
+            return table.cast(self._schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            raise ValueError(
+                f"A column does not hold what it held at first, and Parquet needs that: {error}. "
+                "Write CSV or JSON lines instead."
+            ) from None
+
+    def _write_held(self) -> None:
+        if not self._held:
+            return
+        import pyarrow as pa
+
+        if self._writer is None:
+            self._writer = self._parquet.ParquetWriter(self._unfinished(), self._schema)
+        self._writer.write_table(pa.concat_tables(self._held))
+        self._held = []
+
+    def _name(self, number: int) -> Path:
+        return self.path / f"part-{number:06d}.parquet" if self.parts else self.path
+
+    def _unfinished(self) -> Path:
+        """Return the file that is being written; readers of a folder pass over it."""
+        name = self._name(self._part)
+        return name.with_name(name.name + ".unfinished")
+
+    def _finish(self) -> None:
+        """Close the file, bring it to the disk and give it its name."""
+        self._write_held()
+        if self._writer is None:
+            return
+        self._writer.close()
+        self._writer = None
+        with open(self._unfinished(), "rb") as file:
+            os.fsync(file.fileno())
+        if not self.parts and self.path.is_dir():
+            shutil.rmtree(self.path)
+        os.replace(self._unfinished(), self._name(self._part))
+        self._part += 1
+
+    def sync(self) -> None:
+        """End the part, if there are parts."""
+        if self.parts:
+            self._finish()
+
+    def close(self) -> None:
+        """End the file."""
+        self._finish()
+
+
+def _array(values: list[Any]) -> Any:
+    """Return plain values as a column: numbers as such, anything else as text."""
+    import pyarrow as pa
+
+    if all(v is None or isinstance(v, int | float) for v in values):
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    return pa.array([v if v is None or isinstance(v, str) else str(v) for v in values])

@@ -1,0 +1,96 @@
+"""Sources: where the rows of a stream come from.
+
+A source of a new kind is a module with a function ``open_url(url, options)`` and one line here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from scstream.sources.base import Batch as Batch
+from scstream.sources.base import MalformedRow as MalformedRow
+from scstream.sources.base import Place as Place
+from scstream.sources.base import Reject as Reject
+from scstream.sources.base import Source as Source
+from scstream.sources.options import FORMATS as FORMATS
+from scstream.sources.options import SourceOptions as SourceOptions
+
+# What comes before "://", and the module whose ``open_url(url, options)`` returns the source.
+SCHEMES = {
+    "kafka": "scstream.sources.kafka",
+    "redis": "scstream.sources.redis",
+    "nats": "scstream.sources.nats",
+}
+
+_ENDINGS = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npy": "npy",
+}
+
+
+def open_source(spec: str | Path, options: SourceOptions | None = None) -> Source:
+    r"""Return the source that a file name, ``-`` or a URL stands for.
+
+    Parameters
+    ----------
+    spec : str or Path
+        A file, ``-`` for standard input, or a URL such as ``kafka://broker:9092/topic``.
+    options : SourceOptions, optional
+
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from scstream.sources import SourceOptions, open_source
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
+    >>> _ = file.write_text("x,y\n1,2\n3,4\n5,6\n")
+    >>> with open_source(file, SourceOptions(batch_size=2)) as source:
+    ...     [batch.X.tolist() for batch in source]
+    [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]]
+    """
+    options = SourceOptions() if options is None else options
+    scheme, mark, _ = str(spec).partition("://")
+    if mark:
+        if scheme not in SCHEMES:
+            known = ", ".join(f"{name}://" for name in SCHEMES)
+            raise ValueError(f"There is no source for {scheme}://; there are {known} and files.")
+        source: Source = import_module(SCHEMES[scheme]).open_url(str(spec), options)
+        return source
+    return _open_file(str(spec), options)
+
+
+def format_of(spec: str, given: str | None) -> str:
+    """Return the format of a file by what was said, or else by its name."""
+    if given is not None:
+        return given
+    if spec == "-":
+        return "csv"
+    ending = Path(spec).suffix.lower()
+    if ending not in _ENDINGS:
+        raise ValueError(
+            f"The format of {spec} cannot be told from its name: give one of {', '.join(FORMATS)}."
+        )
+    return _ENDINGS[ending]
+
+
+def _open_file(spec: str, options: SourceOptions) -> Source:
+    kind = format_of(spec, options.format)
+    if kind in ("parquet", "npy"):
+        from scstream.sources.table import open_table
+
+        return open_table(spec, kind, options)
+    from scstream.sources.text import open_text
+
+    return open_text(spec, kind, options)

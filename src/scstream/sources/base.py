@@ -1,0 +1,123 @@
+"""The contract of a source: batches of rows, and the place in the stream where each one ends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.columns import Columns
+
+Place = dict[str, Any]  # plain JSON: numbers, text, lists and dicts of them
+
+
+class MalformedRow(ValueError):
+    """A row that cannot be read; the message says where it is and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that was refused and left out.
+
+    Attributes
+    ----------
+    line : int
+        The line, or the number of the row where there are no lines, from 1.
+    row : int
+        The number of the row, from 1, among all rows that came.
+    reason : str
+    text : str
+        The row as it came.
+    """
+
+    line: int
+    row: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a stream.
+
+    Attributes
+    ----------
+    X : ndarray (n, d) or Columns
+        What the model learns from: numbers, or a table's columns where some are text.
+    place : dict
+        Where the source stands after this batch. Handed to `Source.seek`, reading goes on with
+        the row behind it: no row twice, none left out.
+    time : float or None
+        When the batch came, where the source knows it.
+    rows : sequence or None
+        The records as they came, one a row, for a sink that repeats them beside the labels: a
+        `Records`, or any sequence of dicts.
+    numbers : ndarray (n,) or None
+        The number of each row among all rows that came, from 1: rejected ones count.
+    rejects : sequence of Reject
+        The rows that were left out before the end of this batch.
+    where : str
+        Where the rows are, for messages: "data.csv, lines 2 to 1001".
+    """
+
+    X: NDArray[np.float64] | Columns
+    place: Place
+    time: float | None = None
+    rows: Any = None
+    numbers: NDArray[np.int64] | None = None
+    rejects: Sequence[Reject] = ()
+    where: str = ""
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0])
+
+
+class Source(ABC):
+    """A stream of batches: ``for batch in source``.
+
+    A source gives every row at least once. A place that is kept together with the model, in one
+    checkpoint, makes its effect on the model exactly once: after a crash the rows behind the
+    place are read again, by a model that has not seen them.
+    """
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Batch]:
+        """Read on from where the source stands."""
+
+    @abstractmethod
+    def seek(self, place: Place) -> None:
+        """Stand where a batch with this place ended. Before the first batch is read."""
+
+    def commit(self, place: Place) -> None:
+        """Let the server, if there is one, forget what lies before a place kept for good."""
+        return
+
+    def require(self, complete: Sequence[bool]) -> None:
+        """Say which columns (d,) must have a value in every row, once the family is known.
+
+        A source that can tell rows apart refuses those that lack one, and says where they are.
+        For others the model refuses the whole batch.
+        """
+        return
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

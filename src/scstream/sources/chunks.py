@@ -1,0 +1,317 @@
+"""Rows on their way from a file to a batch: chunks as they are read, cut into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.columns import Columns, absent
+from scstream.sources.base import Batch, MalformedRow, Place, Reject
+from scstream.sources.options import SourceOptions
+from scstream.sources.records import Records, join
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_NO_PERIOD = -(2**62)
+
+
+class Table(Columns):
+    """Columns that are taken where a data frame is, without one."""
+
+    @property
+    def columns(self) -> list[Any]:
+        """The names of the columns."""
+        return list(self.labels)
+
+    def __getitem__(self, at: tuple[Any, int]) -> NDArray[Any]:
+        rows, j = at
+        part: NDArray[Any] = self.values[j][rows]
+        return part
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.column_stack(self.values).astype(dtype)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows as they were read.
+
+    Attributes
+    ----------
+    values : ndarray (n, d), or list of ndarray (n,)
+        Numbers, or columns where some are text.
+    after : int64 (n, 2)
+        Where the source stands behind each row: the place in the file, and the lines before it.
+    line : int64 (n,)
+        The line where each row begins, from 1.
+    row : int64 (n,)
+        The number of each row, from 1.
+    records : Records
+    time : float64 (n,), optional
+    bad : dict of int to str
+        Rows, by their place in the chunk, that could not be read, and why.
+    """
+
+    values: Floats | list[NDArray[Any]]
+    after: Ints
+    line: Ints
+    row: Ints
+    records: Records
+    time: Floats | None = None
+    bad: dict[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, rows: slice | NDArray[Any]) -> Chunk:
+        """Return some of the rows, those that could not be read aside."""
+        values = self.values
+        return Chunk(
+            [v[rows] for v in values] if isinstance(values, list) else values[rows],
+            self.after[rows],
+            self.line[rows],
+            self.row[rows],
+            self.records.take(rows),
+            None if self.time is None else self.time[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a source's columns are.
+
+    Attributes
+    ----------
+    name : str
+        What the source is called in messages.
+    names : sequence of str
+        All columns of the source.
+    used : sequence of int
+        Those that are learned from.
+    unit : str
+        What rows are counted by: "line" or "row".
+    """
+
+    name: str
+    names: Sequence[str]
+    used: Sequence[int]
+    unit: str = "line"
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the columns that are learned from."""
+        return [self.names[j] for j in self.used]
+
+
+class Cutter:
+    """Cuts chunks into batches, by rows or by time, and sorts out rows that cannot be taken."""
+
+    def __init__(self, layout: Layout, options: SourceOptions, place: Place) -> None:
+        self.layout = layout
+        self.options = options
+        self.place = place
+        self._good: list[Chunk] = []
+        self._rejects: list[Reject] = []
+        self._error: MalformedRow | None = None
+        self._complete: Sequence[bool] | None = None
+        self._last = int(place.get("period", _NO_PERIOD))
+        self._open: int | None = None  # the period of the batch that is being filled
+        self._quiet = 0  # chunks that are known to lie in it
+        self._size = 0
+
+    def require(self, complete: Sequence[bool]) -> None:
+        """Refuse from now on rows that lack a value in these columns."""
+        self._complete = complete if any(complete) else None
+        held, self._good = self._good, []
+        self._open, self._quiet, self._size = None, 0, 0
+        later, self._error = self._error, None
+        for chunk in held:
+            self.add(chunk)
+        if self._error is None:
+            self._error = later
+
+    def add(self, chunk: Chunk) -> None:
+        """Take rows in, as far as they can be taken."""
+        if self._error is not None:
+            return
+        bad = dict(chunk.bad)
+        if self._complete is not None:
+            for i in _lacking(chunk, self._complete).tolist():
+                bad.setdefault(i, self._lack(chunk, i))
+        if bad:
+            chunk = self._sort_out(chunk, bad)
+        if len(chunk):
+            self._good.append(chunk)
+            self._size += len(chunk)
+
+    def _lack(self, chunk: Chunk, i: int) -> str:
+        values = chunk.values
+        for j, needed in enumerate(self._complete or ()):
+            value = values[j][i] if isinstance(values, list) else values[i, j]
+            if needed and absent(np.array([value])).any():
+                return (
+                    f"column {self.layout.labels[j]!r} is missing, and the family needs every "
+                    "value (others, such as 'diagonal', take a value as not observed)"
+                )
+        raise AssertionError("a row was refused that lacks nothing")
+
+    def _sort_out(self, chunk: Chunk, bad: dict[int, str]) -> Chunk:
+        """Return the rows that can be taken; keep the others, or the first of them as an error."""
+        if self.options.on_error == "stop":
+            i = min(bad)
+            where = f"{self.layout.name}, {self.layout.unit} {chunk.line[i]}"
+            self._error = MalformedRow(f"{where}: {bad[i]}.")
+            return chunk.take(slice(0, i))
+        for i in sorted(bad):
+            self._rejects.append(
+                Reject(int(chunk.line[i]), int(chunk.row[i]), bad[i], chunk.records.text(i))
+            )
+        keep = np.ones(len(chunk), dtype=bool)
+        keep[list(bad)] = False
+        return chunk.take(keep)
+
+    def ready(self) -> Iterator[Batch]:
+        """Give the batches that are complete; then raise what ended the stream, if anything did."""
+        while True:
+            n = self._enough()
+            if n is None:
+                break
+            yield self._batch(n)
+        if self._error is not None:
+            raise self._error
+
+    def rest(self, end: Place | None = None) -> Batch | None:
+        """Return the rows that are left as a batch, None if there is nothing.
+
+        With ``end``, the place behind everything that was read, rows that were left out at the
+        end are part of it.
+        """
+        tail = bool(self._rejects) and end is not None
+        if not self._size and not tail:
+            return None
+        return self._batch(self._size, end)
+
+    @property
+    def size(self) -> int:
+        """The rows that wait."""
+        return self._size
+
+    def _enough(self) -> int | None:
+        """Return how many rows the next batch has, None if it is not complete yet."""
+        if self.options.period is None:
+            return self.options.batch_size if self._size >= self.options.batch_size else None
+        n = sum(len(chunk) for chunk in self._good[: self._quiet])
+        for chunk in self._good[self._quiet :]:
+            later = self._later(chunk)
+            if later is not None:
+                return n + later
+            n += len(chunk)
+            self._quiet += 1
+        return None
+
+    def _later(self, chunk: Chunk) -> int | None:
+        """Return where in a chunk the next period begins; rows that come late are no beginning."""
+        assert chunk.time is not None
+        assert self.options.period is not None
+        period = np.floor(chunk.time / self.options.period)
+        start = 0
+        if self._open is None:
+            new = np.flatnonzero(period > self._last)
+            if not len(new):
+                return None
+            start = int(new[0])
+            self._open = int(period[start])
+        later = np.flatnonzero(period[start:] > self._open)
+        return start + int(later[0]) if len(later) else None
+
+    def _batch(self, n: int, end: Place | None = None) -> Batch:
+        """Return the first n rows."""
+        chunk = self._take(n)
+        time = None if chunk is None else self._time(chunk)
+        place = dict(self.place) if end is None else {**self.place, **end}
+        rejects = self._rejects
+        if chunk is not None and end is None:
+            offset, lines = chunk.after[-1].tolist()
+            place |= {"offset": offset, "line": lines, "row": int(chunk.row[-1])}
+            rejects = [r for r in rejects if r.row < place["row"]]
+        self._rejects = self._rejects[len(rejects) :]
+        if self.options.period is not None:
+            place["period"] = self._last
+        self.place = place
+        if chunk is None:
+            return Batch(np.empty((0, len(self.layout.used))), place, rejects=rejects)
+        values, lines = chunk.values, chunk.line
+        if self.options.table and not isinstance(values, list):
+            values = list(values.T)
+        return Batch(
+            Table(values, self.layout.labels, n) if isinstance(values, list) else values,
+            place,
+            time,
+            chunk.records if self.options.keep_rows else None,
+            chunk.row,
+            rejects,
+            f"{self.layout.name}, {self.layout.unit}s {lines[0]} to {lines[-1]}",
+        )
+
+    def _take(self, n: int) -> Chunk | None:
+        parts, self._size = [], self._size - n
+        while n:
+            first = self._good[0]
+            if len(first) <= n:
+                parts.append(self._good.pop(0))
+            else:
+                parts.append(first.take(slice(0, n)))
+                self._good[0] = first.take(slice(n, None))
+            n -= len(parts[-1])
+        self._quiet = 0
+        return _joined(parts) if parts else None
+
+    def _time(self, chunk: Chunk) -> float | None:
+        """Return the time of a batch: the end of its period, or that of its latest row."""
+        if chunk.time is None:
+            return None
+        if self.options.period is None:
+            return float(chunk.time.max())
+        self._last = self._last + 1 if self._open is None else self._open
+        self._open = None
+        return (self._last + 1) * self.options.period
+
+
+def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:
+    """Return the rows that lack a value where one is needed."""
+    values = chunk.values
+    if isinstance(values, list):
+        gaps = np.zeros(len(chunk), dtype=bool)
+        for column, needed in zip(values, complete, strict=True):
+            if needed:
+                gaps |= absent(column)
+        return np.flatnonzero(gaps)
+    if not np.isnan(values).any():
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(np.isnan(values[:, np.asarray(complete)]).any(axis=1))
+
+
+def _joined(parts: list[Chunk]) -> Chunk:
+    """Return several chunks as one."""
+    if len(parts) == 1:
+        return parts[0]
+    values: Any
+    if isinstance(parts[0].values, list):
+        values = [np.concatenate(v) for v in zip(*(part.values for part in parts), strict=True)]
+    else:
+        values = np.concatenate([part.values for part in parts])
+    times = [part.time for part in parts if part.time is not None]
+    return replace(
+        parts[0],
+        values=values,
+        after=np.concatenate([part.after for part in parts]),
+        line=np.concatenate([part.line for part in parts]),
+        row=np.concatenate([part.row for part in parts]),
+        records=join([part.records for part in parts]),
+        time=np.concatenate(times) if times else None,
+        bad={},
+    )

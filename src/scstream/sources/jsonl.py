@@ -1,0 +1,181 @@
+"""JSON lines: an object or an array a line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sources.base import MalformedRow
+from scstream.sources.chunks import Chunk, Floats, Ints
+from scstream.sources.records import TextRecords
+from scstream.sources.rows import seconds
+from scstream.sources.text import Start, TextSource, assemble
+
+_SAMPLE = 1000  # rows in which the first value of each column is looked for
+_PLAIN = {int, float}
+
+
+class JsonSource(TextSource):
+    """Reads JSON lines."""
+
+    def _begin(self, text: bytes, final: bool) -> int | None:
+        """Find out from the first rows what the columns are and what each one holds."""
+        rows, error = [], None
+        for a, b, _, line in _lines(text, final)[:_SAMPLE].tolist():
+            row, wrong = _load(text[a:b])
+            if wrong is None:
+                rows.append(row)
+            elif error is None and text[a:b].strip():
+                error = MalformedRow(f"{self.name}, line {self._at.lines + line + 1}: {wrong}.")
+        if not rows:
+            if final and error is not None:
+                raise error
+            return None
+        first = rows[0]
+        names = list(first) if isinstance(first, dict) else [str(j) for j in range(len(first))]
+        samples: dict[int, Any] = {}
+        for row in rows:
+            for j, name in enumerate(names):
+                value = _get(row, name, j)
+                if j not in samples and value is not None:
+                    samples[j] = value
+        self._schema = self._choose(names, samples, lambda v: not isinstance(v, str))
+        return 0
+
+    def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
+        schema = self._schema
+        assert schema is not None
+        lines = _lines(text, start.final)
+        taken = int(lines[-1, 2]) if len(lines) else 0
+        breaks = text.count(b"\n", 0, taken)
+        number = lines[:, 3]
+        full = np.array([bool(text[a:b].strip()) for a, b in lines[:, :2].tolist()], dtype=bool)
+        lines, number = lines[full], number[full]
+        if not len(lines):
+            return None, taken, breaks
+        rows, bad = [], {}
+        for i, (a, b) in enumerate(lines[:, :2].tolist()):
+            row, wrong = _load(text[a:b])
+            rows.append(row)
+            if wrong is not None:
+                bad[i] = wrong
+        columns = [self._column(rows, j, k, bad) for j, k in self._wanted()]
+        numbers = [c for c, kind in zip(columns, schema.kinds, strict=False) if kind == "number"]
+        words = [c for c, kind in zip(columns, schema.kinds, strict=False) if kind == "text"]
+        chunk = Chunk(
+            assemble(schema, _matrix(numbers, len(rows)), words),
+            np.column_stack([lines[:, 2] + start.offset, number + (start.lines + 1)]),
+            number + (start.lines + 1),
+            np.arange(start.rows + 1, start.rows + len(rows) + 1),
+            TextRecords("jsonl", schema.names, text, lines[:, :2]),
+            None if schema.time is None else self._times(columns[-1], bad),
+            bad,
+        )
+        return chunk, taken, breaks
+
+    def _wanted(self) -> list[tuple[int, str]]:
+        """Return the columns to take and what they hold, that of the times last."""
+        schema = self._schema
+        assert schema is not None
+        wanted = list(zip(schema.used, schema.kinds, strict=True))
+        if schema.time is not None:
+            wanted.append((schema.time, "text" if schema.dates else "number"))
+        return wanted
+
+    def _column(self, rows: list[Any], j: int, kind: str, bad: dict[int, str]) -> NDArray[Any]:
+        """Return a column; note the rows where it holds something else."""
+        schema = self._schema
+        assert schema is not None
+        name = schema.names[j]
+        values = [_get(row, name, j) for row in rows]
+        if kind == "number" and set(map(type, values)) <= _PLAIN:
+            out = _floats(values)
+            if out is not None and np.isfinite(out).all():
+                return out
+        take = _number if kind == "number" else _word
+        column = np.empty(len(rows), dtype=np.float64 if kind == "number" else object)
+        for i, value in enumerate(values):
+            column[i], wrong = take(value)
+            if wrong:
+                shown = json.dumps(value)
+                shown = shown if len(shown) <= 40 else shown[:40] + "..."
+                bad.setdefault(i, f"column {name!r} holds {shown}, which is {wrong}")
+        return column
+
+    def _times(self, column: NDArray[Any], bad: dict[int, str]) -> Floats:
+        schema = self._schema
+        assert schema is not None
+        assert schema.time is not None
+        time = seconds([date or "" for date in column]) if schema.dates else column
+        for i in np.flatnonzero(~np.isfinite(time)).tolist():
+            bad.setdefault(i, f"column {schema.names[schema.time]!r} holds no time")
+        return time
+
+    def _unreadable(self, line: bytes, reason: str) -> Chunk:
+        chunk, _, _ = self._parse(line, Start(self._at.offset, self._at.lines, self._at.rows, True))
+        assert chunk is not None  # only a line that is too long comes here
+        chunk.bad[0] = reason
+        return chunk
+
+
+def _lines(text: bytes, final: bool) -> Ints:
+    """Return beginning, end, beginning of the next, and number from 0 of each whole line."""
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+    after = ends + 1
+    if final and (not len(after) or after[-1] < len(text)) and text:
+        ends, after = np.append(ends, len(text)), np.append(after, len(text))
+    begins = np.append(0, after[:-1]) if len(after) else after
+    return np.column_stack([begins, ends, after, np.arange(len(ends))])
+
+
+def _load(line: bytes) -> tuple[Any, str | None]:
+    """Return the row in a line, or an empty one and what is wrong with it."""
+    if not line.strip():
+        return {}, "an empty line"
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return {}, f"not JSON: {error}"
+    if not isinstance(row, dict | list):
+        return {}, "neither an object nor an array"
+    return row, None
+
+
+def _get(row: Any, name: str, j: int) -> Any:
+    if isinstance(row, dict):
+        return row.get(name)
+    return row[j] if j < len(row) else None
+
+
+def _floats(values: list[Any]) -> Floats | None:
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None
+
+
+def _number(value: Any) -> tuple[float, str | None]:
+    """Return a number, NaN for what is missing, and what is wrong."""
+    if value is None or value != value:
+        return np.nan, None
+    if not isinstance(value, int | float):
+        return np.nan, "not a number"
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
+    return number, None if np.isfinite(number) else "not finite"
+
+
+def _word(value: Any) -> tuple[str | None, str | None]:
+    """Return a word, None for what is missing, and what is wrong."""
+    if value is None or isinstance(value, str):
+        return value or None, None
+    return None, "not text"
+
+
+def _matrix(columns: list[NDArray[Any]], n: int) -> Floats:
+    return np.column_stack(columns) if columns else np.empty((n, 0))

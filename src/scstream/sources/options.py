@@ -1,0 +1,95 @@
+"""What a source is asked for: the choices that sources of all kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "npy")
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """How a stream is read.
+
+    Attributes
+    ----------
+    batch_size : int
+        Rows of a batch, unless `period` is given.
+    columns : sequence of str or int, optional
+        The columns to learn from, by name or by number from 0; all but the time's by default.
+    exclude : sequence of str or int
+        Columns to leave out.
+    format : {"csv", "tsv", "jsonl", "parquet", "npy"}, optional
+        By default what the file's name ends in says.
+    header : bool, optional
+        Whether the first line of CSV and TSV names the columns. By default it does if its fields
+        are all different and none is a number or empty.
+    separator : str, optional
+        What stands between fields; a comma in CSV, a tab in TSV.
+    decimal : str
+        The decimal point of CSV and TSV.
+    missing : sequence of str
+        Words for a missing value besides the empty field, NA, N/A, NaN, null and none.
+    text : sequence of str or int
+        Columns that hold words even where they look like numbers.
+    numeric : bool
+        Whether all columns hold numbers: a word in the first row is then no category.
+    table : bool
+        Whether columns are handed out with their names even where all are numbers, for a family
+        that asks for them by name.
+    complete : bool
+        Whether a row must have a value in every column: the family takes nothing as missing.
+    time_column : str or int, optional
+        The column with the times: numbers, or dates in ISO 8601, which become seconds.
+    period : float, optional
+        A batch holds the rows of so much time.
+    follow : bool
+        Whether to wait at the end of a file for more.
+    wait : float, optional
+        When following: seconds without a new row after which a batch is closed early.
+    live : bool
+        Whether standard input goes on where it is after a resume. By default it is expected to
+        come again from its beginning, and what was read before is skipped.
+    on_error : {"stop", "reject"}
+        What becomes of a row that cannot be read.
+    keep_rows : bool
+        Whether batches carry the records as they came.
+    """
+
+    batch_size: int = 1000
+    columns: Sequence[str | int] | None = None
+    exclude: Sequence[str | int] = ()
+    format: str | None = None
+    header: bool | None = None
+    separator: str | None = None
+    decimal: str = "."
+    missing: Sequence[str] = ()
+    text: Sequence[str | int] = ()
+    numeric: bool = False
+    table: bool = False
+    complete: bool = False
+    time_column: str | int | None = None
+    period: float | None = None
+    follow: bool = False
+    wait: float | None = None
+    live: bool = False
+    on_error: str = "stop"
+    keep_rows: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("separator", self.separator), ("decimal", self.decimal)):
+            if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
+                raise ValueError(f"{name} must be one character of ASCII; got {value!r}.")
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1; got {self.batch_size}.")
+        if self.period is not None and self.time_column is None:
+            raise ValueError("A period needs a time column to go by: give time_column too.")
+        if self.period is not None and not 0 < self.period < float("inf"):
+            raise ValueError(f"period must be positive; got {self.period:g}.")
+        if self.wait is not None and not self.wait > 0:
+            raise ValueError(f"wait must be positive; got {self.wait:g}.")
+        if self.on_error not in ("stop", "reject"):
+            raise ValueError(f"on_error must be 'stop' or 'reject'; got {self.on_error!r}.")
+        if self.format is not None and self.format not in FORMATS:
+            raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {self.format!r}.")

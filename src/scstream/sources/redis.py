@@ -1,0 +1,133 @@
+"""Rows from a Redis stream (needs ``scstream[redis]``; Valkey speaks the same protocol)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scstream.sources.message_urls import message_options, read_url, yes_or_no
+from scstream.sources.messages import Message, MessageSource, need_package
+from scstream.sources.options import SourceOptions
+
+
+class RedisSource(MessageSource):
+    """Reads a Redis stream whose entries carry one JSON object or array each.
+
+    Entries are read by their id, not through a consumer group: nothing is left pending on the
+    server when a reader dies, and reading goes on behind the id in the place.
+
+    Parameters
+    ----------
+    stream : str
+    url : str, default="redis://localhost:6379"
+        As redis-py takes it, with user, password and database.
+    field : str, default="data"
+        The field of an entry that holds the JSON.
+    group : str, optional
+        A consumer group in which `commit` keeps the id of the last entry that is done with.
+        Without a place, reading begins behind it.
+    trim : bool, default=False
+        Whether `commit` deletes the entries before the committed one. Only where nobody else
+        reads the stream.
+    **options
+        As in `MessageSource`: `columns`, `batch_size`, `max_wait`, `max_idle`, `start`, `timed`,
+        `on_reject`, `on_gap`.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        *,
+        url: str = "redis://localhost:6379",
+        field: str = "data",
+        group: str | None = None,
+        trim: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(f"redis:{stream}", **options)
+        self._redis = need_package("redis", "redis")
+        self.stream = stream
+        self.field = field
+        self.group = group
+        self.trim = trim
+        self._client = self._redis.Redis.from_url(url, decode_responses=False)
+        self._id = "0-0"
+        self._anchored = False  # whether the entry at the id was there when it was read
+
+    def _begin(self) -> dict[str, Any]:
+        committed = self._committed()
+        if committed is not None:
+            return {"id": committed}
+        if self.start == "first":
+            return {"id": "0-0"}
+        return {"id": self._last_id(), "anchored": False}
+
+    def _last_id(self) -> str:
+        if not self._client.exists(self.stream):
+            return "0-0"
+        last: str = self._client.xinfo_stream(self.stream)["last-generated-id"].decode()
+        return last
+
+    def _committed(self) -> str | None:
+        if self.group is None or not self._client.exists(self.stream):
+            return None
+        for group in self._client.xinfo_groups(self.stream):
+            if group["name"].decode() == self.group:
+                last: str = group["last-delivered-id"].decode()
+                return last
+        return None
+
+    def _turn_to(self, at: dict[str, Any]) -> None:
+        self._id = at["id"]
+        self._anchored = at.get("anchored", self._id != "0-0")
+
+    def _poll(self, n: int, wait: float) -> Sequence[Message]:
+        # In one transaction: if the last entry that was read is still there, nothing behind it
+        # has been trimmed away, for trimming takes the oldest first.
+        with self._client.pipeline(transaction=True) as both:
+            both.xrange(self.stream, self._id, self._id)
+            both.xrange(self.stream, f"({self._id}", "+", count=n)
+            anchor, entries = both.execute()
+        if not entries:
+            milliseconds = max(1, round(wait * 1000))
+            self._client.xread({self.stream: self._id}, count=1, block=milliseconds)
+            return []
+        if self._anchored and not anchor:
+            self._report_gap(
+                f"entries behind {self._id}, the last that was read, have been trimmed away "
+                "or the stream was made anew; some may be lost."
+            )
+        messages = [self._message(entry_id.decode(), fields) for entry_id, fields in entries]
+        self._id, self._anchored = messages[-1].move["id"], True
+        return messages
+
+    def _message(self, entry_id: str, fields: dict[bytes, bytes]) -> Message:
+        return Message(
+            value=fields.get(self.field.encode()),
+            key=f"{self.stream}/{entry_id}",
+            move={"id": entry_id, "anchored": True},
+            time=int(entry_id.partition("-")[0]) / 1000.0,
+        )
+
+    def _commit(self, at: dict[str, Any]) -> None:
+        if self.group is not None:
+            try:
+                self._client.xgroup_create(self.stream, self.group, id=at["id"], mkstream=True)
+            except self._redis.ResponseError as error:
+                if "BUSYGROUP" not in str(error):  # it is there already
+                    raise
+                self._client.xgroup_setid(self.stream, self.group, at["id"])
+        if self.trim:  # up to the last one read, which shows that nothing behind it was trimmed
+            self._client.xtrim(self.stream, minid=at["id"], approximate=False)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+
+def open_url(url: str, options: SourceOptions) -> RedisSource:
+    """Return the source of ``redis://user:password@server:6379/stream?db=0&group=name``."""
+    at = read_url(url, {"db": int, "field": str, "group": str, "trim": yes_or_no})
+    merged = {**message_options(options), **at.settings}
+    database = merged.pop("db", 0)
+    return RedisSource(at.stream, url=f"redis://{at.server}/{database}", **merged)

@@ -1,0 +1,128 @@
+"""What file sources share: columns by name or number, chunks cut into batches, places."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sources.base import Batch, Place, Source
+from scstream.sources.chunks import Chunk, Cutter, Layout
+from scstream.sources.options import SourceOptions
+
+
+class RowSource(Source):
+    """A source that reads chunks of rows and cuts them into batches."""
+
+    def __init__(self, name: str, options: SourceOptions) -> None:
+        self.name = name
+        self.options = options
+        self._place: Place = {}
+        self._complete: Sequence[bool] | None = None
+        self._cutter: Cutter | None = None
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """What the columns are; known once there was a chunk."""
+
+    @abstractmethod
+    def _chunks(self) -> Iterator[Chunk | None]:
+        """Read on from ``self._place``; None if there is nothing more just now."""
+
+    @abstractmethod
+    def _end(self) -> Place:
+        """Return the place behind everything that was read."""
+
+    def seek(self, place: Place) -> None:
+        """Stand where a batch with this place ended."""
+        self._place = dict(place)
+
+    def require(self, complete: Sequence[bool]) -> None:
+        """Refuse from now on rows that lack a value in these columns (d,)."""
+        self._complete = complete
+        if self._cutter is not None:
+            self._cutter.require(complete)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Read on from where the source stands."""
+        last = monotonic()
+        cutter: Cutter | None = None
+        for chunk in self._chunks():
+            if chunk is not None:
+                cutter = cutter or self._new_cutter()
+                cutter.add(chunk)
+                last = monotonic()
+                yield from cutter.ready()
+            elif cutter is not None and cutter.size and self._waited(last):
+                batch = cutter.rest()
+                assert batch is not None
+                yield batch
+        rest = None if cutter is None else cutter.rest(self._end())
+        if rest is not None:
+            yield rest
+
+    def _waited(self, last: float) -> bool:
+        return self.options.wait is not None and monotonic() - last >= self.options.wait
+
+    def _new_cutter(self) -> Cutter:
+        layout = self.layout
+        place = {**self._place, **self._kept()}
+        self._cutter = Cutter(layout, self.options, place)
+        if self._complete is None and self.options.complete:
+            self._complete = [True] * len(layout.used)
+        if self._complete is not None:
+            self._cutter.require(self._complete)
+        return self._cutter
+
+    def _kept(self) -> Place:
+        """Return what a place holds besides where it is."""
+        return {}
+
+
+def find_column(column: str | int, names: Sequence[str]) -> int:
+    """Return where the column of that name, or else of that number from 0, is."""
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
+    text = str(column)
+    if text.isascii() and text.isdecimal() and int(text) < len(names):
+        return int(text)
+    shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    raise ValueError(f"There is no column {text!r}; there are {len(names)}: {shown}.")
+
+
+def used_columns(names: Sequence[str], options: SourceOptions) -> tuple[list[int], int | None]:
+    """Return the columns to learn from, and that of the times."""
+    time = None
+    if options.time_column is not None:
+        time = find_column(options.time_column, names)
+    out = {find_column(column, names) for column in options.exclude}
+    if options.columns is None:
+        used = [j for j in range(len(names)) if j != time and j not in out]
+    else:
+        used = [find_column(column, names) for column in options.columns]
+        used = [j for j in used if j not in out]
+    if not used:
+        raise ValueError("There is no column to learn from.")
+    if len(set(used)) < len(used):
+        raise ValueError(f"A column is named twice: {[names[j] for j in used]}.")
+    return used, time
+
+
+def seconds(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return dates in ISO 8601 as seconds since 1970 (n,), NaN for what is none.
+
+    Dates without a zone are taken as UTC.
+    """
+    out = np.full(len(texts), np.nan)
+    for i, text in enumerate(texts):
+        try:
+            when = datetime.fromisoformat(text.strip())
+        except ValueError:
+            continue
+        out[i] = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    return out

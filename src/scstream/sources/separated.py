@@ -1,0 +1,232 @@
+"""CSV and TSV: fields between separators, quoted or not, read by a compiled pass."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sources import _scan
+from scstream.sources.chunks import Chunk, Floats, Ints
+from scstream.sources.options import SourceOptions
+from scstream.sources.records import TextRecords, split
+from scstream.sources.rows import seconds
+from scstream.sources.text import Schema, Start, TextSource, assemble
+
+MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SAMPLE = 1000  # rows in which the first value of each column is looked for
+
+
+class SeparatedSource(TextSource):
+    """Reads CSV and TSV."""
+
+    def __init__(self, spec: str, separator: str, options: SourceOptions) -> None:
+        if separator == options.decimal:
+            raise ValueError(f"Fields and decimals are both separated by {separator!r}.")
+        super().__init__(spec, options)
+        self.separator = separator
+        self._words = {word.lower() for word in options.missing}
+        self._missing = self._words | set(MISSING)
+
+    # -- what the columns are -------------------------------------------------------------------
+
+    def _begin(self, text: bytes, final: bool) -> int | None:
+        """Find the header, if there is one, and what each column holds."""
+        bounds = self._records(text, final)
+        rows = [self._split(text[a:b]) for a, b in bounds[:, :2].tolist()]
+        if not rows or (len(rows) == 1 and not final):
+            return None
+        header = self.options.header
+        if header is None:
+            header = self._is_header(rows[0])
+        names = rows[0] if header else [str(j) for j in range(len(rows[0]))]
+        if len(set(names)) < len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise ValueError(f"{self.name}: columns have the same name: {', '.join(twice)}.")
+        samples: dict[int, str] = {}
+        for row in rows[header:]:
+            for j, field in enumerate(row):
+                if j not in samples and field.strip().lower() not in self._missing:
+                    samples[j] = field
+        self._schema = self._choose(names, samples, self._is_number)
+        return int(bounds[0, 2]) if header else 0
+
+    def _records(self, text: bytes, final: bool) -> Ints:
+        """Return where the first records are."""
+        none = np.empty((_SAMPLE, 0))
+        bounds, fields = np.empty((_SAMPLE, 5), np.int64), np.empty(_SAMPLE, np.int64)
+        sep, point = ord(self.separator), ord(self.options.decimal)
+        rows = _scan.scan(
+            np.frombuffer(text, np.uint8), final, sep, point, np.empty(0, np.int64),
+            *_scan.powers(), none, np.empty((_SAMPLE, 0, 2), np.int64), bounds, fields,
+            np.empty((0, 4), np.int64),
+        )[0]  # fmt: skip
+        return bounds[:rows]
+
+    def _split(self, record: bytes) -> list[str]:
+        return split(record.decode("utf-8", "replace"), self.separator)
+
+    def _is_header(self, row: list[str]) -> bool:
+        return len(set(row)) == len(row) and not any(
+            self._is_number(field) or field.strip().lower() in self._missing for field in row
+        )
+
+    def _is_number(self, field: str) -> bool:
+        return _NUMBER.fullmatch(self._pointed(field)) is not None
+
+    def _pointed(self, field: str) -> str:
+        field = field.strip(" \t")
+        return field if self.options.decimal == "." else field.replace(self.options.decimal, ".")
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
+        schema = self._schema
+        assert schema is not None
+        roles, n_numbers, n_texts = _roles(schema)
+        cap = text.count(b"\n") + 1
+        numbers, spans = np.empty((cap, n_numbers)), np.empty((cap, n_texts, 2), np.int64)
+        bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
+        odd = np.empty((cap * n_numbers, 4), np.int64)
+        sep, point = ord(self.separator), ord(self.options.decimal)
+        rows, n_odd, taken, lines = _scan.scan(
+            np.frombuffer(text, np.uint8), start.final, sep, point, roles, *_scan.powers(),
+            numbers, spans, bounds, fields, odd,
+        )  # fmt: skip
+        if rows == 0:
+            return None, taken, lines
+        numbers, spans, bounds, fields = numbers[:rows], spans[:rows], bounds[:rows], fields[:rows]
+        bad = self._count(fields, len(schema.names))
+        self._settle(text, numbers, odd[:n_odd], bad)
+        words = self._texts(text, spans, bad)
+        time = self._times(numbers, words, bad)
+        chunk = Chunk(
+            assemble(schema, numbers[:, : schema.kinds.count("number")], words),
+            bounds[:, (2, 4)] + np.array([start.offset, start.lines]),
+            bounds[:, 3] + (start.lines + 1),
+            np.arange(start.rows + 1, start.rows + rows + 1),
+            TextRecords("csv", schema.names, text, bounds[:, :2], self.separator),
+            time,
+            bad,
+        )
+        return chunk, taken, lines
+
+    def _count(self, fields: Ints, width: int) -> dict[int, str]:
+        """Return the rows with too many or too few fields, and what is wrong."""
+        return {
+            i: "a closing quote is followed by more than a separator"
+            if fields[i] < 0
+            else f"{fields[i]} fields where {width} are expected"
+            for i in np.flatnonzero(fields != width).tolist()
+        }
+
+    def _settle(self, text: bytes, numbers: Floats, odd: Ints, bad: dict[int, str]) -> None:
+        """Fill in the fields that are no plain numbers: missing ones, long ones, wrong ones."""
+        for i, j, a, b in odd.tolist():
+            field = text[a:b].decode("utf-8", "replace")
+            if field.strip().lower() in self._missing:
+                numbers[i, j] = np.nan
+                continue
+            value = float(self._pointed(field)) if self._is_number(field) else np.nan
+            numbers[i, j] = value
+            if not np.isfinite(value):
+                bad.setdefault(i, f"column {self._column(j)!r} holds {_shown(field)}, {_no(value)}")
+
+    def _column(self, j: int) -> str:
+        """Return the name of a column of numbers by its place among them."""
+        schema = self._schema
+        assert schema is not None
+        numeric = [u for u, kind in zip(schema.used, schema.kinds, strict=True) if kind == "number"]
+        return schema.names[numeric[j] if j < len(numeric) else schema.time or 0]
+
+    def _texts(self, text: bytes, spans: Ints, bad: dict[int, str]) -> list[NDArray[Any]]:
+        """Return the columns of text, None for what is missing; behind them that of the dates."""
+        out = []
+        for t in range(spans.shape[1]):
+            column = np.empty(len(spans), dtype=object)
+            for i, (a, b) in enumerate(spans[:, t].tolist()):
+                if i not in bad:
+                    column[i] = self._text(text, a, b, i, bad)
+            out.append(column)
+        return out
+
+    def _text(self, text: bytes, a: int, b: int, i: int, bad: dict[int, str]) -> str | None:
+        field = text[a:b]
+        if a and text[a - 1 : a] == b'"':
+            field = field.replace(b'""', b'"')
+        try:
+            word = field.decode("utf-8")
+        except UnicodeDecodeError:
+            bad[i] = f"{field!r} is not UTF-8"
+            return None
+        return word if word and word.lower() not in self._words else None
+
+    def _times(
+        self, numbers: Floats, words: list[NDArray[Any]], bad: dict[int, str]
+    ) -> Floats | None:
+        """Return the times; a row without one cannot be taken."""
+        schema = self._schema
+        assert schema is not None
+        if schema.time is None:
+            return None
+        if schema.dates:
+            dates = words.pop()
+            time = seconds([date or "" for date in dates])
+        else:
+            time = numbers[:, -1].copy()
+        for i in np.flatnonzero(~np.isfinite(time)).tolist():
+            shown = "nothing" if not schema.dates or dates[i] is None else _shown(dates[i])
+            name = schema.names[schema.time]
+            bad.setdefault(i, f"column {name!r} holds {shown}, which is no time")
+        return time
+
+    def _unreadable(self, line: bytes, reason: str) -> Chunk:
+        schema = self._schema
+        assert schema is not None
+        at = self._at
+        n = schema.kinds.count("number")
+        words = [np.empty(1, dtype=object) for _ in range(len(schema.kinds) - n)]
+        bounds = np.array([[0, len(line.rstrip(b"\r\n"))]])
+        return Chunk(
+            assemble(schema, np.full((1, n), np.nan), words),
+            np.array([[at.offset + len(line), at.lines + 1]]),
+            np.array([at.lines + 1]),
+            np.array([at.rows + 1]),
+            TextRecords("csv", schema.names, line, bounds, self.separator),
+            None if schema.time is None else np.zeros(1),
+            {0: reason},
+        )
+
+
+def _roles(schema: Schema) -> tuple[Ints, int, int]:
+    """Return what the compiled pass does with each field, and how many numbers and texts it has.
+
+    The times are the last of the numbers, or of the texts.
+    """
+    roles = np.full(len(schema.names), _scan.SKIP)
+    numbers = texts = 0
+    for j, kind in zip(schema.used, schema.kinds, strict=True):
+        if kind == "number":
+            roles[j] = numbers
+            numbers += 1
+        else:
+            roles[j] = -2 - texts
+            texts += 1
+    if schema.time is not None and schema.dates:
+        roles[schema.time] = -2 - texts
+        texts += 1
+    elif schema.time is not None:
+        roles[schema.time] = numbers
+        numbers += 1
+    return roles, numbers, texts
+
+
+def _shown(field: str) -> str:
+    return repr(field if len(field) <= 40 else field[:40] + "...")
+
+
+def _no(value: float) -> str:
+    return "which is not finite" if np.isinf(value) else "which is not a number"

@@ -1,0 +1,191 @@
+"""Binary tables: NumPy arrays, read in place, and Parquet files (``scstream[parquet]``)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.columns import kind_of
+from scstream.sources.base import Place
+from scstream.sources.chunks import Chunk, Floats, Layout
+from scstream.sources.options import SourceOptions
+from scstream.sources.records import ColumnRecords
+from scstream.sources.rows import RowSource, used_columns
+
+_ROWS = 65536  # of a chunk
+
+
+class TableSource(RowSource):
+    """Reads a table of columns by row number."""
+
+    def __init__(self, spec: str, options: SourceOptions) -> None:
+        if options.follow:
+            raise ValueError("Only CSV, TSV and JSON lines can be followed.")
+        if spec == "-":
+            raise ValueError("Standard input is read as CSV, TSV or JSON lines only.")
+        super().__init__(Path(spec).name, options)
+        self._at = 0
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """The columns' names."""
+
+    @abstractmethod
+    def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
+        """Give the columns in lots of rows, from a row on."""
+
+    @property
+    def layout(self) -> Layout:
+        """What the columns are."""
+        return Layout(self.name, self.names, used_columns(self.names, self.options)[0], "row")
+
+    def _chunks(self) -> Iterator[Chunk | None]:
+        self._at = int(self._place.get("offset", 0))
+        used, time = used_columns(self.names, self.options)
+        for columns in self._lots(self._at):
+            n = len(columns[0])
+            row = np.arange(self._at + 1, self._at + n + 1)
+            bad: dict[int, str] = {}
+            values = _values([columns[j] for j in used], [self.names[j] for j in used], bad)
+            when = None if time is None else _times(columns[time], self.names[time], bad)
+            self._at += n
+            records = ColumnRecords(self.names, columns)
+            yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)
+
+    def _end(self) -> Place:
+        return {"offset": self._at, "line": self._at, "row": self._at}
+
+
+class NpySource(TableSource):
+    """Reads a NumPy array of rows, mapped into memory."""
+
+    def __init__(self, spec: str, options: SourceOptions) -> None:
+        super().__init__(spec, options)
+        try:
+            array = np.load(spec, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise ValueError(f"{self.name} is no NumPy array of plain numbers: {error}") from None
+        if array.ndim == 1:
+            array = array[:, None]
+        if array.ndim != 2 or array.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{self.name} must hold rows of numbers; it holds {array.dtype} of shape "
+                f"{array.shape}."
+            )
+        self._array = array
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns' numbers."""
+        return [str(j) for j in range(self._array.shape[1])]
+
+    def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
+        for a in range(start, len(self._array), _ROWS):
+            lot = np.array(self._array[a : a + _ROWS], dtype=np.float64)
+            yield list(lot.T)
+
+
+class ParquetSource(TableSource):
+    """Reads a Parquet file, one group of rows after the other."""
+
+    def __init__(self, spec: str, options: SourceOptions) -> None:
+        super().__init__(spec, options)
+        parquet = require_parquet()
+        try:
+            self._file = parquet.ParquetFile(spec)
+        except (OSError, ValueError) as error:
+            if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+                raise
+            raise ValueError(f"{self.name} is no Parquet file: {error}") from None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns' names."""
+        return list(self._file.schema_arrow.names)
+
+    def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
+        for group in range(self._file.num_row_groups):
+            n = self._file.metadata.row_group(group).num_rows
+            if start >= n:
+                start -= n
+                continue
+            for lot in self._file.iter_batches(_ROWS, row_groups=[group]):
+                if start < lot.num_rows:
+                    yield [_array(column) for column in lot.slice(start).columns]
+                start = max(0, start - lot.num_rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def require_parquet() -> Any:
+    """Return pyarrow's Parquet module, or say how to install it."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError(
+            'Parquet needs pyarrow. Install it with: pip install "scstream[parquet]"'
+        ) from error
+    return pyarrow.parquet
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """Return a column as numbers with NaN, as dates, or as objects with None for missing."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if pa.types.is_integer(column.type) and column.null_count:
+        column = column.cast(pa.float64())
+    out: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return out
+
+
+def _values(
+    columns: list[NDArray[Any]], names: list[str], bad: dict[int, str]
+) -> Floats | list[NDArray[Any]]:
+    """Return numbers (n, d), or columns where some are text; note rows that are not finite."""
+    out = []
+    for column, name in zip(columns, names, strict=True):
+        kind = kind_of(column)
+        if kind in ("date", "other"):
+            raise ValueError(f"Column {name!r} holds neither numbers nor text. Leave it out.")
+        if kind != "text":
+            column = column.astype(np.float64)
+            for i in np.flatnonzero(np.isinf(column)).tolist():
+                bad.setdefault(i, f"column {name!r} holds {column[i]}, which is not finite")
+        out.append(column)
+    if all(column.dtype.kind == "f" for column in out):
+        return np.column_stack(out)
+    return out
+
+
+def _times(column: NDArray[Any], name: str, bad: dict[int, str]) -> Floats:
+    """Return times as numbers; dates as seconds since 1970."""
+    if column.dtype.kind == "M":
+        time = column.astype("datetime64[us]").astype(np.int64) / 1e6
+        time[np.isnat(column)] = np.nan
+    else:
+        try:
+            time = column.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Column {name!r} holds no times: neither numbers nor dates."
+            ) from None
+    for i in np.flatnonzero(~np.isfinite(time)).tolist():
+        bad.setdefault(i, f"column {name!r} holds no time")
+    return time
+
+
+def open_table(spec: str, kind: str, options: SourceOptions) -> TableSource:
+    """Return the source of a binary table."""
+    return NpySource(spec, options) if kind == "npy" else ParquetSource(spec, options)

@@ -1,0 +1,207 @@
+"""Text files: CSV, TSV and JSON lines, from a file, a file that grows or standard input."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from scstream.sources.base import MalformedRow, Place, Source
+from scstream.sources.chunks import Chunk, Floats, Layout
+from scstream.sources.options import SourceOptions
+from scstream.sources.readers import open_reader
+from scstream.sources.rows import RowSource, find_column, used_columns
+
+_MOST = 1 << 26  # bytes of one record
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the columns of a text file are.
+
+    Attributes
+    ----------
+    names : list of str
+        All of them.
+    used : list of int
+        Those that are learned from.
+    kinds : list of {"number", "text"}
+        What each of these holds.
+    time : int or None
+        The column of the times.
+    dates : bool
+        Whether the times are dates, not numbers.
+    """
+
+    names: list[str]
+    used: list[int]
+    kinds: list[str]
+    time: int | None
+    dates: bool
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a block of text lies.
+
+    Attributes
+    ----------
+    offset, lines, rows : int
+        Bytes, line ends and rows before it.
+    final : bool
+        Whether nothing follows it.
+    """
+
+    offset: int
+    lines: int
+    rows: int
+    final: bool
+
+
+class TextSource(RowSource):
+    """Reads text in blocks and hands out the rows of each."""
+
+    def __init__(self, spec: str, options: SourceOptions) -> None:
+        super().__init__("standard input" if spec == "-" else Path(spec).name, options)
+        self._reader = open_reader(spec, options)
+        self._schema: Schema | None = None
+        self._at = Start(0, 0, 0, False)
+
+    @property
+    def layout(self) -> Layout:
+        """What the columns are."""
+        assert self._schema is not None
+        return Layout(self.name, self._schema.names, self._schema.used)
+
+    @abstractmethod
+    def _begin(self, text: bytes, final: bool) -> int | None:
+        """Find out what the columns are; return how many bytes name them, None to read more."""
+
+    @abstractmethod
+    def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
+        """Return the rows of a block, and the bytes and line ends that they took."""
+
+    def _chunks(self) -> Iterator[Chunk | None]:
+        place = self._place
+        self._at = Start(place.get("offset", 0), place.get("line", 0), place.get("row", 0), False)
+        if place:
+            names, used, kinds = place["names"], place["used"], place["kinds"]
+            self._schema = Schema(names, used, kinds, place["time"], place["dates"])
+            self._reader.seek(self._at.offset)
+        text = b""
+        while True:
+            new = self._reader.read()
+            if new is None:
+                yield None
+                continue
+            text = self._without_mark(text + new)
+            final = not new
+            if self._schema is None:
+                named = self._begin(text, final)
+                if named is None:
+                    if final or len(text) > _MOST:
+                        self._refuse_start(text)
+                        return
+                    continue
+                text = self._pass(text, named, text.count(b"\n", 0, named))
+            text = yield from self._read(text, final)
+            if final:
+                return
+
+    def _refuse_start(self, text: bytes) -> None:
+        """Raise an error unless there is nothing at all."""
+        if text.strip():
+            reason = "a quote that is opened is not closed"
+            if len(text) > _MOST:
+                reason = f"no row that can be read within {_MOST:,} bytes"
+            raise MalformedRow(f"{self.name}, line {self._at.lines + 1}: {reason}.")
+
+    def _without_mark(self, text: bytes) -> bytes:
+        if self._at.offset == 0 and text.startswith(_BOM):
+            return self._pass(text, len(_BOM), 0)
+        return text
+
+    def _read(self, text: bytes, final: bool) -> Generator[Chunk, None, bytes]:
+        """Give the rows of a block; return what is left of it."""
+        at = self._at
+        start = Start(at.offset, at.lines, at.rows, final)
+        chunk, taken, lines = self._parse(text, start)
+        if chunk is not None:
+            self._at = Start(at.offset, at.lines, at.rows + len(chunk), final)
+            text = self._pass(text, taken, lines)
+            yield chunk
+        else:
+            text = self._pass(text, taken, lines)
+        if final and text:
+            text = yield from self._cut(text, "a quote that is opened is not closed", final)
+        elif len(text) > _MOST:
+            text = yield from self._cut(text, f"the row is longer than {_MOST:,} bytes", final)
+        return text
+
+    def _cut(self, text: bytes, reason: str, final: bool) -> Generator[Chunk, None, bytes]:
+        """Give the first line of what cannot be read as a row that cannot; read on behind it."""
+        line = text.find(b"\n") + 1 or len(text)
+        chunk = self._unreadable(text[:line], reason)
+        self._at = Start(self._at.offset, self._at.lines, self._at.rows + 1, final)
+        text = self._pass(text, line, text.count(b"\n", 0, line))
+        yield chunk
+        return (yield from self._read(text, final)) if text else text
+
+    @abstractmethod
+    def _unreadable(self, line: bytes, reason: str) -> Chunk:
+        """Return a chunk of one row that cannot be read."""
+
+    def _pass(self, text: bytes, taken: int, lines: int) -> bytes:
+        at = self._at
+        self._at = Start(at.offset + taken, at.lines + lines, at.rows, at.final)
+        return text[taken:]
+
+    def _end(self) -> Place:
+        return {"offset": self._at.offset, "line": self._at.lines, "row": self._at.rows}
+
+    def _kept(self) -> Place:
+        s = self._schema
+        assert s is not None
+        kept = {"names": s.names, "used": s.used, "kinds": s.kinds}
+        return {**kept, "time": s.time, "dates": s.dates}
+
+    def _choose(self, names: list[str], samples: dict[int, Any], number: Any) -> Schema:
+        """Return the schema, from the first value of each column and what tells numbers."""
+        used, time = used_columns(names, self.options)
+        words = {find_column(column, names) for column in self.options.text}
+        kinds = [
+            "text"
+            if j in words or (not self.options.numeric and j in samples and not number(samples[j]))
+            else "number"
+            for j in used
+        ]
+        dates = time is not None and time in samples and not number(samples[time])
+        return Schema(names, used, kinds, time, dates)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()
+
+
+def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> Any:
+    """Return numbers (n, d), or columns in their order where some are text."""
+    if not words:
+        return numbers
+    numeric, text = iter(numbers.T), iter(words)
+    return [next(numeric) if kind == "number" else next(text) for kind in schema.kinds]
+
+
+def open_text(spec: str, kind: str, options: SourceOptions) -> Source:
+    """Return the source of a text file."""
+    from scstream.sources.jsonl import JsonSource
+    from scstream.sources.separated import SeparatedSource
+
+    if kind == "jsonl":
+        return JsonSource(spec, options)
+    separator = options.separator or ("\t" if kind == "tsv" else ",")
+    return SeparatedSource(spec, separator, options)

@@ -1,0 +1,453 @@
+"""What is particular to one broker: partitions, trimming, streams made anew, restarts."""
+
+import importlib
+import itertools
+import json
+import sys
+
+import numpy as np
+import pytest
+from broker_servers import (
+    NatsBroker,
+    RedisBroker,
+    answers,
+    kafka_broker,
+    nats_address,
+    nats_broker,
+    nats_command,
+    redis_broker,
+    redis_command,
+    running,
+    wait_for,
+)
+
+from scstream.sources.messages import LostMessagesError, MessageSource
+
+LONG = 30.0  # seconds of silence after which a test gives up hope of what must come
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory):
+    with kafka_broker(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory):
+    with redis_broker(tmp_path_factory.mktemp("redis")) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def nats(tmp_path_factory):
+    with nats_broker(tmp_path_factory.mktemp("nats")) as broker:
+        yield broker
+
+
+def rows(*numbers):
+    return [json.dumps([number]).encode() for number in numbers]
+
+
+def take(source, n):
+    return list(itertools.islice(source, n))
+
+
+def numbers(batches):
+    return [int(x) for batch in batches for x in batch.X[:, 0]]
+
+
+# -- Kafka ----------------------------------------------------------------------------------------
+
+
+def test_every_partition_is_read_once_and_resumed_at_its_own_offset(kafka):
+    stream = kafka.new_stream()
+    for partition in range(3):
+        kafka.publish(stream, rows(*range(100 * partition, 100 * partition + 40)), partition)
+    with kafka.source(stream, "model", batch_size=30, max_idle=LONG) as source:
+        before = take(source, 2)
+    assert sum(before[1].place["at"].values()) == 60
+    with kafka.source(stream, "model", batch_size=30, max_idle=LONG) as source:
+        source.seek(before[0].place)  # the second batch was never kept
+        after = take(source, 3)
+        source.commit(after[2].place)
+    seen = numbers([before[0], *after])
+    assert sorted(seen) == [100 * p + i for p in range(3) for i in range(40)]
+    for partition in range(3):  # in order within a partition
+        mine = [number for number in seen if number // 100 == partition]
+        assert mine == sorted(mine)
+    assert after[2].place["at"] == {"0": 40, "1": 40, "2": 40, "3": 0}
+
+
+def test_some_partitions_alone_can_be_read(kafka):
+    stream = kafka.new_stream()
+    kafka.publish(stream, rows(1, 2), 0)
+    kafka.publish(stream, rows(3, 4), 1)
+    with kafka.source(stream, partitions=[1], batch_size=2, max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+    assert numbers([batch]) == [3, 4]
+    with kafka.source(stream, partitions=[9]) as source, pytest.raises(ValueError, match="no part"):
+        next(iter(source))
+    with kafka.source(stream, partitions=[0]) as source:
+        source.seek(batch.place)
+        with pytest.raises(ValueError, match="partition 1"):
+            next(iter(source))
+
+
+def test_partitions_that_are_added_are_read_from_their_beginning(kafka, monkeypatch):
+    from scstream.sources import kafka as module
+
+    stream = kafka.new_stream()
+    kafka.publish(stream, rows(1, 2), 0)
+    kafka.publish(stream, rows(3, 4), 1)
+    with kafka.source(stream, batch_size=2, max_idle=LONG) as source:
+        existing = source._existing
+        monkeypatch.setattr(source, "_existing", lambda: [0])
+        batches = iter(source)
+        assert numbers([next(batches)]) == [1, 2]
+        monkeypatch.setattr(source, "_existing", existing)
+        monkeypatch.setattr(module, "_REFRESH", 0.0)
+        batch = next(batches)
+    assert numbers([batch]) == [3, 4]
+    assert batch.place["at"] == {"0": 2, "1": 2}
+
+
+def test_a_topic_made_anew_is_noticed(kafka):
+    stream = kafka.new_stream()
+    kafka.publish(stream, rows(1, 2))
+    with kafka.source(stream, batch_size=2, max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+    place = {**batch.place, "at": {**batch.place["at"], "0": 17}}
+    with kafka.source(stream, max_idle=LONG) as source:
+        source.seek(place)
+        with pytest.raises(LostMessagesError, match="ends at offset 2"):
+            next(iter(source))
+    with kafka.source(stream, batch_size=2, on_gap="warn", max_idle=LONG) as source:
+        source.seek(place)
+        with pytest.warns(RuntimeWarning, match="ends at offset 2"):
+            batch = next(iter(source))
+    assert numbers([batch]) == [1, 2]
+
+
+def overflow(kafka, stream):
+    """Publish more than this broker keeps of a partition, five million bytes."""
+    kafka.publish(stream, [json.dumps([i, "x" * 200_000]).encode() for i in range(1, 41)])
+
+
+def test_offsets_deleted_while_nobody_read_are_noticed(kafka):
+    stream = kafka.new_stream()
+    kafka.publish(stream, rows(0))
+    options = {"batch_size": 1, "columns": [0], "max_idle": LONG}
+    with kafka.source(stream, **options) as source:
+        (batch,) = take(source, 1)
+    overflow(kafka, stream)
+    with kafka.source(stream, **options) as source:
+        source.seek(batch.place)
+        with pytest.raises(LostMessagesError, match="offsets 1 to"):
+            next(iter(source))
+    with kafka.source(stream, on_gap="warn", **options) as source:
+        source.seek(batch.place)
+        with pytest.warns(RuntimeWarning, match="offsets 1 to"):
+            found = numbers(take(source, 5))
+    assert found == list(range(found[0], found[0] + 5))
+    assert found[0] > 1
+
+
+@pytest.mark.parametrize("on_gap", ["raise", "warn"])
+def test_offsets_deleted_while_reading_are_noticed(kafka, on_gap):
+    from confluent_kafka import TopicPartition
+
+    stream = kafka.new_stream()
+    kafka.publish(stream, rows(0))
+    options = {"batch_size": 1, "columns": [0], "max_idle": LONG}
+    with kafka.source(stream, on_gap=on_gap, **options) as source:
+        batches = iter(source)
+        assert numbers([next(batches)]) == [0]
+        source._consumer.pause([TopicPartition(stream, 0)])  # a reader that is too slow
+        overflow(kafka, stream)
+        source._consumer.resume([TopicPartition(stream, 0)])
+        if on_gap == "raise":
+            with pytest.raises(LostMessagesError, match="deleted"):
+                next(batches)
+        else:
+            with pytest.warns(RuntimeWarning, match="deleted"):
+                found = numbers(take(batches, 5))
+            assert found == list(range(found[0], found[0] + 5))
+            assert found[0] > 1
+
+
+def test_a_message_without_a_value_is_malformed(kafka):
+    stream = kafka.new_stream()
+    kafka.publish(stream, [None, *rows(1)])
+    with kafka.source(stream, batch_size=1, on_reject="keep", max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+    assert "no value" in batch.rejects[0].reason
+
+
+# -- Redis ----------------------------------------------------------------------------------------
+
+
+def test_entries_trimmed_before_they_were_read_are_noticed(redis):
+    stream = redis.new_stream()
+    redis.publish(stream, rows(*range(10)))
+    with redis.source(stream, batch_size=3, max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+        redis.client.xtrim(stream, minid="6-0", approximate=False)
+        with pytest.raises(LostMessagesError, match="behind 3-0"):
+            next(iter(source))
+    with redis.source(stream, batch_size=5, on_gap="warn", max_idle=LONG) as source:
+        source.seek(batch.place)
+        with pytest.warns(RuntimeWarning, match="behind 3-0"):
+            (batch,) = take(source, 1)
+    assert numbers([batch]) == [5, 6, 7, 8, 9]
+
+
+def test_a_commit_can_trim_what_is_done_with(redis):
+    stream = redis.new_stream()
+    redis.publish(stream, rows(*range(10)))
+    with redis.source(stream, batch_size=4, trim=True, max_idle=LONG) as source:
+        batches = iter(source)
+        source.commit(next(batches).place)
+        assert redis.client.xlen(stream) == 7  # the last one read stays: it proves there is no gap
+        assert numbers([next(batches)]) == [4, 5, 6, 7]
+
+
+def test_entries_without_the_field_are_malformed(redis):
+    stream = redis.new_stream()
+    redis.publish(stream, [None, *rows(1)])
+    with redis.source(stream, batch_size=1, on_reject="keep", max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+    assert [reject.key for reject in batch.rejects] == [f"{stream}/1-0"]
+
+
+def test_nothing_is_left_pending_in_the_group(redis):
+    stream = redis.new_stream()
+    redis.publish(stream, rows(*range(6)))
+    with redis.source(stream, "model", batch_size=3, max_idle=LONG) as source:
+        for batch in take(source, 2):
+            source.commit(batch.place)
+    (group,) = redis.client.xinfo_groups(stream)
+    assert group["pending"] == 0
+    assert group["last-delivered-id"] == b"6-0"
+
+
+def test_a_redis_that_is_started_again_is_read_on(tmp_path):
+    with redis_broker(tmp_path) as broker:  # skips where there is no server
+        port = broker.client.connection_pool.connection_kwargs["port"]
+        stream = broker.new_stream()
+        broker.publish(stream, rows(0, 1))
+        source = broker.source(stream, batch_size=2, max_idle=LONG)
+        batches = iter(source)
+        assert numbers([next(batches)]) == [0, 1]
+    with running(redis_command(tmp_path, port)) as process:
+        wait_for(lambda: answers(port), process)
+        again = RedisBroker(port)
+        again.publish(stream, rows(2, 3))
+        assert numbers([next(batches)]) == [2, 3]
+        source.close()
+        again.client.close()
+
+
+# -- NATS -----------------------------------------------------------------------------------------
+
+
+def test_only_the_subject_asked_for_is_read(nats):
+    stream = nats.new_stream()
+    for i in range(6):
+        nats.publish(stream, rows(i), "even" if i % 2 == 0 else "odd")
+    with nats.source(stream, subject=f"{stream}.odd", batch_size=3, max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+    assert numbers([batch]) == [1, 3, 5]
+    assert batch.keys == [f"{stream}/{i}" for i in (2, 4, 6)]
+
+
+def test_messages_deleted_before_they_were_read_are_noticed(nats):
+    stream = nats.new_stream(max_msgs=5)
+    nats.publish(stream, rows(0, 1, 2))
+    with nats.source(stream, batch_size=3, max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+        nats.publish(stream, rows(*range(3, 12)))
+        with pytest.raises(LostMessagesError, match="behind 3 "):
+            next(iter(source))
+    with nats.source(stream, batch_size=5, on_gap="warn", max_idle=LONG) as source:
+        source.seek(batch.place)
+        with pytest.warns(RuntimeWarning, match="begins at 8"):
+            (batch,) = take(source, 1)
+    assert numbers([batch]) == [7, 8, 9, 10, 11]
+
+
+def test_a_commit_can_delete_what_is_done_with(nats):
+    stream = nats.new_stream()
+    nats.publish(stream, rows(*range(10)))
+    with nats.source(stream, batch_size=4, trim=True, max_idle=LONG) as source:
+        batches = iter(source)
+        source.commit(next(batches).place)
+        info = nats.server.call(nats.server.stream.stream_info(stream))
+        assert info.state.first_seq == 5
+        assert numbers([next(batches)]) == [4, 5, 6, 7]
+
+
+def test_a_stream_made_anew_is_noticed(nats):
+    stream = nats.new_stream()
+    nats.publish(stream, rows(*range(5)))
+    with nats.source(stream, batch_size=5, max_idle=LONG) as source:
+        (batch,) = take(source, 1)
+    nats.server.call(nats.server.stream.delete_stream(stream))
+    nats.server.call(nats.server.stream.add_stream(name=stream, subjects=[f"{stream}.*"]))
+    nats.publish(stream, rows(8, 9))
+    with nats.source(stream, max_idle=LONG) as source:
+        source.seek(batch.place)
+        with pytest.raises(LostMessagesError, match="made anew"):
+            next(iter(source))
+
+
+def test_a_stream_that_deletes_what_is_delivered_is_refused(nats):
+    stream = nats.new_stream(retention="workqueue")
+    with pytest.raises(ValueError, match="workqueue"):
+        nats.source(stream)
+
+
+def test_no_reader_is_left_behind_on_the_server(nats):
+    stream = nats.new_stream()
+    nats.publish(stream, rows(1, 2))
+    with nats.source(stream, batch_size=2, max_idle=0.2) as source:
+        assert numbers(source) == [1, 2]
+    assert nats.server.call(nats.server.stream.consumers_info(stream)) == []
+
+
+def test_a_message_lost_on_the_way_is_asked_for_again(nats, monkeypatch):
+    stream = nats.new_stream()
+    nats.publish(stream, rows(*range(8)))
+    with nats.source(stream, batch_size=8, max_idle=LONG) as source:
+        fetch, drops = source._fetch, [3]
+
+        async def lossy(n, wait):
+            found = await fetch(n, wait)
+            if drops:
+                del found[drops.pop()]
+            return found
+
+        monkeypatch.setattr(source, "_fetch", lossy)
+        (batch,) = take(source, 1)
+    assert numbers([batch]) == list(range(8))
+
+
+def test_a_server_that_is_started_again_is_read_on(tmp_path):
+    with nats_broker(tmp_path) as broker:  # skips where there is no server
+        port = broker.address.rpartition(":")[2]
+        stream = broker.new_stream()
+        broker.publish(stream, rows(0, 1))
+        source = broker.source(
+            stream, batch_size=2, max_idle=LONG, config={"reconnect_time_wait": 0.05}
+        )
+        batches = iter(source)
+        assert numbers([next(batches)]) == [0, 1]
+    for file in tmp_path.glob("*.ports"):
+        file.unlink()
+    with running(nats_command(tmp_path, port)) as process:
+        again = NatsBroker(wait_for(lambda: nats_address(tmp_path), process))
+        again.publish(stream, rows(2, 3))
+        assert numbers([next(batches)]) == [2, 3]
+        source.close()
+        again.server.close()
+
+
+# -- without a server -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"max_wait": 0}, "max_wait is 0"),
+        ({"max_idle": -1}, "max_idle is -1"),
+        ({"start": "middle"}, "start is 'middle'"),
+        ({"on_reject": "drop"}, "on_reject is 'drop'"),
+        ({"on_gap": "ignore"}, "on_gap is 'ignore'"),
+        ({"columns": ["a", "a"]}, "different names"),
+        ({"columns": "ab"}, "different names"),
+        ({"columns": {"a": "colour"}}, "kind 'colour'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(options, complaint):
+    class Nowhere(MessageSource):
+        _begin = _turn_to = _poll = _commit = None
+
+    with pytest.raises(ValueError, match=complaint):
+        Nowhere("nowhere", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("Kafka", "confluent_kafka"), ("Redis", "redis"), ("Nats", "nats")]
+)
+@pytest.mark.parametrize("side", ["Source", "Sink"])
+def test_a_package_that_is_missing_is_named_with_its_extra(name, package, side, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    extra = name.lower()
+    module = importlib.import_module(f"scstream.{side.lower()}s.{extra}")
+    with pytest.raises(ImportError, match=rf"scstream\[{extra}\]"):
+        getattr(module, name + side)("stream")
+
+
+def test_numbers_without_text_are_plain_arrays():
+    from scstream.sources.message_rows import MessageTable
+
+    table = MessageTable(["b", "a"])
+    _, row = table.read(b'{"a": 1, "b": null, "c": "left out"}')
+    X = table.columns([row])
+    assert X.dtype == np.float64
+    assert np.isnan(X[0, 0])
+    assert X[0, 1] == 1.0
+
+
+def test_where_all_is_numbers_the_first_message_does_not_decide():
+    from scstream.sources import MalformedRow
+    from scstream.sources.message_rows import MessageTable
+
+    table = MessageTable(numeric=True)
+    with pytest.raises(MalformedRow, match="no number"):
+        table.read(b'{"a": "word", "b": true}')
+    _, row = table.read(b'{"a": 2, "b": true}')
+    np.testing.assert_array_equal(table.columns([row]), [[2.0, 1.0]])
+
+
+def test_whatever_a_message_holds_it_is_a_row_or_malformed():
+    from scstream.sources import MalformedRow
+    from scstream.sources.message_rows import MessageTable
+
+    rng = np.random.default_rng(0)
+    good = b'{"a": 1.5, "b": "text", "c": true, "d": null}'
+    pieces = [b"[" * 100_000, b"9" * 5000, b"1e400", b"NaN", b"\xff", b"{}", b"", b"\x00", b"null"]
+    rows = refused = 0
+    table = MessageTable()
+    table.read(good)
+    for _ in range(2000):
+        message = bytearray(good)
+        for _ in range(rng.integers(1, 4)):
+            at = int(rng.integers(len(message) + 1))
+            if rng.random() < 0.5:
+                message[at : at + 1] = bytes(rng.integers(256, size=1, dtype=np.uint8))
+            else:
+                message[at : at + int(rng.integers(12))] = pieces[rng.integers(len(pieces))]
+        try:
+            _, row = table.read(bytes(message))
+        except MalformedRow:
+            refused += 1
+        else:
+            rows += 1
+            table.columns([row])
+    assert rows > 10
+    assert refused > 1000
+
+
+@pytest.mark.parametrize("first", [b"[1, 2, [3]]", b'{"a": 1, "b": {}}', b"[]", b"{"])
+def test_a_malformed_first_message_decides_nothing(first):
+    from scstream.sources import MalformedRow
+    from scstream.sources.message_rows import MessageTable
+
+    table = MessageTable()
+    with pytest.raises(MalformedRow):
+        table.read(first)
+    read = [table.read(b"[1, 2]")[1], table.read(b"[3, 4]")[1]]
+    np.testing.assert_array_equal(table.columns(read), [[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(MalformedRow, match="3 entries, not 2"):
+        table.read(b"[1, 2, 3]")

@@ -1,0 +1,141 @@
+"""The projection: axes that part the clusters, that stay, and that can be kept in a file."""
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from scstream import ScStream
+from scstream.plot import Projection, extend_paths, plot_clusters, plot_paths
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Three clusters that differ in columns 1 and 3 of five, in units a thousand apart."""
+    rng = np.random.default_rng(0)
+    means = np.zeros((3, 5))
+    means[1, 1], means[2, 3] = 40.0, 40.0
+    units = np.array([1000.0, 0.1, 1.0, 10.0, 500.0])
+    return (means.repeat(100, axis=0) + rng.standard_normal((300, 5))) * units
+
+
+@pytest.fixture(scope="module")
+def model(blobs):
+    return ScStream(random_state=0).partial_fit(blobs)
+
+
+def test_clusters_lie_apart_whatever_the_units(model, blobs):
+    assert model.n_clusters_ == 3
+    seen = Projection.from_model(model)(blobs)
+    centers = [seen[model.labels_ == i].mean(axis=0) for i in range(3)]
+    within = max(seen[model.labels_ == i].std(axis=0).max() for i in range(3))
+    gaps = [np.linalg.norm(centers[i] - centers[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert min(gaps) > 10 * within
+
+
+def test_axes_are_named_after_the_columns_that_matter(model):
+    labels = Projection.from_model(model).labels
+    assert all("column 1" in label and "column 3" in label for label in labels)
+    assert not any("column 0" in label or "column 4" in label for label in labels)
+
+
+def test_names_of_a_data_frame_are_used(blobs):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(blobs, columns=list("abcde"))
+    label = Projection.from_model(ScStream(random_state=0).partial_fit(frame)).labels[0]
+    assert "b" in label.split(": ")[1]
+
+
+def test_covariance_is_that_of_projected_points(blobs):
+    view = Projection.between(blobs[:50], weights=np.arange(1.0, 51.0))
+    cov = np.cov(blobs.T)
+    np.testing.assert_allclose(view.covariance(cov), np.cov(view(blobs).T))
+    np.testing.assert_allclose(
+        view.covariance(np.diag(cov)), view.covariance(np.diag(np.diag(cov)))
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_few_clusters_still_give_two_axes(blobs, k):
+    view = Projection.between(blobs[[0, 150]][:k], np.ones((k, 5)))
+    assert np.linalg.matrix_rank(view.axes) == 2
+    assert np.all(np.isfinite(view(blobs)))
+
+
+def test_two_columns_stay_as_they_are():
+    view = Projection.between([[1.0, 2.0], [3.0, 9.0]], names=["x", "y"])
+    np.testing.assert_array_equal(view([[5.0, 6.0]]), [[5.0, 6.0]])
+    assert view.labels == ("x", "y")
+
+
+def test_one_column_lies_on_a_line():
+    view = Projection.between([[1.0], [3.0]])
+    np.testing.assert_array_equal(view([[2.0], [4.0]]), [[0.0, 0.0], [2.0, 0.0]])
+
+
+def test_sign_does_not_hang_on_the_solver(blobs):
+    view = Projection.between(blobs)
+    units = np.sqrt(blobs.var(axis=0))[:, None]
+    largest = np.abs(view.axes * units).argmax(axis=0)
+    assert np.all((view.axes * units)[largest, [0, 1]] > 0)
+
+
+def test_it_survives_json(model, blobs):
+    view = Projection.from_model(model)
+    again = Projection.from_dict(json.loads(json.dumps(view.to_dict())))
+    assert again == view
+    np.testing.assert_array_equal(again(blobs), view(blobs))
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        {},
+        {"center": [0.0], "axes": [[1.0]], "labels": ["a", "b"]},
+        {"center": [0.0], "axes": [[1.0, 0.0]], "labels": ["a"]},
+        {"center": ["x"], "axes": [[1.0, 0.0]], "labels": ["a", "b"]},
+    ],
+)
+def test_what_is_no_projection_is_refused(saved):
+    with pytest.raises(ValueError, match="saved projection"):
+        Projection.from_dict(saved)
+
+
+def test_points_of_another_width_are_refused():
+    with pytest.raises(ValueError, match=r"of 2 columns; the array has shape \(4, 3\)"):
+        Projection.onto_columns(2)(np.zeros((4, 3)))
+
+
+def test_columns_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match=r"2 columns: cannot draw columns \(0, 2\)"):
+        Projection.onto_columns(2, (0, 2))
+
+
+def test_family_without_means_is_refused():
+    X = np.random.default_rng(0).integers(2, size=(50, 3)).astype(str)
+    with pytest.raises(ValueError, match="no mean to project"):
+        Projection.from_model(ScStream("categorical", random_state=0).partial_fit(X))
+
+
+def test_pictures_are_drawn_through_it(model, blobs):
+    view = Projection.from_model(model)
+    ax = Figure().add_subplot()
+    plot_clusters(ax, model, blobs, projection=view)
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), view(blobs))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == view.labels
+    for ellipse, cluster in zip(ax.patches, model.clusters_, strict=True):
+        np.testing.assert_allclose(ellipse.center, view(cluster.mean[None])[0])
+    paths = {}
+    extend_paths(paths, model)
+    ax = Figure().add_subplot()
+    plot_paths(ax, paths, projection=view)
+    ends = np.array([text.xy for text in ax.texts])
+    np.testing.assert_allclose(ends, view([path[-1] for path in paths.values()]))
+
+
+def test_a_label_of_the_caller_stays(model, blobs):
+    ax = Figure().add_subplot()
+    ax.set_xlabel("mine")
+    plot_clusters(ax, model, blobs, projection=Projection.from_model(model))
+    assert ax.get_xlabel() == "mine"

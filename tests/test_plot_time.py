@@ -1,0 +1,131 @@
+"""Pictures over time: bands that add up, colours that stay, quantiles as bands and lines."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from scstream.plot import (
+    OTHERS_COLOR,
+    PALETTE,
+    ClusterColors,
+    plot_ellipses,
+    plot_n_clusters,
+    plot_river,
+    plot_scores,
+)
+
+WEIGHTS = [{7: 0.6, 2: 0.3}, {7: 0.5, 2: 0.2, 9: 0.2}, {7: 0.1, 9: 0.8}]
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def heights(band):
+    """Return the thickness of a band of the river at each of its times."""
+    corners = band.get_paths()[0].vertices
+    times = np.unique(corners[:, 0])
+    return np.array([np.ptp(corners[corners[:, 0] == t, 1]) for t in times])
+
+
+def test_river_shows_the_shares_in_the_clusters_colors(ax):
+    colors = plot_river(ax, [0.0, 1.0, 3.0], WEIGHTS)
+    assert list(colors) == [2, 7, 9]  # by first sight, then by id
+    drawn = dict(zip(colors, ax.collections, strict=True))
+    for cluster_id, band in drawn.items():
+        assert to_hex(band.get_facecolor()[0]) == colors[cluster_id].lower()
+        shares = [w.get(cluster_id, 0.0) / sum(w.values()) for w in WEIGHTS]
+        np.testing.assert_allclose(heights(band), shares, atol=1e-12)
+    assert ax.get_ylim() == (0.0, 1.0)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("time", "share of the stream")
+
+
+def test_river_keeps_to_given_colors(ax):
+    colors = ClusterColors({9: "#123456"})
+    assert plot_river(ax, [0, 1, 2], WEIGHTS, colors=colors) is colors
+    assert "#123456" in {to_hex(band.get_facecolor()[0]) for band in ax.collections}
+
+
+def test_small_clusters_flow_together(ax):
+    plot_river(ax, [0, 1, 2], WEIGHTS, top=2)
+    assert len(ax.collections) == 3
+    rest = ax.collections[-1]
+    assert to_hex(rest.get_facecolor()[0]) == OTHERS_COLOR.lower()
+    np.testing.assert_allclose(heights(rest), [3 / 9, 2 / 9, 0.0], atol=1e-12)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all others"]
+
+
+def test_ids_are_written_on_wide_arms_only(ax):
+    weights = [{0: 0.99, 1: 0.01}] * 5
+    plot_river(ax, range(5), weights)
+    assert [text.get_text() for text in ax.texts] == ["0"]
+
+
+def test_river_of_one_moment(ax):
+    plot_river(ax, [5.0], [{0: 1.0}])
+    assert [text.get_text() for text in ax.texts] == ["0"]
+
+
+def test_number_of_clusters_is_drawn_as_steps(ax):
+    plot_n_clusters(ax, [0.0, 1.0, 2.0], [3, 5, 4])
+    (line,) = ax.lines
+    assert line.get_drawstyle() == "steps-post"
+    np.testing.assert_array_equal(line.get_ydata(), [3, 5, 4])
+    assert ax.get_ylim()[0] == 0.0
+
+
+def test_scores_have_bands_a_middle_and_a_top(ax):
+    base = np.arange(4.0)
+    shift = {0.05: -2, 0.25: -1, 0.5: 0, 0.75: 1, 0.95: 2, 1.0: 5}
+    plot_scores(ax, range(4), {share: base + by for share, by in shift.items()})
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sorted(names) == [
+        "50 % of the rows",
+        "90 % of the rows",
+        "half of the rows",
+        "the highest",
+    ]
+    outer, inner = (band.get_paths()[0].vertices for band in ax.collections)
+    assert (np.ptp(outer[outer[:, 0] == 0, 1]), np.ptp(inner[inner[:, 0] == 0, 1])) == (4.0, 2.0)
+    middle, top = ax.lines
+    np.testing.assert_array_equal(middle.get_ydata(), base)
+    np.testing.assert_array_equal(top.get_ydata(), base + 5)
+
+
+def test_batches_without_scores_leave_a_gap(ax):
+    plot_scores(ax, range(3), {0.5: [1.0, np.nan, 2.0]})
+    assert np.isnan(ax.lines[0].get_ydata()[1])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda ax: plot_river(ax, [0.0], WEIGHTS),
+        lambda ax: plot_river(ax, [], []),
+        lambda ax: plot_n_clusters(ax, [0.0, 1.0], [1]),
+        lambda ax: plot_scores(ax, [0.0, 1.0], {0.5: [1.0]}),
+    ],
+)
+def test_times_must_fit_the_values(ax, draw):
+    with pytest.raises(ValueError, match="one value for each"):
+        draw(ax)
+
+
+def test_no_quantiles_are_refused(ax):
+    with pytest.raises(ValueError, match="no quantiles to draw"):
+        plot_scores(ax, [0.0], {})
+
+
+def test_cluster_without_covariance_is_a_dot(ax):
+    plot_ellipses(ax, {0: [0.0, 0.0], 1: [9.0, 9.0]}, {0: np.eye(2)}, annotate=[1])
+    assert len(ax.patches) == len(ax.collections) == 1
+    assert [text.get_text() for text in ax.texts] == ["1"]
+
+
+def test_few_colors_are_told_apart_and_the_rest_is_grey():
+    many = range(100, 100 + len(PALETTE) + 3)
+    colors = ClusterColors.of_few(many, others=[1, 100])
+    assert [colors[i] for i in many[: len(PALETTE)]] == list(PALETTE)
+    assert {colors[i] for i in [1, *many[len(PALETTE) :]]} == {OTHERS_COLOR}

@@ -1,0 +1,227 @@
+"""The clusterer for river: river's own checks, buffering, rows that lack features."""
+
+import importlib
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from scstream import ScStream
+from scstream.datasets import gaussian_stream
+from scstream.metrics import adjusted_rand_index
+
+river = pytest.importorskip("river", reason="river is not installed")
+from river import checks, compose, preprocessing  # noqa: E402 - only where river is there
+from river.checks import common  # noqa: E402
+
+from scstream.river import StreamClusterer  # noqa: E402
+
+NAMES = list("dbca")
+
+
+def stream(n_batches=3, batch_size=100, d=4):
+    """Return rows as dicts, and their true labels."""
+    batches = list(
+        gaussian_stream(
+            n_batches=n_batches,
+            batch_size=batch_size,
+            n_features=d,
+            n_clusters=3,
+            random_state=2,
+        )
+    )
+    X = np.vstack([batch.X for batch in batches])
+    y = np.concatenate([batch.y for batch in batches])
+    return [dict(zip(NAMES, row, strict=False)) for row in X.tolist()], y
+
+
+DATA = stream()
+FEW = 120  # rows for a check
+
+
+@pytest.mark.parametrize(
+    "check", list(checks.yield_checks(StreamClusterer())), ids=lambda c: c.__name__
+)
+def test_rivers_checks_of_an_estimator(check):
+    check(StreamClusterer())
+
+
+# River leaves these out for clusterers, as they need data; they hold here too.
+@pytest.mark.parametrize(
+    "check",
+    [
+        common.check_learn_one,
+        common.check_pickling,
+        common.check_shuffle_features_no_impact,
+        common.check_emerging_features,
+        common.check_disappearing_features,
+        common.check_radically_disappearing_features,
+        common.check_no_state_aliasing_with_input,
+        common.check_clone_is_independent,
+        common.check_seeding_is_idempotent,
+        common.check_bounded_memory_growth,
+    ],
+    ids=lambda check: check.__name__,
+)
+@pytest.mark.parametrize("family", ["gaussian", "diagonal"])
+def test_rivers_checks_with_data(check, family):
+    rows, y = DATA
+    check(StreamClusterer(family, batch_size=30, seed=0), list(zip(rows, y, strict=True))[:FEW])
+
+
+def test_rows_are_learned_in_batches_as_the_model_would():
+    rows, _ = DATA
+    clusterer = StreamClusterer(batch_size=100, seed=5)
+    for row in rows[:250]:
+        clusterer.learn_one(row)
+    model = ScStream(random_state=5)
+    for start in (0, 100):
+        model.partial_fit(
+            [[row[name] for name in sorted(NAMES)] for row in rows[start : start + 100]]
+        )
+    assert clusterer.features == sorted(NAMES)
+    assert clusterer.model.n_batches_ == 2
+    np.testing.assert_array_equal(clusterer.model.labels_, model.labels_)
+    clusterer.flush()
+    assert clusterer.model.n_batches_ == 3
+    clusterer.flush()
+    assert clusterer.model.n_batches_ == 3  # there was nothing left
+
+
+def test_it_finds_the_clusters_behind_a_scaler():
+    rows, y = DATA
+    model = preprocessing.StandardScaler() | StreamClusterer(seed=0)
+    assert isinstance(model, compose.Pipeline)
+    for row in rows:
+        model.learn_one(row)
+    labels = [model.predict_one(row) for row in rows[-100:]]
+    assert all(type(label) is int for label in labels)
+    assert adjusted_rand_index(y[-100:], labels) > 0.9
+
+
+def test_nothing_learned_is_no_cluster():
+    rows, _ = DATA
+    clusterer = StreamClusterer(batch_size=10, seed=0)
+    assert clusterer.predict_one(rows[0]) == -1
+    for row in rows[:9]:
+        clusterer.learn_one(row)
+    assert clusterer.predict_one(rows[0]) == -1
+    clusterer.learn_one(rows[9])
+    assert clusterer.predict_one(rows[0]) >= 0
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_are_learned_and_labelled_as_their_rows(frame):
+    rows, _ = DATA
+    one, many = StreamClusterer(seed=0), StreamClusterer(seed=0)
+    for row in rows[:250]:
+        one.learn_one(row)
+    for start in (0, 70, 180):
+        many.learn_many(frame(rows[start : {0: 70, 70: 180, 180: 250}[start]]))
+    labels = many.predict_many(frame(rows[250:]))
+    assert type(labels) is type(frame(rows)[NAMES[0]])
+    assert list(labels) == [one.predict_one(row) for row in rows[250:]]
+
+
+def test_a_series_keeps_the_index_of_its_frame():
+    rows, _ = DATA
+    model = preprocessing.StandardScaler() | StreamClusterer(seed=0)
+    model.learn_many(pd.DataFrame(rows))
+    labels = model.predict_many(pd.DataFrame(rows[:3], index=[7, 8, 9]))
+    assert labels.index.tolist() == [7, 8, 9]
+
+
+def test_features_that_come_later_are_left_out_with_one_warning():
+    rows, _ = DATA
+    clusterer, same = StreamClusterer(seed=0), StreamClusterer(seed=0)
+    for row in rows[:100]:
+        clusterer.learn_one(row)
+        same.learn_one(row)
+    with pytest.warns(UserWarning, match=r"\['new'\]"):
+        clusterer.learn_one({**rows[100], "new": 3.0})
+    same.learn_one(rows[100])
+    for row in rows[101:200]:
+        clusterer.learn_one({**row, "new": 3.0})  # a second warning would be an error here
+        same.learn_one(row)
+    assert clusterer.predict_one({**rows[0], "newer": 1}) == same.predict_one(rows[0])
+    np.testing.assert_array_equal(clusterer.model.labels_, same.model.labels_)
+
+
+def test_a_gaussian_takes_the_mean_for_what_a_row_lacks():
+    rows, _ = DATA
+    clusterer = StreamClusterer(seed=0)
+    for row in rows[:200]:
+        clusterer.learn_one(row)
+    means = {name: float(np.mean([row[name] for row in rows[:200]])) for name in NAMES}
+    for row in rows[200:]:
+        part = {"a": row["a"], "b": None, "c": float("nan")}
+        assert clusterer.predict_one(part) == clusterer.predict_one({**means, "a": row["a"]})
+
+
+def test_a_diagonal_takes_what_a_row_lacks_as_not_observed():
+    rows, _ = DATA
+    clusterer = StreamClusterer("diagonal", seed=0)
+    for row in rows[:200]:
+        clusterer.learn_one(row)
+    part = {"a": rows[0]["a"]}
+    table = [[part["a"], np.nan, np.nan, np.nan]]
+    assert clusterer.predict_one(part) == clusterer.model.predict(table)[0]
+
+
+def test_text_is_for_families_that_know_it():
+    rng = np.random.default_rng(0)
+    rows = [{"x": rng.normal(8 * (i % 2)), "word": "ab"[i % 2]} for i in range(200)]
+    clusterer = StreamClusterer("auto", seed=0)
+    for row in rows:
+        clusterer.learn_one(row)
+    labels = [clusterer.predict_one(row) for row in rows]
+    assert len(set(labels)) == 2
+    assert adjusted_rand_index([i % 2 for i in range(200)], labels) == 1.0
+    with pytest.raises(ValueError, match="'word' is 'a'"):
+        StreamClusterer().learn_one(rows[0])
+
+
+@pytest.mark.parametrize("value", [np.inf, "red", [1, 2], 10**400])
+def test_a_bad_row_is_refused_and_changes_nothing(value):
+    rows, _ = DATA
+    clusterer = StreamClusterer(seed=0)
+    for row in rows[:150]:
+        clusterer.learn_one(row)
+    before = pickle.dumps(clusterer)
+    with pytest.raises(ValueError, match="'a' is"):
+        clusterer.learn_one({**rows[150], "a": value})
+    with pytest.raises(ValueError, match="no value"):
+        clusterer.learn_one({"a": None})
+    assert pickle.dumps(clusterer) == before
+
+
+def test_a_batch_that_the_model_refuses_is_dropped_and_said():
+    clusterer = StreamClusterer("poisson", batch_size=30, seed=0)
+    rng = np.random.default_rng(0)
+    for n in rng.poisson(5, size=30):
+        clusterer.learn_one({"n": n})
+    for n in rng.poisson(5, size=29):
+        clusterer.learn_one({"n": n})
+    with pytest.raises(ValueError, match="negative") as caught:
+        clusterer.learn_one({"n": -1})
+    assert "30 buffered rows were dropped" in caught.value.__notes__[0]
+    assert clusterer.model.n_batches_ == 1
+    clusterer.learn_one({"n": 4})
+    clusterer.flush()
+    assert clusterer.model.n_batches_ == 2
+
+
+@pytest.mark.parametrize("size", [0, -3, 2.5, True])
+def test_a_batch_size_that_makes_no_sense_is_refused(size):
+    with pytest.raises(ValueError, match="batch_size"):
+        StreamClusterer(batch_size=size)
+
+
+def test_river_that_is_missing_is_named_with_its_extra(monkeypatch):
+    monkeypatch.delitem(sys.modules, "scstream.river")
+    monkeypatch.setitem(sys.modules, "river", None)
+    with pytest.raises(ImportError, match=r"scstream\[river\]"):
+        importlib.import_module("scstream.river")
