@@ -21,8 +21,8 @@ endef
 export CHECK_VERSION
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-slow quality bench bench-full bench-report picture \
-        format clean
+.PHONY: help demo test lint types unit test-slow quality bench-speed bench bench-full bench-report \
+        picture format clean
 
 help:  ## list these commands
 	@echo "make COMMAND, where COMMAND is one of"
@@ -49,6 +49,9 @@ test-slow: $(READY)  ## the slow statistical tests
 quality: $(READY)  ## the quality benchmark
 	@$(RUN) benchmarks/quality.py $(ARGS)
 
+bench-speed: $(READY)  ## how fast, against scikit-learn and the bare matrix products
+	@$(RUN) benchmarks/speed.py $(ARGS)
+
 bench: $(BENCH_READY)  ## the comparison with other methods, short version (a quarter of an hour)
 	@$(RUN) -m benchmarks run --short --jobs 2 $(ARGS)
 
@@ -58,8 +61,9 @@ bench-full: $(BENCH_READY)  ## the comparison in full (days); goes on where it w
 bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into docs/benchmarks.md
 	@$(RUN) -m benchmarks report --results $(RESULTS) $(ARGS)
 
-picture: $(READY)  ## the picture of the README, docs/drift.png
+picture: $(READY)  ## the pictures of the README and of docs/pictures.md
 	@$(RUN) -m scstream.demo --picture docs/drift.png
+	@$(RUN) docs/pictures/draw.py
 
 format: $(READY)  ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff check --fix --quiet . ; $(RUN) -m ruff format .

@@ -13,6 +13,7 @@ from scstream import fused
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, LinearScore
 from scstream.moves import (
+    decisions,
     drop_forgotten,
     propose_merges,
     propose_splits,
@@ -217,14 +218,15 @@ def _moves(
 
 def _accept(
     ctx: Context, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False,
-    log_u: tuple[Array, Array] | tuple[None, None] = (None, None),
+    log_u: tuple[Array, Array] | None = None,
 ) -> State:  # fmt: skip
     """Split, merge and drop clusters as they are divided now.
 
-    ``log_u`` are the logs of the uniforms that decide about splits and merges, if some were used
+    ``log_u`` are the logs of the uniforms that decide about splits and merges, if they were used
     to find out that there is something to decide.
     """
-    for_splits, for_merges = log_u
+    for_merges: Array | None
+    for_splits, for_merges = log_u or decisions(ctx, state.k, greedy=greedy)
     if plan.splits:
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(ctx, state, time, room=room, greedy=greedy, log_u=for_splits)

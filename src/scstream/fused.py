@@ -20,8 +20,9 @@ from scstream.families.gaussian import AXES
 from scstream.moves import (
     NEIGHBOURS,
     ROUNDS,
+    decisions,
     divided_anew,
-    log_uniforms,
+    members,
     reluctance,
     restart_subclusters,
     set_present_apart,
@@ -56,7 +57,7 @@ def later_batch(ctx: Context, state: State) -> tuple[State, Reached, tuple[Array
     assert isinstance(family, Gaussian)
     everything, weights = draw_weights(ctx, state)
     drawn = family.draw_factors(rng, everything)
-    log_u = log_uniforms(ctx, k), log_uniforms(ctx, NEIGHBOURS * k)
+    log_u = decisions(ctx, k)
     now = Sums.nothing(k, len(family.prior))
     past, past_doubt = window.sums[0].copy(), window.doubt[0].copy()
     each, whole = np.empty((k, 2)), np.empty(k)
@@ -92,7 +93,7 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     family, k = ctx.family, state.k
     assert isinstance(family, Gaussian)
     p = len(family.prior)
-    member = ctx.engine.members(k, ctx.next_key())
+    member = members(ctx, state)
     current, doubt, first = np.zeros((k, 2, p)), np.zeros(k), np.empty((k, p))
     each, whole = np.empty((k, 2)), np.empty(k)
     better, apart = np.empty((2, k), dtype=bool)

@@ -138,7 +138,7 @@ def restart_subclusters(
     if not chosen.any():
         return state
     family, engine, k = ctx.family, ctx.engine, state.k
-    functional = family.directions(state.current, engine.members(k, ctx.next_key()), state.attempt)
+    functional = family.directions(state.current, members(ctx, state), state.attempt)
     eta = np.zeros((2 * k, functional.shape[1]))
     eta[1::2] = functional
     current, doubt = engine.resplit(LinearScore(eta), chosen, doubts=ROUNDS == 0)
@@ -158,6 +158,14 @@ def restart_subclusters(
         each = np.where(better[:, None], each, known.each)
     tried = state.having(attempt=state.attempt + chosen)
     return divided_anew(ctx, tried, better, first, current, doubt, each)
+
+
+def members(ctx: Context, state: State) -> Array:
+    """Return the statistics (k, p) of one random point of each cluster, if they are needed."""
+    key = ctx.next_key()
+    if ctx.family.needs_members(state.attempt):
+        return ctx.engine.members(state.k, key)
+    return np.zeros((state.k, len(ctx.family.prior)))
 
 
 def set_present_apart(ctx: Context, state: State) -> State:
@@ -233,6 +241,11 @@ def drop_forgotten(ctx: Context, state: State) -> State:
     same = np.tile(np.array([0, 1]), (state.k, 1))
     ctx.engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
     return state.select(np.flatnonzero(kept))
+
+
+def decisions(ctx: Context, k: int, *, greedy: bool = False) -> tuple[Array, Array]:
+    """Return logs of the uniforms that decide about splits and merges of k clusters."""
+    return log_uniforms(ctx, k, greedy=greedy), log_uniforms(ctx, NEIGHBOURS * k, greedy=greedy)
 
 
 def log_uniforms(ctx: Context, size: int, *, greedy: bool = False) -> Array:

@@ -128,3 +128,14 @@ def test_unlikely_labels_are_drawn_as_often_as_they_should(k):
     assert_array_equal(second, np.argmax(others, axis=1))
     gap = others.max(axis=1) - scores[np.arange(2000), z]
     np.testing.assert_allclose(doubt, np.logaddexp(0.0, gap), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf])
+def test_scores_that_are_no_numbers_still_give_a_label(value):
+    z, second, doubt = draw(np.full(7, value), [0.0, 0.5, 0.999])
+    assert z == [0, 0, 0]
+    n = 3
+    best = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    _kernels.best(np.full((n, 7), value), *PLAIN, *best)
+    assert best[0].tolist() == [0, 0, 0]
+    assert all(-1 <= other < 7 for other in [*second, *best[1]])

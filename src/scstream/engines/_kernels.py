@@ -129,6 +129,10 @@ def _weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
     for c in range(len(row)):  # without a branch: which ones they are cannot be foreseen
         near[m] = c
         m += row[c] - top > least
+    if m == 0:  # nothing but NaN, or infinities
+        near[0] = 0
+        weight[0] = 1.0
+        return 1, 1.0
     total = 0.0
     for j in range(m):
         weight[j] = exp(row[near[j]] - top)

@@ -212,6 +212,10 @@ class Family(ABC):
         """Score points by the posterior predictives of ``s`` (k, p), base measure aside."""
         return GenericScore(self.log_partition, self.prior + s, log_weight)
 
+    def needs_members(self, attempt: NDArray[np.int64]) -> bool:
+        """Whether `directions` looks at the members, given how often each was tried (k,)."""
+        return True
+
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Return functionals (k, p) of ``T`` whose sign proposes a division of each cluster.
 

@@ -368,6 +368,10 @@ class Gaussian(Family):
 
     # -- moves ----------------------------------------------------------------------------------
 
+    def needs_members(self, attempt: NDArray[np.int64]) -> bool:
+        """Whether some cluster is to be cut towards a random point."""
+        return bool((attempt % 2).any())
+
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Propose to cut along the first principal axes in turn, or towards a random point."""
         d = len(self._m)

@@ -1,0 +1,336 @@
+"""The work of a batch, counted rather than timed.
+
+What makes a batch slow is found here on any machine, however busy: a Python loop over clusters,
+merges tried for all pairs, more passes over the data, arrays as long as the batch. Each count is
+shown to notice what it is there for.
+"""
+
+import sys
+import tracemalloc
+from collections import Counter
+from functools import partial
+from math import ceil, sqrt
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from streams import hyperbola
+
+import scstream
+from scstream import Gaussian, ScStream, chain, fused, learner, moves
+from scstream.engines import CpuEngine
+from scstream.families import BY_NAME
+from scstream.moves import NEIGHBOURS, ROUNDS, merge_candidates
+
+PACKAGE = str(Path(scstream.__file__).parent)
+CASES = {
+    "gaussian": {},  # a batch is one compiled call
+    "outliers": {"outlier_weight": 0.01},
+    "kernel": {"kernel": hyperbola},
+    "two sweeps": {"sweeps": 2},
+    "16-D": {"columns": 16, "rows": 240},
+    "diagonal": {"family": "diagonal"},
+    "counts": {"family": "multinomial"},
+}
+AT_ONCE = ("gaussian",)
+A_ROW = 17  # bytes that moves may take for each row: two uniforms, of which one picks a point
+
+
+def batch(k, *, rows=800, columns=2, family="gaussian", seed=0):
+    """Return points of k clusters far apart, as many of each, and whose they are."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % k
+    if family == "multinomial":
+        probability = np.full((k, 160), 0.002)
+        probability[np.arange(k), 2 * np.arange(k)] = probability[
+            np.arange(k), 2 * np.arange(k) + 1
+        ] = 0.3
+        probability /= probability.sum(axis=1, keepdims=True)
+        return np.stack([rng.multinomial(60, probability[i]) for i in y]), y
+    centres = np.zeros((k, columns))
+    side = ceil(sqrt(k))
+    centres[:, 0], centres[:, 1] = 30.0 * (np.arange(k) % side), 30.0 * (np.arange(k) // side)
+    return centres[y] + rng.standard_normal((rows, columns)), y
+
+
+def steady(k, *, rows=800, columns=2, family="gaussian", **options):
+    """Return a model of k clusters, and its next batches.
+
+    The clusters are far apart, and new ones so improbable that nothing is split or merged.
+    """
+    shape = {"rows": rows, "columns": columns, "family": family}
+    if "kernel" not in options:
+        options["half_life"] = None
+    prior = family
+    if family in BY_NAME and family != "multinomial":
+        mean = np.full(columns, 100.0)
+        prior = BY_NAME[family](mean, 0.001, np.ones(columns), 100.0)
+    model = ScStream(
+        prior, alpha=1e-3, random_state=0, n_jobs=1, max_sweeps=1, splits=False, merges=False,
+        **options,
+    )  # fmt: skip
+    X, y = batch(k, **shape)
+    model.partial_fit(X, labels=y).set_params(splits=True, merges=True)
+    for seed in (1, 2):
+        model.partial_fit(batch(k, **shape, seed=seed)[0])
+    return model, [batch(k, **shape, seed=seed)[0] for seed in (3, 4, 5)]
+
+
+def learned(model, X):
+    """Learn a batch that changes no cluster."""
+    k = model.n_clusters_
+    model.partial_fit(X)
+    record = model.history_[-1]
+    assert (model.n_clusters_, record.splits, record.merges) == (k, (), ())
+
+
+def counted(job):
+    """Return how many functions a job calls, and how many lines of the package it runs.
+
+    A loop counts in both ways, unless it calls nothing, and then still in the second.
+    """
+    count = Counter()
+
+    def line(frame, event, argument):
+        count["lines"] += event == "line"
+        return line
+
+    def called(frame, event, argument):
+        return line if frame.f_code.co_filename.startswith(PACKAGE) else None
+
+    def profile(frame, event, argument):
+        count["calls"] += event in ("call", "c_call")
+
+    before = sys.gettrace(), sys.getprofile()
+    sys.settrace(called)
+    sys.setprofile(profile)
+    try:
+        job()
+    finally:
+        sys.setprofile(before[1])
+        sys.settrace(before[0])
+    return count
+
+
+def python_work(k, case):
+    """Return the least calls and lines of a few batches."""
+    model, batches = steady(k, **CASES[case])
+    assert model.n_clusters_ == k
+    counts = [counted(lambda X=X: learned(model, X)) for X in batches]
+    return {what: min(count[what] for count in counts) for what in ("calls", "lines")}
+
+
+def grows(few, many):
+    """Whether a count grows with the clusters by more than a tenth."""
+    return many > 1.1 * few
+
+
+# -- no Python loop over clusters ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_work_of_the_interpreter_does_not_grow_with_the_clusters(case):
+    few, many = python_work(20, case), python_work(80, case)
+    assert few["calls"] > 50
+    assert not grows(few["calls"], many["calls"]), (few, many)
+    assert not grows(few["lines"], many["lines"]), (few, many)
+
+
+def test_nor_does_that_of_predict():
+    def work(k):
+        model, (X, *_) = steady(k)
+        model.predict(X)
+        return counted(lambda: model.predict(X))
+
+    few, many = work(20), work(80)
+    assert not grows(few["calls"], many["calls"])
+    assert not grows(few["lines"], many["lines"])
+
+
+def test_a_loop_over_clusters_is_noticed(monkeypatch):
+    at_once = Gaussian.log_marginal
+
+    def one_by_one(self, s):
+        rows = s.reshape(-1, s.shape[-1])
+        return np.array([at_once(self, row) for row in rows]).reshape(s.shape[:-1])
+
+    monkeypatch.setattr(Gaussian, "log_marginal", one_by_one)
+    few, many = python_work(20, "kernel"), python_work(80, "kernel")
+    assert grows(few["calls"], many["calls"])
+
+
+def test_a_loop_that_calls_nothing_is_noticed_too():
+    names: dict = {}
+    text = "def run(k):\n    total = [0] * k\n    for i in range(k): total[i] += i\n"
+    exec(compile(text, f"{PACKAGE}/made_up.py", "exec"), names)
+    few, many = (counted(lambda k=k: names["run"](k)) for k in (20, 80))
+    assert many["calls"] == few["calls"]
+    assert grows(few["lines"], many["lines"])
+
+
+# -- no merge of all pairs -----------------------------------------------------------------------
+
+
+def marginals(k, case, monkeypatch):
+    """Return of how many clusters, parts and unions a batch computes the log marginal."""
+    model, (X, *_) = steady(k, **CASES[case])
+    kind, count = type(model.family_), Counter()
+    with monkeypatch.context() as patch:
+        compute = kind.log_marginal
+
+        def log_marginal(self, s):
+            count["rows"] += int(np.prod(s.shape[:-1]))
+            return compute(self, s)
+
+        patch.setattr(kind, "log_marginal", log_marginal)
+        learned(model, X)
+    return count["rows"]
+
+
+STEP_BY_STEP = ["kernel", "16-D", "diagonal", "counts"]
+
+
+@pytest.mark.parametrize("case", STEP_BY_STEP)
+def test_log_marginals_are_computed_of_a_few_unions_a_cluster(case, monkeypatch):
+    few, many = (marginals(k, case, monkeypatch) for k in (20, 80))
+    assert 0 < many <= 4.4 * few
+    # each move takes the parts and wholes anew, twice over, and at most its candidates besides
+    assert many <= 80 * 2 * (3 * NEIGHBOURS + NEIGHBOURS)
+
+
+def test_a_merge_of_all_pairs_is_noticed(monkeypatch):
+    def all_pairs(rivals, neighbours):
+        return np.stack(np.triu_indices(len(rivals), 1), axis=1)
+
+    monkeypatch.setattr(moves, "merge_candidates", all_pairs)
+    monkeypatch.setattr(chain, "propose_merges", partial(moves.propose_merges, neighbours=80))
+    few, many = (marginals(k, "diagonal", monkeypatch) for k in (20, 80))
+    assert many > 4.4 * few
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 200])
+def test_candidates_are_three_a_cluster_even_if_all_are_rivals(k):
+    rivals = np.random.default_rng(k).integers(1, 100, (k, k))
+    pairs = merge_candidates(rivals, NEIGHBOURS)
+    assert len(pairs) <= NEIGHBOURS * k
+    assert len(np.unique(pairs, axis=0)) == len(pairs)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_decisions_are_drawn_for_a_few_moves_a_cluster(case, monkeypatch):
+    model, (X, *_) = steady(80, **CASES[case])
+    count, draw = Counter(), moves.log_uniforms
+
+    def log_uniforms(ctx, size, *, greedy=False):
+        count["drawn"] += size
+        return draw(ctx, size, greedy=greedy)
+
+    monkeypatch.setattr(moves, "log_uniforms", log_uniforms)
+    monkeypatch.setattr(fused, "log_uniforms", log_uniforms)
+    learned(model, X)
+    sweeps = CASES[case].get("sweeps", 1) + 1
+    assert 80 <= count["drawn"] <= sweeps * (1 + NEIGHBOURS) * 80
+
+
+# -- a fixed number of passes over the data ------------------------------------------------------
+
+
+def passes(k, case, monkeypatch):
+    """Return how often a batch asks each thing of the engine, and of how many rows the T(x)."""
+    model, (X, *_) = steady(k, **CASES[case])
+    count, kind = Counter(), type(model.family_)
+
+    def counting(name, method):
+        def call(self, *arguments, **options):
+            count[name] += 1
+            if name == "statistics":
+                count["rows"] += arguments[0].shape[0]
+            return method(self, *arguments, **options)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("load", "sweep", "resplit", "members", "evaluate", "assign"):
+            patch.setattr(CpuEngine, name, counting(name, getattr(CpuEngine, name)))
+        patch.setattr(kind, "statistics", counting("statistics", kind.statistics))
+        learned(model, X)
+    return SimpleNamespace(**{"n": X.shape[0], **Counter(PASSES), **count})
+
+
+PASSES = dict.fromkeys(("load", "sweep", "resplit", "members", "evaluate", "assign", "rows"), 0)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_batch_takes_a_fixed_number_of_passes(case, monkeypatch):
+    few, many = (passes(k, case, monkeypatch) for k in (20, 80))
+    sampled = CASES[case].get("sweeps", 1)
+    for done in (few, many):
+        assert done.load == 1
+        assert done.sweep == (0 if case in AT_ONCE else sampled + 1)
+        assert done.resplit <= sampled * (1 + ROUNDS + 1)  # from a cut, refined, or set apart
+        assert done.members <= sampled
+        assert done.evaluate == done.assign == 0
+        assert done.rows == done.n  # T(x) once a row
+    assert many.resplit <= few.resplit + 1
+
+
+def test_a_small_gaussian_batch_is_one_compiled_call(monkeypatch):
+    model, (X, *_) = steady(20)
+    calls, run = [], fused._fused.later_batch
+
+    def later_batch(*arguments):
+        calls.append(run(*arguments))
+        return calls[-1]
+
+    monkeypatch.setattr(fused, "_fused", SimpleNamespace(later_batch=later_batch))
+    learned(model, X)
+    assert calls == [fused.Reached.END]
+
+
+# -- memory --------------------------------------------------------------------------------------
+
+
+def memory_a_row(monkeypatch, **options):
+    """Return how many bytes the sweeps and moves of a batch add for each further row, at most.
+
+    That is beyond what the engine holds of the batch once it is loaded.
+    """
+    seen, run = [], learner.later_batch
+
+    def later_batch(*arguments):
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        out = run(*arguments)
+        seen.append(tracemalloc.get_traced_memory()[1] - before)
+        return out
+
+    sizes = (20_000, 60_000)
+    model, _ = steady(5, rows=sizes[0], **options)
+    with monkeypatch.context() as patch:
+        patch.setattr(learner, "later_batch", later_batch)
+        batches = [batch(5, rows=n, seed=n)[0] for n in sizes]
+        tracemalloc.start()
+        try:
+            for X in (batches[0], *batches):  # once more, as numba may have something to load
+                learned(model, X)
+        finally:
+            tracemalloc.stop()
+    return (seen[2] - seen[1]) / (sizes[1] - sizes[0])
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal"])
+def test_sweeps_and_moves_hold_no_array_of_scores_as_long_as_the_batch(family, monkeypatch):
+    assert memory_a_row(monkeypatch, family=family) <= A_ROW
+
+
+def test_an_array_of_scores_as_long_as_the_batch_is_noticed(monkeypatch):
+    sweep = CpuEngine.sweep
+
+    def all_scores_first(self, score, sub, k, key):
+        scores = score.block(self._family.statistics(self._X))
+        assert scores.shape == (self.n_rows, k)
+        return sweep(self, score, sub, k, key)
+
+    monkeypatch.setattr(CpuEngine, "sweep", all_scores_first)
+    assert memory_a_row(monkeypatch) > A_ROW
