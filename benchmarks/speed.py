@@ -361,7 +361,9 @@ def _large(options: Options, X: np.ndarray, labels: np.ndarray) -> dict[str, flo
 def _large_rows(name: str, took: Mapping[str, float]) -> Iterator[list[str]]:
     for kind, asked in (("sampled", 2.0), ("deterministic", 2.5)):
         for threads in (1, 2):
-            sweep, product = took[f"{kind} {threads}"], took[f"product {threads}"]
+            # on a machine that is not quiet two threads are slower than one: no excuse for us
+            product = min(took[f"product {t}"] for t in range(1, threads + 1))
+            sweep = took[f"{kind} {threads}"]
             verdict = holds(sweep / product, asked, at_least=False)
             yield [name, kind, str(threads), ms(sweep), ms(product), digits(sweep / product),
                    f"{asked:g}", verdict]  # fmt: skip
@@ -406,9 +408,9 @@ def counts(options: Options) -> Result:
     nonzeros = int(np.count_nonzero(dense[1].X))
     model, rest = started(dense, "multinomial"), [dense[b].X for b in range(1, turns + 3)]
     took = alternate({"dense": Job(lambda turn: model.partial_fit(rest[turn]))}, turns)["dense"]
-    rows.append(_count_row(f"{n:,} x 100, dense", nonzeros, k, took))
+    rows.append(_count_row(f"{n:,} x 100, dense", nonzeros, model, took))
     width, densities = options.size(2000, 200), (10, 20, 40, 80, 160, 320)
-    jobs, sizes = {}, {}
+    models, jobs, sizes = {}, {}, {}
     for trials in densities[:3] if options.quick else densities:
         stream = multinomial_stream(
             4, n, k, width, n_trials=trials, concentration=0.2, drift="none", sparse=True,
@@ -416,13 +418,14 @@ def counts(options: Options) -> Result:
         )  # fmt: skip
         name = f"{n:,} x {width:,} CSR, rows of {trials}"
         sizes[name] = int(stream[1].X.nnz)
-        jobs[name] = Job(_updates(started(stream, "multinomial"), [b.X for b in stream[1:]]))
+        models[name] = started(stream, "multinomial")
+        jobs[name] = Job(_updates(models[name], [b.X for b in stream[1:]]))
     seconds = alternate(jobs, turns)
-    rows += [_count_row(name, sizes[name], k, seconds[name]) for name in jobs]
+    rows += [_count_row(name, sizes[name], models[name], seconds[name]) for name in jobs]
     news = _newsgroups(options)
     if news is not None:
         took = alternate({"news": Job(_updates(*news))}, turns)["news"]
-        rows.append(_count_row("20 newsgroups", news[1][0].nnz, news[0].n_clusters_, took))
+        rows.append(_count_row("20 newsgroups", news[1][0].nnz, news[0], took))
     whole = exponent(list(sizes.values()), list(seconds.values()))
     last = exponent(list(sizes.values())[-2:], list(seconds.values())[-2:])
     note = (
@@ -435,7 +438,8 @@ def counts(options: Options) -> Result:
     return Result([Table(columns, rows, note)], figures)
 
 
-def _count_row(name: str, nonzeros: int, k: int, seconds: float) -> list[str]:
+def _count_row(name: str, nonzeros: int, model: ScStream, seconds: float) -> list[str]:
+    k = model.n_clusters_
     return [name, f"{nonzeros:,}", str(k), ms(seconds), digits(1e9 * seconds / (nonzeros * k))]
 
 

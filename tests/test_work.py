@@ -8,7 +8,6 @@ shown to notice what it is there for.
 import sys
 import tracemalloc
 from collections import Counter
-from functools import partial
 from math import ceil, sqrt
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,14 +17,14 @@ import pytest
 from streams import hyperbola
 
 import scstream
-from scstream import Gaussian, ScStream, chain, fused, learner, moves
+from scstream import Gaussian, ScStream, fused, learner, moves
 from scstream.engines import CpuEngine
 from scstream.families import BY_NAME
 from scstream.moves import NEIGHBOURS, ROUNDS, merge_candidates
 
 PACKAGE = str(Path(scstream.__file__).parent)
 CASES = {
-    "gaussian": {},  # a batch is one compiled call
+    "gaussian": {},
     "outliers": {"outlier_weight": 0.01},
     "kernel": {"kernel": hyperbola},
     "two sweeps": {"sweeps": 2},
@@ -33,7 +32,6 @@ CASES = {
     "diagonal": {"family": "diagonal"},
     "counts": {"family": "multinomial"},
 }
-AT_ONCE = ("gaussian",)
 A_ROW = 17  # bytes that moves may take for each row: two uniforms, of which one picks a point
 
 
@@ -67,7 +65,7 @@ def steady(k, *, rows=800, columns=2, family="gaussian", **options):
         mean = np.full(columns, 100.0)
         prior = BY_NAME[family](mean, 0.001, np.ones(columns), 100.0)
     model = ScStream(
-        prior, alpha=1e-3, random_state=0, n_jobs=1, max_sweeps=1, splits=False, merges=False,
+        prior, alpha=1e-6, random_state=0, n_jobs=1, max_sweeps=1, splits=False, merges=False,
         **options,
     )  # fmt: skip
     X, y = batch(k, **shape)
@@ -204,7 +202,7 @@ def test_a_merge_of_all_pairs_is_noticed(monkeypatch):
         return np.stack(np.triu_indices(len(rivals), 1), axis=1)
 
     monkeypatch.setattr(moves, "merge_candidates", all_pairs)
-    monkeypatch.setattr(chain, "propose_merges", partial(moves.propose_merges, neighbours=80))
+    monkeypatch.setattr(moves, "NEIGHBOURS", 80)  # as many decisions
     few, many = (marginals(k, "diagonal", monkeypatch) for k in (20, 80))
     assert many > 4.4 * few
 
@@ -217,20 +215,31 @@ def test_candidates_are_three_a_cluster_even_if_all_are_rivals(k):
     assert len(np.unique(pairs, axis=0)) == len(pairs)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_decisions_are_drawn_for_a_few_moves_a_cluster(case, monkeypatch):
-    model, (X, *_) = steady(80, **CASES[case])
+def decisions(k, case, monkeypatch):
+    """Return about how many moves a batch may decide, made or not."""
+    model, (X, *_) = steady(k, **CASES[case])
     count, draw = Counter(), moves.log_uniforms
 
     def log_uniforms(ctx, size, *, greedy=False):
         count["drawn"] += size
         return draw(ctx, size, greedy=greedy)
 
-    monkeypatch.setattr(moves, "log_uniforms", log_uniforms)
-    monkeypatch.setattr(fused, "log_uniforms", log_uniforms)
-    learned(model, X)
+    with monkeypatch.context() as patch:
+        patch.setattr(moves, "log_uniforms", log_uniforms)
+        learned(model, X)
+    return count["drawn"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_decisions_are_drawn_for_a_few_moves_a_cluster(case, monkeypatch):
     sweeps = CASES[case].get("sweeps", 1) + 1
-    assert 80 <= count["drawn"] <= sweeps * (1 + NEIGHBOURS) * 80
+    drawn = decisions(80, case, monkeypatch)
+    assert 80 <= drawn <= sweeps * (1 + NEIGHBOURS) * 80
+
+
+def test_decisions_for_all_pairs_are_noticed(monkeypatch):
+    monkeypatch.setattr(moves, "NEIGHBOURS", 79)
+    assert decisions(80, "diagonal", monkeypatch) > 2 * (1 + NEIGHBOURS) * 80
 
 
 # -- a fixed number of passes over the data ------------------------------------------------------
@@ -267,7 +276,7 @@ def test_a_batch_takes_a_fixed_number_of_passes(case, monkeypatch):
     sampled = CASES[case].get("sweeps", 1)
     for done in (few, many):
         assert done.load == 1
-        assert done.sweep == (0 if case in AT_ONCE else sampled + 1)
+        assert done.sweep == sampled + 1
         assert done.resplit <= sampled * (1 + ROUNDS + 1)  # from a cut, refined, or set apart
         assert done.members <= sampled
         assert done.evaluate == done.assign == 0
@@ -275,17 +284,25 @@ def test_a_batch_takes_a_fixed_number_of_passes(case, monkeypatch):
     assert many.resplit <= few.resplit + 1
 
 
-def test_a_small_gaussian_batch_is_one_compiled_call(monkeypatch):
-    model, (X, *_) = steady(20)
-    calls, run = [], fused._fused.later_batch
+def test_another_pass_and_statistics_computed_anew_are_noticed(monkeypatch):
+    sweep = CpuEngine.sweep
 
-    def later_batch(*arguments):
-        calls.append(run(*arguments))
-        return calls[-1]
+    def twice(self, *arguments):
+        self._family.statistics(self._X)
+        return sweep(self, *arguments)
 
-    monkeypatch.setattr(fused, "_fused", SimpleNamespace(later_batch=later_batch))
-    learned(model, X)
-    assert calls == [fused.Reached.END]
+    before = passes(20, "diagonal", monkeypatch)
+    monkeypatch.setattr(CpuEngine, "sweep", twice)
+    monkeypatch.setattr(moves, "ROUNDS", ROUNDS + 3)
+    after = passes(20, "diagonal", monkeypatch)
+    assert after.rows > before.rows == before.n
+    assert after.resplit > 1 + ROUNDS + 1 >= before.resplit
+
+
+def test_a_small_gaussian_batch_tries_divisions_in_one_compiled_call(monkeypatch):
+    assert passes(20, "gaussian", monkeypatch).resplit == 0
+    monkeypatch.setattr(fused, "_few_rows", lambda ctx, state: None)
+    assert passes(20, "gaussian", monkeypatch).resplit == 1 + ROUNDS
 
 
 # -- memory --------------------------------------------------------------------------------------

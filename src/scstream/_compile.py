@@ -9,14 +9,19 @@ from typing import Any
 import numba
 from numba.core import event
 
+# Of the fast floating-point rules only reordering of sums and fused multiply-adds are allowed:
+# infinities and NaN keep their meaning.
+_FAST = {"reassoc", "contract", "nsz"}
+
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on its first call and keep the machine code on disk.
+    """Compile a function on its first call and keep the machine code on disk."""
+    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)(function)
 
-    Of the fast floating-point rules only reordering of sums and fused multiply-adds are allowed:
-    infinities and NaN keep their meaning.
-    """
-    return numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function)
+
+def helper(function: Callable[..., Any]) -> Any:
+    """Let a function be part of the kernels that call it: there is nothing else to compile."""
+    return numba.njit(inline="always", nogil=True, error_model="numpy", fastmath=_FAST)(function)
 
 
 class _Announcer(event.Listener):

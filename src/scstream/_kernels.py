@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import kernel
+from scstream._compile import helper, kernel
 
 
 @kernel
@@ -27,7 +27,7 @@ def log_weights(gamma: Any, u: Any, n: Any, out: Any) -> None:
         _normalise(out[k + 2 * r : k + 2 * r + 2], -np.inf)
 
 
-@kernel
+@helper
 def _normalise(logs: Any, more: float) -> None:
     """Subtract the logarithm of the sum of exponentials, that of ``more`` included."""
     top = more

@@ -18,7 +18,6 @@ from scstream.moves import (
     propose_merges,
     propose_splits,
     restart_subclusters,
-    set_present_apart,
 )
 from scstream.seeding import over_cluster
 from scstream.state import State
@@ -116,10 +115,6 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     """
     events = Events()
     few = ctx.engine.n_rows < state.totals.size
-    usual = not few and plan.sweeps == 1 and plan.splits and plan.merges
-    at_once = fused.later_batch(ctx, state) if usual else None
-    if at_once is not None:
-        return _finished(ctx, plan, *at_once, events, time), events
     for sweep in range(plan.sweeps):
         sampled = predictive_sweep if few and sweep == 0 else restricted_sweep
         state = sampled(ctx, state)
@@ -130,21 +125,6 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     state = deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True, restart=False)
     return state, events
-
-
-def _finished(
-    ctx: Context, plan: Plan, state: State, reached: fused.Reached,
-    log_u: tuple[Array, Array], events: Events, time: float,
-) -> State:  # fmt: skip
-    """Return the clusters after what is left of a batch that ran at once up to some point."""
-    if reached is fused.Reached.END:
-        return state
-    if reached is not fused.Reached.LAST_MOVES:
-        if reached is fused.Reached.PRESENT_APART:
-            state = set_present_apart(ctx, state)
-        state = _accept(ctx, plan, state, events, time, log_u=log_u)
-        state = deterministic_sweep(ctx, state)
-    return _accept(ctx, plan, state, events, time, greedy=True)
 
 
 def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
@@ -217,16 +197,13 @@ def _moves(
 
 
 def _accept(
-    ctx: Context, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False,
-    log_u: tuple[Array, Array] | None = None,
+    ctx: Context, plan: Plan, state: State, events: Events, time: float, *, greedy: bool
 ) -> State:  # fmt: skip
-    """Split, merge and drop clusters as they are divided now.
-
-    ``log_u`` are the logs of the uniforms that decide about splits and merges, if they were used
-    to find out that there is something to decide.
-    """
+    """Split, merge and drop clusters as they are divided now."""
     for_merges: Array | None
-    for_splits, for_merges = log_u or decisions(ctx, state.k, greedy=greedy)
+    for_splits, for_merges = log_u = decisions(ctx, state.k, greedy=greedy)
+    if not fused.anything_to_do(ctx, state, log_u):
+        return state
     if plan.splits:
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(ctx, state, time, room=room, greedy=greedy, log_u=for_splits)

@@ -1,18 +1,16 @@
-"""Gaussian clusters and few rows: a batch, or steps of it, in one compiled call.
+"""Gaussian clusters of few columns, and few rows: steps of a batch in one compiled call each.
 
 Where a batch is small the calls between its steps cost more than the work. What is computed here
-is what `scstream.sweep`, `scstream.window` and `scstream.moves` compute, which remain the words
-for it, and take over wherever this does not apply.
+is what `scstream.window` and `scstream.moves` compute, which remain the words for it, and take
+over wherever this does not apply.
 """
 
 from __future__ import annotations
 
-import enum
-
 import numpy as np
 
 from scstream import _fused
-from scstream.engines import CpuEngine, Sums
+from scstream.engines import CpuEngine
 from scstream.engines.cpu import FewRows
 from scstream.families import Gaussian
 from scstream.families.base import CERTAIN, Array
@@ -20,69 +18,36 @@ from scstream.families.gaussian import AXES
 from scstream.moves import (
     NEIGHBOURS,
     ROUNDS,
-    decisions,
     divided_anew,
+    log_marginals,
     members,
     reluctance,
     restart_subclusters,
     set_present_apart,
 )
 from scstream.state import LogMarginals, State
-from scstream.sweep import Context, draw_weights
-from scstream.window import RELUCTANCE, SHARES, Window, shares_worth_keeping
+from scstream.sweep import Context
+from scstream.window import RELUCTANCE, SHARES, shares_worth_keeping
 
 _MOST_COLUMNS = 15  # above, an inverse for each sub-cluster is too dear
 
 
-class Reached(enum.IntEnum):
-    """How far a batch came at once, until something was to be decided that is not common."""
+def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bool:
+    """Whether some cluster is to be split, merged or dropped; true if that is not known.
 
-    FAILED = -1
-    END = 0
-    PRESENT_APART = 1
-    MOVES = 2
-    LAST_MOVES = 3
-
-
-def later_batch(ctx: Context, state: State) -> tuple[State, Reached, tuple[Array, Array]] | None:
-    """Run the batch at once, with one sampled sweep, as far as nothing is split or merged.
-
-    Returns the clusters, how far it came, and the logs of the uniforms that decide about splits
-    and merges if that was after the sampled sweep. None if it has to be done step by step.
+    ``log_u`` are the logs of the uniforms that decide, see `scstream.moves.decisions`.
     """
-    rows, window = _few_rows(ctx, state), state.window
-    if rows is None or ctx.outliers is not None or len(window.times) != 1:
-        return None
-    family, k, rng = ctx.family, state.k, ctx.rng
-    assert isinstance(family, Gaussian)
-    everything, weights = draw_weights(ctx, state)
-    drawn = family.draw_factors(rng, everything)
-    log_u = decisions(ctx, k)
-    now = Sums.nothing(k, len(family.prior))
-    past, past_doubt = window.sums[0].copy(), window.doubt[0].copy()
-    each, whole = np.empty((k, 2)), np.empty(k)
-    reached = Reached(
-        _fused.later_batch(
-            rows.T, rows.weight, ctx.seed, ctx.batch, past, past_doubt, weights,
-            *drawn, *(u.copy() for u in log_u), ctx.alpha, *family.numbers, SHARES, RELUCTANCE,
-            window.forgetting.adaptive, min(family.numbers[-1], AXES), CERTAIN, ROUNDS,
-            NEIGHBOURS, reluctance(state.lived), *rows.labels, now.current, now.rows, now.rivals,
-            now.doubt, each, whole,
+    if not _is_small(ctx):
+        return True
+    assert isinstance(ctx.family, Gaussian)
+    known = log_marginals(ctx, state)
+    return bool(
+        _fused.anything(
+            state.parts, state.totals, state.past_doubt, state.now.doubt, state.now.rows,
+            state.now.rivals, known.each, known.whole, *log_u, reluctance(state.lived),
+            NEIGHBOURS, ctx.alpha, *ctx.family.numbers,
         )
     )  # fmt: skip
-    if reached is Reached.FAILED:
-        return None
-    ctx.next_key(), ctx.next_key()  # of the sweep, and of random members, not needed
-    window = Window(window.forgetting, past[None], past_doubt[None], window.times, window.weight)
-    state = state.having(
-        now=now,
-        window=window,
-        past=past,
-        past_doubt=past_doubt,
-        attempt=state.attempt + 1,
-    )
-    state.learn(LogMarginals(family, each, whole))
-    return state, reached, log_u
 
 
 def restart_and_set_apart(ctx: Context, state: State) -> State:
@@ -98,10 +63,10 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     each, whole = np.empty((k, 2)), np.empty(k)
     better, apart = np.empty((2, k), dtype=bool)
     failed = _fused.restart(
-        rows.T, rows.weight, rows.labels[0], state.present, state.past, state.now.current,
+        rows.T, rows.weight, rows.labels, state.present, state.past, state.now.current,
         state.past_doubt.diagonal() + state.now.doubt.diagonal(), state.attempt,
         member, *family.numbers, min(family.numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha,
-        rows.labels[-1], current, doubt, first, each, whole, better, apart,
+        rows.trial, current, doubt, first, each, whole, better, apart,
     )  # fmt: skip
     if failed:
         return set_present_apart(ctx, restart_subclusters(ctx, state, state.present))
@@ -113,7 +78,8 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
 
 def worthwhile_shares(ctx: Context, past: Array, current: Array) -> Array:
     """Return the share (k,) of each cluster's past that best foretells its present."""
-    if type(ctx.family) is Gaussian and ctx.family.numbers[-1] <= _MOST_COLUMNS:
+    if _is_small(ctx):
+        assert isinstance(ctx.family, Gaussian)
         out = np.empty(len(past))
         numbers = ctx.family.numbers
         if not _fused.shares(past, current, SHARES, RELUCTANCE, ctx.alpha, *numbers, out):
@@ -121,10 +87,13 @@ def worthwhile_shares(ctx: Context, past: Array, current: Array) -> Array:
     return shares_worth_keeping(ctx.family, ctx.alpha, past, current)
 
 
+def _is_small(ctx: Context) -> bool:
+    """Whether clusters are Gaussian, and small enough to be worked on one after the other."""
+    return type(ctx.family) is Gaussian and ctx.family.numbers[-1] <= _MOST_COLUMNS
+
+
 def _few_rows(ctx: Context, state: State) -> FewRows | None:
     """Return the rows of the batch if they are few, the clusters Gaussian, the past one record."""
-    if type(ctx.family) is not Gaussian or not isinstance(ctx.engine, CpuEngine):
+    if not _is_small(ctx) or not isinstance(ctx.engine, CpuEngine):
         return None
-    if ctx.family.numbers[-1] > _MOST_COLUMNS or state.window.forgetting.kernel is not None:
-        return None
-    return ctx.engine.few_rows()
+    return None if state.window.forgetting.kernel is not None else ctx.engine.few_rows()

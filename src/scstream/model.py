@@ -249,7 +249,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     def _learn_batch(
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> None:
-        check.check_parameters({name: getattr(self, name) for name in check.CONSTRAINTS})
+        self._check_parameters()
         engine = self._engine(X)
         before = None if learner is None else learner.family
         family = check.resolve_family(self.family, X, before)
@@ -273,6 +273,14 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         if first:
             self._history = deque(maxlen=_HISTORY)
         self._history.append(outcome.record)
+
+    def _check_parameters(self) -> None:
+        """Raise for a parameter that cannot be; those of the last batch need no second look."""
+        values = [getattr(self, name) for name in check.CONSTRAINTS]
+        checked = self.__dict__.get("_checked")
+        if checked is None or any(a is not b for a, b in zip(values, checked, strict=True)):
+            check.check_parameters(dict(zip(check.CONSTRAINTS, values, strict=True)))
+            self._checked = values
 
     def _engine(self, X: Any) -> Engine:
         n_threads = check.resolve_threads(self.n_jobs)
@@ -517,6 +525,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         """Return what is pickled: a client stays behind, the copy takes the one it finds."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_last_engine", None)
+        state.pop("_checked", None)
         if is_client(state.get("engine")):
             state["engine"] = "dask"
         return state

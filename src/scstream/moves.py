@@ -85,7 +85,7 @@ def propose_merges(
         return state, []
     a, b = pairs.T
     doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
-    each = _log_marginals(ctx, state).whole[pairs]
+    each = log_marginals(ctx, state).whole[pairs]
     log_m = -log_hastings_split(ctx.family, ctx.alpha, state.totals[pairs], doubt, each)
     lived = np.minimum(state.lived[a], state.lived[b])
     if log_u is None:
@@ -150,7 +150,7 @@ def restart_subclusters(
     first = family.divide(state.window.wholes, boundary)
     better, each = chosen, None
     if keep_better:
-        known = _log_marginals(ctx, state)
+        known = log_marginals(ctx, state)
         parts = state.past_cut(first) + current
         each = family.log_marginal(parts)
         new = log_hastings_split(family, ctx.alpha, parts, doubt, each, known.whole)
@@ -173,7 +173,7 @@ def set_present_apart(ctx: Context, state: State) -> State:
 
     So a cluster is born from points that came where none had been.
     """
-    family, known = ctx.family, _log_marginals(ctx, state)
+    family, known = ctx.family, log_marginals(ctx, state)
     parts = np.stack([state.past.sum(axis=1), state.current], axis=1)
     each = family.log_marginal(parts)
     log_h = log_hastings_split(family, ctx.alpha, parts, np.zeros(state.k), each, known.whole)
@@ -188,7 +188,7 @@ def set_present_apart(ctx: Context, state: State) -> State:
     return divided_anew(ctx, state, chosen, wholes, current, np.zeros_like(doubt), each)
 
 
-def _log_marginals(ctx: Context, state: State) -> LogMarginals:
+def log_marginals(ctx: Context, state: State) -> LogMarginals:
     """Return the log marginals of the clusters and of their sub-clusters, computed once."""
     known = state.known
     if known is None or known.family is not ctx.family:
@@ -200,7 +200,7 @@ def _log_marginals(ctx: Context, state: State) -> LogMarginals:
 
 def _log_hastings_now(ctx: Context, state: State) -> Array:
     """Return the log ratios (k,) for splitting clusters as they are divided now."""
-    known = _log_marginals(ctx, state)
+    known = log_marginals(ctx, state)
     doubt = state.past_doubt.diagonal() + state.now.doubt.diagonal()
     return log_hastings_split(ctx.family, ctx.alpha, state.parts, doubt, known.each, known.whole)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import kernel
+from scstream._compile import helper, kernel
 from scstream.families._kernels import pair_products, student_pairs
 
 _M0 = np.uint64(0xD2511F53)
@@ -57,7 +57,7 @@ def uniforms(seed: Any, batch: Any, sweep: Any, first: Any, out: Any) -> None:
         out[1, i] = np.float64(((c2 << _S32) | c3) >> _S11) * _UNIT
 
 
-@kernel
+@helper
 def certainty(gap: Any) -> Any:
     """Return minus the log-probability of a label that leads another by ``-gap``."""
     if gap < -36.0:
@@ -106,7 +106,7 @@ def draw(scores: Any, u: Any, z: Any, second: Any, doubt: Any) -> None:
         doubt[i] = log(1.0 + runner / weight[at])
 
 
-@kernel
+@helper
 def _greatest(row: Any) -> Any:
     """Return the largest entry; four at a time, since none waits for another."""
     k = len(row)
@@ -140,7 +140,7 @@ def _weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
     return m, total
 
 
-@kernel
+@helper
 def _pick(u: float, total: float, slack: float, weight: Any, m: int) -> Any:
     """Return which of m weights the uniform falls on, and whether ``slack`` more leaves it so."""
     low, high = u * total, u * (total + slack)
@@ -175,7 +175,7 @@ def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> Non
         doubt[i] = certainty(runner - top)
 
 
-@kernel
+@helper
 def _best_three(row: Any) -> Any:
     """Return where the two largest entries are, the first of equals first, them and the third."""
     pick = 0
@@ -200,7 +200,7 @@ def _best_three(row: Any) -> Any:
     return pick, top, other, runner, third
 
 
-@kernel
+@helper
 def _bounds(q: Any, const: Any, power: Any, out: Any) -> None:
     """Fill upper bounds of the scores.
 
@@ -406,7 +406,7 @@ def resplit_block(
             current[c, j, q] += w[i] * T[i, q]
 
 
-@kernel
+@helper
 def _within(z: Any, k: int, out: Any) -> None:
     """Fill the labels, those out of range replaced by the last in it."""
     for i in range(len(z)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +37,15 @@ class FewRows(NamedTuple):
     ----------
     T : ndarray (n, p)
     weight : ndarray (n,)
-    labels : tuple of ndarray (n,)
-        Label, second choice, doubt, sub-label, its doubt, sub-label last tried. To be written.
+    labels : ndarray (n,)
+    trial : ndarray (n,)
+        The sub-labels last tried, to be written.
     """
 
     T: Array
     weight: Array
-    labels: tuple[NDArray[Any], ...]
+    labels: Labels
+    trial: Labels
 
 
 class CpuEngine(Engine):
@@ -277,15 +279,7 @@ class CpuEngine(Engine):
         """Return the rows, for who does the whole pass; None if they are many, or not dense."""
         if not 0 < len(self._z) <= tree.LEAF_ROWS or not isinstance(self._T, np.ndarray):
             return None
-        labels = (
-            self._z,
-            self._second,
-            self._doubt,
-            self._sub,
-            self._sub_doubt,
-            self._trial,
-        )
-        return FewRows(self._T, self._weight, labels)
+        return FewRows(self._T, self._weight, self._z, self._trial)
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

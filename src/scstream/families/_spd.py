@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import kernel
+from scstream._compile import helper, kernel
 
 _ROUNDS = 50  # power iterations for one axis, at most
 _GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
@@ -98,7 +98,7 @@ def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
     return gammas - 0.5 * d * log(kappa) + a * (d * log(2.0) - log_det)
 
 
-@kernel
+@helper
 def _posterior(s: Any, prior: Any, tau: Any) -> None:
     """Fill ``tau = prior + s`` (groups, p)."""
     for g in range(len(s)):

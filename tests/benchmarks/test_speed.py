@@ -1,0 +1,180 @@
+"""The program that measures speed: what it times, what it writes, that failures stop nothing."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks import speed
+from benchmarks.speed import Job, Options, Result, Table, alternate, exponent, written
+from scstream import Gaussian, Multinomial, ScStream
+from scstream.datasets import gaussian_stream
+
+
+def test_jobs_take_turns_and_each_comes_first_in_its_turn():
+    order = []
+    jobs = {name: Job(lambda turn, name=name: order.append((turn, name))) for name in "ab"}
+    took = alternate(jobs, 2)
+    assert order == [(0, "a"), (0, "b"), (1, "b"), (1, "a"), (2, "a"), (2, "b"), (3, "b"), (3, "a")]
+    assert set(took) == {"a", "b"}
+
+
+def test_medians_leave_out_the_first_two_turns(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: clock[0])
+
+    def run(turn):
+        clock[0] += (100.0, 50.0, 1.0, 9.0, 2.0)[turn]
+
+    assert alternate({"a": Job(run)}, 3) == {"a": 2.0}
+
+
+def test_a_job_may_be_held_to_threads():
+    from threadpoolctl import threadpool_info
+
+    threads = []
+    job = Job(lambda turn: threads.append({pool["num_threads"] for pool in threadpool_info()}), 1)
+    alternate({"a": job}, 1)
+    assert threads == [{1}] * 3
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_the_exponent_of_a_power(power):
+    sizes = [10, 20, 80]
+    assert exponent(sizes, [3.0 * n**power for n in sizes]) == pytest.approx(power)
+
+
+def test_tables_replace_those_on_the_page():
+    page = "above\n<!-- first -->\nold\n<!-- end of first -->\nbelow\n"
+    new = written(page, "first", "new")
+    assert new == "above\n<!-- first -->\n\nnew\n\n<!-- end of first -->\nbelow\n"
+    assert written(new, "first", "new") == new
+
+
+@pytest.mark.parametrize("page", ["", "<!-- end of first --> <!-- first -->", "<!-- first -->"])
+def test_a_page_without_marks_is_refused(page):
+    with pytest.raises(ValueError, match="must hold the lines"):
+        written(page, "first", "new")
+
+
+def test_the_page_has_a_place_for_every_section():
+    page = speed.PAGE.read_text()
+    for name in speed.SECTIONS:
+        written(page, name, "new")
+
+
+def test_a_table_as_markdown():
+    assert str(Table(("a", "b"), [["1", "2"]], "note")) == (
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n\nnote"
+    )
+
+
+@pytest.fixture
+def sections(monkeypatch):
+    """Put two sections in place of the real ones, of which the first fails."""
+
+    def fails(options):
+        raise RuntimeError("had enough")
+
+    def works(options):
+        return Result([Table(("size",), [[str(options.points)]])], {"x": np.float64(0.5)})
+
+    sections = {"first": ("one that fails", fails), "stream": ("one that works", works)}
+    monkeypatch.setattr(speed, "SECTIONS", sections)
+
+
+@pytest.mark.usefixtures("sections")
+def test_a_section_that_fails_says_so_and_the_rest_goes_on(tmp_path, capsys, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- stream -->\n<!-- end of stream -->\n")
+    monkeypatch.setattr(speed, "PAGE", page)
+    file = tmp_path / "figures.json"
+    assert speed.main(["--points", "7", "--json", str(file), "--docs"]) == 1
+    out, err = capsys.readouterr()
+    assert "failed: RuntimeError: had enough" in out
+    assert "Failed: first." in err
+    assert "| 7 |" in out
+    assert "| 7 |" in page.read_text()
+    held = json.loads(file.read_text())
+    assert held["failed"] == ["first"]
+    assert held["sections"]["stream"]["figures"] == {"x": 0.5}
+    assert held["where"]["versions"]["numpy"] == np.__version__
+
+
+@pytest.mark.usefixtures("sections")
+def test_some_sections_alone():
+    assert speed.main(["--only", "stream"]) == 0
+
+
+@pytest.mark.parametrize("arguments", [["--repeat", "0"], ["--only", "x"], ["--quick", "--docs"]])
+def test_arguments_that_make_no_sense(arguments, capsys):
+    with pytest.raises(SystemExit):
+        speed.main(arguments)
+    assert "error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["first", "stream", "high", "growth"])
+def test_sections_run(name, capsys):
+    result = speed.SECTIONS[name][1](Options(quick=True, repeat=1))
+    for table in result.tables:
+        assert len(table.rows) > 0
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
+def test_mini_batch_k_means_is_timed_in_a_process_without_scstream(monkeypatch):
+    monkeypatch.setattr(
+        speed,
+        "_ALONE",
+        speed._ALONE + "assert not [name for name in sys.modules if name.startswith('scstream')]",
+    )
+    batches = [batch.X for batch in gaussian_stream(5, 100, 3, random_state=0)]
+    assert 0.0 < speed.kmeans_alone(batches, 3, 1) < 60.0
+
+
+def test_the_files_of_the_other_implementation(tmp_path):
+    stream = gaussian_stream(3, 1000, 3, drift="none", random_state=0)
+    X, y = (np.concatenate([getattr(batch, name) for batch in stream]) for name in "Xy")
+    np.savez(tmp_path / "a.npz", X=X.astype(np.float32), y=y)
+    settings = {"kappa": 1, "m": 0, "nu": 4, "Psi": 1.0, "alpha": 1, "lambda": 0.5}
+    anchor = {
+        "file": "a.npz", "batches": 3, "settings": settings, "predict_s": 1e9,
+        "update_s": {"early": 2e9, "all": 9e9}, "factor_to_reach": 50,
+        "quality": {"alpha 1": {"ari": [0.5, 0.75]}},
+    }  # fmt: skip
+    path = tmp_path / "anchors.json"
+    path.write_text(json.dumps({"what": "words", "a": anchor, "b": {"no": "file"}}))
+    result = speed.anchors(Options(anchors=path))
+    (row,) = result.tables[0].rows
+    assert row[0] == "a"
+    assert row[7] == "yes"
+    assert row[-1] == "0.500, 0.750"
+    found = result.figures["a"]
+    assert found["factor"] == pytest.approx(3e9 / (found["predict"] + found["update"]))
+    assert 0.9 < found["ari"] <= 1.0
+
+
+def test_anchors_need_their_file():
+    with pytest.raises(FileNotFoundError, match="--anchors"):
+        speed.anchors(Options())
+
+
+def test_the_settings_of_an_anchor():
+    settings = {"kappa": 2, "m": 1, "nu": 7, "Psi": 0.5, "alpha": 3, "lambda": 0.2}
+    model = speed._anchored(settings, 2)
+    assert isinstance(model, ScStream)
+    assert (model.alpha, model.half_life, model.sweeps) == (3, 5.0, 1)
+    family = model.family
+    assert isinstance(family, Gaussian)
+    assert (family.mean_strength, family.cov, family.cov_strength) == (2, 0.5, 7)
+    assert list(family.mean) == [1.0, 1.0]
+    counts = speed._anchored({"dirichlet": 1.5, "alpha": 1, "lambda": 1}, 9).family
+    assert isinstance(counts, Multinomial)
+    assert counts.concentration == 1.5
+
+
+def test_what_an_update_holds_and_adds():
+    stream = gaussian_stream(2, 2000, 3, drift="none", random_state=0)
+    model = speed.started(stream, n_jobs=1).partial_fit(stream[1].X)
+    held, added = speed.traced_update(model, stream[1].X)
+    assert held > 8 * 2000  # labels at least
+    assert 0 < added < 100 * held
