@@ -67,58 +67,200 @@ def rising(a: Any, count: Any) -> Any:
 
 
 @kernel
-def rising_table(conc: Any, out: Any) -> None:
-    """Fill ``out[c - 1, j, k] = lgamma(conc[k, j] + c) - lgamma(conc[k, j])`` for c = 1, 2, ..."""
-    depth, d, k = out.shape
-    for a in range(k):
-        for j in range(d):
-            run = 0.0
-            for c in range(depth):
-                run += log(conc[a, j] + c)
-                out[c, j, a] = run
+def stirling(x: Any) -> Any:
+    """Return ``lgamma(x)`` to rounding, for x of 8 or more."""
+    w = 1.0 / x
+    v = w * w
+    tail = 1.0 / 1188.0 - v * (691.0 / 360360.0 - v / 156.0)
+    tail = 1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0 - v * tail)))
+    return (x - 0.5) * log(x) - x + 0.91893853320467274178 + w * tail
+
+
+@kernel
+def eight_factors(x: Any) -> Any:
+    """Return ``x (x + 1) ... (x + 7)``: the ends of the product taken together in pairs."""
+    u = x * (x + 7.0)
+    return u * (u + 6.0) * ((u + 10.0) * (u + 12.0))
+
+
+@kernel
+def log_gamma(x: Any) -> Any:
+    """Return ``lgamma(x)`` of a positive number, several times faster than the library."""
+    if x < 8.0:
+        return stirling(x + 8.0) - log(eight_factors(x))
+    return stirling(x)
+
+
+@kernel
+def counts_marginal(
+    s: Any, prior: Any, whole: float, log_gammas: Any, pieces: Any, out: Any
+) -> None:
+    """Fill ``out`` (k,) with the log marginals of clusters (k, 1 + d) under a Dirichlet prior.
+
+    Categories a cluster has not met add nothing. ``prior`` is (1 + d,), ``whole`` its sum, and
+    ``log_gammas`` are those of its entries, and last of the sum. Arguments below 32 are moved up
+    by 4, to where polynomials follow the log gamma function, a piece for each quarter; the
+    factors that takes are multiplied, with a logarithm now and then.
+    """
+    k, p = s.shape
+    for r in range(k):
+        mass = 0.0
+        level = 0.0
+        product = 1.0
+        for j in range(1, p):
+            if s[r, j] == 0.0:
+                continue
+            mass += s[r, j]
+            level -= log_gammas[j]
+            x = prior[j] + s[r, j]
+            if not 0.0 < x < 32.0:
+                level += stirling(x)
+                continue
+            i = int(4.0 * x)
+            v = 8.0 * x - 2.0 * i - 1.0
+            v2 = v * v
+            low = pieces[i, 0] + v * pieces[i, 1] + v2 * (pieces[i, 2] + v * pieces[i, 3])
+            high = pieces[i, 4] + v * pieces[i, 5] + v2 * (pieces[i, 6] + v * pieces[i, 7])
+            level += low + v2 * v2 * high
+            u = x * (x + 3.0)
+            product *= u * (u + 2.0)
+            if product < 1e-8 or product > 1e290:
+                level -= log(product)
+                product = 1.0
+        # the large ones by themselves: next to them the others would lose digits
+        out[r] = level - log(product) - (log_gamma(whole + mass) - log_gammas[p])
+
+
+@kernel
+def rising_row(a: Any, count: Any, log_gammas: Any, out: Any) -> None:
+    """Fill ``out = lgamma(a + count) - lgamma(a)`` for a whole count, small ones by products.
+
+    ``log_gammas`` are those of ``a``, needed for counts above 16.
+    """
+    if count > 16:
+        for r in range(len(a)):
+            out[r] = log_gamma(a[r] + count) - log_gammas[r]
+        return
+    for r in range(len(a)):
+        out[r] = 1.0
+    for i in range(min(count, 8)):
+        for r in range(len(a)):
+            out[r] *= a[r] + i
+    for r in range(len(a)):
+        out[r] = log(out[r])
+    if count > 8:
+        for r in range(len(a)):
+            rest = a[r] + 8.0
+            for i in range(9, count):
+                rest *= a[r] + i
+            out[r] += log(rest)
+
+
+@kernel
+def number_counts(
+    data: Any, rows: Any, starts: Any, found: Any, end: Any, trials: Any, which: Any, terms: Any
+) -> Any:
+    """Find the pairs of a category and a count that occur, and return how many there are.
+
+    The counts come in compressed columns, the first of which is not theirs. ``terms`` (2, m)
+    takes the pairs, ``which`` their numbers row by row, from ``end[i]`` on, which moves up behind
+    the last, and ``trials`` (n,) the rows' sums. ``found`` is scratch space, -1 everywhere: counts
+    beyond it get a number each time.
+    """
+    met = 0
+    for j in range(1, len(starts) - 1):
+        first = met
+        for q in range(starts[j], starts[j + 1]):
+            i, c = rows[q], int(data[q])
+            t = found[c] if c < len(found) else -1
+            if t < 0:
+                t = met
+                terms[0, t], terms[1, t] = j, c
+                met += 1
+                if c < len(found):
+                    found[c] = t
+            which[end[i]] = t
+            end[i] += 1
+            trials[i] += data[q]
+        for t in range(first, met):
+            if terms[1, t] < len(found):
+                found[terms[1, t]] = -1
+    return met
 
 
 @kernel
 def counts_block(
-    data: Any, indices: Any, indptr: Any, conc: Any, table: Any, const: Any, total: Any, out: Any
-) -> None:
-    """Score counts (compressed rows) under Dirichlet-multinomials with concentrations (k, d).
+    which: Any, start: Any, end: Any, terms: Any, trials: Any, order: Any, conc: Any, mass: Any,
+    const: Any, table: Any, out: Any,
+) -> None:  # fmt: skip
+    """Score numbered counts under Dirichlet-multinomials with concentrations (1 + d, k).
 
-    ``total[i]`` is the row's number of trials; small counts are looked up in the table.
+    Every pair of a category and a count that occurs is scored once for all rows. The table
+    (m + 2, w) holds these terms for w of the components at a time, and two rows of scratch. Rows
+    are taken in an order in which those with as many trials follow one another.
     """
-    depth = table.shape[0]
-    k = conc.shape[0]
-    for i in range(len(indptr) - 1):
-        for a in range(k):
-            out[i, a] = const[a]
-        for q in range(indptr[i], indptr[i + 1]):
-            j = indices[q]
-            c = int(data[q])
-            if c < 1:
-                continue
-            if c <= depth:
-                for a in range(k):
-                    out[i, a] += table[c - 1, j, a]
-            else:
-                for a in range(k):
-                    out[i, a] += lgamma(conc[a, j] + c) - lgamma(conc[a, j])
-        for a in range(k):
-            out[i, a] -= total[i, a]
+    k = out.shape[1]
+    m, width = len(table) - 2, table.shape[1]
+    for a in range(0, k, width):
+        b = min(a + width, k)
+        log_gammas, one = table[m, : b - a], table[m + 1, : b - a]
+        last = -1
+        for t in range(m):
+            here = conc[terms[0, t], a:b]
+            if terms[1, t] > 16 and terms[0, t] != last:
+                last = terms[0, t]
+                for r in range(b - a):
+                    log_gammas[r] = log_gamma(here[r])
+            rising_row(here, terms[1, t], log_gammas, table[t, : b - a])
+        for r in range(b - a):
+            log_gammas[r] = log_gamma(mass[a + r])
+            one[r] = 0.0
+        before = 0.0
+        for i in order:
+            if trials[i] != before:
+                before = trials[i]
+                rising_row(mass[a:b], int(before), log_gammas, one)
+            row = out[i, a:b]
+            for r in range(b - a):
+                row[r] = const[a + r] - one[r]
+            for q in range(start[i], end[i]):
+                term = table[which[q], : b - a]
+                for r in range(b - a):
+                    row[r] += term[r]
 
 
 @kernel
 def counts_pairs(
-    data: Any, indices: Any, indptr: Any, conc: Any, const: Any, trials: Any, mass: Any, z: Any,
-    out: Any,
-) -> None:  # fmt: skip
-    """Score counts under the Dirichlet-multinomials ``2 z[i]`` and ``2 z[i] + 1`` of each row."""
+    data: Any, indices: Any, indptr: Any, conc: Any, mass: Any, const: Any, z: Any, out: Any
+) -> None:
+    """Score counts under the Dirichlet-multinomials ``2 z[i]`` and ``2 z[i] + 1`` of each row.
+
+    The counts come in compressed rows with a first column that is not theirs, the
+    concentrations (2 k, 1 + d) likewise. Factors are multiplied, with a logarithm now and then.
+    """
     for i in range(len(indptr) - 1):
         for b in range(2):
-            r = 2 * z[i] + b
-            s = const[r] - (lgamma(mass[r] + trials[i]) - lgamma(mass[r]))
+            a = 2 * z[i] + b
+            level = const[a]
+            product = 1.0
+            trials = 0.0
             for q in range(indptr[i], indptr[i + 1]):
-                s += rising(conc[r, indices[q]], data[q])
-            out[i, b] = s
+                if indices[q] == 0:
+                    continue
+                c = data[q]
+                x = conc[a, indices[q]]
+                trials += c
+                if c > 16.0:
+                    level += log_gamma(x + c) - log_gamma(x)
+                    continue
+                for f in range(int(c)):
+                    product *= x + f
+                    if product < 1e-8 or product > 1e200:
+                        level += log(product)
+                        product = 1.0
+            if trials > 0.0:
+                level -= log_gamma(mass[a] + trials) - log_gamma(mass[a])
+            out[i, b] = level + log(product)
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,8 @@ from scstream.families.columns import not_counts
 from scstream.families.scores import Labels, Points, Score
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
-_TABLE_BYTES = 2**25
+_TABLED = 256  # counts of a category below this are scored once for all rows that have them
+_TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
@@ -49,7 +51,8 @@ class Multinomial(Family):
 
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
-    _log_z: float
+    _whole: float  # the sum of the prior's entries
+    _log_gammas: Array  # (d + 2,): of the prior's entries, and of their sum
 
     def __init__(self, concentration: ArrayLike | None = None) -> None:
         self.concentration = concentration
@@ -100,7 +103,8 @@ class Multinomial(Family):
 
     def _with(self, conc: Array) -> Self:
         self._prior = np.concatenate([[0.0], conc])
-        self._log_z = float(self.log_partition(self._prior))
+        self._whole = float(conc.sum())
+        self._log_gammas = gammaln(np.append(self._prior, self._whole))
         return self
 
     def adapt(self, clusters: Array) -> Self:
@@ -168,26 +172,33 @@ class Multinomial(Family):
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters, coefficients aside."""
-        return self.log_partition(self._prior + s) - self._log_z
+        out = np.empty(s.shape[:-1])
+        rows = np.ascontiguousarray(s, dtype=np.float64).reshape(-1, s.shape[-1])
+        _kernels.counts_marginal(
+            rows, self._prior, self._whole, self._log_gammas, _log_gamma_pieces(), out.reshape(-1)
+        )
+        return out
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log probabilities from Dirichlets."""
         conc = tau[..., 1:]
         # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        log_g = np.log(rng.standard_gamma(conc + 1.0)) + np.log1p(-rng.random(conc.shape)) / conc
-        top = log_g.max(axis=-1, keepdims=True)
+        log_g = np.log(rng.standard_gamma(conc + 1.0))
+        log_g += np.log(1.0 - rng.random(conc.shape)) / conc
+        log_g -= log_g.max(axis=-1, keepdims=True)
         eta = np.zeros(tau.shape)
-        eta[..., 1:] = log_g - top - np.log(np.exp(log_g - top).sum(axis=-1, keepdims=True))
+        eta[..., 1:] = log_g - np.log(np.exp(log_g).sum(axis=-1, keepdims=True))
         return eta
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Dirichlet-multinomial predictives."""
-        return CountScore(np.ascontiguousarray((self._prior + s)[:, 1:]), log_weight)
+        return CountScore(self._prior + s, log_weight)
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return the linear discriminant of the two groups: normals (k, d) and offsets (k,)."""
         a, b = first[:, 1:] + self._prior[1:], second[:, 1:] + self._prior[1:]
-        normal = np.log(b / b.sum(axis=1, keepdims=True)) - np.log(a / a.sum(axis=1, keepdims=True))
+        mass = a.sum(axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
+        normal = np.log(b / a) + np.log(mass)
         return normal, np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
 
     def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
@@ -197,12 +208,8 @@ class Multinomial(Family):
         go along with it change.
         """
         normal, offset = boundary
-        n = np.maximum(past[..., :1], 1e-300)
-        mean = past[..., 1:] / n
-        probability = mean / np.maximum(mean.sum(axis=-1, keepdims=True), 1e-300)
-        level = (mean * normal).sum(axis=-1)
-        along = mean * (normal - (probability * normal).sum(axis=-1, keepdims=True))
-        sd = np.sqrt(np.maximum((along * normal).sum(axis=-1), 1e-300))
+        mean, along, level = self._along(past, normal)
+        sd = np.sqrt(np.maximum(_dot(along, normal), 1e-300))
         share, hazard = below((offset - level) / sd)
         part = np.empty(past.shape)
         part[..., 0] = past[..., 0] * share
@@ -213,24 +220,24 @@ class Multinomial(Family):
 
     def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
         """Return mean and variance of the discriminant over a past (..., k, p)."""
-        mean, along = self._along(past, cut[0])
-        return (mean * cut[0]).sum(axis=-1) - cut[1], (along * cut[0]).sum(axis=-1)
+        _, along, level = self._along(past, cut[0])
+        return level - cut[1], _dot(along, cut[0])
 
     def part(
         self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
     ) -> Array:
         """Return a share of the past, moved along the discriminant."""
-        mean, along = self._along(past, cut[0])
+        mean, along, _ = self._along(past, cut[0])
         out = past * share[..., None]
         out[..., 1:] = np.clip(out[..., :1] * (mean - along * pull[..., None]), 0.0, past[..., 1:])
         return out
 
-    def _along(self, past: Array, normal: Array) -> tuple[Array, Array]:
-        """Return the mean of a past's rows and their covariance with the discriminant."""
+    def _along(self, past: Array, normal: Array) -> tuple[Array, Array, Array]:
+        """Return the mean of a past's rows, its covariance and product with the discriminant."""
         mean = past[..., 1:] / np.maximum(past[..., :1], 1e-300)
-        probability = mean / np.maximum(mean.sum(axis=-1, keepdims=True), 1e-300)
-        along = mean * (normal - (probability * normal).sum(axis=-1, keepdims=True))
-        return mean, along
+        level = _dot(mean, normal)
+        of_one = level / np.maximum(mean.sum(axis=-1), 1e-300)
+        return mean, mean * (normal - of_one[..., None]), level
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return counts of two groups apart."""
@@ -257,44 +264,69 @@ class Multinomial(Family):
         return {"concentration": self._prior[1:].copy()}
 
 
+def _dot(a: Array, b: Array) -> Array:
+    """Return the products (...) of vectors (..., d)."""
+    out: Array = np.einsum("...j,...j->...", a, b)
+    return out
+
+
+@cache
+def _log_gamma_pieces() -> Array:
+    """Return polynomials (128, 8) that follow ``lgamma(x + 4)``, one for each quarter below 32.
+
+    Their variable runs from -1 to 1 over the quarter. At Chebyshev's points they are exact; in
+    between they err by less than rounding does.
+    """
+    v = np.cos(np.pi * (np.arange(8) + 0.5) / 8)
+    quarters = np.arange(128) / 4
+    values = gammaln(4.0 + quarters + (v[:, None] + 1.0) / 8)
+    return np.ascontiguousarray(np.linalg.solve(np.vander(v, increasing=True), values).T)
+
+
 @dataclass(frozen=True)
 class CountScore:
     """Log weights plus Dirichlet-multinomial predictives, coefficients aside.
 
     Attributes
     ----------
-    conc : ndarray (k, d)
-        The components' Dirichlet parameters.
+    conc : ndarray (k, 1 + d)
+        The components' Dirichlet parameters, behind a column that counts for nothing.
     log_weight : ndarray (k,)
     """
 
     conc: Array
     log_weight: Array
 
+    @cached_property
+    def _mass(self) -> Array:
+        out: Array = self.conc[:, 1:].sum(axis=1)
+        return out
+
+    @cached_property
+    def _columns(self) -> Array:
+        return np.ascontiguousarray(self.conc.T)
+
     def block(self, T: Points) -> Array:
         """Return the scores (n, k) of rows ``(1, x)``."""
-        X = sparse.csr_array(T)[:, 1:]
-        k, d = self.conc.shape
-        deepest = int(X.data.max(initial=1.0))
-        depth = max(1, min(deepest, 16, _TABLE_BYTES // (8 * k * d)))
-        table = np.empty((depth, d, k))
-        _kernels.rising_table(self.conc, table)
-        trials, at = np.unique(X.sum(axis=1), return_inverse=True)
-        mass = self.conc.sum(axis=1)
-        total = (gammaln(mass + trials[:, None]) - gammaln(mass))[at]
-        out = np.empty((X.shape[0], k))
-        _kernels.counts_block(
-            X.data, X.indices, X.indptr, self.conc, table, self.log_weight, total, out
+        k = len(self.conc)
+        X, start = sparse.csc_array(T), sparse.csr_array(T).indptr
+        end, trials, out = start[:-1].copy(), np.zeros(X.shape[0]), np.empty((X.shape[0], k))
+        which, terms = np.empty(X.nnz, dtype=np.int64), np.empty((2, X.nnz), dtype=np.int64)
+        m = _kernels.number_counts(
+            X.data, X.indices, X.indptr, np.full(_TABLED, -1), end, trials, which, terms
         )
+        width = min(k, max(_TABLE_CELLS // (m + 2), 1))
+        _kernels.counts_block(
+            which, start, end, terms, trials, np.argsort(trials), self._columns, self._mass,
+            self.log_weight, np.empty((m + 2, width)), out,
+        )  # fmt: skip
         return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        X = sparse.csr_array(T)[:, 1:]
+        X = sparse.csr_array(T)
         out = np.empty((X.shape[0], 2))
-        mass = self.conc.sum(axis=1)
-        trials = X.sum(axis=1)
         _kernels.counts_pairs(
-            X.data, X.indices, X.indptr, self.conc, self.log_weight, trials, mass, z, out
+            X.data, X.indices, X.indptr, self.conc, self._mass, self.log_weight, z, out
         )
         return out
