@@ -8,7 +8,7 @@ from problems import REFERENCED, dense, problem
 from sampling import FORGETTINGS, Stream
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import chain, fused
+from scstream import chain
 from scstream.chain import (
     Plan,
     first_batch,
@@ -202,8 +202,7 @@ def follow(batch, time, plan=None):
 
 
 @pytest.mark.parametrize("sweeps", [0, 1, 3])
-def test_a_later_batch_has_its_sweeps_and_then_the_deterministic_one(monkeypatch, sweeps):
-    monkeypatch.setattr(fused, "later_batch", lambda ctx, state: None)
+def test_a_later_batch_has_its_sweeps_and_then_the_deterministic_one(sweeps):
     batch = Batches().learned()
     follow(batch, 1.0, Plan(sweeps=sweeps))
     keys = batch.ctx.engine.keys

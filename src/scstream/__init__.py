@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scstream.checkpoint import CheckpointError
+    from scstream.events import Event
     from scstream.families import (
         Bernoulli,
         Categorical,
@@ -32,8 +34,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Bernoulli",
     "Categorical",
+    "CheckpointError",
     "Diagonal",
     "Directional",
+    "Event",
     "Exponential",
     "Family",
     "Gamma",
@@ -48,7 +52,12 @@ __all__ = [
 ]
 
 # All other names are families.
-_HOME = {"ScStream": "scstream.model", "tune": "scstream.tuning"}
+_HOME = {
+    "CheckpointError": "scstream.checkpoint",
+    "Event": "scstream.events",
+    "ScStream": "scstream.model",
+    "tune": "scstream.tuning",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -265,7 +265,7 @@ class State:
             out[..., a, :] = join(out[..., a, :], out[..., b, :])
             out[..., :, a] = join(out[..., :, a], out[..., :, b])
             out[..., a, a] = between
-            return out[..., kept, :][..., kept]
+            return np.ascontiguousarray(out[..., kept, :][..., kept])
 
         now = Sums(
             sums(self.now.current),

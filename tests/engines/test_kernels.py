@@ -132,7 +132,7 @@ def test_unlikely_labels_are_drawn_as_often_as_they_should(k):
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf])
 def test_scores_that_are_no_numbers_still_give_a_label(value):
-    z, second, doubt = draw(np.full(7, value), [0.0, 0.5, 0.999])
+    z, second, _ = draw(np.full(7, value), [0.0, 0.5, 0.999])
     assert z == [0, 0, 0]
     n = 3
     best = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)

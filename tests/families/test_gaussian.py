@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import gaussian_parameters, problem
 from scipy import integrate, stats
 
-from scstream.families import Gaussian
+from scstream import Gaussian, ScStream
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 GAUSSIANS = ["gaussian-1d", "gaussian-2d", "gaussian-3d-default", "gaussian-5d-weak"]
@@ -314,3 +314,15 @@ def test_rows_become_dense_doubles():
     assert X.dtype == np.float64
     assert X.flags.c_contiguous
     assert_array_equal(X, np.ones((2, 2)))
+
+
+def test_single_precision_is_not_copied_and_learns_the_same():
+    X = np.random.default_rng(0).normal(size=(600, 3)).astype(np.float32)
+    X[:300] += 6.0
+    assert Gaussian().check(X) is X
+    family = Gaussian().prepare(X)
+    assert_allclose(family.statistics(X), family.statistics(X.astype(np.float64)), rtol=1e-14)
+    models = [ScStream(random_state=0).partial_fit(A) for A in (X, X.astype(np.float64))]
+    for A, model in zip((X, X.astype(np.float64)), models, strict=True):
+        model.partial_fit(A[::-1])
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)

@@ -60,7 +60,7 @@ class Chronicle:
     --------
     >>> from scstream import ScStream
     >>> from scstream.datasets import gaussian_stream
-    >>> model, chronicle = ScStream(random_state=0), Chronicle()
+    >>> model, chronicle = ScStream(random_state=3), Chronicle()
     >>> for batch in gaussian_stream(n_batches=5, n_clusters=3, random_state=1):
     ...     scores = -model.score_samples(batch.X) if model.n_batches_ else None
     ...     moment = chronicle.observe(model.partial_fit(batch.X), scores)

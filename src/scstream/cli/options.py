@@ -271,11 +271,20 @@ _MODEL: dict[str, dict[str, Any]] = {
     },
     "random_state": {"type": whole(0), "metavar": "SEED", "help": "the same seed, the same labels"},
     "n_jobs": {"type": int, "metavar": "N", "help": "threads for large batches"},
+    "engine": {
+        "choices": ("cpu", "torch", "auto"),
+        "help": "where rows are passed over: this machine's cores, PyTorch, or what suits; "
+        "a Dask cluster is for Python",
+    },
+    "device": {"metavar": "NAME", "help": "for PyTorch, such as cuda or cpu"},
     "verbose": {
         "action": argparse.BooleanOptionalAction,
         "help": "report the sweeps of the first batch",
     },
 }
+
+
+NOT_IN_RESULTS = ("n_jobs", "engine", "device", "verbose")  # they may change when a run resumes
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -300,10 +309,10 @@ def _shown(name: str, how: dict[str, Any]) -> dict[str, Any]:
     defaults = {
         "alpha": "1", "half_life": "5", "epsilon": "1e-8", "sweeps": "1", "max_sweeps": "100",
         "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "by chance",
-        "n_jobs": "all cores", "verbose": "no",
+        "n_jobs": "all cores", "engine": "cpu", "verbose": "no",
     }  # fmt: skip
     default = f"; default: {defaults[name]}" if name in defaults else ""
-    metavar = {} if "action" in how or "metavar" in how else {"metavar": "X"}
+    metavar = {} if {"action", "metavar", "choices"} & set(how) else {"metavar": "X"}
     return {**metavar, **how, "help": how["help"] + default}
 
 
@@ -323,7 +332,7 @@ def make_model(args: argparse.Namespace) -> ScStream:
 def model_settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that results depend on, in plain JSON."""
     given = {name: getattr(args, name) for name in _MODEL if name in args}
-    for name in ("n_jobs", "verbose"):
+    for name in NOT_IN_RESULTS:
         given.pop(name, None)
     settings = {name: str(v) if name == "kernel" else v for name, v in given.items()}
     settings["family"] = args.family if isinstance(args.family, str) else repr(args.family)

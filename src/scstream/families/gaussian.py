@@ -91,8 +91,8 @@ class Gaussian(Family):
     # -- set-up ---------------------------------------------------------------------------------
 
     def check(self, X: Points) -> Points:
-        """Return rows as dense float64."""
-        return np.ascontiguousarray(X, dtype=np.float64)
+        """Return rows as dense floats: float32 stays what it is, a block of it at a time widens."""
+        return np.ascontiguousarray(X, dtype=_float_type(X))
 
     def prepare(self, X: Points) -> Self:
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
@@ -228,7 +228,7 @@ class Gaussian(Family):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = np.ascontiguousarray(X, dtype=_float_type(X))
         T = np.empty((len(X), len(self._prior)))
         _spd.statistics(X, self._shift, self._scale, T)
         return T
@@ -571,12 +571,17 @@ def _means(tau: Array, d: int) -> Array:
 # -- checks of what the user gave ---------------------------------------------------------------
 
 
+def _float_type(X: Any) -> type[np.floating[Any]]:
+    return np.float32 if X.dtype == np.float32 else np.float64
+
+
 def _frame(X: Array) -> tuple[Array, Array]:
     """Return the columns' centres and scales: medians and standard deviations.
 
     A deviation that a few outliers blew up is cut down to a multiple of the quartile range. A
     constant column gets its own size (or 1): it tells nothing, in whatever unit.
     """
+    X = np.asarray(X, dtype=np.float64)
     low, centre, high = np.percentile(X, [25.0, 50.0, 75.0], axis=0)
     size = np.abs(X).max(axis=0)
     scale = np.sqrt(((X - centre) ** 2).mean(axis=0))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scstream.checkpoint import CheckpointError, read
+from scstream.checkpoint import CheckpointError, UnsupportedCheckpointError, read
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -69,6 +69,8 @@ class CheckpointFolder:
         for file in reversed(files):
             try:
                 model, extra = read(file, kernel=kernel)
+            except UnsupportedCheckpointError:
+                raise  # the file is whole
             except CheckpointError as error:
                 aside = file.with_suffix(".damaged")
                 file.rename(aside)

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from scstream.model import ScStream
 
 
+# How and where a model runs, not what it is: that of the resumed run counts.
+_WHERE = ("n_jobs", "engine", "device", "verbose", "on_event")
+
+
 @dataclass
 class Totals:
     """Counts over a whole run, that before a resume included."""
@@ -209,7 +213,8 @@ class _Loop:
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
                     f"it is {now!r}. Go on as it was, or begin anew with another folder."
                 )
-        self.result.model = kept.model
+        here = {name: getattr(self.model, name) for name in _WHERE}
+        self.result.model = kept.model.set_params(**here)
         self.result.totals = Totals(**extra["totals"])
         self.result.resumed = self.result.checkpoint = kept.path
         self.place = extra["source"]
