@@ -309,9 +309,13 @@ def test_repr_names_what_was_given():
     assert repr(Gaussian(cov_strength=3.0)) == "Gaussian(cov_strength=3.0)"
 
 
-def test_rows_become_dense_doubles():
-    X = Gaussian().check(np.ones((2, 3), dtype=np.float32)[:, ::2])
-    assert X.dtype == np.float64
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(np.float32, np.float32), (np.float64, np.float64), (np.int32, np.float64)],
+)
+def test_rows_become_dense_floats(given, kept):
+    X = Gaussian().check(np.ones((2, 3), dtype=given)[:, ::2])
+    assert X.dtype == kept
     assert X.flags.c_contiguous
     assert_array_equal(X, np.ones((2, 2)))
 
