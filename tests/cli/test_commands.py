@@ -63,7 +63,8 @@ def test_run_writes_to_standard_output(rows):
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "row,label,probability,score"
     assert len(lines) == 601
-    assert not done.stderr
+    told = done.stderr.decode().splitlines()  # at most, on a fresh machine, that kernels compile
+    assert [line for line in told if "compiling" not in line] == []
 
 
 def test_names_are_those_of_the_rooms_that_own_them():

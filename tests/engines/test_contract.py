@@ -37,6 +37,12 @@ def on_dask(client, monkeypatch, n_workers, shard_engine=CpuEngine):
     return DaskEngine(client, shard_engine, workers=list(client.nthreads())[:n_workers])
 
 
+def on_dask_with_torch(client, monkeypatch):
+    """Return an engine of two workers, each with PyTorch, if PyTorch is there."""
+    on_torch()  # a worker cannot skip a test
+    return on_dask(client, monkeypatch, 2, lambda n_threads: on_torch())
+
+
 # An engine joins by its line here: how to make it, given the fixtures of pytest.
 ENGINES = {
     "cpu": lambda get: CpuEngine(1),
@@ -45,9 +51,7 @@ ENGINES = {
     "cpu-3-threads-not-kept": lambda get: in_blocks(get("monkeypatch"), 3, kept=False),
     "torch-cpu": lambda get: on_torch(),
     "dask-3-workers": lambda get: on_dask(get("client"), get("monkeypatch"), 3),
-    "dask-torch": lambda get: on_dask(
-        get("client"), get("monkeypatch"), 2, lambda n_threads: on_torch()
-    ),
+    "dask-torch": lambda get: on_dask_with_torch(get("client"), get("monkeypatch")),
 }
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 ALPHA = 1.3

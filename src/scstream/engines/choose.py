@@ -29,7 +29,8 @@ def is_engine_choice(value: Any) -> bool:
 def is_torch(engine: Engine | None) -> bool:
     """Whether it is the engine on PyTorch, which nobody has if its module was not loaded."""
     module = sys.modules.get("scstream.engines.torch_engine")
-    return module is not None and isinstance(engine, module.TorchEngine)
+    kind = getattr(module, "TorchEngine", None)  # there is none if PyTorch could not be loaded
+    return kind is not None and isinstance(engine, kind)
 
 
 def make_engine(
