@@ -525,9 +525,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         """Return what is pickled: a client stays behind, the copy takes the one it finds."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_last_engine", None)
-        state.pop("_checked", None)
         if is_client(state.get("engine")):
             state["engine"] = "dask"
+            state.pop("_checked", None)
         return state
 
     # -- keeping --------------------------------------------------------------------------------

@@ -241,8 +241,8 @@ def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, short,
         return out
 
     monkeypatch.setattr(DaskRows, "each", counting)
-    n = 24_000
-    X = da.from_array(points(n), chunks=(5000, 2))
+    n = 60_000
+    X = da.from_array(points(n), chunks=(12_500, 2))
     model = ScStream(random_state=0, max_sweeps=4, engine=client).partial_fit(X).partial_fit(X)
     shard = 16 * n // 5
     assert len(wire) > 10
