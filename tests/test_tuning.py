@@ -234,3 +234,11 @@ def test_the_prior_follows_the_spread_of_the_columns() -> None:
     np.testing.assert_allclose(family.cov[:2], 0.5 * X[:, :2].var(axis=0))
     assert family.cov[2] > 0.0
     assert (family.cov_strength, family.mean_strength) == (9.0, 0.1)
+
+
+def test_a_family_that_the_first_batch_chooses_is_tuned_as_that(capsys):
+    X = [np.random.default_rng(b).normal(size=(80, 2)) for b in range(3)]
+    model = ScStream("auto", random_state=0)
+    found = tune(X, model=model, n_batches=3, n_trials=2, random_state=0)
+    assert found.best_model().fit(X[0]).family_.name == "gaussian"
+    assert "takes" in capsys.readouterr().err

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from scstream._validation import make_rng, resolve_family
+from scstream._validation import AUTO, make_rng, resolve_family
 from scstream.datasets import Batch
 from scstream.evaluate import prequential
 from scstream.families import BY_NAME, Family, Gaussian, Multinomial
@@ -314,6 +314,8 @@ def tune(
     if not isinstance(base.random_state, int | np.integer):
         base.set_params(random_state=seed)
     family, step = resolve_family(base.family, rows[0].X, None), _step(rows)
+    if base.family == AUTO:
+        base.set_params(family=family)
     labelled = rows[0].y is not None
     score = _score_labels if labelled else partial(_score_density, _reference(family, rows))
     study = _new_study(optuna, seed)
