@@ -58,14 +58,11 @@ def main(args: argparse.Namespace) -> int:
     if options.on_error == "reject":
         raise UsageError("tune looks at the first rows only and rejects none: mend them first.")
     model = make_model(args)
-    from scstream._validation import resolve_family
     from scstream.sources import open_source
     from scstream.tuning import tune
 
     with open_source(args.source, options) as source:
         first = list(islice(_batches(source, args.truth), args.n_batches))
-        if first:
-            model.set_params(family=resolve_family(model.family, first[0][0], None))
         found = tune(
             first,
             model=model,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -104,16 +105,17 @@ class LineSink(Sink):
             row.update(zip(names, mine, strict=True))
         return self._general(rows)
 
+    @abstractmethod
     def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
-        raise NotImplementedError
+        """Return numbers of rows and their fields as text."""
 
+    @abstractmethod
     def _spliced(self, rows: TextRecords, columns: list[NDArray[np.int64]]) -> bytes | None:
         """Return the rows with the fields behind their text; None if they are of another kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _general(self, rows: list[dict[str, Any]]) -> bytes:
         """Return rows of any values as text."""
-        raise NotImplementedError
 
     def _decimals(self) -> list[int]:
         return [DECIMALS[name] for name in self.fields]
