@@ -30,11 +30,11 @@ from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Categorical, Family, Product
 from scstream.families.base import Array
 from scstream.families.columns import is_frame
-from scstream.families.scores import JoinedScore, Points, Score
+from scstream.families.scores import Points, Score
 from scstream.learner import Batch, Learner, Outcome, Recipe, learn
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
-from scstream.sweep import predictive
+from scstream.sweep import next_point, predictive
 from scstream.window import Forgetting
 
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
@@ -447,20 +447,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         and the outlier component if there is one.
         """
         learner = self._fitted()
-        family, totals = learner.family, learner.state.totals
-        n = totals[:, 0].sum()
-        unborn = np.log(learner.alpha) - np.log(n + learner.alpha)
-        score: Score = JoinedScore(
-            [
-                predictive(family, totals, learner.alpha),
-                family.predictive_score(np.zeros((1, totals.shape[1])), np.array([unborn])),
-            ]
+        score, level = next_point(
+            learner.family, learner.state.totals, learner.alpha, learner.outliers
         )
-        level = 0.0
-        if learner.outliers is not None:
-            score = learner.outliers.beside(score, family)
-            level = float(np.log1p(-learner.outliers.weight))
-
         return self._evaluate(X, score, LogTotal(), partial(np.add, level), base=True)
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -114,6 +114,26 @@ def _swept(ctx: Context, state: State, score: Score, sub: Score, key: Key | None
     return state.having(now=ctx.engine.sweep(ctx.all_components(score), sub, state.k, key))
 
 
+def next_point(
+    family: Family, totals: Array, alpha: float, outliers: Outliers | None
+) -> tuple[Score, float]:
+    """Return a score whose total, with the level returned beside it, is the next point's density.
+
+    Its components are the clusters (k, p), one yet to be born, and the outliers' if there is one.
+    """
+    unborn = np.log(alpha) - np.log(totals[:, 0].sum() + alpha)
+    nothing = np.zeros((1, totals.shape[1]))
+    score: Score = JoinedScore(
+        [
+            predictive(family, totals, alpha),
+            family.predictive_score(nothing, np.array([unborn])),
+        ]
+    )
+    if outliers is None:
+        return score, 0.0
+    return outliers.beside(score, family), float(np.log1p(-outliers.weight))
+
+
 def predictive(family: Family, totals: Array, alpha: float) -> Score:
     """Return the predictive score of clusters (k, p) by weights ``N_k / (N + alpha)``."""
     n = np.maximum(totals[:, 0], 1e-300)

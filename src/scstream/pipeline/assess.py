@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from scstream._blas import single_threaded
 from scstream._compile import kernel
-from scstream.families.scores import JoinedScore, Score
-from scstream.sweep import predictive
+from scstream.sweep import next_point
 
 if TYPE_CHECKING:
     from scstream.learner import Learner
@@ -59,20 +58,9 @@ def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) ->
     labels : ndarray (n,), optional
         The labels whose probabilities are asked for; 0 for those that the model does not know.
     """
-    family, totals = learner.family, learner.state.totals
-    k = learner.state.k
-    unborn = np.log(learner.alpha) - np.log(totals[:, 0].sum() + learner.alpha)
-    score: Score = JoinedScore(
-        [
-            predictive(family, totals, learner.alpha),
-            family.predictive_score(np.zeros((1, totals.shape[1])), np.array([unborn])),
-        ]
-    )
-    level = 0.0
+    family, k = learner.family, learner.state.k
+    score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
     ids = np.append(learner.state.ids, -1)
-    if learner.outliers is not None:
-        score = learner.outliers.beside(score, family)
-        level = float(np.log1p(-learner.outliers.weight))
     points = family.check(X)
     n = points.shape[0]
     place = np.full(n, -1) if labels is None else _places(labels, ids)
