@@ -8,7 +8,7 @@ place, besides the scoring, that sees labels.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from threading import Event
@@ -23,7 +23,7 @@ from benchmarks.machine import circumstances, now
 from benchmarks.protocol import START, Deadline, Job, as_taken, missing_modules, prepare
 from benchmarks.store import Row
 from benchmarks.streams import DATASETS, NoData
-from scstream.evaluate import prequential
+from scstream.evaluate import StreamClusterer, prequential
 
 BATCHES = 10
 _MOST = 0.5  # of the time, for one trial: slow defaults leave some for settings that are not
@@ -106,7 +106,8 @@ def work(job: TuningJob, say: Say) -> None:
     task, _ = prepare(dataset, contestant, stream, batches)
     contestant.make(task, job.run.seed)  # starts what some need, as Java, before the clock
     say({"within": 2.0 * job.budget.seconds})
-    search(contestant, task, batches, job.budget, seed=job.run.seed, say=say)
+    clock = job.run.clock
+    search(contestant, task, batches, job.budget, seed=job.run.seed, say=say, clock=clock)
 
 
 def search(
@@ -117,6 +118,7 @@ def search(
     *,
     seed: int,
     say: Say,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> None:
     """Try settings on the first batches until the budget is spent; say each trial.
 
@@ -132,19 +134,21 @@ def search(
         Of the contestant and of the search.
     say : callable
         Given ``{"trials": [trial]}`` with the settings, the mean ARI or None, and why None.
+    clock : callable
+        What tells the seconds of the budget.
     """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     first = list(islice(batches, BATCHES))
-    deadline = time.monotonic() + budget.seconds
+    deadline = clock() + budget.seconds
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
 
     def attempt(settings: Row) -> float | None:
         ari, why = None, ""
         try:
-            left = min(deadline - time.monotonic(), _MOST * budget.seconds)
-            ari = score(contestant, task, first, settings, seed, left)
+            within = Deadline(first, min(deadline - clock(), _MOST * budget.seconds), clock)
+            ari = score(contestant.make(task, seed, **settings), within)
         except Exception as error:  # settings that a method cannot bear are a bad trial, no more
             why = f"{type(error).__name__}: {error}"[:200]
         say({"trials": [{"settings": settings, "ari": ari, "why": why}]})
@@ -152,7 +156,7 @@ def search(
 
     attempt({})
     for _ in range(budget.trials - 1):
-        if time.monotonic() > deadline:
+        if clock() > deadline:
             return
         trial = study.ask()
         ari = attempt(contestant.space(trial, task))
@@ -162,17 +166,9 @@ def search(
             study.tell(trial, ari)
 
 
-def score(
-    contestant: Contestant,
-    task: Task,
-    batches: list[Any],
-    settings: Row,
-    seed: int,
-    seconds: float,
-) -> float:
-    """Return the mean ARI of settings; raise `OutOfTime` if not all batches could be scored."""
-    within = Deadline(batches, seconds)
-    result = prequential(contestant.make(task, seed, **settings), within, oracle=False)
+def score(model: StreamClusterer, within: Deadline) -> float:
+    """Return the mean ARI of a model; raise `OutOfTime` if not all batches could be scored."""
+    result = prequential(model, within, oracle=False)
     if within.passed:
         raise OutOfTime("the time was over before all batches were scored")
     return float(np.mean(result.ari))
