@@ -183,7 +183,7 @@ def play(job: Job, say: Say) -> None:
         say({"within": _PATIENCE * job.limit})
 
     say({"within": _PATIENCE * job.limit})
-    result = prequential(model, within, progress=progress, clock=job.clock)
+    result = prequential(model, within, progress=progress, parts=dataset.parts, clock=job.clock)
     facts = {
         "full_nmi": result.full_nmi,
         "full_ari": result.full_ari,

@@ -107,7 +107,16 @@ def work(job: TuningJob, say: Say) -> None:
     contestant.make(task, job.run.seed)  # starts what some need, as Java, before the clock
     say({"within": 2.0 * job.budget.seconds})
     clock = job.run.clock
-    search(contestant, task, batches, job.budget, seed=job.run.seed, say=say, clock=clock)
+    search(
+        contestant,
+        task,
+        batches,
+        job.budget,
+        seed=job.run.seed,
+        say=say,
+        parts=dataset.parts,
+        clock=clock,
+    )
 
 
 def search(
@@ -118,6 +127,7 @@ def search(
     *,
     seed: int,
     say: Say,
+    parts: bool = False,
     clock: Callable[[], float] = time.perf_counter,
 ) -> None:
     """Try settings on the first batches until the budget is spent; say each trial.
@@ -134,6 +144,8 @@ def search(
         Of the contestant and of the search.
     say : callable
         Given ``{"trials": [trial]}`` with the settings, the mean ARI or None, and why None.
+    parts : bool
+        Whether clusters are scored as parts of classes.
     clock : callable
         What tells the seconds of the budget.
     """
@@ -148,7 +160,7 @@ def search(
         ari, why = None, ""
         try:
             within = Deadline(first, min(deadline - clock(), _MOST * budget.seconds), clock)
-            ari = score(contestant.make(task, seed, **settings), within)
+            ari = score(contestant.make(task, seed, **settings), within, parts=parts)
         except Exception as error:  # settings that a method cannot bear are a bad trial, no more
             why = f"{type(error).__name__}: {error}"[:200]
         say({"trials": [{"settings": settings, "ari": ari, "why": why}]})
@@ -166,9 +178,9 @@ def search(
             study.tell(trial, ari)
 
 
-def score(model: StreamClusterer, within: Deadline) -> float:
+def score(model: StreamClusterer, within: Deadline, *, parts: bool = False) -> float:
     """Return the mean ARI of a model; raise `OutOfTime` if not all batches could be scored."""
-    result = prequential(model, within, oracle=False)
+    result = prequential(model, within, oracle=False, parts=parts)
     if within.passed:
         raise OutOfTime("the time was over before all batches were scored")
     return float(np.mean(result.ari))

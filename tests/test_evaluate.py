@@ -180,3 +180,36 @@ def test_what_is_no_batch_is_refused(stream) -> None:
         prequential(Recorder(), [stream[0].X])
     with pytest.raises(ValueError, match="got 10 and 200 labels"):
         prequential(Recorder(), [(batch.X, batch.y[:10]) for batch in stream])
+
+
+def test_clusters_that_are_parts_of_classes_are_scored_joined():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    y = np.array([0, 0, 1, 1])
+
+    class Parts:
+        def predict(self, X):
+            return X[:, 0].astype(int)
+
+        def partial_fit(self, X):
+            return self
+
+    apart = prequential(Parts(), [(X, y)] * 2)
+    joined = prequential(Parts(), [(X, y)] * 2, parts=True)
+    assert apart.mean()["ari"] < 0.5
+    assert joined.mean()["ari"] == 1.0
+    assert joined.n_clusters.tolist() == [4]
+
+
+def test_seconds_are_told_by_the_clock():
+    ticks = iter(range(100))
+
+    class Quick:
+        def predict(self, X):
+            return np.zeros(len(X), dtype=int)
+
+        def partial_fit(self, X):
+            return self
+
+    result = prequential(Quick(), [(np.zeros((2, 1)), [0, 1])] * 3, clock=lambda: next(ticks))
+    assert result.seconds_first == 1
+    assert result.seconds_update.tolist() == [1, 1]

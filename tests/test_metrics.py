@@ -143,3 +143,18 @@ def test_bad_labels_are_refused(score) -> None:
         score([0.5, 1.0], [0, 1])
     with pytest.raises(ValueError, match="y_true must hold integers"):
         score([np.nan, 1.0], [0, 1])
+
+
+def test_parts_are_joined_by_their_commonest_true_label():
+    true = [0, 0, 0, 1, 1, 1, 1, 0]
+    pred = [5, 5, 7, 7, 7, 9, 9, 3]
+    joined = Contingency.from_labels(true, pred).joined()
+    expected = Contingency.from_labels(true, [0, 0, 1, 1, 1, 1, 1, 0])
+    for name in ("true", "pred", "count"):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))
+    assert joined.purity == Contingency.from_labels(true, pred).purity
+
+
+def test_equally_common_labels_of_a_part_go_to_the_least():
+    assert Contingency.from_labels([1, 0], [4, 4]).joined().pred.tolist() == [0, 0]
+    assert Contingency().joined().n_points == 0

@@ -130,6 +130,7 @@ def prequential(
     classes: ArrayLike | None = None,
     progress: Callable[[int, dict[str, float]], object] | None = None,
     oracle: bool = True,
+    parts: bool = False,
     clock: Callable[[], float] = perf_counter,
 ) -> PrequentialResult:
     """Run a model over a stream: predict each batch, score the labels, then learn it.
@@ -150,6 +151,10 @@ def prequential(
         Called after each scored batch with its position in the stream and its scores.
     oracle : bool
         Whether to score the oracle's labels too, for batches that have them.
+    parts : bool, default=False
+        Whether clusters are parts of classes, as superpixels are of things: each is then scored
+        as the class that most of its points in the batch have, so that only points on the wrong
+        side of a boundary count against it. The number of clusters is that before joining.
     clock : callable, default=time.perf_counter
         What tells the seconds that a model takes. On a machine that does other work besides,
         `time.process_time` is fairer to a model of one thread.
@@ -181,13 +186,14 @@ def prequential(
             continue
         labels, seconds_predict = _timed(clock, model.predict, X)
         table = _compare(y, labels, classes)
+        scored = table.joined() if parts else table
         _, seconds_update = _timed(clock, model.partial_fit, X, **options)
         if table.n_points == 0:
             continue
-        total += table
+        total += scored
         row = {
             "batch": position,
-            **_scores(table),
+            **_scores(scored),
             "n_clusters": table.n_pred,
             "n_true": table.n_true,
             "seconds_predict": seconds_predict,

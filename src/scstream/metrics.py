@@ -76,6 +76,16 @@ class Contingency:
         kept = np.isin(self.true, _check_labels("classes", classes))
         return Contingency(self.true[kept], self.pred[kept], self.count[kept])
 
+    def joined(self) -> Contingency:
+        """Join clusters that are parts of one class: each is taken for its commonest true label.
+
+        Of labels that are equally common in a cluster, the least counts.
+        """
+        first = np.lexsort((self.true, -self.count, self.pred))  # the commonest of each cluster
+        clusters, start = np.unique(self.pred[first], return_index=True)
+        as_class = self.true[first[start]]
+        return _tally(self.true, as_class[np.searchsorted(clusters, self.pred)], self.count)
+
     @property
     def n_points(self) -> int:
         """How many points were counted."""
