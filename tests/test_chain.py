@@ -8,7 +8,7 @@ from problems import REFERENCED, dense, problem
 from sampling import FORGETTINGS, Stream
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import chain
+from scstream import ScStream, chain
 from scstream.chain import (
     Plan,
     first_batch,
@@ -245,6 +245,36 @@ def test_points_where_none_had_been_found_a_cluster_at_once():
     new = batch.names()[4]
     assert new not in old
     assert batch.state.born[batch.state.ids == new] == 1.0
+
+
+def test_new_classes_in_many_columns_found_clusters():
+    """Of 15 classes three are new in each batch, and a class has 20 points for 32 columns."""
+    model = ScStream(random_state=0)
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(51, 32))
+    scores = []
+    for batch in range(12):
+        z = rng.integers(0, 15, 300) + 3 * batch
+        model.partial_fit(means[z] + rng.normal(size=(300, 32)))
+        scores.append(adjusted_rand_score(z, model.labels_))
+        known = {i for record in model.history_ for i in record.births}
+        assert set(model.labels_.tolist()) <= known
+        assert sorted(known) == list(range(len(known)))  # those on trial leave no gaps
+    assert np.mean(scores[-5:]) > 0.93  # without founders: 0.89 to 0.92
+    assert 15 <= len(np.unique(model.labels_)) <= 22
+
+
+@pytest.mark.parametrize("plan", [Plan(splits=False), Plan(merges=False), Plan(max_clusters=4)])
+def test_nothing_is_founded_where_that_is_not_allowed(plan):
+    batch = Batches().learned()
+    batch.ctx.family.points_for_a_shape = lambda: 10**6
+    state = batch.state.advance(1.0)
+    assert chain._found(batch.ctx, Plan(), state, 1.0).k > state.k
+    assert chain._found(batch.ctx, plan, state, 1.0) is state
+
+
+def test_founders_are_tried_ever_more_seldom():
+    assert [calm for calm in range(33) if chain._is_due(calm)] == [0, 1, 2, 4, 8, 16, 24, 32]
 
 
 def test_a_cluster_that_is_seen_no_more_is_forgotten_and_its_id_with_it():

@@ -19,6 +19,7 @@ CHANGES = {
     "split": lambda s: s.split(np.array([1, 3]), 9.0)[0],
     "merge": lambda s: s.merge(np.array([4, 1]), np.array([0, 2]))[0],
     "select": lambda s: s.select(np.array([3, 0, 4])),
+    "found": lambda s: s.found(s.totals[:2] + 1.0, 9.0),
     "forget": lambda s: s.forget(np.linspace(0.1, 1.0, s.k)),
     "advance": lambda s: s.advance(9.0),
     "settle": lambda s: s.settle(3.0),
@@ -178,6 +179,21 @@ def test_selecting_takes_everything_of_the_chosen_along(state):
     assert_array_equal(new.now.doubt, state.now.doubt[square])
     assert_allclose(new.past_doubt, state.past_doubt[square])
     assert new.next_id == state.next_id
+
+
+def test_founded_clusters_come_after_the_others_and_have_no_past(state):
+    groups = np.arange(1.0, 2.0 * P + 1.0).reshape(2, P)
+    new = state.found(groups, 9.0)
+    for name in ("ids", "born", "lived", "attempt", "past", "parts", "totals"):
+        assert_array_equal(getattr(new, name)[:K], getattr(state, name), err_msg=name)
+    assert new.ids[K:].tolist() == [state.next_id, state.next_id + 1]
+    assert new.next_id == state.next_id + 2
+    assert_array_equal(new.born[K:], 9.0)
+    assert_array_equal(new.lived[K:], 0)
+    assert_allclose(new.totals[K:], groups)
+    assert_array_equal(new.past[K:], 0.0)
+    assert not new.past_doubt[K:].any()
+    assert not new.now.rivals[:, K:].any()
 
 
 def test_forgetting_takes_from_the_past_alone(state):

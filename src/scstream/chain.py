@@ -25,7 +25,10 @@ from scstream.sweep import Context, deterministic_sweep, predictive_sweep, restr
 from scstream.window import Forgetting
 
 _SEEDS = 200  # groups of the over-clustering that the first batch starts from, at most
-_SEED_ROWS = 8192  # rows of the batch that it is made from, at most
+_SEED_ROWS = 8192  # rows of a batch that groups are made from, at most
+_FOUNDERS = 50  # groups of a later batch that are on trial as clusters, at most
+_MANY_NEIGHBOURS = 6  # merge candidates of a cluster while there are too many clusters
+_SELDOM = 8  # batches between such trials, at most
 _ADAPT_SWEEPS = 15  # sweeps during which the prior still follows the clusters
 _PATIENCE = 8  # sweeps without a better log posterior that mean convergence
 _SETTLE = 10  # deterministic sweeps at the end of the first batch, at most
@@ -113,7 +116,8 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     fewer points than it has parameters the draws are mostly noise, the more so the smaller the
     cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
-    events = Events()
+    events, first_new = Events(), state.next_id
+    state = _found(ctx, plan, state, time)
     few = ctx.engine.n_rows < state.totals.size
     for sweep in range(plan.sweeps):
         sampled = predictive_sweep if few and sweep == 0 else restricted_sweep
@@ -121,10 +125,63 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
         if sweep == 0 and state.window.forgetting.adaptive:
             past = state.past.sum(axis=1)
             state = state.forget(fused.worthwhile_shares(ctx, past, state.current))
+        if sweep == 0 and state.next_id > first_new:
+            state = _merged(ctx, state, events)
         state = _moves(ctx, plan, state, events, time)
     state = deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True, restart=False)
-    return state, events
+    return _renumbered(state, events, first_new)
+
+
+def _found(ctx: Context, plan: Plan, state: State, time: float) -> State:
+    """Return the clusters with more on trial: groups of the batch's points, if they are sparse.
+
+    Where a cluster gets too few points to tell its shape, those of a new class come to several
+    old clusters, none of which would divide for its share of them. The groups compete with the
+    clusters for all points; those that turn out to be no clusters are merged away again. They
+    are tried in the batches after a birth, then ever more seldom.
+    """
+    n = ctx.engine.n_rows
+    sparse = n < state.k * ctx.family.points_for_a_shape()
+    if not (sparse and plan.splits and plan.merges and _is_due(int(state.lived.min()))):
+        return state
+    m = min(n // 4, _FOUNDERS)
+    if plan.max_clusters is not None:
+        m = min(m, plan.max_clusters - state.k)
+    if m < 1:
+        return state
+    sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
+    return state.found(over_cluster(ctx.family, sample, m, ctx.rng), time)
+
+
+def _merged(ctx: Context, state: State, events: Events) -> State:
+    """Return the clusters merged while that is better."""
+    while True:
+        state, merged = propose_merges(ctx, state, neighbours=_MANY_NEIGHBOURS, greedy=True)
+        if not merged:
+            return state
+        events.merges += merged
+
+
+def _is_due(calm: int) -> bool:
+    """Whether founders are tried, so many batches after a cluster was born."""
+    return calm & (calm - 1) == 0 or calm % _SELDOM == 0
+
+
+def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events]:
+    """Return the clusters with ids from ``first`` on used without gaps, and so the events."""
+    if state.next_id == first:
+        return state, events
+    new = np.sort(state.ids[state.ids >= first])
+    name = dict(zip(new.tolist(), range(first, first + len(new)), strict=True))
+
+    def renamed(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        lasting = [pair for pair in pairs if all(i < first or i in name for i in pair)]
+        return [(name.get(a, a), name.get(b, b)) for a, b in lasting]
+
+    ids = np.array([name.get(i, i) for i in state.ids.tolist()], dtype=np.int64)
+    events = Events(renamed(events.splits), renamed(events.merges))
+    return state.having(ids=ids, next_id=first + len(new)), events
 
 
 def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
@@ -153,7 +210,9 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
             ctx.engine.keep_labels()
         if not plan.merges:
             break
-        state, merged = propose_merges(ctx, state, neighbours=6, greedy=True, must_go=excess)
+        state, merged = propose_merges(
+            ctx, state, neighbours=_MANY_NEIGHBOURS, greedy=True, must_go=excess
+        )
         if not merged:
             break
     _, state, ctx.family = best

@@ -320,5 +320,39 @@ class State:
             self.attempt[order],
         )
 
+    def found(self, clusters: Array, time: float) -> State:
+        """Return the clusters with further ones (m, p) of the present, each halved for now."""
+        m, p = clusters.shape
+        k = self.k
+
+        def pairs(a: NDArray[Any]) -> NDArray[Any]:
+            return np.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, m)] * 2)
+
+        now = Sums(
+            np.concatenate([self.now.current, np.repeat(0.5 * clusters[:, None], 2, axis=1)]),
+            np.concatenate([self.now.rows, np.zeros((m, 2), dtype=np.int64)]),
+            pairs(self.now.rivals),
+            pairs(self.now.doubt),
+        )
+        nothing = np.zeros((len(self.window.times), m, 2, p))
+        window = replace(
+            self.window,
+            sums=np.concatenate([self.window.sums, nothing], axis=1),
+            doubt=pairs(self.window.doubt),
+        )
+        past, past_doubt = window.past()
+        zero = np.zeros(m, dtype=np.int64)
+        return State(
+            np.append(self.ids, self.next_id + np.arange(m)),
+            np.append(self.born, np.full(m, time)),
+            np.append(self.lived, zero),
+            self.next_id + m,
+            now,
+            window,
+            past,
+            past_doubt,
+            np.append(self.attempt, zero),
+        )
+
 
 _FIELDS = tuple(name for name in State.__dataclass_fields__ if name != "known")

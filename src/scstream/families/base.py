@@ -129,6 +129,13 @@ class Family(ABC):
         """Return how many columns checked rows have, None if the family does not know."""
         return None
 
+    def points_for_a_shape(self) -> int:
+        """Return how many points a cluster needs to have a shape of its own, 0 if that is no matter.
+
+        A later batch with fewer for each cluster founds clusters on trial.
+        """
+        return 0
+
     def sound(self, X: Points) -> bool:
         """Whether rows are such as `check` returns them."""
         if not isinstance(X, np.ndarray):

@@ -18,6 +18,7 @@ from scstream.families.scores import Labels, LinearScore, Points, StudentScore
 _Result = TypeVar("_Result")
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _SOLVED = 16  # columns from which pairs of components are scored by triangular solutions
+_MANY = 16  # columns from which a cluster may have fewer points than columns
 AXES = 4  # principal axes of a cluster along which it is cut in turn
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
@@ -214,6 +215,10 @@ class Gaussian(Family):
     def columns_taken(self) -> int:
         """Return how many columns the frame has."""
         return len(self._m)
+
+    def points_for_a_shape(self) -> int:
+        """Return the number of columns, where there are many: from fewer a covariance is flat."""
+        return len(self._m) if len(self._m) >= _MANY else 0
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""
