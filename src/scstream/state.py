@@ -323,7 +323,6 @@ class State:
     def found(self, clusters: Array, time: float) -> State:
         """Return the clusters with further ones (m, p) of the present, each halved for now."""
         m, p = clusters.shape
-        k = self.k
 
         def pairs(a: NDArray[Any]) -> NDArray[Any]:
             return np.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, m)] * 2)

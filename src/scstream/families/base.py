@@ -130,7 +130,7 @@ class Family(ABC):
         return None
 
     def points_for_a_shape(self) -> int:
-        """Return how many points a cluster needs to have a shape of its own, 0 if that is no matter.
+        """Return how many points a cluster needs to show its shape, 0 if that is no matter.
 
         A later batch with fewer for each cluster founds clusters on trial.
         """
