@@ -23,7 +23,7 @@ from scstream.families import Gaussian
 from scstream.families.scores import LinearScore
 
 KEY = Key(seed=2**62 + 12345, batch=3, sweep=7)
-TIMED = ["load", "sweep", "resplit", "adopt", "relabel", "members", "named_labels"]
+TIMED = ["load", "sweep", "refine", "resplit", "adopt", "relabel", "members", "named_labels"]
 
 
 def points(n, d, k, *, seed=0, apart=1.0, part=2**18):
@@ -133,7 +133,7 @@ def sweep(n, d, k, *, apart=1.0, checked=2**18):
     family = Gaussian().prepare(X[:100_000].cpu().numpy().astype(np.float64))
     score, sub = parameters(family, X, labels, k)
     t_score, t_sub = parameters(family, X, labels, k, predictive=True)
-    ones = np.ones(n)
+    ones = np.broadcast_to(1.0, n)  # as the model gives them
     engine = TorchEngine("cuda")
     repeats = 30 if n < 10**6 else 5
     out: dict[str, Any] = {"n": n, "d": d, "k": k}
@@ -147,6 +147,7 @@ def sweep(n, d, k, *, apart=1.0, checked=2**18):
     out["resplit_ms"] = timed(lambda: engine.resplit(t_sub, everyone), repeats)
     out["deterministic_kernels_ms"] = kernel_times(lambda: engine.sweep(t_score, t_sub, k, None))
     out["resplit_kernels_ms"] = kernel_times(lambda: engine.resplit(t_sub, everyone))
+    out["refine_ms"] = timed(lambda: engine.refine(sub, everyone, family, 1.0, 2), repeats)
     out["adopt_ms"] = timed(lambda: engine.adopt(everyone), repeats)
     out["members_ms"] = timed(lambda: engine.members(k, KEY), repeats)
     out["times_bare"] = round(out["sampled_ms"] / out["bare_product_ms"], 2)

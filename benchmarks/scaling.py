@@ -3,18 +3,20 @@
 Run ``python benchmarks/scaling.py``; ``--full`` takes 2 million points and 1 to 8 workers,
 ``--picture docs/scaling.png`` draws the model out to 1,000. Sweeps of all engines alternate, and
 medians are reported. Workers have one thread each; beyond the number of cores they share them.
+
+The model's constants come from other, smaller batches than those that it is checked with. The CPU
+engine is also timed before the cluster is started: its processes take time even while they idle.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import pickle
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ from scipy.optimize import nnls
 
 from scstream import Gaussian, ScStream
 from scstream._blas import single_threaded
-from scstream.engines import CpuEngine, DaskEngine, Engine, Key
+from scstream._validation import resolve_threads
+from scstream.engines import CpuEngine, DaskEngine, Engine, Key, cpu
 from scstream.engines.tree import LEAF_ROWS, Part
 from scstream.families.scores import LinearScore
 
@@ -70,9 +73,9 @@ class Problem:
             return time.perf_counter() - begin
 
 
-def alternate(jobs: dict[str, Callable[[int], float]], rounds: int) -> dict[str, float]:
+def alternate(jobs: dict[Any, Callable[[int], float]], rounds: int) -> dict[Any, float]:
     """Return the median seconds of each job; they take turns, after a round that does not count."""
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    seconds: dict[Any, list[float]] = {name: [] for name in jobs}
     for turn in range(rounds + 1):
         for name, job in jobs.items():
             took = job(turn)
@@ -111,11 +114,21 @@ def bytes_by_formula(k: int, p: int, workers: int, parts: float) -> float:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a sweep: ``compute / workers + call + worker * workers + byte * bytes``."""
+    """Seconds of a sweep: ``point * n / workers + call + worker * workers + byte * bytes``.
+
+    Attributes
+    ----------
+    call, worker, byte : float
+        What talking costs.
+    point : dict of (bool, bool) to float
+        What a worker needs for a point, by whether all cores of its machine are busy and
+        whether the statistics of its rows are kept between sweeps.
+    """
 
     call: float
     worker: float
     byte: float
+    point: dict[tuple[bool, bool], float] = field(default_factory=dict)
 
     @staticmethod
     def fit(workers: Sequence[int], sizes: Sequence[float], seconds: Sequence[float]) -> Cost:
@@ -129,8 +142,18 @@ class Cost:
     def communication(self, workers: Any, size: Any) -> Any:
         return self.call + self.worker * workers + self.byte * size
 
-    def sweep(self, compute: float, workers: Any, size: Any, cores: Any) -> Any:
-        return compute / np.minimum(workers, cores) + self.communication(workers, size)
+    def sweep(self, n: int, p: int, workers: int, size: float, *, cores: int, busy: bool) -> float:
+        """Return the seconds of a sweep of n points with p statistics each.
+
+        ``cores`` is how many workers can compute at a time, ``busy`` whether some share a machine.
+        """
+        point = self.point[busy, n / workers <= kept_rows(p)]
+        return float(point * n / min(workers, cores) + self.communication(workers, size))
+
+
+def kept_rows(p: int) -> int:
+    """Return how many rows an engine has at most if it keeps their statistics."""
+    return cpu._KEPT_BYTES // (8 * p)
 
 
 class Idle(CpuEngine):
@@ -162,7 +185,42 @@ def measure_calls(client: Any, counts: Sequence[int], d: int, rounds: int) -> li
     return found
 
 
+def measure_points(
+    client: Any, problem: Problem, counts: Sequence[int], cores: int, cost: Cost, rounds: int
+) -> dict[tuple[bool, bool], float]:
+    """Return what a worker needs for a point, see `Cost`: one alone, or as many as there are cores.
+
+    Workers get fewer rows than in the sweeps that the model is to foretell.
+    """
+    n, most = len(problem.X), kept_rows(len(problem.family.prior))
+    kinds = {(w > 1, n / w <= most) for w in counts} | {(True, True), (True, False)}
+    sizes, jobs = {}, {}
+    for busy, kept in sorted(kinds):
+        workers = min(cores, max(counts)) if busy else 1
+        rows = workers * (
+            min(most, n // workers) // 2 if kept else min(5 * most // 4, n // workers)
+        )
+        engine = Counting(client, workers=list(client.nthreads())[:workers])
+        engine.load(problem.family, problem.X[:rows], np.ones(rows))
+        problem.sweep(engine, 0)
+        talk = cost.communication(workers, engine.sent + engine.received)
+        engine.counts = False
+        sizes[busy, kept] = workers / rows, talk
+        jobs[busy, kept] = lambda turn, e=engine: problem.sweep(e, turn)
+    took = alternate(jobs, rounds)
+    return {kind: (took[kind] - talk) * share for kind, (share, talk) in sizes.items()}
+
+
 # -- measuring
+
+
+def measure_alone(problem: Problem, rounds: int) -> dict[str, float]:
+    """Return the seconds of a sweep by the CPU engine on 1 and on 2 threads."""
+    engines = {f"cpu-{n}": CpuEngine(n) for n in (1, 2)}
+    for engine in engines.values():
+        problem.load(engine)
+    jobs = {name: lambda turn, e=engine: problem.sweep(e, turn) for name, engine in engines.items()}
+    return alternate(jobs, rounds)
 
 
 def measure_sweeps(
@@ -215,9 +273,10 @@ def draw(path: Path, result: dict[str, Any], cost: Cost) -> None:
     seconds, cores = result["seconds"], result["cores"]
     counts = np.array(result["workers"])
     fig, (here, far) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    measured = [seconds["cpu-1"] / seconds[f"dask-{w}"] for w in counts]
+    one = result["alone"]["cpu-1"]
+    measured = [one / seconds[f"dask-{w}"] for w in counts]
     here.plot(counts, measured, "o", label="measured")
-    modelled = [seconds["cpu-1"] / result["model"][str(w)] for w in counts]
+    modelled = [one / result["model"][str(w)] for w in counts]
     here.plot(counts, modelled, "-", label="model")
     here.axhline(cores, color="0.7", lw=1, label=f"{cores} cores")
     here.set(xlabel="workers on this machine", ylabel="speed against one thread", ylim=(0, None))
@@ -226,9 +285,12 @@ def draw(path: Path, result: dict[str, Any], cost: Cost) -> None:
     many = np.unique(np.logspace(0, 3, 60).astype(int))
     parts = np.mean([wire["parts"] for wire in result["wire"].values()])
     for rows in (2_000_000, 20_000_000, 200_000_000, 2_000_000_000):
-        compute = seconds["cpu-1"] * rows / n
-        size = bytes_by_formula(k, p, many, parts)
-        far.plot(many, compute / cost.sweep(compute, many, size, many), label=f"{rows:,} points")
+        alone = one * rows / n
+        sweeps = [
+            cost.sweep(rows, p, w, bytes_by_formula(k, p, w, parts), cores=w, busy=True)
+            for w in many.tolist()
+        ]
+        far.plot(many, alone / np.array(sweeps), label=f"{rows:,} points")
     far.plot(many, many, color="0.7", lw=1, label="perfect")
     far.set(xscale="log", yscale="log", xlabel="workers of one core each")
     far.set_title("the model: speed against one thread", fontsize=10)
@@ -240,16 +302,25 @@ def draw(path: Path, result: dict[str, Any], cost: Cost) -> None:
 def report(result: dict[str, Any], cost: Cost) -> None:
     seconds, k, p = result["seconds"], result["clusters"], result["statistics"]
     print(f"{result['rows']:,} points, {k} clusters, p = {p}, {result['cores']} cores")
-    for name in ("cpu-1", "cpu-2"):
-        print(f"{name:8s}{1e3 * seconds[name]:10.1f} ms a sweep")
+    for name, alone in result["alone"].items():
+        print(
+            f"{name:8s}{1e3 * alone:10.1f} ms a sweep before the cluster is started, "
+            f"{1e3 * seconds[name]:.1f} beside it"
+        )
     print("workers        ms     model  of cpu-2   parts   sent KiB  received KiB   by formula KiB")
     for workers in result["workers"]:
         took, wire = seconds[f"dask-{workers}"], result["wire"][str(workers)]
+        share = result["alone"]["cpu-2"] / took
         formula = bytes_by_formula(k, p, workers, wire["parts"])
         print(
             f"{workers:7d}{1e3 * took:10.1f}{1e3 * result['model'][str(workers)]:10.1f}"
-            f"{seconds['cpu-2'] / took:10.2f}{wire['parts']:8.1f}{wire['sent'] / 1024:11.0f}"
+            f"{share:10.2f}{wire['parts']:8.1f}{wire['sent'] / 1024:11.0f}"
             f"{wire['received'] / 1024:14.0f}{formula / 1024:17.0f}"
+        )
+    for (busy, kept), point in sorted(cost.point.items()):
+        print(
+            f"a point: {1e9 * point:.0f} ns, {'all cores' if busy else 'one core'} busy, "
+            f"statistics {'kept' if kept else 'made anew'}"
         )
     print(
         f"a sweep that computes nothing: {1e3 * cost.call:.2f} ms + {1e3 * cost.worker:.2f} ms a "
@@ -259,7 +330,7 @@ def report(result: dict[str, Any], cost: Cost) -> None:
         peak, shard = result["client_peak"] / 2**20, result["shard"] / 2**20
         print(f"the client held at most {peak:.1f} MiB; one of two shards has {shard:.1f} MiB")
     if "dask-2" in seconds:
-        ratio = seconds["cpu-2"] / seconds["dask-2"]
+        ratio = result["alone"]["cpu-2"] / seconds["dask-2"]
         verdict = "holds" if ratio >= TARGET else "does NOT hold"
         print(
             f"2 workers reach {ratio:.2f} of the speed of 2 threads; at least {TARGET}: {verdict}"
@@ -284,7 +355,8 @@ def main() -> None:
     counts = args.workers or ([1, 2, 3, 4, 5, 6, 7, 8] if args.full else [1, 2, 4])
     counts = [w for w in counts if w * LEAF_ROWS <= rows]
     problem = Problem.make(rows, args.dims, args.clusters)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = resolve_threads(None)
+    alone = measure_alone(problem, args.rounds)
     with (
         LocalCluster(
             n_workers=max(counts), threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -294,6 +366,8 @@ def main() -> None:
         calls = measure_calls(client, counts, args.dims, args.rounds)
         columns = ([call[name] for call in calls] for name in ("workers", "bytes", "seconds"))
         cost = Cost.fit(*columns)
+        points = measure_points(client, problem, counts, cores, cost, args.rounds)
+        cost = replace(cost, point=points)
         seconds, wire = measure_sweeps(client, problem, counts, args.rounds)
         result: dict[str, Any] = {
             "rows": rows,
@@ -301,15 +375,21 @@ def main() -> None:
             "statistics": len(problem.family.prior),
             "cores": cores,
             "workers": counts,
+            "alone": alone,
             "seconds": seconds,
             "wire": {str(w): value for w, value in wire.items()},
             "calls": calls,
-            "cost": asdict(cost),
+            "cost": {"call": cost.call, "worker": cost.worker, "byte": cost.byte},
+            "points": [
+                {"busy": busy, "kept": kept, "seconds": point}
+                for (busy, kept), point in points.items()
+            ],
         }
         if args.memory:
             result["client_peak"], result["shard"] = client_memory(client, rows, args.dims)
+    p = len(problem.family.prior)
     result["model"] = {
-        str(w): float(cost.sweep(seconds["cpu-1"], w, v["sent"] + v["received"], cores))
+        str(w): cost.sweep(rows, p, w, v["sent"] + v["received"], cores=cores, busy=w > 1)
         for w, v in wire.items()
     }
     report(result, cost)

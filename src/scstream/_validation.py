@@ -224,10 +224,10 @@ def make_rng(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def check_weight(sample_weight: Any, n: int) -> Array:
-    """Return row weights (n,), ones by default."""
+def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:
+    """Return row weights (n,), ones by default, which may share the memory of a single one."""
     if sample_weight is None:
-        return np.ones(n)
+        return np.broadcast_to(1.0, n) if shared else np.ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -142,17 +142,22 @@ def learn(
         if n >= recipe.family.enough_rows(d):
             return _learn(learner, batch, recipe, engine, make_rng)
         batch = batch.fetched()  # so few rows may have to be kept
+    if _all_count(batch.weight):
+        return _learn(learner, batch, recipe, engine, make_rng)
     counted = batch.weight > 0
     if learner is None and not counted.any():
         raise ValueError(
             "Every row of the first batch has weight zero: there is nothing to learn from. "
             "Give at least one row a positive sample_weight."
         )
-    taught = batch if counted.all() else batch.rows(counted)
-    new, outcome = _learn(learner, taught, recipe, engine, make_rng)
-    if taught is not batch:
-        outcome = _with_the_rest(new, outcome, batch, counted, engine)
-    return new, outcome
+    new, outcome = _learn(learner, batch.rows(counted), recipe, engine, make_rng)
+    return new, _with_the_rest(new, outcome, batch, counted, engine)
+
+
+def _all_count(weight: Array) -> bool:
+    """Whether no row is without weight. Equal weights may share their memory."""
+    some = weight[:1] if weight.strides == (0,) else weight
+    return bool(some.min(initial=np.inf) > 0.0)
 
 
 def _learn(
@@ -245,7 +250,7 @@ def _with_the_rest(
     )  # draws nothing
     deterministic_sweep(ctx, new.state)
     labels, sublabels = (np.empty(len(counted), dtype=np.int64) for _ in range(2))
-    labels[counted], sublabels[counted] = outcome.labels, outcome.sublabels
+    labels[counted], sublabels[counted] = to_host(outcome.labels), to_host(outcome.sublabels)
     labels[~counted] = np.append(new.state.ids, -1)[engine.labels]
     sublabels[~counted] = engine.sublabels
     return Outcome(labels, sublabels, replace(outcome.record, n_points=len(counted)))

@@ -300,8 +300,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             return rows, np.zeros(0), family, learner
         if self._stays_on_device(engine, X, family) and (learner is None or not learner.early):
             tensor = self._tensor(X, reset=first, least=1 if first else 0)
-            if len(tensor) >= family.enough_rows(tensor.shape[1]):
-                return tensor, check.check_weight(sample_weight, len(tensor)), family, learner
+            if (n := len(tensor)) >= family.enough_rows(tensor.shape[1]):
+                return tensor, check.check_weight(sample_weight, n, shared=True), family, learner
         table = self._rows(_on_host(X), family, reset=first, least=1 if first else 0)
         before = None if learner is None else learner.family
         family = family.meet(table, before)
@@ -309,7 +309,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             known = learner.family.meet(table, before)
             learner = learner if known is learner.family else replace(learner, family=known)
         points = family.check(table)
-        return points, check.check_weight(sample_weight, points.shape[0]), family, learner
+        shared = is_torch(engine)
+        weight = check.check_weight(sample_weight, points.shape[0], shared=shared)
+        return points, weight, family, learner
 
     @staticmethod
     def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
@@ -319,7 +321,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     def _tensor(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         """Return a sound tensor."""
         tensor = check_tensor(X, least)
-        validate_data(self, np.empty((0, tensor.shape[1])), reset=reset, skip_check_array=True)
+        d, named = tensor.shape[1], hasattr(self, "feature_names_in_")
+        if reset or named or d != self.n_features_in_:  # else there is nothing that it could find
+            validate_data(self, np.empty((0, d)), reset=reset, skip_check_array=True)
         return tensor
 
     def _recipe(self, family: Family) -> Recipe:

@@ -141,11 +141,7 @@ def restart_subclusters(
     functional = family.directions(state.current, members(ctx, state), state.attempt)
     eta = np.zeros((2 * k, functional.shape[1]))
     eta[1::2] = functional
-    current, doubt = engine.resplit(LinearScore(eta), chosen, doubts=ROUNDS == 0)
-    for left in reversed(range(ROUNDS)):
-        log_sub = np.log(current[..., 0] + 0.5 * ctx.alpha)
-        sub = family.predictive_score(current.reshape(2 * k, -1), log_sub.ravel())
-        current, doubt = engine.resplit(sub, chosen, doubts=left == 0)
+    current, doubt = engine.refine(LinearScore(eta), chosen, family, ctx.alpha, ROUNDS)
     boundary = family.boundary(current[:, 0], current[:, 1])
     first = family.divide(state.window.wholes, boundary)
     better, each = chosen, None

@@ -3,6 +3,8 @@
 import os
 import pickle
 import signal
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -383,3 +385,25 @@ def test_rows_that_are_gone_for_good_are_an_error(processes, short, monkeypatch)
     assert model.n_batches_ == 1
     model.partial_fit(X)
     assert model.n_batches_ == 2
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not os.confstr("CS_GNU_LIBC_VERSION"), reason="another C library"
+)
+def test_a_shard_keeps_the_memory_of_its_blocks():
+    """Dask tells the C library of its workers to give it back, whence it comes page by page."""
+    program = """
+import resource, numpy as np
+from scstream.engines.dask_shard import keep_freed_memory
+keep_freed_memory()
+for i in range(60):
+    if i == 10:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    np.ones(2**17)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    told = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=told, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 50 * 256 / 10

@@ -35,12 +35,21 @@ def test_tensors_are_taken_and_returned(options, first_rows):
     assert tensors.score(torch.from_numpy(BATCHES[0])) == pytest.approx(arrays.score(BATCHES[0]))
 
 
-def test_rows_without_weight_and_other_families():
-    X, w = torch.from_numpy(BATCHES[0]), (np.arange(200) % 4).astype(float)
-    options = {"random_state": 0, "max_sweeps": 5, "engine": "torch", "device": "cpu"}
+@pytest.mark.parametrize(
+    "device",
+    [
+        "cpu",
+        pytest.param(
+            "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+        ),
+    ],
+)
+def test_rows_without_weight_and_other_families(device):
+    X, w = torch.from_numpy(BATCHES[0]).to(device), (np.arange(200) % 4).astype(float)
+    options = {"random_state": 0, "max_sweeps": 5, "engine": "torch", "device": device}
     one = ScStream(**options).fit(X, sample_weight=w)
     assert_array_equal(
-        one.labels_.numpy(), ScStream(**options).fit(BATCHES[0], sample_weight=w).labels_
+        one.labels_.cpu().numpy(), ScStream(**options).fit(BATCHES[0], sample_weight=w).labels_
     )
     counts = torch.from_numpy(np.random.default_rng(0).poisson(3.0, size=(60, 2)))
     assert isinstance(ScStream("poisson", **options).fit(counts).labels_, torch.Tensor)

@@ -122,6 +122,17 @@ class Engine(ABC):
         chosen, and for all if nobody wants them. The points keep their sub-labels until `adopt`.
         """
 
+    def refine(
+        self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
+    ) -> tuple[Array, Array]:
+        """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
+        current, doubt = self.resplit(sub, chosen, doubts=rounds == 0)
+        for left in reversed(range(rounds)):
+            log_sub = np.log(current[..., 0] + 0.5 * alpha)
+            sub = family.predictive_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
+            current, doubt = self.resplit(sub, chosen, doubts=left == 0)
+        return current, doubt
+
     @abstractmethod
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters; returns rows (k, 2)."""

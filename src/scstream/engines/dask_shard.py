@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from scstream.families.scores import Labels, Points, Score, to_dense
 
 Chunk = tuple[Points, Array | None]  # rows and their weights, None for ones
 EngineMaker = Callable[[int], Engine]  # called on the worker with the number of its threads
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as malloc.h has them
 _FINENESS = 16  # an even share of the rows is met up to one part in so many
 
 
@@ -57,6 +61,7 @@ class Shard:
                 for (_, weight), (a, b) in zip(chunks, cuts, strict=True)
             ]
         )
+        keep_freed_memory()
         self._engine = make_engine(n_threads)
         self._steps = 0
         with single_threaded():
@@ -144,6 +149,22 @@ class Shard:
 
     def _sent(self, parts: list[Part]) -> list[Part]:
         return Tree(parts).closed() if self._last else parts
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let this process keep memory of up to some MiB that it has freed.
+
+    That is what the GNU C library comes to by itself, unless it is told a threshold, as Dask tells
+    its workers (64 KiB). With that, the arrays of every block of rows come fresh from the system,
+    page by page: a sweep takes 1.4 times as long.
+    """
+    if sys.platform != "linux":
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # as in the GNU C library
+        library.mallopt(_MMAP_THRESHOLD, 2**25)  # which is the largest that it takes
+        library.mallopt(_TRIM_THRESHOLD, 2**26)
 
 
 def cut_evenly(n: int, shares: Sequence[float]) -> list[int]:

@@ -7,6 +7,7 @@ DLPack.
 from __future__ import annotations
 
 import sys
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def check_tensor(X: Any, least: int = 1, n_features: int | None = None) -> Any:
         )
     if x.dtype not in (torch.float32, torch.float64):
         x = x.float() if x.dtype.is_floating_point else x.double()
-    if not bool(torch.isfinite(x.sum())) and not bool(torch.isfinite(x).all()):
+    if not isfinite(x.sum().item()) and not bool(torch.isfinite(x).all()):
         raise ValueError("Input X contains NaN or infinity. Leave such rows out or fill them in.")
     return x
 

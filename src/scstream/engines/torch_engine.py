@@ -12,20 +12,24 @@ from scstream.engines.base import Engine, Key, Sums, finished_sweep
 from scstream.engines.readout import Best
 from scstream.engines.tensors import is_tensor, require_torch, to_host
 from scstream.families.base import Array, Family
+from scstream.families.gaussian import Gaussian
 from scstream.families.scores import Labels, Points, Score, to_dense
 
 torch = require_torch()
 
 from scstream.engines import torch_draws as draws  # noqa: E402  # PyTorch is there
-from scstream.engines import torch_fused as fused  # noqa: E402
-from scstream.engines import torch_kernels as kernels  # noqa: E402
 from scstream.engines.torch_batch import Batch  # noqa: E402
+from scstream.engines.torch_few import FEW, FewColumns  # noqa: E402
 from scstream.engines.torch_forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch_ledger import Ledger  # noqa: E402
-from scstream.engines.torch_points import GaussianRows, rows_of  # noqa: E402
+from scstream.engines.torch_many import MANY, ManyColumns  # noqa: E402
+from scstream.engines.torch_passes import Courier, Pass, Scratch, least_rows  # noqa: E402
+from scstream.engines.torch_points import GaussianRows, in_frame, rows_of  # noqa: E402
+from scstream.engines.torch_triton import AVAILABLE  # noqa: E402
 
 _BLOCK_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # of statistics and scores at a time
 _LEAST_BLOCK = 256
+_MOST_ROWS = 2**31  # that kernels can count
 
 
 class TorchEngine(Engine):
@@ -65,26 +69,38 @@ class TorchEngine(Engine):
             )
         if dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
+        if kind == "cuda" and self._device.index is None:  # which calls would look up each time
+            self._device = torch.device("cuda", torch.cuda.current_device())
         self.device = device
         self.dtype = dtype or ("float32" if kind == "cuda" else "float64")
         self._dtype = getattr(torch, self.dtype)
-        fit = kind == "cuda" and kernels.AVAILABLE and self.dtype == "float32"
-        self._courier = fused.Courier(self._device) if fit else None
-        self._scratch = fused.Scratch(self._device)
+        fit = kind == "cuda" and AVAILABLE and self.dtype == "float32"
+        self._courier = Courier(self._device) if fit else None
+        self._scratch = Scratch(self._device)
+        self._few: FewColumns | None = None
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor."""
-        self._batch = Batch(weight, first_row, self._device, self._dtype)
         upload = None if self._courier is None else self._courier.upload
-        self._rows = rows_of(family, X, self._device, self._dtype, upload)
-        self._ledger = Ledger(X.shape[1] if isinstance(self._rows, GaussianRows) else 0)
-        self._fused: fused.FewColumns | fused.ManyColumns | None = None
-        rows, courier = self._rows, self._courier
-        if courier is not None and self._kernels_fit and isinstance(rows, GaussianRows):
-            if rows.frame.shape[1] <= fused.FEW:
-                self._fused = fused.FewColumns(rows.frame, courier, self._scratch)
-            elif rows.frame.shape[1] <= fused.MANY:
-                self._fused = fused.ManyColumns(rows.frame, courier, self._scratch)
+        self._rows = rows = rows_of(family, X, self._device, self._dtype, upload)
+        self._ledger = Ledger(X.shape[1] if isinstance(rows, GaussianRows) else 0)
+        self._fused: FewColumns | ManyColumns | None = None
+        memory, fit = None, self._courier is not None and 0 < X.shape[0] < _MOST_ROWS
+        if fit and isinstance(rows, GaussianRows):
+            if X.shape[1] <= FEW:
+                memory = self._load_few(rows, weight)
+            elif X.shape[1] <= MANY:
+                assert self._courier is not None
+                self._fused = ManyColumns(rows.frame, self._courier, self._scratch)
+        self._batch = Batch(weight, first_row, self._device, self._dtype, memory)
+
+    def _load_few(self, rows: GaussianRows, weight: Array) -> tuple[Any, Any, Any, Any]:
+        """Take rows of few columns into the memory of the batch before, if that is large enough."""
+        n, d = rows.X.shape
+        if self._few is None or not self._few.suits(n, d):
+            self._few = FewColumns(n, d, self._device)
+        self._fused, family = self._few, rows.family
+        return self._few.load(rows.pieces(), family._shift, family._scale, weight)
 
     # -- sweeps ---------------------------------------------------------------------------------
 
@@ -98,14 +114,13 @@ class TorchEngine(Engine):
         np.fill_diagonal(done.between, done.own)
         return finished_sweep((done.current, done.rows, done.rivals, done.between))
 
-    def _fused_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> fused.Pass | None:
+    def _fused_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass | None:
         forms, pairs = self._forms(score), self._forms(sub)
         if self._fused is None or forms is None or pairs is None:
             return None
-        with torch.cuda.device(self._device):
-            return self._fused.sweep(forms, pairs, k, key, self._batch)
+        return self._fused.sweep(forms, pairs, k, key, self._batch)
 
-    def _plain_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> fused.Pass:
+    def _plain_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass:
         batch, size = self._batch, len(self._rows.family.prior)
         current = torch.zeros((2 * k, size), dtype=torch.float64, device=self._device)
         units = torch.zeros(k * k + 1, dtype=torch.int64, device=self._device)
@@ -132,7 +147,7 @@ class TorchEngine(Engine):
             own.index_add_(0, z.clamp(max=k), self._in_units(w * sub_doubt))
             batch.z[rows] = torch.where(inside, z, -1).int()
             batch.sub[rows] = half.int()
-        return fused.Pass(
+        return Pass(
             current.cpu().numpy().reshape(k, 2, size),
             batch.count(k),
             self._from_units(own[:-1]),
@@ -152,15 +167,15 @@ class TorchEngine(Engine):
         pairs = self._forms(sub)
         if self._fused is not None and pairs is not None:
             centre = self._ledger.centre(len(chosen))
-            with torch.cuda.device(self._device):
-                done = self._fused.resplit(pairs, chosen, centre, self._batch)
+            done = self._fused.resplit(pairs, chosen, centre, self._batch)
         if done is None:
             done = self._plain_resplit(sub, chosen)
         self._ledger.trial(chosen, done.rows, done.current)
         return done.current, done.own if doubts else np.zeros(len(chosen))
 
-    def _plain_resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> fused.Pass:
+    def _plain_resplit(self, sub: Score, chosen: NDArray[np.bool_]) -> Pass:
         batch, k, size = self._batch, len(chosen), len(self._rows.family.prior)
+        batch.settle()
         among = torch.from_numpy(np.append(chosen, False)).to(self._device)
         current = torch.zeros((2 * k, size), dtype=torch.float64, device=self._device)
         own = torch.zeros(k + 1, dtype=torch.int64, device=self._device)
@@ -175,19 +190,28 @@ class TorchEngine(Engine):
             at = torch.where(mine, code, 2 * k)
             counts.index_add_(0, at, torch.ones_like(at))
             batch.trial[rows] = torch.where(mine, half.int(), batch.trial[rows])
-        return fused.Pass(
+        return Pass(
             current.cpu().numpy().reshape(k, 2, size),
             counts[:-1].cpu().numpy().reshape(k, 2),
             self._from_units(own[:-1]),
         )
 
+    def refine(
+        self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
+    ) -> tuple[Array, Array]:
+        """Try new sub-labels for the chosen clusters, and refine them: on the device if it can."""
+        few, pairs, done = self._fused, self._forms(sub), None
+        if isinstance(few, FewColumns) and type(family) is Gaussian and pairs and chosen.any():
+            centre = self._ledger.centre(len(chosen))
+            done = few.refine(pairs, chosen, centre, self._batch, family, alpha, rounds)
+        if done is None:
+            return super().refine(sub, chosen, family, alpha, rounds)
+        self._ledger.trial(chosen, done.rows, done.current)
+        return done.current, done.own
+
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
-        if self._kernels_fit:
-            with torch.cuda.device(self._device):
-                fused.keep_trial(chosen, self._batch)
-        else:
-            self._batch.adopt(chosen)
+        self._batch.adopt(chosen)
         rows = self._ledger.adopt(chosen)
         if rows is None:
             rows = self._batch.count(len(chosen))
@@ -198,11 +222,7 @@ class TorchEngine(Engine):
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
-        if self._kernels_fit:
-            with torch.cuda.device(self._device):
-                fused.rename(label, sublabel, self._batch)
-        else:
-            self._batch.relabel(label, sublabel)
+        self._batch.relabel(label, sublabel)
         self._ledger.relabel(label, sublabel)
 
     def start(self, labels: Labels) -> None:
@@ -213,20 +233,26 @@ class TorchEngine(Engine):
     @property
     def labels(self) -> Labels:
         """The labels (n,)."""
+        self._batch.settle()
         labels: Labels = self._batch.z.long().cpu().numpy()
         return labels
 
     @property
     def sublabels(self) -> Labels:
         """The sub-labels (n,)."""
+        self._batch.settle()
         sublabels: Labels = self._batch.sub.long().cpu().numpy()
         return sublabels
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
         """Return each row's id, or -1, and its sub-label: tensors if the rows came as one."""
-        table = torch.from_numpy(np.append(ids, -1)).to(self._device)
-        z = table[self._batch.z[skip:].long()]  # a label of -1 finds the last entry
-        sub = self._batch.sub[skip:].long()
+        if isinstance(self._fused, FewColumns) and skip < self._batch.n:
+            z, sub = self._fused.named(ids, skip, self._batch)
+        else:
+            self._batch.settle()
+            table = torch.from_numpy(np.append(ids, -1)).to(self._device)
+            z = table[self._batch.z[skip:].long()]  # a label of -1 finds the last entry
+            sub = self._batch.sub[skip:].long()
         return (z, sub) if is_tensor(self._rows.X) else (z.cpu().numpy(), sub.cpu().numpy())
 
     @property
@@ -236,10 +262,12 @@ class TorchEngine(Engine):
 
     def keep_labels(self) -> None:
         """Remember the labels as they are, on the device."""
+        self._batch.settle()
         self._kept_there = self._batch.z.clone()
 
     def labels_as_kept(self) -> bool:
         """Whether the labels are those last kept."""
+        self._batch.settle()
         return bool(torch.equal(self._kept_there, self._batch.z))
 
     def restore_labels(self) -> None:
@@ -252,9 +280,13 @@ class TorchEngine(Engine):
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
         batch, X, family = self._batch, self._rows.X, self._rows.family
-        if self._courier is not None and self._kernels_fit:
+        if isinstance(self._fused, FewColumns):
+            rows, z = self._fused.members(k, key, batch)
+            return np.where((rows < batch.n)[:, None], in_frame(z), 0.0)
+        batch.settle()
+        if self._courier is not None and 0 < batch.n < _MOST_ROWS:
             with torch.cuda.device(self._device):
-                row = fused.least_rows(key, k, batch, self._courier)
+                row = least_rows(key, k, batch, self._courier)
         else:
             row = batch.least_rows(key, k)
         out = np.zeros((k, len(family.prior)))
@@ -304,12 +336,7 @@ class TorchEngine(Engine):
                 parts.append(there(scores).cpu().numpy())
         return np.concatenate(parts)
 
-    # -- kernels, blocks, forms and units -------------------------------------------------------
-
-    @property
-    def _kernels_fit(self) -> bool:
-        """Whether kernels go over the rows, of which there must be some."""
-        return self._courier is not None and 0 < self._batch.n < 2**31
+    # -- blocks, forms and units -------------------------------------------------------
 
     def _blocks(self, k: int) -> Iterator[slice]:
         return self._cut(self._batch.n, len(self._rows.family.prior) + 2 * k)

@@ -33,11 +33,12 @@ class Ledger:
         self._rows: Counts | None = None
         self._sums: Array = np.zeros((0, 2, 1 + self._d))
         self._tried: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+        self._centre: Array | None = None
 
     def sweep(self, rows: Counts, current: Array) -> None:
         """Take down the rows (k, 2) and sums (k, 2, p) of a sweep."""
         self._rows, self._sums = rows.copy(), current[..., : 1 + self._d].copy()
-        self._tried = self._tried[:0]
+        self._tried, self._centre = self._tried[:0], None
 
     def trial(self, chosen: NDArray[np.bool_], rows: Counts, current: Array) -> None:
         """Take down what a trial of the chosen clusters would lead to."""
@@ -59,6 +60,7 @@ class Ledger:
         if self._rows is not None and np.array_equal(tried, chosen):
             rows = _first(self._rows, k)
         if tried.any():
+            self._centre = None
             at = tried[: len(self._tried)]
             self._sums[tried] = self._trial_sums[at]
             if rows is not None:
@@ -81,14 +83,15 @@ class Ledger:
             rows = np.zeros((size, 2), dtype=np.int64)
             np.add.at(rows, at, _first(self._rows, k)[kept])
             self._rows = rows
-        self._sums, self._tried = sums, self._tried[:0]
+        self._sums, self._tried, self._centre = sums, self._tried[:0], None
 
     def centre(self, k: int) -> Array:
         """Return about where the clusters are (k, d); 0 for those of which nothing is known."""
-        whole = _first(self._sums, k).sum(axis=1)
-        n = whole[:, :1]
-        centre: Array = np.where(n > 1e-9, whole[:, 1:] / np.maximum(n, 1e-9), 0.0)
-        return centre
+        if self._centre is None or len(self._centre) != k:
+            whole = _first(self._sums, k).sum(axis=1)
+            n = whole[:, :1]
+            self._centre = np.where(n > 1e-9, whole[:, 1:] / np.maximum(n, 1e-9), 0.0)
+        return self._centre
 
 
 def _first(values: _Numbers, k: int) -> _Numbers:

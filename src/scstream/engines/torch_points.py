@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from scstream.families.gaussian import Gaussian
 from scstream.families.scores import JoinedScore, LinearScore, Points, Score, StudentScore, to_dense
 
 Upload = Callable[[NDArray[Any]], Tensor]
+_PIECE = 2**26  # numbers that are brought to the device at a time
 _KEPT_BYTES = 2**31  # statistics are kept on the device up to this size
 
 
@@ -85,13 +87,7 @@ class Rows(ABC):
 
 
 class GaussianRows(Rows):
-    """Rows with means and covariances: statistics are made on the device from the frame.
-
-    Attributes
-    ----------
-    frame : Tensor (n, d)
-        The rows in the family's frame, which float64 takes them to: the shift costs digits.
-    """
+    """Rows with means and covariances: statistics are made on the device from the frame."""
 
     family: Gaussian
 
@@ -99,20 +95,29 @@ class GaussianRows(Rows):
         self, family: Gaussian, X: Points, device: torch.device, dtype: torch.dtype, upload: Upload
     ) -> None:
         super().__init__(family, X, device, dtype)
-        n, d = X.shape
-        self._upper = torch.triu_indices(d, d, device=device)
-        self.frame = torch.empty((n, d), dtype=dtype, device=device)
-        shift, scale = (torch.from_numpy(v).to(device) for v in (family._shift, family._scale))
-        step = max(1, 2**26 // max(d, 1))
-        for a in range(0, n, step):
-            x = X[a : a + step]
-            x = x.to(device) if is_tensor(x) else upload(x)
-            self.frame[a : a + step] = (x.double() - shift) / scale
+        self._upload = upload
+
+    def pieces(self) -> Iterator[tuple[int, Tensor]]:
+        """Bring the rows to the device by pieces; each comes with the number of its first row."""
+        n, d = self.X.shape
+        for a in range(0, n, step := max(_PIECE // max(d, 1) // 1024, 1) * 1024):
+            x = self.X[a : a + step]
+            yield a, x.to(self.device) if is_tensor(x) else self._upload(x)
+
+    @cached_property
+    def frame(self) -> Tensor:
+        """The rows (n, d) in the family's frame, which float64 takes them to: it costs digits."""
+        frame = torch.empty(tuple(self.X.shape), dtype=self.dtype, device=self.device)
+        scales = self.family._shift, self.family._scale
+        shift, scale = (torch.from_numpy(v).to(self.device) for v in scales)
+        for a, x in self.pieces():
+            frame[a : a + len(x)] = (x.double() - shift) / scale
+        return frame
 
     def block(self, rows: slice) -> Tensor:
         """Return ``(1, z, upper triangle of z z')``."""
         z = self.frame[rows]
-        row, col = self._upper
+        row, col = torch.triu_indices(z.shape[1], z.shape[1], device=self.device)
         return torch.cat([torch.ones_like(z[:, :1]), z, z[:, row] * z[:, col]], dim=1)
 
 
@@ -154,6 +159,12 @@ class SparseRows(Rows):
         mine = np.flatnonzero(label >= 0)
         belongs = sparse.csr_array((weight[mine], (label[mine], mine)), shape=(size, T.shape[0]))
         return torch.from_numpy(to_dense(belongs @ T)).to(self.device)
+
+
+def in_frame(z: Array) -> Array:
+    """Return the statistics ``(1, z, upper triangle of z z')`` of rows in a Gaussian's frame."""
+    row, col = np.triu_indices(z.shape[1])
+    return np.concatenate([np.ones((len(z), 1)), z, z[:, row] * z[:, col]], axis=1)
 
 
 def rows_of(
