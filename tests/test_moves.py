@@ -15,6 +15,7 @@ from scstream import moves
 from scstream.moves import (
     drop_forgotten,
     log_hastings_split,
+    log_marginals,
     merge_candidates,
     propose_merges,
     propose_splits,
@@ -298,6 +299,65 @@ def test_a_restart_finds_two_groups_and_cuts_the_past_between_them():
     middle = new.past[0, order, 1] / new.past[0, order, 0]
     assert middle[1] - middle[0] > 0.6 * (T[40:, 1].mean() - T[:40, 1].mean())
     assert_allclose(new.past.sum(axis=1), one.past.sum(axis=1))
+
+
+def test_a_division_that_stands_ends_the_rounds(monkeypatch):
+    def restarted(stand):
+        stream, tried = Stream(), []
+        resplit = stream.ctx.engine.resplit
+
+        def counted(sub, chosen, **options):
+            tried.append(resplit(sub, chosen, **options))
+            return tried[-1] if stand else (tried[-1][0] + 1e-9 * len(tried), tried[-1][1])
+
+        stream.ctx.engine.resplit = counted
+        everything = np.ones(stream.state.k, dtype=bool)
+        return restart_subclusters(stream.ctx, stream.state, everything), len(tried)
+
+    monkeypatch.setattr(moves, "ROUNDS", 50)
+    found, rounds = restarted(stand=True)
+    assert 2 <= rounds < 51
+    other, every = restarted(stand=False)
+    assert every == 51
+    assert_array_equal(found.now.rows, other.now.rows)
+    assert_allclose(found.now.current, other.now.current, atol=1e-7)
+    assert_allclose(found.now.doubt, other.now.doubt, atol=1e-6)
+
+
+def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, monkeypatch):
+    ctx, state = made_up
+    monkeypatch.setattr(moves, "_RECALLED", 0)
+    before, asked, compute = log_marginals(ctx, state), [], ctx.family.log_marginal
+
+    def log_marginal(s):
+        asked.append(s[..., 0].size)
+        return compute(s)
+
+    monkeypatch.setattr(ctx.family, "log_marginal", log_marginal)
+    assert log_marginals(ctx, state) is before
+    current = state.now.current.copy()
+    current[2, 1] += 1.0
+    changed = state.having(now=replace(state.now, current=current))
+    known = log_marginals(ctx, changed)
+    assert asked == [1, 1]
+    assert_allclose(known.each, compute(changed.parts))
+    assert_allclose(known.whole, compute(changed.totals))
+    for other in (state.advance(9.0), state.settle(9.0), state.select(np.arange(K - 1))):
+        asked.clear()
+        log_marginals(ctx, other)
+        assert sum(asked) == 3 * other.k
+    ctx.family = PlainPoisson(1.0, 1.0)
+    assert_allclose(log_marginals(ctx, changed).each, ctx.family.log_marginal(changed.parts))
+
+
+def test_a_restart_leaves_known_log_marginals_that_hold():
+    stream = Stream("multinomial")
+    stream.next_batch(1.0)
+    new = restart_subclusters(stream.ctx, stream.state, stream.state.present)
+    assert new.known is not None
+    family = stream.ctx.family
+    assert_allclose(new.known.each, family.log_marginal(new.parts), rtol=1e-9)
+    assert_allclose(new.known.whole, family.log_marginal(new.totals), rtol=1e-9)
 
 
 def test_attempts_are_counted_for_those_that_were_tried():

@@ -48,6 +48,18 @@ def test_a_change_makes_a_new_state_and_leaves_the_old_one(state, change):
         check_state(new)
 
 
+@pytest.mark.parametrize("change", CHANGES)
+def test_sums_that_were_computed_are_those_of_the_changed_state(state, change):
+    _ = state.parts, state.totals, state.current, state.present
+    new = CHANGES[change](state)
+    assert_array_equal(new.parts, new.past + new.now.current)
+    assert_array_equal(new.totals, new.parts[:, 0] + new.parts[:, 1])
+    assert_array_equal(new.current, new.now.current[:, 0] + new.now.current[:, 1])
+    assert_array_equal(new.present, new.now.rows.sum(axis=1) > 0)
+    assert new.known is None
+    assert state.having(attempt=state.attempt + 1).parts is state.parts
+
+
 def test_starting_halves_the_clusters():
     clusters = np.random.default_rng(0).random((3, P))
     state = State.start(FORGETTINGS["half-life"], clusters, 2.0, 7)

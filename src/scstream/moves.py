@@ -14,6 +14,7 @@ from scstream.sweep import Context
 
 ROUNDS = 2  # hard assignments that refine a restarted pair of sub-clusters
 NEIGHBOURS = 3  # merge candidates of a cluster
+_RECALLED = 2**12  # clusters' statistics that it takes longer to compare than to use
 _RELUCTANCE_A_BATCH, _RELUCTANCE_AT_MOST = 2.0, 20.0  # nats
 
 
@@ -29,7 +30,7 @@ def log_hastings_split(
     overlapping clusters would be joined although the data tell them apart.
 
     A merge has the inverse ratio. The log marginals of the parts (k, 2) and of the wholes (k,)
-    are computed unless they are given.
+    are computed unless they are given; if they are, the counts will do for the parts (k, 2, 1).
     """
     if each is None:
         each = family.log_marginal(parts)
@@ -86,7 +87,9 @@ def propose_merges(
     a, b = pairs.T
     doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
     each = log_marginals(ctx, state).whole[pairs]
-    log_m = -log_hastings_split(ctx.family, ctx.alpha, state.totals[pairs], doubt, each)
+    whole = ctx.family.log_marginal(state.totals[a] + state.totals[b])
+    counts = state.totals[pairs, :1]
+    log_m = -log_hastings_split(ctx.family, ctx.alpha, counts, doubt, each, whole)
     lived = np.minimum(state.lived[a], state.lived[b])
     if log_u is None:
         log_u = log_uniforms(ctx, neighbours * state.k, greedy=greedy)
@@ -185,13 +188,29 @@ def set_present_apart(ctx: Context, state: State) -> State:
 
 
 def log_marginals(ctx: Context, state: State) -> LogMarginals:
-    """Return the log marginals of the clusters and of their sub-clusters, computed once."""
-    known = state.known
-    if known is None or known.family is not ctx.family:
-        family = ctx.family
+    """Return the log marginals of the clusters and of their sub-clusters, computed once.
+
+    Those that an earlier state of the batch knew are taken over where nothing changed.
+    """
+    known, family = state.known, ctx.family
+    if known is not None and known.family is family:
+        return known
+    few = state.totals.size < _RECALLED
+    if few or state.recalled is None or state.recalled[2].family is not family:
         each, whole = family.log_marginal(state.parts), family.log_marginal(state.totals)
-        known = state.learn(LogMarginals(family, each, whole))
-    return known
+    else:
+        parts, totals, before = state.recalled
+        each = _recalled(family, state.parts, parts, before.each)
+        whole = _recalled(family, state.totals, totals, before.whole)
+    return state.learn(LogMarginals(family, each, whole))
+
+
+def _recalled(family: Family, s: Array, before: Array, known: Array) -> Array:
+    """Return log marginals (...) of ``s`` (..., p), those of ``before`` being known."""
+    out, new = known.copy(), (s != before).any(axis=-1)
+    if new.any():
+        out[new] = family.log_marginal(s[new])
+    return out
 
 
 def _log_hastings_now(ctx: Context, state: State) -> Array:

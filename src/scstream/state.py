@@ -53,6 +53,9 @@ class State:
         How often the sub-clusters were restarted since the cluster last changed.
     known : LogMarginals or None
         Those of this very state, once someone computed them.
+    recalled : tuple or None
+        The sub-clusters' and clusters' statistics of an earlier state of the same batch, and its
+        log marginals: most of them may still hold.
     """
 
     ids: Ints
@@ -65,17 +68,24 @@ class State:
     past_doubt: Array
     attempt: Ints
     known: LogMarginals | None = field(init=False, default=None, compare=False)
+    recalled: tuple[Array, Array, LogMarginals] | None = field(
+        init=False, default=None, compare=False
+    )
 
     def having(self, **changes: Any) -> State:
         """Return the state with some fields replaced."""
         new = object.__new__(State)
         fields = self.__dict__
-        new.__dict__.update({name: fields[name] for name in _FIELDS}, known=None, **changes)
+        kept = {name: fields[name] for name in _FIELDS}
+        kept.update(known=None, recalled=self.recalled)
+        if "now" not in changes and "past" not in changes:
+            kept.update({name: fields[name] for name in _DERIVED if name in fields})
+        new.__dict__.update(kept, **changes)
         return new
 
     def learn(self, known: LogMarginals) -> LogMarginals:
         """Take note of log marginals that were computed."""
-        self.__dict__["known"] = known
+        self.__dict__.update(known=known, recalled=(self.parts, self.totals, known))
         return known
 
     @staticmethod
@@ -133,12 +143,13 @@ class State:
             now=Sums.nothing(k, p),
             lived=self.lived + 1,
             attempt=np.zeros(k, dtype=np.int64),
+            recalled=None,
         )
 
     def settle(self, time: float) -> State:
         """Return the clusters with the present batch become the latest of the past."""
         window = self.window.absorb(self.now.current, self.now.doubt, time)
-        return self.having(window=window)
+        return self.having(window=window, known=None, recalled=None)
 
     def forget(self, share: Array) -> State:
         """Return the clusters with only a share (k,) of each one's past."""
@@ -354,4 +365,5 @@ class State:
         )
 
 
-_FIELDS = tuple(name for name in State.__dataclass_fields__ if name != "known")
+_DERIVED = ("known", "parts", "totals", "current", "present")  # from `now` and `past`
+_FIELDS = tuple(name for name in State.__dataclass_fields__ if name not in ("known", "recalled"))

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense, problem
 from scipy import sparse, special, stats
 
+from scstream._threads import allowed
 from scstream.families import Multinomial, _kernels, multinomial
 from scstream.families.scores import GenericScore
 
@@ -108,6 +109,15 @@ def test_log_marginals_hold_from_tiny_to_huge_concentrations(x):
     assert_allclose(got, [np.log(x) - np.log1p(x), -np.log1p(x)], rtol=1e-13, atol=grain)
 
 
+def test_log_marginals_do_not_depend_on_the_threads(monkeypatch):
+    family = Multinomial(0.5).prepare(np.ones((2, 6)))
+    s = np.random.default_rng(0).poisson(3.0, (9, 2, 7)).astype(float)
+    alone = family.log_marginal(s)
+    monkeypatch.setattr(multinomial, "_SHARED", 1)
+    with allowed(3):
+        assert_array_equal(family.log_marginal(s), alone)
+
+
 def test_a_cluster_without_counts_has_a_log_marginal_of_zero():
     family = Multinomial([0.1, 2.0, 70.0]).prepare(np.ones((1, 3)))
     assert_allclose(family.log_marginal(np.array([[3.0, 0.0, 0.0, 0.0]])), 0.0, atol=1e-12)
@@ -205,6 +215,20 @@ def test_dense_and_sparse_counts_are_the_same():
         assert_array_equal(got.toarray(), case.X)
         assert_array_equal(dense(case.family.statistics(got)), case.T)
         assert_array_equal(case.family.log_base(X), case.family.log_base(case.points))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(7, 5), (0, 5), (7, 0)])
+def test_dense_counts_are_compressed_as_scipy_does_it(dtype, order, shape):
+    X = np.random.default_rng(0).poisson(0.7, shape).astype(dtype, order=order)
+    X[:1] = 0
+    got, expected = Multinomial().check(X), sparse.csr_array(X, dtype=np.float64)
+    for name in ("data", "indices", "indptr"):
+        assert_array_equal(getattr(got, name), getattr(expected, name))
+        assert getattr(got, name).dtype == getattr(expected, name).dtype
+    assert got.shape == shape
+    assert got.has_canonical_format
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])

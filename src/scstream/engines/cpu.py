@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream._threads import mapped
+from scstream._threads import allowed, mapped
 from scstream.engines import _kernels, tree
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
 from scstream.engines.tree import Part, Tree, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import (
+    SOME_ROWS,
     Labels,
     Points,
     Score,
     get_ready,
+    near,
     unfinished,
     unfinished_pairs,
 )
@@ -87,7 +89,7 @@ class CpuEngine(Engine):
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point and sum up as far as the tree goes."""
-        get_ready(score)
+        get_ready(score, lambda: self._statistics(slice(0, SOME_ROWS)))
         pairs = unfinished_pairs(sub, self._points)
 
         def label(rows: slice, T: Points) -> None:
@@ -100,7 +102,7 @@ class CpuEngine(Engine):
                 u = np.empty((2, len(z)))
                 first = self._first + rows.start
                 _kernels.uniforms(key.seed, key.batch, key.sweep, first, u)
-                _kernels.draw(score.block(T), u[0], z, second, doubt)
+                _kernels.draw(near(score, T), u[0], z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
                 _kernels.draw_pair(own, u[1], self._sub[rows], self._sub_doubt[rows])
 
@@ -125,7 +127,7 @@ class CpuEngine(Engine):
             else:
                 first = self._first + rows.start
                 at = key.seed, key.batch, key.sweep, first
-                _kernels.draw_block(score.block(T), T, self._weight[rows], pairs[0], *at, *out)
+                _kernels.draw_block(near(score, T), T, self._weight[rows], pairs[0], *at, *out)
 
         def nothing() -> Values:
             return (
@@ -155,7 +157,7 @@ class CpuEngine(Engine):
         def label(rows: slice, T: Points) -> None:
             mine = np.flatnonzero(among[self._z[rows]])
             at = mine + rows.start
-            own = sub.pairs(T[mine], self._z[at])
+            own = sub.pairs(T if len(at) == T.shape[0] else T[mine], self._z[at])
             trial, doubt = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
             _kernels.best_pair(own, trial, doubt)
             self._trial[at], self._trial_doubt[at] = trial, doubt
@@ -264,7 +266,8 @@ class CpuEngine(Engine):
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
-        get_ready(score)
+        with allowed(self.n_threads):
+            get_ready(score, lambda: family.statistics(X[:SOME_ROWS]))
 
         def best(rows: slice) -> Labels:
             T = family.statistics(X[rows])

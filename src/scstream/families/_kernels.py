@@ -223,10 +223,17 @@ def counts_block(
             row = out[i, a:b]
             for r in range(b - a):
                 row[r] = const[a + r] - one[r]
-            for q in range(start[i], end[i]):
-                term = table[which[q], : b - a]
+            q, last = start[i], end[i]
+            while q + 8 <= last:  # several at a time, since reading and writing a sum takes longer
+                t0, t1, t2, t3 = which[q], which[q + 1], which[q + 2], which[q + 3]
+                t4, t5, t6, t7 = which[q + 4], which[q + 5], which[q + 6], which[q + 7]
                 for r in range(b - a):
-                    row[r] += term[r]
+                    more = (table[t0, r] + table[t1, r]) + (table[t2, r] + table[t3, r])
+                    row[r] += more + ((table[t4, r] + table[t5, r]) + (table[t6, r] + table[t7, r]))
+                q += 8
+            for at in range(q, last):
+                for r in range(b - a):
+                    row[r] += table[which[at], r]
 
 
 @kernel
@@ -255,9 +262,9 @@ def counts_pairs(
                     continue
                 for f in range(int(c)):
                     product *= x + f
-                    if product < 1e-8 or product > 1e200:
-                        level += log(product)
-                        product = 1.0
+                if not 1e-60 < product < 1e60:  # a count's own factors fit in what is left
+                    level += log(product)
+                    product = 1.0
             if trials > 0.0:
                 level -= log_gamma(mass[a] + trials) - log_gamma(mass[a])
             out[i, b] = level + log(product)

@@ -211,21 +211,6 @@ def student_level(
 
 
 @kernel
-def student_pairs(factors: Any, const: Any, power: Any, d: int, T: Any, z: Any, out: Any) -> None:
-    """Fill the predictive scores (n, 2) of points under their own pairs ``2 z[i]``, ``2 z[i] + 1``.
-
-    By a triangular solution for each: dear per point, but no inverse per component is needed.
-    """
-    y = np.empty(d)
-    for i in range(len(z)):
-        for b in range(2):
-            r = 2 * z[i] + b
-            square = _solve(factors[r], T[i], y)
-            g = factors[r, 0] / (factors[r, 0] + 1.0)
-            out[i, b] = const[r] - power[r] * log(1.0 + g * square)
-
-
-@kernel
 def drawn_pairs(
     factors: Any, chi: Any, low: Any, noise: Any, level: Any, T: Any, z: Any, out: Any
 ) -> None:

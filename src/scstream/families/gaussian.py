@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream._threads import over_slices
-from scstream.families import _spd
+from scstream.families import _blocks, _spd
 from scstream.families.base import CERTAIN, Array, Family, as_floats
-from scstream.families.scores import Labels, LinearScore, Points, StudentScore
+from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
+from scstream.families.scores import Points
 
-_Result = TypeVar("_Result")
 _LOG_2PI = float(np.log(2.0 * np.pi))
-_SOLVED = 16  # columns from which pairs of components are scored by triangular solutions
-_MANY = 16  # columns from which a cluster may have fewer points than columns
 AXES = 4  # principal axes of a cluster along which it is cut in turn
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
@@ -218,7 +215,7 @@ class Gaussian(Family):
 
     def points_for_a_shape(self) -> int:
         """Return the number of columns, where there are many: from fewer a covariance is flat."""
-        return len(self._m) if len(self._m) >= _MANY else 0
+        return len(self._m) if len(self._m) >= MANY else 0
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""
@@ -281,9 +278,10 @@ class Gaussian(Family):
 
         def factor(cut: slice) -> int:
             aims = vector[cut] if len(vector) else vector
-            return int(_spd.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
+            return int(kernels.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
 
-        if sum(_shared(factor, len(s), len(self._m))):
+        kernels = _blocks if len(self._m) >= MANY else _spd
+        if sum(shared(factor, len(s), len(self._m))):
             bad = np.isnan(log_det)
             post = self.posterior(self._prior + s[bad])
             L = self._mended(post.scatter.sum(axis=1))
@@ -319,9 +317,16 @@ class Gaussian(Family):
         out = np.empty(len(flat))
 
         def fill(cut: slice) -> int:
-            return int(_spd.log_partition(flat[cut], prior, more, d, out[cut]))
+            if d < MANY:
+                return int(_spd.log_partition(flat[cut], prior, more, d, out[cut]))
+            nothing = np.empty((0, flat.shape[1]))
+            failed = int(
+                _blocks.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
+            )
+            _blocks.normalisers(flat[cut, 0] + prior[0], more, out[cut], d, out[cut])
+            return failed
 
-        if sum(_shared(fill, len(flat), d)):
+        if sum(shared(fill, len(flat), d)):
             for r in np.flatnonzero(np.isnan(out)):
                 tau = prior + flat[r]
                 L = self._mended(self.posterior(tau).scatter[None])[0]
@@ -380,8 +385,13 @@ class Gaussian(Family):
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Propose to cut along the first principal axes in turn, or towards a random point."""
         d = len(self._m)
-        out = np.empty(s.shape)
-        _spd.directions(np.ascontiguousarray(s), member, attempt, min(d, AXES), d, out)
+        out, axes = np.empty(s.shape), min(d, AXES)
+        s = np.ascontiguousarray(s)
+
+        def fill(cut: slice) -> None:
+            _spd.directions(s[cut], member[cut], attempt[cut], axes, d, out[cut])
+
+        shared(fill, len(s), d)
         return out
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
@@ -425,119 +435,6 @@ class Gaussian(Family):
         out[..., 1 : 1 + d] = out[..., :1] * mean
         row, col = _upper(d)
         out[..., 1 + d :] = out[..., :1] * cov[..., row, col]
-        return out
-
-
-def _shared(job: Callable[[slice], _Result], k: int, d: int) -> list[_Result]:
-    """Run a job on slices of k matrices (d, d), shared among threads if that is work."""
-    return over_slices(job, k) if d >= _SOLVED else [job(slice(None))]
-
-
-# -- scores -------------------------------------------------------------------------------------
-
-
-class PredictiveScore(StudentScore):
-    """Student-t predictives by Cholesky factors; the quadratic forms are made when asked for.
-
-    They cost an inverse for each component, which pays where every point meets every component.
-    For pairs a triangular solution for each point is cheaper unless d is small.
-    """
-
-    factors: Array  # (k, p): rows (n, L^-1 mean, L)
-    d: int
-
-    def __init__(self, factors: Array, const: Array, power: Array, d: int) -> None:
-        self.__dict__.update(factors=factors, const=const, power=power, d=d)
-
-    @property
-    def solves_pairs(self) -> bool:
-        """Whether pairs are scored by triangular solutions."""
-        return self.d >= _SOLVED
-
-    def __reduce__(self) -> Any:
-        """Travel as the quadratic forms where these are all that is used."""
-        if self.solves_pairs:
-            return PredictiveScore, (self.factors, self.const, self.power, self.d)
-        return StudentScore, (self.quad, self.const, self.power)
-
-    @cached_property
-    def quad(self) -> Array:
-        """The quadratic forms (k, p)."""
-        out = np.empty(self.factors.shape)
-        _shared(lambda cut: _spd.student(self.factors[cut], self.d, out[cut]), len(out), self.d)
-        return out
-
-    def ready(self) -> None:
-        """Make the quadratic forms."""
-        _ = self.quad
-
-    def part(self, rows: slice) -> PredictiveScore:
-        """Return some of the components."""
-        return PredictiveScore(self.factors[rows], self.const[rows], self.power[rows], self.d)
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        if not self.solves_pairs:
-            return super().pairs(T, z)
-        out = np.empty((len(z), 2))
-        _spd.student_pairs(self.factors, self.const, self.power, self.d, T, z, out)
-        return out
-
-
-class DrawnScore(LinearScore):
-    """Drawn means and precisions; the natural parameters are made when asked for."""
-
-    drawn: tuple[Array, Array, Array, Array]  # rows (n, L^-1 mean, L), and what was drawn
-    log_det: Array
-    log_weight: Array
-
-    def __init__(
-        self, factors: Array, log_det: Array, chi: Array, low: Array, noise: Array,
-        log_weight: Array,
-    ) -> None:  # fmt: skip
-        drawn = (factors, chi, low, noise)
-        self.__dict__.update(drawn=drawn, log_det=log_det, log_weight=log_weight)
-
-    @property
-    def solves_pairs(self) -> bool:
-        """Whether pairs are scored by triangular solutions."""
-        return bool(self.drawn[1].shape[1] >= _SOLVED)
-
-    def __reduce__(self) -> Any:
-        """Travel as the natural parameters where these are all that is used."""
-        if not self.solves_pairs:
-            return LinearScore, (self.eta,)
-        factors, *drawn = self.drawn
-        return DrawnScore, (factors, self.log_det, *drawn, self.log_weight)
-
-    @cached_property
-    def eta(self) -> Array:
-        """The natural parameters (k, p)."""
-        out = np.empty(self.drawn[0].shape)
-
-        def fill(cut: slice) -> None:
-            _spd.wishart(*(each[cut] for each in self.drawn), self.log_weight[cut], out[cut])
-
-        _shared(fill, len(out), self.drawn[1].shape[1])
-        return out
-
-    def ready(self) -> None:
-        """Make the natural parameters."""
-        _ = self.eta
-
-    def part(self, rows: slice) -> DrawnScore:
-        """Return some of the components."""
-        factors, chi, low, noise = (each[rows] for each in self.drawn)
-        return DrawnScore(factors, self.log_det[rows], chi, low, noise, self.log_weight[rows])
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        factors, chi, low, noise = self.drawn
-        if not self.solves_pairs:
-            return super().pairs(T, z)
-        level = self.log_weight + np.log(chi).sum(axis=1) - 0.5 * self.log_det
-        out = np.empty((len(z), 2))
-        _spd.drawn_pairs(factors, chi, low, noise, level, T, z, out)
         return out
 
 

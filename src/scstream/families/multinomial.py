@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import gammaln
 
+from scstream._threads import over_slices
 from scstream.families import _kernels
 from scstream.families.base import Array, Family, as_floats, below
 from scstream.families.columns import not_counts
@@ -21,6 +22,7 @@ from scstream.families.scores import Labels, Points, Score
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 _TABLED = 256  # counts of a category below this are scored once for all rows that have them
 _TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
+_SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
@@ -59,7 +61,7 @@ class Multinomial(Family):
 
     def check(self, X: Points) -> Points:
         """Return counts as compressed rows of float64."""
-        counts = sparse.csr_array(X, dtype=np.float64)
+        counts = _compressed(X)
         if not counts.has_canonical_format:
             counts = counts.copy()
             counts.sum_duplicates()
@@ -145,8 +147,14 @@ class Multinomial(Family):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, x)`` of each row, as compressed rows."""
-        ones = sparse.csr_array(np.ones((X.shape[0], 1)))
-        return sparse.hstack([ones, X], format="csr")
+        X = _rows(X)
+        n, d = X.shape
+        first = X.indptr + np.arange(n + 1, dtype=X.indptr.dtype)
+        rest = np.ones(X.nnz + n, dtype=bool)
+        rest[first[:-1]] = False
+        data, indices = np.ones(len(rest)), np.zeros(len(rest), dtype=X.indices.dtype)
+        data[rest], indices[rest] = X.data, X.indices + 1
+        return sparse.csr_array((data, indices, first), shape=(n, d + 1))
 
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
@@ -174,9 +182,17 @@ class Multinomial(Family):
         """Return the log marginal likelihood of clusters, coefficients aside."""
         out = np.empty(s.shape[:-1])
         rows = np.ascontiguousarray(s, dtype=np.float64).reshape(-1, s.shape[-1])
-        _kernels.counts_marginal(
-            rows, self._prior, self._whole, self._log_gammas, _log_gamma_pieces(), out.reshape(-1)
-        )
+        flat, pieces = out.reshape(-1), _log_gamma_pieces()
+
+        def fill(cut: slice) -> None:
+            _kernels.counts_marginal(
+                rows[cut], self._prior, self._whole, self._log_gammas, pieces, flat[cut]
+            )
+
+        if rows.size < _SHARED:
+            fill(slice(None))
+        else:
+            over_slices(fill, len(rows))
         return out
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
@@ -264,6 +280,27 @@ class Multinomial(Family):
         return {"concentration": self._prior[1:].copy()}
 
 
+def _rows(T: Points) -> Points:
+    """Return compressed rows as they are, others in that form."""
+    return T if sparse.issparse(T) and T.format == "csr" else sparse.csr_array(T)
+
+
+def _compressed(X: Points) -> Points:
+    """Return counts as compressed rows of float64."""
+    if sparse.issparse(X):
+        return sparse.csr_array(X, dtype=np.float64)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    n, d = X.shape
+    there = X != 0.0
+    at = np.flatnonzero(there)
+    indptr = np.zeros(n + 1, dtype=np.int32 if X.size < 2**31 else np.int64)
+    np.cumsum(there.sum(axis=1), out=indptr[1:])
+    indices = (at % max(d, 1)).astype(indptr.dtype)
+    out = sparse.csr_array((X.ravel()[at], indices, indptr), shape=(n, d))
+    out.has_canonical_format = True
+    return out
+
+
 def _dot(a: Array, b: Array) -> Array:
     """Return the products (...) of vectors (..., d)."""
     out: Array = np.einsum("...j,...j->...", a, b)
@@ -309,7 +346,8 @@ class CountScore:
     def block(self, T: Points) -> Array:
         """Return the scores (n, k) of rows ``(1, x)``."""
         k = len(self.conc)
-        X, start = sparse.csc_array(T), sparse.csr_array(T).indptr
+        T = _rows(T)
+        X, start = T.tocsc(), T.indptr
         end, trials, out = start[:-1].copy(), np.zeros(X.shape[0]), np.empty((X.shape[0], k))
         which, terms = np.empty(X.nnz, dtype=np.int64), np.empty((2, X.nnz), dtype=np.int64)
         m = _kernels.number_counts(
@@ -324,9 +362,8 @@ class CountScore:
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        X = sparse.csr_array(T)
-        out = np.empty((X.shape[0], 2))
+        T, out = _rows(T), np.empty((len(z), 2))
         _kernels.counts_pairs(
-            X.data, X.indices, X.indptr, self.conc, self._mass, self.log_weight, z, out
+            T.data, T.indices, T.indptr, self.conc, self._mass, self.log_weight, z, out
         )
         return out

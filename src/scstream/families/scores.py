@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 # Rows of numbers: a dense array, or a scipy.sparse.csr_array, which has no type to name.
 Points: TypeAlias = Any
+_CELLS = 2**18  # posteriors' entries that are held at a time
 
 
 class Score(Protocol):
@@ -69,6 +70,15 @@ class StudentScore:
     const: Array
     power: Array
 
+    @property
+    def rules_out(self) -> bool:
+        """Whether `near` takes less than `block`, which is what it returns otherwise."""
+        return False
+
+    def near(self, T: Points) -> Array:
+        """Return the scores (n, k); upper bounds will do where they do not matter, see `near`."""
+        return self.block(T)
+
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
         q = _products(T, self.quad)
@@ -103,9 +113,11 @@ class GenericScore:
         """Return the scores (n, k)."""
         rows = to_dense(T)
         at = self.log_weight - self.log_partition(self.tau)
-        return np.stack(
-            [self.log_partition(t + rows) + a for t, a in zip(self.tau, at, strict=True)], axis=1
-        )
+        out = np.empty((len(rows), len(at)))
+        step = max(1, _CELLS // self.tau.size)
+        for a in range(0, len(rows), step):
+            out[a : a + step] = self.log_partition(rows[a : a + step, None, :] + self.tau) + at
+        return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
@@ -130,14 +142,26 @@ class JoinedScore:
 
 
 _NOTHING = np.zeros(0)
+SOME_ROWS = 8  # tell a score what to get ready for
 
 
-def get_ready(score: Score) -> None:
-    """Let a score compute what all rows need, before threads ask for it."""
+def near(score: Score, T: Points) -> Array:
+    """Return the scores (n, k) as far as they matter.
+
+    Of components that are less probable than the best by certainty (see the engines' kernels) an
+    upper bound will do, and some scores have one that is cheaper.
+    """
+    if isinstance(score, JoinedScore):
+        return np.concatenate([near(part, T) for part in score.parts], axis=1)
+    return score.near(T) if isinstance(score, StudentScore) else score.block(T)
+
+
+def get_ready(score: Score, some: Callable[[], Points]) -> None:
+    """Let a score compute what rows need, of which it may ask for some, before threads do it."""
     for part in getattr(score, "parts", (score,)):
         ready = getattr(part, "ready", None)
         if ready is not None:
-            ready()
+            ready(some)
 
 
 def unfinished_pairs(score: Score, T: Points) -> tuple[Array, ...]:
@@ -159,9 +183,9 @@ def unfinished(score: Score, T: Points) -> tuple[Array, Array, Array]:
     If there is nothing left to do, ``q`` holds the scores and the others are empty. Who seeks
     the best score only need not take every logarithm.
     """
-    if isinstance(score, StudentScore):
+    if isinstance(score, StudentScore) and not score.rules_out:
         return _products(T, score.quad), score.const, score.power
-    return score.block(T), _NOTHING, _NOTHING
+    return near(score, T), _NOTHING, _NOTHING
 
 
 def to_dense(T: Points) -> Array:

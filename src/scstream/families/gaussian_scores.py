@@ -1,0 +1,207 @@
+"""Scores of points under Gaussian clusters: drawn parameters and Student-t predictives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from scstream._threads import over_slices
+from scstream.families import _near, _spd
+from scstream.families.scores import (
+    SOME_ROWS,
+    Array,
+    Labels,
+    LinearScore,
+    Points,
+    StudentScore,
+)
+
+MANY = 16  # columns from which a triangular solution for a point is cheaper than an inverse
+_LEADING = 16  # columns by which most components are ruled out where there are twice as many
+_ERROR = 1.0  # nats that scores in single precision may be off
+_Result = TypeVar("_Result")
+
+
+def shared(job: Callable[[slice], _Result], k: int, d: int) -> list[_Result]:
+    """Run a job on slices of k matrices (d, d), shared among threads if that is work."""
+    return over_slices(job, k) if d >= MANY else [job(slice(None))]
+
+
+class PredictiveScore(StudentScore):
+    """Student-t predictives by Cholesky factors; the quadratic forms are made when asked for.
+
+    They cost an inverse for each component, which pays where every point meets every component.
+    For pairs a triangular solution for each point is cheaper unless d is small.
+    """
+
+    factors: Array  # (k, p): rows (n, L^-1 mean, L)
+    d: int
+
+    def __init__(self, factors: Array, const: Array, power: Array, d: int) -> None:
+        self.__dict__.update(factors=factors, const=const, power=power, d=d)
+
+    @property
+    def solves_pairs(self) -> bool:
+        """Whether pairs are scored by triangular solutions."""
+        return self.d >= MANY
+
+    @property
+    def rules_out(self) -> bool:
+        """Whether most components are ruled out by the first columns."""
+        return self.d >= 2 * _LEADING
+
+    def __reduce__(self) -> Any:
+        """Travel as the quadratic forms where these are all that is used."""
+        if self.solves_pairs:
+            return PredictiveScore, (self.factors, self.const, self.power, self.d)
+        return StudentScore, (self.quad, self.const, self.power)
+
+    @cached_property
+    def quad(self) -> Array:
+        """The quadratic forms (k, p)."""
+        out = np.empty(self.factors.shape)
+        shared(lambda cut: _spd.student(self.factors[cut], self.d, out[cut]), len(out), self.d)
+        return out
+
+    @cached_property
+    def _leading(self) -> Array:
+        """The quadratic forms of the first columns alone, which those of all only exceed."""
+        m = _LEADING
+        L = self.factors[:, 1 + self.d : 1 + self.d + m * (m + 1) // 2]
+        rows = np.concatenate([self.factors[:, : 1 + m], L], axis=1)
+        out = np.empty(rows.shape)
+        _spd.student(rows, m, out)
+        return out
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """One over the factors' diagonals (k, d)."""
+        i = np.arange(self.d)
+        out: Array = 1.0 / self.factors[:, 1 + self.d + i * (i + 3) // 2]
+        return out
+
+    def ready(self, some: Callable[[], Points]) -> None:
+        """Make what rows such as some need."""
+        if not self.rules_out:
+            _ = self.quad
+            return
+        T = some()
+        if not self._ruled_out(T, np.empty((len(T), len(self.const)))):
+            _ = self._single
+
+    def part(self, rows: slice) -> PredictiveScore:
+        """Return some of the components."""
+        return PredictiveScore(self.factors[rows], self.const[rows], self.power[rows], self.d)
+
+    def near(self, T: Points) -> Array:
+        """Return the scores (n, k), of components that do not matter an upper bound.
+
+        A squared distance is a sum over columns, of which the first ones give a lower bound. Who
+        is thereby further from a point's best than certainty has it is not looked at again. Where
+        too many are left, as some rows tell, all are scored: in single precision, and the few
+        scores for which that is not enough once more.
+        """
+        if not self.rules_out:
+            return self.block(T)
+        out = np.empty((len(T), len(self.const)))
+        if self._ruled_out(T[:SOME_ROWS], out[:SOME_ROWS]) and self._ruled_out(
+            T[SOME_ROWS:], out[SOME_ROWS:]
+        ):
+            return out
+        base, single, error = self._single
+        square = np.einsum("ij,ij->i", T[:, 1 : 1 + self.d], T[:, 1 : 1 + self.d])
+        size = np.sqrt(square + square * square)  # or less, which is the length of (z, z z')
+        if not size.max() * (self.power * error).max() < _ERROR:
+            return self.block(T)
+        q = T[:, 1:].astype(np.float32) @ single.T
+        known = (self.factors, self._inverse, self.const, self.power)
+        _near.refine(*known, T, q, base, error, size, out)
+        return out
+
+    def _ruled_out(self, T: Points, out: Array) -> bool:
+        """Whether scores (n, k), or bounds, were filled by looking at few components of a row."""
+        first = np.empty((len(T), self._leading.shape[1]))
+        _near.leading(T, self.d, _LEADING, first)
+        np.matmul(first, self._leading.T, out=out)
+        known = (self.factors, self._inverse, self.const, self.power)
+        return bool(_near.students(*known, T, out) == len(T))
+
+    @cached_property
+    def _single(self) -> tuple[Array, Any, Array]:
+        """The quadratic forms' constants (k,), the rest in single precision, and its error (k,).
+
+        That is relative to the length of a point's statistics: no more than so many roundings of
+        a product of vectors (Higham, Accuracy and Stability of Numerical Algorithms, 3.1).
+        """
+        rest = self.quad[:, 1:]
+        roundings = (rest.shape[1] + 3) * 0.5 * np.finfo(np.float32).eps
+        error: Array = roundings * np.sqrt(np.einsum("ij,ij->i", rest, rest))
+        return self.quad[:, 0].copy(), rest.astype(np.float32), error
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        if not self.solves_pairs:
+            return super().pairs(T, z)
+        out, order = np.empty((len(z), 2)), np.argsort(z)
+        _near.student_pairs(self.factors, self._inverse, self.const, self.power, T, z, order, out)
+        return out
+
+
+class DrawnScore(LinearScore):
+    """Drawn means and precisions; the natural parameters are made when asked for."""
+
+    drawn: tuple[Array, Array, Array, Array]  # rows (n, L^-1 mean, L), and what was drawn
+    log_det: Array
+    log_weight: Array
+
+    def __init__(
+        self, factors: Array, log_det: Array, chi: Array, low: Array, noise: Array,
+        log_weight: Array,
+    ) -> None:  # fmt: skip
+        drawn = (factors, chi, low, noise)
+        self.__dict__.update(drawn=drawn, log_det=log_det, log_weight=log_weight)
+
+    @property
+    def solves_pairs(self) -> bool:
+        """Whether pairs are scored by triangular solutions."""
+        return bool(self.drawn[1].shape[1] >= MANY)
+
+    def __reduce__(self) -> Any:
+        """Travel as the natural parameters where these are all that is used."""
+        if not self.solves_pairs:
+            return LinearScore, (self.eta,)
+        factors, *drawn = self.drawn
+        return DrawnScore, (factors, self.log_det, *drawn, self.log_weight)
+
+    @cached_property
+    def eta(self) -> Array:
+        """The natural parameters (k, p)."""
+        out = np.empty(self.drawn[0].shape)
+
+        def fill(cut: slice) -> None:
+            _spd.wishart(*(each[cut] for each in self.drawn), self.log_weight[cut], out[cut])
+
+        shared(fill, len(out), self.drawn[1].shape[1])
+        return out
+
+    def ready(self, some: Callable[[], Points]) -> None:
+        """Make the natural parameters."""
+        _ = self.eta
+
+    def part(self, rows: slice) -> DrawnScore:
+        """Return some of the components."""
+        factors, chi, low, noise = (each[rows] for each in self.drawn)
+        return DrawnScore(factors, self.log_det[rows], chi, low, noise, self.log_weight[rows])
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        factors, chi, low, noise = self.drawn
+        if not self.solves_pairs:
+            return super().pairs(T, z)
+        level = self.log_weight + np.log(chi).sum(axis=1) - 0.5 * self.log_det
+        out = np.empty((len(z), 2))
+        _spd.drawn_pairs(factors, chi, low, noise, level, T, z, out)
+        return out

@@ -1,0 +1,142 @@
+"""Scores as far as they matter: the same labels as by all scores, for less."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from scstream import Gaussian
+from scstream.engines import CpuEngine, Key
+from scstream.families import gaussian_scores
+from scstream.families.gaussian_scores import PredictiveScore
+from scstream.families.scores import JoinedScore, near, unfinished
+
+K, ROWS = 12, 300
+APART = {"apart": 6.0, "overlapping": 0.35}  # distances of the means by column
+CASES = [(d, how) for d in (32, 37, 64) for how in APART]
+cases = pytest.mark.parametrize(("d", "how"), CASES)
+
+
+def clusters(d, how, offset=0.0):
+    """Return a prepared family, points, and statistics of clusters (k, p) made of others."""
+    rng = np.random.default_rng(d)
+    means = rng.normal(size=(K, d)) * APART[how] + offset
+    y = np.arange(3 * ROWS) % K
+    X = means[y] + rng.normal(size=(len(y), d)) * rng.uniform(0.5, 2.0, (K, d))[y]
+    family = Gaussian(np.zeros(d), 0.1, np.ones(d), 3.0 * d).prepare(X - offset)
+    T = family.statistics(X)
+    return family, X[:ROWS], np.stack([T[ROWS:][y[ROWS:] == c].sum(axis=0) for c in range(K)])
+
+
+def scored(d, how, offset=0.0):
+    family, X, s = clusters(d, how, offset)
+    return family.predictive_score(s, np.log(np.arange(1.0, K + 1.0))), family.statistics(X)
+
+
+@cases
+def test_what_matters_is_exact_and_the_rest_bounded(d, how):
+    score, T = scored(d, how)
+    exact, got = score.block(T), near(score, T)
+    behind = exact.max(axis=1, keepdims=True) - exact
+    assert_allclose(got[behind < 25.0], exact[behind < 25.0], rtol=1e-11)
+    assert (got >= exact - 1e-8).all()
+    top = got.max(axis=1, keepdims=True)
+    assert ((top - got)[behind > 40.0] > 35.0).all()
+    assert_array_equal(got.argmax(axis=1), exact.argmax(axis=1))
+    if how == "overlapping":
+        assert (behind < 25.0).sum() > 2 * len(T)  # the case is what it is called
+        assert_array_equal(np.argsort(-got)[:, :2], np.argsort(-exact)[:, :2])
+
+
+@cases
+def test_few_components_are_looked_at_where_clusters_are_apart(d, how):
+    score, T = scored(d, how)
+    out = np.empty((len(T), K))
+    assert score._ruled_out(T, out) == (how == "apart")
+    assert ("quad" in vars(score)) is False
+
+
+@cases
+def test_what_rows_need_is_made_ready(d, how):
+    score, T = scored(d, how)
+    score.ready(lambda: T[:8])
+    assert ("_single" in vars(score)) == (how == "overlapping")
+
+
+def test_single_precision_is_not_used_where_it_is_too_coarse():
+    score, T = scored(32, "overlapping", offset=3000.0)
+    assert_array_equal(near(score, T), score.block(T))
+
+
+def test_few_columns_are_scored_in_full():
+    _, X, _ = clusters(32, "apart")
+    few = Gaussian().prepare(X[:, :31])
+    score = few.predictive_score(np.zeros((2, len(few.prior))), np.zeros(2))
+    T = few.statistics(X[:, :31])
+    assert_array_equal(near(score, T), score.block(T))
+    assert len(unfinished(score, T)[1]) == 2
+
+
+def test_components_beside_others_are_near_by_themselves():
+    score, T = scored(32, "overlapping")
+    other, _ = scored(32, "apart")
+    joined = JoinedScore([score, other])
+    assert_array_equal(near(joined, T), np.hstack([near(score, T), near(other, T)]))
+    assert_array_equal(unfinished(joined, T)[0], near(joined, T))
+
+
+def test_no_rows_have_no_scores():
+    score, T = scored(32, "apart")
+    assert near(score, T[:0]).shape == (0, K)
+    assert score.pairs(T[:0], np.zeros(0, dtype=np.int64)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("d", [16, 19, 64])
+def test_pairs_are_scored_by_triangular_solutions(d):
+    score, T = scored(d, "overlapping")
+    z = np.random.default_rng(0).integers(K // 2, size=len(T))
+    block = score.block(T)
+    rows = np.arange(len(T))
+    expected = np.stack([block[rows, 2 * z], block[rows, 2 * z + 1]], axis=1)
+    assert_allclose(score.pairs(T, z), expected, rtol=1e-10)
+
+
+def test_a_score_that_travelled_says_the_same():
+    score, T = scored(32, "overlapping")
+    assert_array_equal(near(pickle.loads(pickle.dumps(score)), T), near(score, T))
+
+
+@cases
+@pytest.mark.parametrize("key", [None, Key(1, 2, 3)], ids=["best", "drawn"])
+def test_labels_are_those_of_all_scores_whatever_the_threads(d, how, key, monkeypatch):
+    family, X, s = clusters(d, how)
+    X = np.tile(X, (4, 1)) + 0.1 * np.random.default_rng(1).normal(size=(4 * ROWS, d))
+    score = family.predictive_score(s, np.zeros(K))
+    sub = family.predictive_score(np.repeat(0.5 * s, 2, axis=0), np.zeros(2 * K))
+
+    def swept(threads):
+        engine = CpuEngine(threads)
+        engine.load(family, X, np.ones(len(X)))
+        return engine.sweep(score, sub, K, key), engine.labels
+
+    one, labels = swept(1)
+    two, same = swept(2)
+    assert_array_equal(labels, same)
+    assert_array_equal(one.current, two.current)
+    monkeypatch.setattr(PredictiveScore, "rules_out", False)
+    every, expected = swept(1)
+    assert_array_equal(labels, expected)
+    assert_allclose(one.doubt, every.doubt, atol=1e-7)
+    if how == "overlapping":
+        assert_array_equal(one.rivals, every.rivals)
+
+
+def test_the_error_of_single_precision_is_bounded():
+    score, T = scored(64, "overlapping")
+    base, single, error = score._single
+    forms = base + (T[:, 1:].astype(np.float32) @ single.T).astype(float)
+    size = np.linalg.norm(T[:, 1:], axis=1)
+    off = np.abs(forms - T @ score.quad.T) / (size[:, None] * error)
+    assert 0.0 < off.max() < 1.0
+    assert gaussian_scores._ERROR <= 1.0
