@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from streams import blobs, counts, snapshot
 
-from scstream import Gaussian, Multinomial, ScStream
+from scstream import Gaussian, Multinomial, ScStream, _fused
 from scstream.engines import CpuEngine
 
 # How far a model is when the mistake happens: rows of each batch it has seen. A model with few
@@ -391,18 +391,18 @@ def test_an_error_inside_a_kernel_comes_through_as_it_is() -> None:
 def test_an_interruption_in_mid_sweep_leaves_the_model_as_it_was(
     model, monkeypatch, error, sweeps
 ) -> None:
-    sweep, done = CpuEngine.sweep, []
+    sweep, done = _fused.sweep, []
 
-    def interrupted(self, *args):
+    def interrupted(*args):
         if len(done) == sweeps:
-            sweep(self, *args)  # the labels of the batch have changed by then
+            sweep(*args)  # the labels of the batch have changed by then
             raise error("stop")
         done.append(1)
-        return sweep(self, *args)
+        return sweep(*args)
 
     def offend(m):
         with monkeypatch.context() as patch:
-            patch.setattr(CpuEngine, "sweep", interrupted)
+            patch.setattr(_fused, "sweep", interrupted)
             m.set_params(sweeps=3)
             try:
                 m.partial_fit(X)
@@ -418,7 +418,7 @@ def test_a_generator_of_the_users_moves_on_only_if_the_batch_was_learned(make, m
 
     def offend(m):
         with monkeypatch.context() as patch:
-            patch.setattr(CpuEngine, "sweep", lambda *_: 1 / 0)
+            patch.setattr(_fused, "sweep", lambda *_: 1 / 0)
             m.partial_fit(X)
 
     refused(model, ZeroDivisionError, "division", offend)

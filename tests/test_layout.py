@@ -19,12 +19,15 @@ BELOW = {
     "window": {"families"},
     "state": {"families", "engines", "window"},
     "_kernels": {"_compile"},
+    "_rows": {"_compile"},
     "sweep": {"_kernels", "families", "engines", "window", "state"},
     "moves": {"_kernels", "families", "engines", "window", "state", "sweep"},
-    "_fused": {"_compile", "_kernels", "families", "engines"},
+    "_fused": {"_compile", "_kernels", "_rows", "families", "engines"},
     "fused": {"_fused", "families", "engines", "window", "state", "sweep", "moves"},
     "seeding": {"families"},
-    "chain": {"families", "engines", "window", "state", "sweep", "moves", "fused", "seeding"},
+    "chain": {
+        "_kernels", "families", "engines", "window", "state", "sweep", "moves", "fused", "seeding",
+    },
     "records": {"families"},
     "learner": {
         "families", "engines", "window", "state", "sweep", "moves", "seeding", "chain", "records",

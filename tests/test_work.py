@@ -17,7 +17,7 @@ import pytest
 from streams import box
 
 import scstream
-from scstream import ScStream, chain, fused, learner, moves
+from scstream import ScStream, _fused, chain, fused, learner, moves
 from scstream.engines import CpuEngine
 from scstream.families import BY_NAME
 from scstream.moves import NEIGHBOURS, ROUNDS, merge_candidates
@@ -264,10 +264,17 @@ def passes(k, case, monkeypatch):
 
         return call
 
+    at_once = _fused.sweep
+
+    def sweep_at_once(*arguments):
+        count["sweep"] += 1
+        return at_once(*arguments)
+
     with monkeypatch.context() as patch:
         for name in ("load", "sweep", "resplit", "members", "evaluate", "assign"):
             patch.setattr(CpuEngine, name, counting(name, getattr(CpuEngine, name)))
         patch.setattr(kind, "statistics", counting("statistics", kind.statistics))
+        patch.setattr(_fused, "sweep", sweep_at_once)
         learned(model, X)
     return SimpleNamespace(**{"n": X.shape[0], **Counter(PASSES), **count})
 
@@ -306,7 +313,7 @@ def test_another_pass_and_statistics_computed_anew_are_noticed(monkeypatch):
 
 def test_a_small_gaussian_batch_tries_divisions_in_one_compiled_call(monkeypatch):
     assert passes(20, "gaussian", monkeypatch).resplit == 0
-    monkeypatch.setattr(fused, "_few_rows", lambda ctx, state: None)
+    monkeypatch.setattr(fused, "_few_rows", lambda ctx: None)
     assert passes(20, "gaussian", monkeypatch).resplit == 1 + ROUNDS
 
 

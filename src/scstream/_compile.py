@@ -10,18 +10,37 @@ import numba
 from numba.core import event
 
 # Of the fast floating-point rules only reordering of sums and fused multiply-adds are allowed:
-# infinities and NaN keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
+# infinities and NaN keep their meaning. Nobody calls a kernel from C.
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "no_cfunc_wrapper": True,
+}
+
+
+_compiled: Any = numba.njit  # whose annotations leave some options out
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on its first call and keep the machine code on disk."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)(function)
+    return _compiled(cache=True, **_OPTIONS)(function)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels alone call, and that is kept as a part of them."""
+    return _compiled(no_cpython_wrapper=True, **_OPTIONS)(function)
+
+
+def in_order(function: Callable[..., Any]) -> Any:
+    """Do the same with a function whose sums must be taken in the order in which they stand."""
+    options = {**_OPTIONS, "fastmath": {"contract", "nsz"}}
+    return _compiled(no_cpython_wrapper=True, **options)(function)
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Let a function be part of the kernels that call it: there is nothing else to compile."""
-    return numba.njit(inline="always", nogil=True, error_model="numpy", fastmath=_FAST)(function)
+    return _compiled(inline="always", **_OPTIONS)(function)
 
 
 class _Announcer(event.Listener):

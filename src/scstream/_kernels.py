@@ -7,7 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import helper, kernel
+from scstream._compile import kernel, part
+
+
+@kernel
+def dirichlets(past: Any, now: Any, alpha: float, sums: Any, n: Any) -> None:
+    """Fill the statistics (3 k, p) of clusters and then of their sub-clusters, and n (3 k + 1,).
+
+    These are the parameters of the Dirichlets that weights are drawn from, see `log_weights`;
+    counts of 0 are taken as tiny. The sub-clusters' past and present are (k, 2, p) each.
+    """
+    k = len(past)
+    stacked(past, now, sums)
+    for r in range(3 * k):
+        n[r] = max(sums[r, 0] + (0.5 * alpha if r >= k else 0.0), 1e-3)
+    n[3 * k] = max(alpha, 1e-3)
+
+
+@part
+def stacked(past: Any, now: Any, out: Any) -> None:
+    """Fill the sums (3 k, p) of k clusters, then of their sub-clusters."""
+    k, p = len(past), past.shape[2]
+    for r in range(k):
+        for q in range(p):
+            one, other = past[r, 0, q] + now[r, 0, q], past[r, 1, q] + now[r, 1, q]
+            out[k + 2 * r, q] = one
+            out[k + 2 * r + 1, q] = other
+            out[r, q] = one + other
 
 
 @kernel
@@ -27,7 +53,7 @@ def log_weights(gamma: Any, u: Any, n: Any, out: Any) -> None:
         _normalise(out[k + 2 * r : k + 2 * r + 2], -np.inf)
 
 
-@helper
+@part
 def _normalise(logs: Any, more: float) -> None:
     """Subtract the logarithm of the sum of exponentials, that of ``more`` included."""
     top = more
@@ -38,6 +64,18 @@ def _normalise(logs: Any, more: float) -> None:
         total += exp(logs[i] - top)
     for i in range(len(logs)):
         logs[i] -= top + log(total)
+
+
+@kernel
+def log_joint(totals: Any, log_marginal: Any, alpha: float) -> Any:
+    """Return the log of the joint density of clusters (k, p) with the given marginals (k,)."""
+    n = 0.0
+    level = lgamma(alpha)
+    for r in range(len(totals)):
+        count = max(totals[r, 0], 1e-300)
+        n += count
+        level += log(alpha) + lgamma(count) + log_marginal[r]
+    return level - lgamma(alpha + n)
 
 
 @kernel

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import lgamma, log
 
 import numpy as np
-from scipy.special import gammaln
 
-from scstream import fused
+from scstream import _kernels, fused
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, LinearScore
 from scstream.moves import (
@@ -21,7 +19,7 @@ from scstream.moves import (
 )
 from scstream.seeding import over_cluster
 from scstream.state import State
-from scstream.sweep import Context, deterministic_sweep, predictive_sweep, restricted_sweep
+from scstream.sweep import Context, predictive_sweep
 from scstream.window import Forgetting
 
 _SEEDS = 200  # groups of the over-clustering that the first batch starts from, at most
@@ -84,7 +82,7 @@ def first_batch(
     state, events = start, Events()
     best, waited = -np.inf, 0
     for sweep in range(plan.max_sweeps):
-        state = restricted_sweep(ctx, state)
+        state = fused.restricted_sweep(ctx, state)
         state = _moves(ctx, plan, state, events, 0.0, restart=sweep % 2 == 0)
         level = log_posterior(ctx.family, ctx.alpha, state.totals)
         if adapt and sweep < _ADAPT_SWEEPS:
@@ -102,7 +100,7 @@ def first_batch(
         ctx.family = ctx.family.settled(state.k)
     for _ in range(_SETTLE):
         ctx.engine.keep_labels()
-        state = deterministic_sweep(ctx, state)
+        state = fused.deterministic_sweep(ctx, state)
         state = _moves(ctx, plan, state, events, 0.0, greedy=True)
         if ctx.engine.labels_as_kept():
             break
@@ -118,17 +116,16 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     """
     events, first_new = Events(), state.next_id
     state = _found(ctx, plan, state, time)
-    few = ctx.engine.n_rows < state.totals.size
+    few = ctx.engine.n_rows < state.k * state.past.shape[2]
     for sweep in range(plan.sweeps):
-        sampled = predictive_sweep if few and sweep == 0 else restricted_sweep
+        sampled = predictive_sweep if few and sweep == 0 else fused.restricted_sweep
         state = sampled(ctx, state)
         if sweep == 0 and state.window.forgetting.adaptive:
-            past = state.past.sum(axis=1)
-            state = state.forget(fused.worthwhile_shares(ctx, past, state.current))
+            state = fused.forget(ctx, state)
         if sweep == 0 and state.next_id > first_new:
             state = _merged(ctx, state, events)
         state = _moves(ctx, plan, state, events, time)
-    state = deterministic_sweep(ctx, state)
+    state = fused.deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True, restart=False)
     return _renumbered(state, events, first_new)
 
@@ -200,7 +197,7 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
     best = (-np.inf, state, ctx.family)
     ctx.engine.keep_labels()
     while True:
-        state = drop_forgotten(ctx, deterministic_sweep(ctx, state))
+        state = drop_forgotten(ctx, fused.deterministic_sweep(ctx, state))
         if adapt:
             ctx.family = ctx.family.adapt(state.totals)
         excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
@@ -240,9 +237,7 @@ def log_posterior(
     """
     if log_marginal is None:
         log_marginal = family.log_marginal(totals)
-    n = np.maximum(totals[:, 0], 1e-300)
-    prior = len(n) * log(alpha) + lgamma(alpha) - lgamma(alpha + n.sum())
-    return float(prior + (gammaln(n) + log_marginal).sum())
+    return float(_kernels.log_joint(totals, log_marginal, alpha))
 
 
 def _moves(

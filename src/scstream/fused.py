@@ -1,35 +1,141 @@
 """Gaussian clusters of few columns, and few rows: steps of a batch in one compiled call each.
 
 Where a batch is small the calls between its steps cost more than the work. What is computed here
-is what `scstream.window` and `scstream.moves` compute, which remain the words for it, and take
-over wherever this does not apply.
+is what `scstream.sweep`, `scstream.window` and `scstream.moves` compute, which remain the words
+for it, and take over wherever this does not apply.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from scstream import _fused
-from scstream.engines import CpuEngine
+from scstream import _fused, moves, sweep
+from scstream.engines import CpuEngine, Engine, Key, Sums
 from scstream.engines.cpu import FewRows
-from scstream.families import Gaussian
+from scstream.engines.tree import LEAF_ROWS
+from scstream.families import Family, Gaussian
 from scstream.families.base import CERTAIN, Array
 from scstream.families.gaussian import AXES
+from scstream.families.scores import Labels, Points
 from scstream.moves import (
     NEIGHBOURS,
     ROUNDS,
-    divided_anew,
     log_marginals,
-    members,
-    reluctance,
     restart_subclusters,
     set_present_apart,
 )
 from scstream.state import LogMarginals, State
 from scstream.sweep import Context
-from scstream.window import RELUCTANCE, SHARES, shares_worth_keeping
+from scstream.window import RELUCTANCE, SHARES, Window, shares_worth_keeping
 
 _MOST_COLUMNS = 15  # above, an inverse for each sub-cluster is too dear
+_NOBODY = np.empty((0, 0))
+_APART = np.empty((2, 3))[:, 1:]  # rows that do not touch, as what is drawn has them
+_NOT_DRAWN = (np.empty((0, 0)), _APART, _APART)
+_NO_KEY = Key(0, 0, 0)
+
+
+def restricted_sweep(ctx: Context, state: State) -> State:
+    """Draw weights, parameters, labels and sub-labels; no point founds a new cluster."""
+    rows, family = _few_rows(ctx), ctx.family
+    if rows is None:
+        return sweep.restricted_sweep(ctx, state)
+    assert isinstance(family, Gaussian)
+    everything, weights = sweep.draw_weights(ctx, state)
+    drawn, key = family.draw_factors(ctx.rng, everything), ctx.next_key()
+    new = _swept(ctx, state, rows, everything, weights, drawn, key)
+    if new is not None:
+        return new
+    return sweep.sweep_drawn(ctx, state, family.drawn_score(everything, drawn, weights), key)
+
+
+def deterministic_sweep(ctx: Context, state: State) -> State:
+    """Give every point the label and sub-label with the best weight times predictive."""
+    rows = _few_rows(ctx)
+    if rows is None:
+        return sweep.deterministic_sweep(ctx, state)
+    everything, weights = sweep.dirichlets(ctx, state)
+    new = _swept(ctx, state, rows, everything, weights, _NOT_DRAWN, _NO_KEY)
+    return sweep.deterministic_sweep(ctx, state) if new is None else new
+
+
+def _swept(
+    ctx: Context, state: State, rows: FewRows, everything: Array, weights: Array,
+    drawn: tuple[Array, Array, Array], key: Key,
+) -> State | None:  # fmt: skip
+    """Return the clusters after a sweep; None if a matrix is not positive definite."""
+    family, k = ctx.family, state.k
+    assert isinstance(family, Gaussian)
+    now = Sums.nothing(k, everything.shape[1])
+    each, whole = np.empty((k, 2)), np.empty(k)
+    failed = _fused.sweep(
+        everything, weights, *drawn, state.past, ctx.alpha, *family.numbers, rows.T, rows.weight,
+        key.seed, key.batch, key.sweep, rows.labels, rows.sublabels, now.current, now.rows,
+        now.rivals, now.doubt, each, whole,
+    )  # fmt: skip
+    if failed:
+        return None
+    new = state.having(now=now)
+    if drawn is _NOT_DRAWN:
+        new.learn(LogMarginals(family, each, whole))
+    return new
+
+
+def best_labels(family: Family, alpha: float, totals: Array, X: Points) -> Labels | None:
+    """Return the best label (n,) of a few rows; None if they are many or clusters not small."""
+    if not is_small(family) or not 0 < len(X) <= LEAF_ROWS:
+        return None
+    assert isinstance(family, Gaussian)
+    z: Labels = np.empty(len(X), dtype=np.int64)
+    X = family.check(X)
+    return None if _fused.assign(X, *family.frame, totals, alpha, *family.numbers, z) else z
+
+
+def forget(ctx: Context, state: State) -> State:
+    """Return the clusters with the share of each one's past that best foretells its present."""
+    family = ctx.family
+    if is_small(family):
+        assert isinstance(family, Gaussian)
+        past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
+        failed = _fused.forget(
+            state.past, state.past_doubt, state.now.current, SHARES, RELUCTANCE, ctx.alpha,
+            *family.numbers, past, doubt,
+        )  # fmt: skip
+        if failed <= 0:
+            return state if failed else _with_past(state, past, doubt)
+    whole = state.past.sum(axis=1)
+    return state.forget(shares_worth_keeping(family, ctx.alpha, whole, state.current))
+
+
+def restart_and_set_apart(ctx: Context, state: State) -> State:
+    """Restart the sub-clusters of all clusters present, then set the present apart."""
+    rows, family, k = _few_rows(ctx), ctx.family, state.k
+    if rows is None or state.window.forgetting.kernel is not None:
+        return set_present_apart(ctx, restart_subclusters(ctx, state, state.present))
+    assert isinstance(family, Gaussian)
+    now = state.now
+    past, past_doubt, attempt = state.past.copy(), state.past_doubt.copy(), state.attempt.copy()
+    new = Sums(now.current.copy(), now.rows.copy(), now.rivals, now.doubt.copy())
+    each, whole = np.empty((k, 2)), np.empty(k)
+    numbers, key = family.numbers, ctx.next_key()
+
+    def tried(member: Array) -> int:
+        return int(
+            _fused.restart(
+                rows.T, rows.weight, rows.labels, rows.sublabels, rows.trial, past, past_doubt,
+                new.current, new.rows, new.doubt, attempt, member, *numbers,
+                min(numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha, each, whole,
+            )
+        )  # fmt: skip
+
+    code = tried(_NOBODY)
+    if code == _fused.MEMBERS:
+        code = tried(ctx.engine.members(k, key))
+    if code > 0:
+        return set_present_apart(ctx, restart_subclusters(ctx, state, state.present, key))
+    state = _with_past(state, past, past_doubt, now=new, attempt=attempt)
+    state.learn(LogMarginals(family, each, whole))
+    return set_present_apart(ctx, state) if code == _fused.APART else state
 
 
 def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bool:
@@ -37,63 +143,40 @@ def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bo
 
     ``log_u`` are the logs of the uniforms that decide, see `scstream.moves.decisions`.
     """
-    if not _is_small(ctx):
+    if not is_small(ctx.family):
         return True
     assert isinstance(ctx.family, Gaussian)
-    known = log_marginals(ctx, state)
+    known, now = log_marginals(ctx, state), state.now
     return bool(
         _fused.anything(
-            state.parts, state.totals, state.past_doubt, state.now.doubt, state.now.rows,
-            state.now.rivals, known.each, known.whole, *log_u, reluctance(state.lived),
-            NEIGHBOURS, ctx.alpha, *ctx.family.numbers,
+            state.past, now.current, state.past_doubt, now.doubt, now.rows, now.rivals,
+            known.each, known.whole, *log_u, state.lived, *moves.RELUCTANCE, NEIGHBOURS,
+            ctx.alpha, *ctx.family.numbers,
         )
     )  # fmt: skip
 
 
-def restart_and_set_apart(ctx: Context, state: State) -> State:
-    """Restart the sub-clusters of all clusters present, then set the present apart."""
-    rows = _few_rows(ctx, state)
-    if rows is None:
-        return set_present_apart(ctx, restart_subclusters(ctx, state, state.present))
-    family, k = ctx.family, state.k
-    assert isinstance(family, Gaussian)
-    p = len(family.prior)
-    member = members(ctx, state)
-    current, doubt, first = np.zeros((k, 2, p)), np.zeros(k), np.empty((k, p))
-    each, whole = np.empty((k, 2)), np.empty(k)
-    better, apart = np.empty((2, k), dtype=bool)
-    failed = _fused.restart(
-        rows.T, rows.weight, rows.labels, state.present, state.past, state.now.current,
-        state.past_doubt.diagonal() + state.now.doubt.diagonal(), state.attempt,
-        member, *family.numbers, min(family.numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha,
-        rows.trial, current, doubt, first, each, whole, better, apart,
-    )  # fmt: skip
-    if failed:
-        return set_present_apart(ctx, restart_subclusters(ctx, state, state.present))
-    state = state.having(attempt=state.attempt + state.present)
-    state = divided_anew(ctx, state, better, first[None][: len(state.window.times)], current, doubt)
-    state.learn(LogMarginals(family, each, whole))
-    return set_present_apart(ctx, state) if apart.any() else state
+def applies(family: Family, engine: Engine, n_rows: int) -> bool:
+    """Whether a batch of so many rows is learned here."""
+    return is_small(family) and type(engine) is CpuEngine and 0 < n_rows <= LEAF_ROWS
 
 
-def worthwhile_shares(ctx: Context, past: Array, current: Array) -> Array:
-    """Return the share (k,) of each cluster's past that best foretells its present."""
-    if _is_small(ctx):
-        assert isinstance(ctx.family, Gaussian)
-        out = np.empty(len(past))
-        numbers = ctx.family.numbers
-        if not _fused.shares(past, current, SHARES, RELUCTANCE, ctx.alpha, *numbers, out):
-            return out
-    return shares_worth_keeping(ctx.family, ctx.alpha, past, current)
-
-
-def _is_small(ctx: Context) -> bool:
+def is_small(family: Family) -> bool:
     """Whether clusters are Gaussian, and small enough to be worked on one after the other."""
-    return type(ctx.family) is Gaussian and ctx.family.numbers[-1] <= _MOST_COLUMNS
+    return type(family) is Gaussian and family.columns_taken() <= _MOST_COLUMNS
 
 
-def _few_rows(ctx: Context, state: State) -> FewRows | None:
-    """Return the rows of the batch if they are few, the clusters Gaussian, the past one record."""
-    if not _is_small(ctx) or not isinstance(ctx.engine, CpuEngine):
-        return None
-    return None if state.window.forgetting.kernel is not None else ctx.engine.few_rows()
+def _few_rows(ctx: Context) -> FewRows | None:
+    """Return the rows of the batch if they are few, the clusters small, and the only components."""
+    engine = ctx.engine
+    if type(engine) is not CpuEngine or ctx.outliers is not None or not is_small(ctx.family):
+        return None  # a subclass may have a sweep of its own
+    return engine.few_rows()
+
+
+def _with_past(state: State, past: Array, doubt: Array, **changes: object) -> State:
+    """Return the clusters with another past (k, 2, p), of a single record or none."""
+    window = state.window
+    if len(window.times):
+        window = Window(window.forgetting, past[None], doubt[None], window.times, window.weight)
+    return state.having(window=window, past=past, past_doubt=doubt, **changes)

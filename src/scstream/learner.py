@@ -33,7 +33,6 @@ from scstream.sweep import Context, Outliers, deterministic_sweep
 from scstream.window import Forgetting
 
 _PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
-_ANY_SEED = np.random.SeedSequence(0)  # made once: it takes longer than what it is for
 
 
 @dataclass(frozen=True)
@@ -189,21 +188,33 @@ def _learn_later(
         state = drop_forgotten(ctx, state)
     else:
         state, events = later_batch(ctx, recipe.plan, state, batch.time)
-    new = replace(
-        learner,
-        family=family,
-        state=state.settle(batch.time),
-        rng=rng,
-        alpha=recipe.alpha,
-        time=batch.time,
-        n_batches=learner.n_batches + 1,
+    new = Learner(
+        family,
+        state.settle(batch.time),
+        rng,
+        learner.seed,
+        recipe.alpha,
+        learner.outliers,
+        batch.time,
+        learner.n_batches + 1,
+        learner.early,
     )
     return new, _outcome(ctx, learner, new, batch, events, state)
 
 
+class _AnySeed(np.random.bit_generator.ISeedSequence):
+    """Seeds a generator whose state is set at once; NumPy's own takes longer than that."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        return np.zeros(n_words, dtype=dtype)
+
+
+_ANY_SEED = _AnySeed()
+
+
 def forked(rng: np.random.Generator) -> np.random.Generator:
     """Return a generator of our own that goes on as the given one would."""
-    bits = np.random.PCG64(_ANY_SEED)
+    bits = np.random.PCG64(_ANY_SEED)  # type: ignore[arg-type] # any ISeedSequence will do
     bits.state = rng.bit_generator.state  # type: ignore[assignment] # a generator of ours: PCG64
     return np.random.Generator(bits)
 

@@ -7,8 +7,10 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
+from operator import is_
 from time import sleep
 from typing import Any, Self
 
@@ -18,6 +20,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scstream import _validation as check
+from scstream import fused
 from scstream._blas import single_threaded
 from scstream._threads import allowed
 from scstream.chain import Plan
@@ -278,12 +281,14 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         """Raise for a parameter that cannot be; those of the last batch need no second look."""
         values = [getattr(self, name) for name in check.CONSTRAINTS]
         checked = self.__dict__.get("_checked")
-        if checked is None or any(a is not b for a, b in zip(values, checked, strict=True)):
+        if checked is None or not all(map(is_, values, checked)):
             check.check_parameters(dict(zip(check.CONSTRAINTS, values, strict=True)))
             self._checked = values
 
     def _engine(self, X: Any) -> Engine:
         n_threads = check.resolve_threads(self.n_jobs)
+        if type(X) is np.ndarray and self.engine == "cpu":
+            return CpuEngine(n_threads)
         last = getattr(self, "_last_engine", None)
         engine = make_engine(self.engine, self.device, n_threads, X, last)
         if is_torch(engine):
@@ -348,11 +353,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         """Learn from a checked batch, again from the start if a part of the engine is lost."""
         tries = 0
         while True:
-            random_state = copy.deepcopy(self.random_state)
-            make_rng = partial(check.make_rng, random_state)
             try:
-                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)):
-                    return learn(learner, batch, recipe, engine, make_rng)
+                with self._threads(learner, batch, engine):
+                    return learn(learner, batch, recipe, engine, self._make_rng)
             except EngineLost as error:
                 tries += 1
                 if tries == _TRIES:
@@ -362,6 +365,19 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
                     ) from error
                 print(f"scstream: {error} The batch is run again.", file=sys.stderr, flush=True)
                 sleep(0.2 * tries)  # until the cluster knows who is left
+
+    def _threads(self, learner: Learner | None, batch: Batch, engine: Engine) -> Any:
+        """Return the context that says who may use how many threads: a small batch needs none."""
+        if learner is not None and fused.applies(learner.family, engine, batch.X.shape[0]):
+            return nullcontext()
+        context = ExitStack()
+        context.enter_context(single_threaded())
+        context.enter_context(allowed(check.resolve_threads(self.n_jobs)))
+        return context
+
+    def _make_rng(self) -> np.random.Generator:
+        """Return the randomness of a new model; a generator of the user's stays where it is."""
+        return check.make_rng(copy.deepcopy(self.random_state))
 
     def _remote_rows(
         self, engine: DaskEngine, X: Any, family: Family, sample_weight: Any, *, reset: bool
@@ -416,6 +432,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         for a Dask collection, and a NumPy array for everything else.
         """
         learner = self._fitted()
+        if learner.outliers is None and self.engine == "cpu" and self._is_plain(X):
+            labels = fused.best_labels(learner.family, learner.alpha, learner.state.totals, X)
+            if labels is not None:
+                return learner.state.ids.take(labels)
         score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream import _kernels
-from scstream.engines import Sums
+from scstream.engines import Key, Sums
 from scstream.families.base import Array, Family
 from scstream.families.scores import LinearScore
 from scstream.state import Ints, LogMarginals, State
@@ -15,7 +15,7 @@ from scstream.sweep import Context
 ROUNDS = 2  # hard assignments that refine a restarted pair of sub-clusters
 NEIGHBOURS = 3  # merge candidates of a cluster
 _RECALLED = 2**12  # clusters' statistics that it takes longer to compare than to use
-_RELUCTANCE_A_BATCH, _RELUCTANCE_AT_MOST = 2.0, 20.0  # nats
+RELUCTANCE = (2.0, 20.0)  # nats by which a merge must win: for each batch lived, and at most
 
 
 def log_hastings_split(
@@ -117,7 +117,8 @@ def reluctance(lived: Ints) -> Array:
 
     Clusters that lived apart are presumed to stay apart, even while they cross each other.
     """
-    margin: Array = np.minimum(_RELUCTANCE_A_BATCH * lived, _RELUCTANCE_AT_MOST)
+    each, most = RELUCTANCE
+    margin: Array = np.minimum(each * lived, most)
     return margin
 
 
@@ -130,18 +131,20 @@ def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:
 
 
 def restart_subclusters(
-    ctx: Context, state: State, chosen: NDArray[np.bool_], *, keep_better: bool = True
-) -> State:
+    ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
+    keep_better: bool = True,
+) -> State:  # fmt: skip
     """Seek a new division of the chosen clusters into two.
 
     A functional of the statistics proposes it (a principal axis, a random point), a few rounds
     of hard assignment refine it, and the past is divided along the same boundary. The old
-    division stays where its ratio is better, unless ``keep_better`` is false.
+    division stays where its ratio is better, unless ``keep_better`` is false. The key of the random
+    points is the next one unless it is given.
     """
     if not chosen.any():
         return state
     family, engine, k = ctx.family, ctx.engine, state.k
-    functional = family.directions(state.current, members(ctx, state), state.attempt)
+    functional = family.directions(state.current, _members(ctx, state, key), state.attempt)
     eta = np.zeros((2 * k, functional.shape[1]))
     eta[1::2] = functional
     current, doubt = engine.refine(LinearScore(eta), chosen, family, ctx.alpha, ROUNDS)
@@ -159,9 +162,9 @@ def restart_subclusters(
     return divided_anew(ctx, tried, better, first, current, doubt, each)
 
 
-def members(ctx: Context, state: State) -> Array:
+def _members(ctx: Context, state: State, key: Key | None) -> Array:
     """Return the statistics (k, p) of one random point of each cluster, if they are needed."""
-    key = ctx.next_key()
+    key = ctx.next_key() if key is None else key
     if ctx.family.needs_members(state.attempt):
         return ctx.engine.members(state.k, key)
     return np.zeros((state.k, len(ctx.family.prior)))
@@ -260,7 +263,8 @@ def drop_forgotten(ctx: Context, state: State) -> State:
 
 def decisions(ctx: Context, k: int, *, greedy: bool = False) -> tuple[Array, Array]:
     """Return logs of the uniforms that decide about splits and merges of k clusters."""
-    return log_uniforms(ctx, k, greedy=greedy), log_uniforms(ctx, NEIGHBOURS * k, greedy=greedy)
+    log_u = log_uniforms(ctx, (1 + NEIGHBOURS) * k, greedy=greedy)
+    return log_u[:k], log_u[k:]
 
 
 def log_uniforms(ctx: Context, size: int, *, greedy: bool = False) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,26 @@ from scstream.window import Forgetting, Window
 
 Ints = NDArray[np.int64]
 _DUE = 3.0  # points expected at a place, none of which came, that mean that it was left
+
+
+class _once:  # reads like the property that it is
+    """A property that is computed once; the one of functools takes a lock each time."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function, self.name = function, function.__name__
+        self.__doc__ = function.__doc__
+
+    def __get__(self, state: Any, kind: Any = None) -> Any:
+        if state is None:
+            return self
+        value = state.__dict__[self.name] = self.function(state)
+        return value
+
+
+@lru_cache(maxsize=8)
+def _nothing(k: int, p: int) -> Sums:
+    """Return the sums over no points, which nobody changes."""
+    return Sums.nothing(k, p)
 
 
 @dataclass(frozen=True)
@@ -75,12 +96,12 @@ class State:
     def having(self, **changes: Any) -> State:
         """Return the state with some fields replaced."""
         new = object.__new__(State)
-        fields = self.__dict__
-        kept = {name: fields[name] for name in _FIELDS}
-        kept.update(known=None, recalled=self.recalled)
-        if "now" not in changes and "past" not in changes:
-            kept.update({name: fields[name] for name in _DERIVED if name in fields})
-        new.__dict__.update(kept, **changes)
+        fields = new.__dict__
+        fields.update(self.__dict__)
+        if "now" in changes or "past" in changes:
+            for name in _ONCE:
+                fields.pop(name, None)
+        fields.update(changes)
         return new
 
     def learn(self, known: LogMarginals) -> LogMarginals:
@@ -105,25 +126,25 @@ class State:
         """The number of clusters."""
         return len(self.ids)
 
-    @cached_property
+    @_once
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
         return self.past + self.now.current
 
-    @cached_property
+    @_once
     def totals(self) -> Array:
         """Statistics of the clusters (k, p)."""
         parts = self.parts
         out: Array = parts[:, 0] + parts[:, 1]
         return out
 
-    @cached_property
+    @_once
     def current(self) -> Array:
         """Statistics of the clusters' points in this batch (k, p)."""
         out: Array = self.now.current[:, 0] + self.now.current[:, 1]
         return out
 
-    @cached_property
+    @_once
     def present(self) -> NDArray[np.bool_]:
         """Which clusters own points of the batch (k,)."""
         out: NDArray[np.bool_] = self.now.rows.sum(axis=1) > 0
@@ -140,7 +161,7 @@ class State:
             window=window,
             past=past,
             past_doubt=past_doubt,
-            now=Sums.nothing(k, p),
+            now=_nothing(k, p),
             lived=self.lived + 1,
             attempt=np.zeros(k, dtype=np.int64),
             recalled=None,
@@ -315,8 +336,8 @@ class State:
         )
         window = replace(
             self.window,
-            sums=self.window.sums[:, order],
-            doubt=self.window.doubt[:, order][:, :, order],
+            sums=self.window.sums.take(order, axis=1),
+            doubt=self.window.doubt.take(order, axis=1).take(order, axis=2),
         )
         past, past_doubt = window.past()
         return State(
@@ -365,5 +386,4 @@ class State:
         )
 
 
-_DERIVED = ("known", "parts", "totals", "current", "present")  # from `now` and `past`
-_FIELDS = tuple(name for name in State.__dataclass_fields__ if name not in ("known", "recalled"))
+_ONCE = ("known", *(name for name, value in vars(State).items() if isinstance(value, _once)))

@@ -133,9 +133,10 @@ class Window:
         """Return how many points of the past still count at a later time."""
         if len(self.times) == 0:
             return 0.0
-        n = self.sums[..., 0].sum(axis=(1, 2))
         if self.forgetting.kernel is None:
-            return float(n[-1] * self.forgetting.decay(time - self.times[-1]))
+            n = float(self.sums[-1, ..., 0].sum())
+            return n * self.forgetting.decay(time - self.times[-1])
+        n = self.sums[..., 0].sum(axis=(1, 2))
         weight = self.forgetting.weights(time - self.times)
         return float((n * weight)[weight > self.forgetting.epsilon].sum())
 

@@ -39,7 +39,8 @@ class FewRows(NamedTuple):
     ----------
     T : ndarray (n, p)
     weight : ndarray (n,)
-    labels : ndarray (n,)
+    labels, sublabels : ndarray (n,)
+        To be written.
     trial : ndarray (n,)
         The sub-labels last tried, to be written.
     """
@@ -47,6 +48,7 @@ class FewRows(NamedTuple):
     T: Array
     weight: Array
     labels: Labels
+    sublabels: Labels
     trial: Labels
 
 
@@ -282,7 +284,7 @@ class CpuEngine(Engine):
         """Return the rows, for who does the whole pass; None if they are many, or not dense."""
         if not 0 < len(self._z) <= tree.LEAF_ROWS or not isinstance(self._T, np.ndarray):
             return None
-        return FewRows(self._T, self._weight, self._z, self._trial)
+        return FewRows(self._T, self._weight, self._z, self._sub, self._trial)
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import helper, kernel
+from scstream._compile import helper, kernel, part
 
 _ROUNDS = 50  # power iterations for one axis, at most
 _GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
@@ -106,7 +106,7 @@ def _posterior(s: Any, prior: Any, tau: Any) -> None:
             tau[g, q] = prior[q] + s[g, q]
 
 
-@kernel
+@part
 def _cholesky(tau: Any, L: Any) -> Any:
     """Fill the lower triangle of L, with ``L L'`` the scatter of all groups at ``tau`` (g, p).
 
@@ -237,7 +237,7 @@ def drawn_pairs(
             out[i, b] = level[r] - 0.5 * square
 
 
-@kernel
+@part
 def _solve(row: Any, point: Any, y: Any) -> Any:
     """Fill ``y = L^-1 (z - mean)`` for a row ``(n, L^-1 mean, L)`` and a point ``(1, z, ...)``.
 
@@ -364,7 +364,7 @@ def directions(s: Any, member: Any, attempt: Any, axes: int, d: int, out: Any) -
             out[r, 0] -= normal[r, i] * s[r, 1 + i] / max(s[r, 0], 1e-300)
 
 
-@kernel
+@part
 def principal_axes(s: Any, rank: Any, out: Any) -> None:
     """Fill normals (k, d) with principal axes: of group r that with ``rank[r]`` others before it.
 
@@ -450,7 +450,7 @@ def truncate(past: Any, normal: Any, offset: Any, certain: float, out: Any) -> N
                 q += 1
 
 
-@kernel
+@part
 def _covariance(row: Any, out: Any) -> None:
     """Fill the covariance (d, d) of a group with the given statistics."""
     d = len(out)
@@ -463,7 +463,7 @@ def _covariance(row: Any, out: Any) -> None:
             q += 1
 
 
-@kernel
+@part
 def _invert(row: Any, L: Any, V: Any) -> None:
     """Fill the lower triangle of L from a packed row, and the upper triangle of ``V = L'^-1``."""
     d = len(L)

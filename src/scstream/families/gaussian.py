@@ -169,11 +169,11 @@ class Gaussian(Family):
 
         Without this the prior would pull on a stream that has drifted far from its beginning.
         """
-        n = clusters[:, 0].sum()
-        if self.mean is not None or n < 1.0:
+        everything = clusters.sum(axis=0)
+        if self.mean is not None or everything[0] < 1.0:
             return self
         new = self._copy()
-        new._m = clusters[:, 1 : 1 + len(self._m)].sum(axis=0) / n
+        new._m = everything[1 : 1 + len(self._m)] / everything[0]
         return new._with(self._kappa, self._nu, self._psi)
 
     def settled(self, k: int) -> Self:
@@ -262,6 +262,11 @@ class Gaussian(Family):
         """For compiled code: the prior, nu - kappa, the prior's log-normaliser, and d."""
         return self._prior, self._nu - self._kappa, self._log_z, len(self._m)
 
+    @property
+    def frame(self) -> tuple[Array, Array]:
+        """The frame's centre and scales (d,) each."""
+        return self._shift, self._scale
+
     def _dof(self, tau: Array) -> Array:
         """Return the posteriors' degrees of freedom (...)."""
         nu: Array = tau[..., 0] + (self._nu - self._kappa)
@@ -340,7 +345,12 @@ class Gaussian(Family):
 
     def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> DrawnScore:
         """Score points by drawn means and precisions."""
-        drawn = self.draw_factors(rng, s)
+        return self.drawn_score(s, self.draw_factors(rng, s), log_weight)
+
+    def drawn_score(
+        self, s: Array, drawn: tuple[Array, Array, Array], log_weight: Array
+    ) -> DrawnScore:
+        """Score points by means and precisions that `draw_factors` drew."""
         factors, log_det = self._factored(s[:, None], np.empty((0, len(self._m))))
         return DrawnScore(factors, log_det, *drawn, log_weight)
 

@@ -1,0 +1,131 @@
+"""The compiled passes over few rows, step by step, against the same in plain NumPy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from scstream import Gaussian, ScStream, _rows, fused
+from scstream._compile import kernel
+from scstream.engines import CpuEngine, Key
+from scstream.families.scores import LinearScore, StudentScore
+
+
+@kernel
+def exponentials(x):
+    _rows._exp(x, len(x))
+
+
+@kernel
+def logarithms(x):
+    _rows._log(x, len(x))
+
+
+@kernel
+def swept(T, w, eta, const, power, u, drawn, z, sub, current, rows, rivals, doubt):
+    _rows.sweep_rows(T, w, eta, const, power, u, drawn, z, sub, current, rows, rivals, doubt)
+
+
+def test_exponentials_are_exact_to_rounding():
+    x = np.concatenate([np.linspace(-36.0, 1.0, 1001)[1:], [0.0, -1e-300, -1e-9]])
+    out = x.copy()
+    exponentials(out)
+    assert_allclose(out, np.exp(x), rtol=1e-15)
+
+
+def test_what_is_too_small_to_matter_is_0():
+    x = np.array([-36.0, -37.0, -1e9, -np.inf, np.nan])
+    exponentials(x)
+    assert_array_equal(x, np.zeros(5))
+
+
+def test_logarithms_are_exact_to_rounding():
+    x = np.concatenate([1.0 + np.logspace(-15, 0, 300), np.logspace(0, 300, 700), [1.0]])
+    out = x.copy()
+    logarithms(out)
+    assert_allclose(out, np.log(x), rtol=4e-16)
+
+
+def problem(d, k, n, seed=0, *, student=False, weights=False):
+    """Return statistics, weights, and parameters of clusters and sub-clusters that overlap."""
+    rng = np.random.default_rng(seed)
+    family = Gaussian().prepare(rng.normal(size=(200, d)))
+    X = rng.normal(size=(n, d)) * rng.choice([0.3, 1.0, 4.0], size=(n, 1))
+    T = family.statistics(X)
+    eta = np.zeros((3 * k, T.shape[1]))
+    for r in range(3 * k):
+        eta[r] = family.statistics(rng.normal(size=(20, d)) + rng.normal(size=d)).sum(axis=0)
+    score = family.predictive_score(eta, rng.normal(size=3 * k))
+    if student:
+        eta, const, power = score.quad, score.const, score.power
+    else:
+        eta, const, power = -0.5 * score.quad, np.zeros(3 * k), np.zeros(3 * k)
+    w = rng.choice([0.5, 1.0, 2.0], size=n) if weights else np.ones(n)
+    return family, X, T, w, eta, const, power
+
+
+def at_once(T, w, eta, const, power, key):
+    n, k = len(T), len(eta) // 3
+    drawn = key is not None
+    u = np.empty((2, n))
+    if drawn:
+        from scstream.engines._kernels import uniforms
+
+        uniforms(key.seed, key.batch, key.sweep, 0, u)
+    z, sub = np.zeros((2, n), dtype=np.int64)
+    current, rows = np.zeros((k, 2, T.shape[1])), np.zeros((k, 2), dtype=np.int64)
+    rivals, doubt = np.zeros((k, k), dtype=np.int64), np.zeros((k, k))
+    swept(T, w, eta, const, power, u, drawn, z, sub, current, rows, rivals, doubt)
+    return z, sub, current, rows, rivals, doubt
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("key", [None, Key(5, 1, 2)])
+@pytest.mark.parametrize(
+    ("d", "k", "n"), [(1, 1, 5), (1, 3, 200), (2, 20, 700), (3, 7, 129), (15, 70, 300)]
+)
+def test_a_sweep_is_that_of_the_engine(d, k, n, key, weights):
+    family, X, T, w, eta, const, power = problem(d, k, n, student=key is None, weights=weights)
+    z, sub, current, rows, rivals, doubt = at_once(T, w, eta, const, power, key)
+    engine = CpuEngine()
+    engine.load(family, X, w)
+    if key is None:
+        scores = [StudentScore(eta[r], const[r], power[r]) for r in (slice(k), slice(k, None))]
+    else:
+        scores = [LinearScore(eta[r]) for r in (slice(k), slice(k, None))]
+    expected = engine.sweep(*scores, k, key)
+    assert_array_equal(z, engine.labels)
+    assert_array_equal(sub, engine.sublabels)
+    assert_array_equal(rows, expected.rows)
+    assert_array_equal(rivals, expected.rivals)
+    assert_allclose(current, expected.current, rtol=1e-12, atol=1e-12)
+    assert_allclose(doubt, expected.doubt, rtol=1e-9, atol=1e-9)
+
+
+def test_a_doubt_beyond_the_range_of_floats_is_summed_all_the_same():
+    _family, _X, T, w, eta, const, power = problem(1, 2, 4000)
+    eta[:] = 0.0  # all labels as probable: the odds are 1, and 2^4000 is no float
+    _z, *_, doubt = at_once(T, w, eta, const, power, Key(1, 1, 1))
+    assert doubt[0, 1] == pytest.approx(4000 * np.log(2.0))
+    assert doubt[0, 0] + doubt[1, 1] == pytest.approx(4000 * np.log(2.0))
+
+
+@pytest.mark.parametrize("key", [None, Key(5, 1, 2)])
+def test_scores_that_are_no_numbers_leave_labels_in_range(key):
+    _family, _X, T, w, eta, const, power = problem(2, 5, 300, student=key is None)
+    eta[:5] = np.nan
+    z, _sub, *_ = at_once(T, w, eta, const, power, key)
+    assert z.min() >= 0
+    assert z.max() < 5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_predictions_are_those_of_the_long_way(d, dtype, monkeypatch):
+    rng = np.random.default_rng(d)
+    centres = 4.0 * rng.normal(size=(12, d))
+    X = (centres[rng.integers(12, size=900)] + rng.normal(size=(900, d))).astype(dtype)
+    model = ScStream(random_state=0).partial_fit(X)
+    quick = model.predict(X)
+    monkeypatch.setattr(fused, "_MOST_COLUMNS", 0)
+    assert_array_equal(quick, model.predict(X))
+    assert len(np.unique(quick)) > 1
