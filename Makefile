@@ -50,7 +50,7 @@ quality: $(READY)  ## the quality benchmark
 	@$(RUN) benchmarks/quality.py $(ARGS)
 
 bench-speed: $(READY)  ## how fast, against scikit-learn and the bare matrix products
-	@$(RUN) benchmarks/speed.py --docs $(ARGS)
+	@$(RUN) -m benchmarks.speed --docs $(ARGS)
 
 bench: $(BENCH_READY)  ## the comparison with other methods, short version (a quarter of an hour)
 	@$(RUN) -m benchmarks run --short --jobs 2 $(ARGS)

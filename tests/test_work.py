@@ -32,7 +32,7 @@ CASES = {
     "diagonal": {"family": "diagonal"},
     "counts": {"family": "multinomial"},
 }
-A_ROW = 17  # bytes that moves may take for each row: two uniforms, of which one picks a point
+A_ROW = 1.0  # bytes for each row that sweeps and moves may take: a list of blocks is some
 
 
 def batch(k, *, rows=None, columns=2, family="gaussian", seed=0):
@@ -341,11 +341,11 @@ def memory_a_row(monkeypatch, **options):
         batches = [batch(5, rows=n, seed=n)[0] for n in sizes]
         tracemalloc.start()
         try:
-            for X in (batches[0], *batches):  # once more, as numba may have something to load
+            for X in [X for X in batches for _ in range(3)]:  # numba may have something to load
                 learned(model, X)
         finally:
             tracemalloc.stop()
-    return (seen[2] - seen[1]) / (sizes[1] - sizes[0])
+    return (min(seen[3:]) - min(seen[:3])) / (sizes[1] - sizes[0])
 
 
 @pytest.mark.parametrize("family", ["gaussian", "diagonal"])

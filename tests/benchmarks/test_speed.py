@@ -1,12 +1,17 @@
 """The program that measures speed: what it times, what it writes, that failures stop nothing."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from benchmarks import speed
-from benchmarks.speed import Job, Options, Result, Table, alternate, exponent, written
+from benchmarks.speed import __main__ as program
+from benchmarks.speed import anchors, contestants, growth, tables, timing
+from benchmarks.speed.jobs import started
+from benchmarks.speed.tables import KMEANS, OURS, Result, Table, written
+from benchmarks.speed.timing import Job, Options, alternate, exponent
 from scstream import Gaussian, Multinomial, ScStream
 from scstream.datasets import gaussian_stream
 
@@ -21,7 +26,7 @@ def test_jobs_take_turns_and_each_comes_first_in_its_turn():
 
 def test_medians_leave_out_the_first_two_turns(monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(speed.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
 
     def run(turn):
         clock[0] += (100.0, 50.0, 1.0, 9.0, 2.0)[turn]
@@ -58,8 +63,8 @@ def test_a_page_without_marks_is_refused(page):
 
 
 def test_the_page_has_a_place_for_every_section():
-    page = speed.PAGE.read_text()
-    for name in speed.SECTIONS:
+    page = tables.PAGE.read_text()
+    for name in program.SECTIONS:
         written(page, name, "new")
 
 
@@ -80,16 +85,16 @@ def sections(monkeypatch):
         return Result([Table(("size",), [[str(options.points)]])], {"x": np.float64(0.5)})
 
     sections = {"first": ("one that fails", fails), "stream": ("one that works", works)}
-    monkeypatch.setattr(speed, "SECTIONS", sections)
+    monkeypatch.setattr(program, "SECTIONS", sections)
 
 
 @pytest.mark.usefixtures("sections")
 def test_a_section_that_fails_says_so_and_the_rest_goes_on(tmp_path, capsys, monkeypatch):
     page = tmp_path / "page.md"
     page.write_text("<!-- stream -->\n<!-- end of stream -->\n")
-    monkeypatch.setattr(speed, "PAGE", page)
+    monkeypatch.setattr(tables, "PAGE", page)
     file = tmp_path / "figures.json"
-    assert speed.main(["--points", "7", "--json", str(file), "--docs"]) == 1
+    assert program.main(["--points", "7", "--json", str(file), "--docs"]) == 1
     out, err = capsys.readouterr()
     assert "failed: RuntimeError: had enough" in out
     assert "Failed: first." in err
@@ -103,32 +108,61 @@ def test_a_section_that_fails_says_so_and_the_rest_goes_on(tmp_path, capsys, mon
 
 @pytest.mark.usefixtures("sections")
 def test_some_sections_alone():
-    assert speed.main(["--only", "stream"]) == 0
+    assert program.main(["--only", "stream"]) == 0
 
 
 @pytest.mark.parametrize("arguments", [["--repeat", "0"], ["--only", "x"], ["--quick", "--docs"]])
 def test_arguments_that_make_no_sense(arguments, capsys):
     with pytest.raises(SystemExit):
-        speed.main(arguments)
+        program.main(arguments)
     assert "error:" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["first", "stream", "high", "growth"])
 def test_sections_run(name, capsys):
-    result = speed.SECTIONS[name][1](Options(quick=True, repeat=1))
+    result = program.SECTIONS[name][1](Options(quick=True, repeat=1))
     for table in result.tables:
         assert len(table.rows) > 0
         assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
-def test_mini_batch_k_means_is_timed_in_a_process_without_scstream(monkeypatch):
-    monkeypatch.setattr(
-        speed,
-        "_ALONE",
-        speed._ALONE + "assert not [name for name in sys.modules if name.startswith('scstream')]",
-    )
+def test_each_is_timed_alone():
     batches = [batch.X for batch in gaussian_stream(5, 100, 3, random_state=0)]
-    assert 0.0 < speed.kmeans_alone(batches, 3, 1) < 60.0
+    assert 0.0 < contestants.alone(KMEANS, batches, 3, threads=1) < 60.0
+
+
+def test_mini_batch_k_means_is_timed_without_scstream():
+    text = (
+        "import sys\n"
+        "import numpy as np\n"
+        "from benchmarks.speed.contestants import median_step\n"
+        f"median_step({KMEANS!r}, np.random.default_rng(0).random((5, 50, 2)), 3, 1)\n"
+        "assert not [name for name in sys.modules if name.startswith('scstream')]\n"
+    )
+    subprocess.run([sys.executable, "-c", text], check=True, cwd=contestants.ROOT)
+
+
+@pytest.mark.parametrize(
+    "name", [OURS, KMEANS, "DBSTREAM, row by row", "CluStream, batch by batch"]
+)
+def test_contestants_learn_and_predict(name):
+    if name not in (OURS, KMEANS):
+        pytest.importorskip("river")
+    batches = [batch.X for batch in gaussian_stream(4, 60, 3, random_state=0)]
+    assert contestants.median_step(name, np.stack(batches), 3, 1) > 0.0
+
+
+def test_river_is_compared_in_turns_and_alone(monkeypatch):
+    pytest.importorskip("river")
+    from benchmarks.speed import river
+
+    monkeypatch.setattr(
+        river, "alone", lambda name, batches, k, first: 1.0 if name == OURS else 100.0
+    )
+    (table,) = river.river(Options(quick=True, repeat=1)).tables
+    assert {len(row) for row in table.rows} == {len(table.columns)}
+    verdicts = [row[-1] for row in table.rows if row[-1]]
+    assert [verdict.split(", ")[1] for verdict in verdicts] == ["yes alone", "no alone"]
 
 
 def test_the_files_of_the_other_implementation(tmp_path):
@@ -143,7 +177,7 @@ def test_the_files_of_the_other_implementation(tmp_path):
     }  # fmt: skip
     path = tmp_path / "anchors.json"
     path.write_text(json.dumps({"what": "words", "a": anchor, "b": {"no": "file"}}))
-    result = speed.anchors(Options(anchors=path))
+    result = anchors.anchors(Options(anchors=path))
     (row,) = result.tables[0].rows
     assert row[0] == "a"
     assert row[7] == "yes"
@@ -155,26 +189,26 @@ def test_the_files_of_the_other_implementation(tmp_path):
 
 def test_anchors_need_their_file():
     with pytest.raises(FileNotFoundError, match="--anchors"):
-        speed.anchors(Options())
+        anchors.anchors(Options())
 
 
 def test_the_settings_of_an_anchor():
     settings = {"kappa": 2, "m": 1, "nu": 7, "Psi": 0.5, "alpha": 3, "lambda": 0.2}
-    model = speed._anchored(settings, 2)
+    model = anchors._anchored(settings, 2)
     assert isinstance(model, ScStream)
     assert (model.alpha, model.half_life, model.sweeps) == (3, 5.0, 1)
     family = model.family
     assert isinstance(family, Gaussian)
     assert (family.mean_strength, family.cov, family.cov_strength) == (2, 0.5, 7)
     assert list(family.mean) == [1.0, 1.0]
-    counts = speed._anchored({"dirichlet": 1.5, "alpha": 1, "lambda": 1}, 9).family
+    counts = anchors._anchored({"dirichlet": 1.5, "alpha": 1, "lambda": 1}, 9).family
     assert isinstance(counts, Multinomial)
     assert counts.concentration == 1.5
 
 
 def test_what_an_update_holds_and_adds():
     stream = gaussian_stream(2, 2000, 3, drift="none", random_state=0)
-    model = speed.started(stream, n_jobs=1).partial_fit(stream[1].X)
-    held, added = speed.traced_update(model, stream[1].X)
+    model = started(stream, n_jobs=1).partial_fit(stream[1].X)
+    held, added = growth.traced_update(model, stream[1].X)
     assert held > 8 * 2000  # labels at least
     assert 0 < added < 100 * held

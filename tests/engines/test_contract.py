@@ -16,7 +16,7 @@ from scstream.families.scores import JoinedScore, LinearScore
 def in_blocks(monkeypatch, n_threads, *, kept=True):
     """Return an engine that takes even a small batch in several blocks."""
     monkeypatch.setattr(tree, "LEAF_ROWS", 8)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 8)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 8)
     if not kept:
         monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
     return CpuEngine(n_threads)
@@ -33,7 +33,7 @@ def on_torch():
 def on_dask(client, monkeypatch, n_workers, shard_engine=CpuEngine):
     """Return an engine that cuts even a small batch into shards."""
     monkeypatch.setattr(tree, "LEAF_ROWS", 8)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 8)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 8)
     return DaskEngine(client, shard_engine, workers=list(client.nthreads())[:n_workers])
 
 

@@ -52,7 +52,7 @@ def everything(engine, family, points, w):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let a few hundred rows span several blocks, the last one not full."""
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 64)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 64)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "not-kept"])
@@ -73,7 +73,7 @@ def test_threads_change_not_a_bit(monkeypatch, small_blocks, name, kept):
 def test_blocks_change_no_label(monkeypatch, name):
     family, points, w = batch(name)
     whole = everything(CpuEngine(1), family, points, w)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 64)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 64)
     for one, other in zip(everything(CpuEngine(2), family, points, w), whole, strict=True):
         if one.dtype == np.int64:
             assert_array_equal(one, other)
@@ -131,7 +131,7 @@ def test_wide_sparse_counts_span_blocks(monkeypatch):
     X = sparse.csr_array(rng.multinomial(30, p[truth]))
     family = Multinomial(0.1).prepare(X)
     points = family.check(X)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 256)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 256)
     engine = CpuEngine(2)
     engine.load(family, points, np.ones(n))
     sums = np.stack([family.statistics(points[truth == c]).sum(axis=0) for c in range(2)])

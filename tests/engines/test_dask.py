@@ -31,7 +31,7 @@ KEY = Key(seed=7, batch=1, sweep=4)
 def small_leaves(monkeypatch):
     """Let a few hundred rows be many leaves, some of several blocks."""
     monkeypatch.setattr(tree, "LEAF_ROWS", 32)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k: 16)
+    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 16)
 
 
 def on(client, n_workers, shard_engine=CpuEngine):

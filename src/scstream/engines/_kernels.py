@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from scstream._compile import helper, kernel
-from scstream.families._kernels import pair_products, student_pairs
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
@@ -311,12 +310,16 @@ def rename(label: Any, sublabel: Any, z: Any, sub: Any) -> None:
 
 
 @kernel
-def least(z: Any, u: Any, row: Any) -> None:
-    """Fill ``row[c]`` with the row of cluster c that has the least ``u``."""
-    for i in range(len(z)):
-        c = z[i]
-        if c >= 0 and (row[c] < 0 or u[i] < u[row[c]]):
-            row[c] = i
+def least(seed: Any, batch: Any, sweep: Any, first: Any, z: Any, row: Any, low: Any) -> None:
+    """Fill ``row[c]`` with the row of cluster c that has the least uniform, ``low[c]``."""
+    u = np.empty((2, 256))
+    for start in range(0, len(z), 256):
+        uniforms(seed, batch, sweep, first + start, u)
+        for i in range(start, min(start + 256, len(z))):
+            c = z[i]
+            if c >= 0 and (row[c] < 0 or u[0, i - start] < low[c]):
+                row[c] = i
+                low[c] = u[0, i - start]
 
 
 @kernel
@@ -344,42 +347,6 @@ def add_by_label_csr(
 
 
 @kernel
-def draw_block(
-    scores: Any, T: Any, w: Any, eta: Any, seed: Any, batch: Any, sweep: Any, first: Any, z: Any,
-    second: Any, doubt: Any, sub: Any, sub_doubt: Any, current: Any, rows: Any, rivals: Any,
-    between: Any,
-) -> None:  # fmt: skip
-    """Draw labels by scores (n, k) and sub-labels by ``T @ eta``, and add everything up."""
-    n = len(z)
-    u, own, at = np.empty((2, n)), np.empty((n, 2)), np.empty(n, np.int64)
-    uniforms(seed, batch, sweep, first, u)
-    draw(scores, u[0], z, second, doubt)
-    _within(z, len(rows), at)
-    pair_products(T, eta, at, own)
-    draw_pair(own, u[1], sub, sub_doubt)
-    tally(z, sub, second, doubt, sub_doubt, w, rows, rivals, between)
-    add_by_label(T, w, z, sub, current)
-
-
-@kernel
-def best_block(
-    q: Any, const: Any, power: Any, T: Any, w: Any, sub_quad: Any, sub_const: Any, sub_power: Any,
-    z: Any, second: Any, doubt: Any, sub: Any, sub_doubt: Any, current: Any, rows: Any,
-    rivals: Any, between: Any,
-) -> None:  # fmt: skip
-    """Take the best labels by ``q``, see `best`, and the better sub-labels, and add up."""
-    n = len(z)
-    own, at = np.empty((n, 2)), np.empty(n, np.int64)
-    best(q, const, power, z, second, doubt)
-    _within(z, len(rows), at)
-    pair_products(T, sub_quad, at, own)
-    student_pairs(own, sub_const, sub_power, at)
-    best_pair(own, sub, sub_doubt)
-    tally(z, sub, second, doubt, sub_doubt, w, rows, rivals, between)
-    add_by_label(T, w, z, sub, current)
-
-
-@kernel
 def resplit_block(
     T: Any, w: Any, z: Any, chosen: Any, eta: Any, const: Any, power: Any, doubts: bool,
     trial: Any, current: Any, doubt: Any,
@@ -404,10 +371,3 @@ def resplit_block(
             doubt[c] += w[i] * certainty(-abs(b - a))
         for q in range(p):
             current[c, j, q] += w[i] * T[i, q]
-
-
-@helper
-def _within(z: Any, k: int, out: Any) -> None:
-    """Fill the labels, those out of range replaced by the last in it."""
-    for i in range(len(z)):
-        out[i] = min(z[i], k - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream._threads import allowed, mapped
-from scstream.engines import _kernels, tree
+from scstream.engines import _blocks, _kernels, tree
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
+from scstream.engines.screen import Screen, screened
 from scstream.engines.tree import Part, Tree, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import (
@@ -28,6 +29,7 @@ from scstream.families.scores import (
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
 _BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
+_LONG_CELLS = 2**19  # of a block that one kernel does: threads take turns between kernels
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -93,6 +95,11 @@ class CpuEngine(Engine):
         """Label every point and sum up as far as the tree goes."""
         get_ready(score, lambda: self._statistics(slice(0, SOME_ROWS)))
         pairs = unfinished_pairs(sub, self._points)
+        drawn = key is not None
+        screen = screened(score, self._points, linear=drawn)
+        both = None
+        if screen is not None and pairs and (len(pairs[1]) == 0) == drawn:
+            both = partial(self._label_and_add, screen, pairs, key)
 
         def label(rows: slice, T: Points) -> None:
             z, second, doubt = self._z[rows], self._second[rows], self._doubt[rows]
@@ -114,23 +121,6 @@ class CpuEngine(Engine):
             _kernels.tally(z, sub, second, doubt, self._sub_doubt[rows], weight, *to[1:])
             _add_by_label(T, weight, z, sub, to[0])
 
-        def both(rows: slice, T: Points, to: Values) -> None:
-            out = (
-                self._z[rows],
-                self._second[rows],
-                self._doubt[rows],
-                self._sub[rows],
-                self._sub_doubt[rows],
-                *to,
-            )
-            if key is None:
-                q = unfinished(score, T)
-                _kernels.best_block(*q, T, self._weight[rows], *pairs, *out)
-            else:
-                first = self._first + rows.start
-                at = key.seed, key.batch, key.sweep, first
-                _kernels.draw_block(near(score, T), T, self._weight[rows], pairs[0], *at, *out)
-
         def nothing() -> Values:
             return (
                 np.zeros((k, 2, len(self._family.prior))),
@@ -139,8 +129,22 @@ class CpuEngine(Engine):
                 np.zeros((k, k)),
             )
 
-        fused = bool(pairs) and (len(pairs[1]) > 0) == (key is None)
-        return self._pass(label, add, both if fused else None, nothing, k)
+        return self._pass(label, add, both, nothing, k)
+
+    def _label_and_add(
+        self, screen: Screen, pairs: tuple[Array, ...], key: Key | None, rows: slice, T: Array,
+        to: Values,
+    ) -> None:  # fmt: skip
+        """Label a block of rows, whose sub-labels are scored by ``pairs``, and add it up."""
+        out = self._z[rows], self._sub[rows], *to
+        scores, weight = screen.products(T), self._weight[rows]
+        if key is None:
+            terms = screen.level, screen.slope
+            _blocks.best_block(*scores, *terms, T, weight, *screen.exact, *pairs, *out)
+        else:
+            at = key.seed, key.batch, key.sweep, self._first + rows.start
+            eta = screen.exact[0], pairs[0]
+            _blocks.draw_block(*scores, T, weight, *eta, *at, *out)
 
     def resplit(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
@@ -193,19 +197,17 @@ class CpuEngine(Engine):
         Threads take a leaf each. A batch of one leaf is labelled block by block instead if that
         is work to speak of, where a row is long, and adding up is little.
         """
-        size = self._block_rows(k)
+        size = self._block_rows(k, _BLOCK_CELLS if both is None else _LONG_CELLS)
         leaves = _cut(len(self._z), tree.LEAF_ROWS)
 
+        def label_and_add(rows: slice, T: Points, to: Values) -> None:
+            label(rows, T)
+            add(rows, T, to)
+
         def one(leaf: slice, *, labelled: bool = False) -> Values:
-            to = nothing()
+            to, step = nothing(), add if labelled else both or label_and_add
             for rows in _cut(leaf.stop, size, leaf.start):
-                T = self._statistics(rows)
-                if both is not None:
-                    both(rows, T, to)
-                    continue
-                if not labelled:
-                    label(rows, T)
-                add(rows, T, to)
+                step(rows, self._statistics(rows), to)
             return to
 
         sums, first = Tree(), self._first // tree.LEAF_ROWS
@@ -238,14 +240,13 @@ class CpuEngine(Engine):
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
-        u = np.empty((2, len(self._z)))
-        _kernels.uniforms(key.seed, key.batch, key.sweep, self._first, u)
         row = np.full(k, -1, dtype=np.int64)
-        _kernels.least(self._z, u[0], row)
+        at = key.seed, key.batch, key.sweep, self._first
+        _kernels.least(*at, self._z, row, np.empty(k))
         out = np.zeros((k, len(self._family.prior)))
         have = row >= 0
-        at = row[have]
-        T = self._family.statistics(self._X[at]) if self._T is None else self._T[at]
+        T = self._points[row[have]]
+        T = self._family.statistics(T) if self._T is None else T
         out[have] = T if isinstance(T, np.ndarray) else T.toarray()
         return out
 
@@ -270,15 +271,19 @@ class CpuEngine(Engine):
         """Return the best component of each row."""
         with allowed(self.n_threads):
             get_ready(score, lambda: family.statistics(X[:SOME_ROWS]))
+        screen = screened(score, X, linear=False)
 
         def best(rows: slice) -> Labels:
             T = family.statistics(X[rows])
+            if screen is not None:
+                return screen.best(T)
             z: Labels = np.empty(T.shape[0], dtype=np.int64)
             second = np.empty_like(z)
             _kernels.best(*unfinished(score, T), z, second, np.empty(len(z)))
             return z
 
-        return np.concatenate(list(self._map(best, self._other_blocks(family, X))))
+        cells = _BLOCK_CELLS if screen is None else _LONG_CELLS
+        return np.concatenate(list(self._map(best, self._other_blocks(family, X, cells))))
 
     def few_rows(self) -> FewRows | None:
         """Return the rows, for who does the whole pass; None if they are many, or not dense."""
@@ -290,13 +295,13 @@ class CpuEngine(Engine):
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
     ) -> NDArray[np.generic]:
         """Apply ``what`` to the scores of blocks of rows."""
-        blocks = self._other_blocks(family, X)
+        blocks = self._other_blocks(family, X, _BLOCK_CELLS)
         parts = self._map(lambda rows: what(score.block(family.statistics(X[rows]))), blocks)
         return np.concatenate(list(parts))
 
-    def _other_blocks(self, family: Family, X: Points) -> list[slice]:
+    def _other_blocks(self, family: Family, X: Points, cells: int) -> list[slice]:
         p = 0 if sparse.issparse(X) else len(family.prior)
-        return _cut(X.shape[0], block_rows(p, 64))
+        return _cut(X.shape[0], block_rows(p, 64, cells))
 
     @property
     def _points(self) -> Points:
@@ -305,10 +310,10 @@ class CpuEngine(Engine):
     def _statistics(self, rows: slice) -> Points:
         return self._family.statistics(self._X[rows]) if self._T is None else self._T[rows]
 
-    def _block_rows(self, k: int) -> int:
+    def _block_rows(self, k: int, cells: int) -> int:
         if sparse.issparse(self._points):
-            return block_rows(0, k)  # however wide the dictionary, few of its words are in a row
-        return block_rows(len(self._family.prior), k)
+            return block_rows(0, k, cells)  # however many words there are, a row has few
+        return block_rows(len(self._family.prior), k, cells)
 
     def _map(self, job: Callable[[_Item], _Result], items: list[_Item]) -> Iterator[_Result]:
         """Run a job for each item, on threads where there are several, in order."""
@@ -318,12 +323,12 @@ class CpuEngine(Engine):
 
 
 @cache
-def block_rows(p: int, k: int) -> int:
-    """Return the rows of a block, so that statistics and scores stay in cache.
+def block_rows(p: int, k: int, cells: int = _LONG_CELLS) -> int:
+    """Return the rows of a block with so many statistics and scores.
 
     It divides a leaf of the tree of sums, and never depends on the threads.
     """
-    return int(2 ** np.clip(round(np.log2(_BLOCK_CELLS / (p + k))), 8, 12))
+    return int(2 ** np.clip(round(np.log2(cells / (p + k))), 8, 12))
 
 
 def _cut(stop: int, size: int, start: int = 0) -> list[slice]:

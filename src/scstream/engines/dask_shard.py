@@ -116,14 +116,11 @@ class Shard:
     def members(self, k: int, key: Key) -> tuple[Array, Array]:
         """Return the statistics (k, p) of the row of each cluster with the least draw (k,)."""
         z: Labels = self._engine.labels
-        u = np.empty((2, len(z)))
-        _kernels.uniforms(key.seed, key.batch, key.sweep, self._first, u)
-        row = np.full(k, -1, dtype=np.int64)
-        _kernels.least(z, u[0], row)
+        row, draw = np.full(k, -1, dtype=np.int64), np.full(k, np.inf)
+        _kernels.least(key.seed, key.batch, key.sweep, self._first, z, row, draw)
         have = row >= 0
-        out, draw = np.zeros((k, len(self._family.prior))), np.full(k, np.inf)
+        out = np.zeros((k, len(self._family.prior)))
         out[have] = to_dense(self._family.statistics(self._X[row[have]]))
-        draw[have] = u[0, row[have]]
         return out, draw
 
     def take(self, rows: NDArray[np.int64]) -> Points:
