@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scstream import _kernels, fused
 from scstream.families.base import Array, Family
@@ -123,7 +124,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
         if sweep == 0 and state.window.forgetting.adaptive:
             state = fused.forget(ctx, state)
         if sweep == 0 and state.next_id > first_new:
-            state = _merged(ctx, state, events)
+            state = _founded(ctx, state, events, first_new)
         state = _moves(ctx, plan, state, events, time)
     state = fused.deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True, restart=False)
@@ -151,10 +152,13 @@ def _found(ctx: Context, plan: Plan, state: State, time: float) -> State:
     return state.found(over_cluster(ctx.family, sample, m, ctx.rng), time)
 
 
-def _merged(ctx: Context, state: State, events: Events) -> State:
-    """Return the clusters merged while that is better."""
+def _founded(ctx: Context, state: State, events: Events, first: int) -> State:
+    """Return the clusters of which those on trial, ids from ``first`` on, are merged if better."""
+    state = drop_forgotten(ctx, state)
     while True:
-        state, merged = propose_merges(ctx, state, neighbours=_MANY_NEIGHBOURS, greedy=True)
+        state, merged = propose_merges(
+            ctx, state, neighbours=_MANY_NEIGHBOURS, greedy=True, born_from=first
+        )
         if not merged:
             return state
         events.merges += merged
@@ -170,15 +174,17 @@ def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events
     if state.next_id == first:
         return state, events
     new = np.sort(state.ids[state.ids >= first])
-    name = dict(zip(new.tolist(), range(first, first + len(new)), strict=True))
 
     def renamed(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        lasting = [pair for pair in pairs if all(i < first or i in name for i in pair)]
-        return [(name.get(a, a), name.get(b, b)) for a, b in lasting]
+        ids = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        lasting = ids[((ids < first) | np.isin(ids, new)).all(axis=1)]
+        return [(a, b) for a, b in named(lasting).tolist()]
 
-    ids = np.array([name.get(i, i) for i in state.ids.tolist()], dtype=np.int64)
+    def named(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.where(ids < first, ids, first + np.searchsorted(new, ids))
+
     events = Events(renamed(events.splits), renamed(events.merges))
-    return state.having(ids=ids, next_id=first + len(new)), events
+    return state.having(ids=named(state.ids), next_id=first + len(new)), events
 
 
 def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:

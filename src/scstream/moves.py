@@ -73,15 +73,18 @@ def propose_splits(
 
 def propose_merges(
     ctx: Context, state: State, *, neighbours: int = NEIGHBOURS, greedy: bool = False,
-    must_go: int = 0, log_u: Array | None = None,
+    must_go: int = 0, born_from: int = 0, log_u: Array | None = None,
 ) -> tuple[State, list[tuple[int, int]]]:  # fmt: skip
     """Merge pairs of neighbouring clusters, each with probability ``min(1, 1 / H)``.
 
     Returns the new state and pairs (id that survives, id that is gone). The best ``must_go``
-    disjoint pairs are merged whatever their ratio. The logs of the uniforms that decide, for as
+    disjoint pairs are merged whatever their ratio. One of a pair has an id of at least
+    ``born_from``. The logs of the uniforms that decide, for as
     many pairs as there can be, are drawn unless they are given.
     """
     pairs = merge_candidates(state.now.rivals, neighbours)
+    if born_from:
+        pairs = pairs[(state.ids[pairs] >= born_from).any(axis=1)]
     if len(pairs) == 0:
         return state, []
     a, b = pairs.T
