@@ -64,13 +64,14 @@ def steady(k, *, rows=None, columns=2, family="gaussian", **options):
     if family in BY_NAME and family != "multinomial":
         mean = np.full(columns, 100.0)
         prior = BY_NAME[family](mean, 0.001, np.ones(columns), 100.0)
-    options["max_clusters"] = k  # no room for any on trial
     model = ScStream(
         prior, alpha=1e-6, random_state=0, n_jobs=1, max_sweeps=1, splits=False, merges=False,
         **options,
     )  # fmt: skip
     X, y = batch(k, **shape)
     model.partial_fit(X, labels=y).set_params(splits=True, merges=True)
+    if columns >= 16:
+        model.set_params(max_clusters=k)  # no room for clusters on trial
     for seed in (1, 2):
         model.partial_fit(batch(k, **shape, seed=seed)[0])
     return model, [batch(k, **shape, seed=seed)[0] for seed in range(3, 11)]
