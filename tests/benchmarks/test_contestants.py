@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from benchmarks.contestants import moa, river_methods, scikit
+from benchmarks.contestants import moa, ours, river_methods, scikit
 from benchmarks.contestants.base import Contestant, Model, Task
 from benchmarks.contestants.matching import NOWHERE, Numbering, Prototypes
+from scstream import fused
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import prequential
 
@@ -153,6 +155,24 @@ def test_same_clusters_as_the_predictions_of_river(name: str) -> None:
     own = [model.clusterer.predict_one(dict(enumerate(row))) for row in X[:n].tolist()]
     pairs = set(zip(labels[:n].tolist(), own, strict=True))
     assert len(pairs) == len(set(labels[:n])) == len(set(own))
+
+
+def test_every_sweep_is_sampled_where_none_is_deterministic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = list(gaussian_stream(3, 200, n_clusters=3, random_state=0))
+    drawn = []
+    sample = fused.restricted_sweep
+
+    def counted(ctx: Any, state: Any) -> Any:
+        drawn.append(ctx.batch)
+        return sample(ctx, state)
+
+    monkeypatch.setattr(fused, "restricted_sweep", counted)
+    model = ours.SampledThroughout("gaussian", random_state=0, n_jobs=1)
+    for batch in stream:
+        model.partial_fit(batch.X)
+    assert drawn.count(1) == drawn.count(2) == 2
 
 
 def test_birch_keeps_its_leaves_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

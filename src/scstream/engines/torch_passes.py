@@ -6,6 +6,7 @@ one: a copy costs more than most kernels here.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -188,12 +189,18 @@ class Recorded:
     def _record(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call] # PyTorch is not all typed
-        with torch.cuda.stream(aside):
-            graph.capture_begin(capture_error_mode="thread_local")
-            try:
-                self._launch()
-            finally:
-                graph.capture_end()
+        collects = gc.isenabled()
+        gc.disable()  # an older recording that is thrown away meanwhile would spoil this one
+        try:
+            with torch.cuda.stream(aside):
+                graph.capture_begin(capture_error_mode="thread_local")
+                try:
+                    self._launch()
+                finally:
+                    graph.capture_end()
+        finally:
+            if collects:
+                gc.enable()
         return graph
 
 
