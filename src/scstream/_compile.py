@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -23,8 +26,27 @@ _compiled: Any = numba.njit  # whose annotations leave some options out
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on its first call and keep the machine code on disk."""
-    return _compiled(cache=True, **_OPTIONS)(function)
+    """Compile a function on its first call and keep the machine code on disk.
+
+    Numba keeps it until the function's own file changes. Parts and constants come from other
+    files, so what is kept is stamped with all of them.
+    """
+    dispatcher = _compiled(cache=True, **_OPTIONS)(function)
+    file = getattr(dispatcher._cache, "_cache_file", None)  # None where nothing can be kept
+    if file is not None:
+        file._source_stamp = file._source_stamp, sources()
+    return dispatcher
+
+
+@cache
+def sources() -> str:
+    """Return a digest of all files that kernels are made from."""
+    package = Path(__file__).parent
+    digest = sha256()
+    for folder in (package, package / "families", package / "engines"):
+        for path in sorted(folder.glob("_[!_]*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def part(function: Callable[..., Any]) -> Any:

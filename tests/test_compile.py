@@ -1,0 +1,43 @@
+"""Machine code on disk is that of the sources as they are."""
+
+import pickle
+import subprocess
+import sys
+import textwrap
+
+from scstream import _compile, _fused
+from scstream.engines import _blocks
+
+
+def test_kernels_are_stamped_with_all_files_they_are_made_from():
+    for kernel in (_fused.restart, _blocks.draw_block):
+        stamp = kernel._cache._cache_file._source_stamp
+        assert stamp[1] == _compile.sources()
+        pickle.dumps(stamp)
+
+
+def test_another_stamp_compiles_anew(tmp_path):
+    """What was kept is used again, unless some file changed since."""
+    (tmp_path / "some_kernel.py").write_text(
+        textwrap.dedent(
+            """
+            import sys
+            from scstream import _compile
+            _compile.sources = lambda: sys.argv[1]
+
+            @_compile.kernel
+            def twice(x):
+                return 2.0 * x
+
+            twice(1.0)
+            print(sum(twice.stats.cache_hits.values()))
+            """
+        )
+    )
+
+    def hits(stamp):
+        command = [sys.executable, "some_kernel.py", stamp]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    assert [hits("a"), hits("a"), hits("b"), hits("b")] == [0, 1, 0, 1]
