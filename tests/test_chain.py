@@ -17,9 +17,11 @@ from scstream.chain import (
     start_from_labels,
     start_over_clustered,
 )
+from scstream.datasets import gaussian_stream
 from scstream.engines import CpuEngine
+from scstream.evaluate import prequential
 from scstream.families import Gaussian
-from scstream.sweep import Context
+from scstream.sweep import Context, predictive_sweep
 from scstream.window import Forgetting
 
 HALF_LIFE = FORGETTINGS["half-life"]
@@ -265,12 +267,38 @@ def test_new_classes_in_many_columns_found_clusters():
 
 
 @pytest.mark.parametrize("plan", [Plan(splits=False), Plan(merges=False), Plan(max_clusters=4)])
-def test_nothing_is_founded_where_that_is_not_allowed(plan):
+def test_nothing_is_founded_where_that_is_not_allowed(monkeypatch, plan):
     batch = Batches().learned()
     batch.ctx.family.points_for_a_shape = lambda: 10**6
-    state = batch.state.advance(1.0)
-    assert chain._found(batch.ctx, Plan(), state, 1.0).k > state.k
-    assert chain._found(batch.ctx, plan, state, 1.0) is state
+    state = batch.state.settle(0.0).advance(1.0)
+    called = []
+    groups = chain.over_cluster
+    monkeypatch.setattr(chain, "over_cluster", lambda *a: called.append(a) or groups(*a))
+    assert chain._founded(batch.ctx, plan, state, 1.0) is state
+    assert not called
+    chain._founded(batch.ctx, Plan(), state, 1.0)
+    assert called
+
+
+def test_what_the_past_foretells_is_the_rise_of_the_log_posterior():
+    """A cluster without a past is new; one without a present changes nothing."""
+    batch = Batches().learned()
+    state = batch.state.settle(0.0).advance(1.0)
+    batch.load(1)
+    swept = predictive_sweep(batch.ctx, state)
+    family, past = batch.ctx.family, state.totals
+    level = log_posterior(family, batch.ctx.alpha, swept.totals)
+    before = log_posterior(family, batch.ctx.alpha, past)
+    assert_allclose(chain.foresight(batch.ctx, swept), level - before, rtol=1e-9)
+    nobody = state.select(np.arange(0))
+    assert chain.foresight(batch.ctx, nobody) == 0.0
+
+
+def test_clusters_that_drift_in_many_columns_keep_their_ids():
+    """Groups of the present would take the place of clusters that moved."""
+    stream = gaussian_stream(8, 500, n_clusters=10, n_features=64, random_state=0)
+    result = prequential(ScStream(random_state=0), stream)
+    assert result.full_nmi > 0.999
 
 
 def test_founders_are_tried_ever_more_seldom():

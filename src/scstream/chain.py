@@ -116,28 +116,28 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
     events, first_new = Events(), state.next_id
-    state = _found(ctx, plan, state, time)
+    state = _founded(ctx, plan, state, time)
     few = ctx.engine.n_rows < state.k * state.past.shape[2]
     for sweep in range(plan.sweeps):
         sampled = predictive_sweep if few and sweep == 0 else fused.restricted_sweep
         state = sampled(ctx, state)
         if sweep == 0 and state.window.forgetting.adaptive:
             state = fused.forget(ctx, state)
-        if sweep == 0 and state.next_id > first_new:
-            state = _founded(ctx, state, events, first_new)
         state = _moves(ctx, plan, state, events, time)
     state = fused.deterministic_sweep(ctx, state)
     state = _moves(ctx, plan, state, events, time, greedy=True, restart=False)
     return _renumbered(state, events, first_new)
 
 
-def _found(ctx: Context, plan: Plan, state: State, time: float) -> State:
-    """Return the clusters with more on trial: groups of the batch's points, if they are sparse.
+def _founded(ctx: Context, plan: Plan, state: State, time: float) -> State:
+    """Return the clusters, with more where groups of the batch's points make it more probable.
 
     Where a cluster gets too few points to tell its shape, those of a new class come to several
-    old clusters, none of which would divide for its share of them. The groups compete with the
-    clusters for all points; those that turn out to be no clusters are merged away again. They
-    are tried in the batches after a birth, then ever more seldom.
+    old clusters, none of which would divide for its share of them. So groups of points compete
+    with the clusters for all points and are merged, with each other or with old ones, while that
+    is better. A group knows its own points and draws them to itself, whosever they are: what
+    comes of it is kept only if the past foretells the batch better than without any groups.
+    This is tried in the batches after a birth, then ever more seldom.
     """
     n = ctx.engine.n_rows
     sparse = n < state.k * ctx.family.points_for_a_shape()
@@ -148,20 +148,34 @@ def _found(ctx: Context, plan: Plan, state: State, time: float) -> State:
         m = min(m, plan.max_clusters - state.k)
     if m < 1:
         return state
+    first = state.next_id
+    without = _swept(ctx, state)
     sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
-    return state.found(over_cluster(ctx.family, sample, m, ctx.rng), time)
-
-
-def _founded(ctx: Context, state: State, events: Events, first: int) -> State:
-    """Return the clusters of which those on trial, ids from ``first`` on, are merged if better."""
-    state = drop_forgotten(ctx, state)
+    groups = over_cluster(ctx.family, sample, m, ctx.rng)
+    tried = _swept(ctx, state.found(groups, time))
     while True:
-        state, merged = propose_merges(
-            ctx, state, neighbours=_MANY_NEIGHBOURS, greedy=True, born_from=first
+        tried, merged = propose_merges(
+            ctx, tried, neighbours=_MANY_NEIGHBOURS, greedy=True, born_from=first
         )
         if not merged:
-            return state
-        events.merges += merged
+            break
+    return tried if foresight(ctx, tried) > foresight(ctx, without) else state
+
+
+def _swept(ctx: Context, state: State) -> State:
+    """Return the clusters after a first sweep by predictives."""
+    state = predictive_sweep(ctx, state)
+    if state.window.forgetting.adaptive:
+        state = fused.forget(ctx, state)
+    return drop_forgotten(ctx, state)
+
+
+def foresight(ctx: Context, state: State) -> float:
+    """Return the log-probability of the present points and their labels given the past."""
+    past = state.past.sum(axis=1)
+    with_past = past[past[:, 0] > 0.0]
+    before = log_posterior(ctx.family, ctx.alpha, with_past) if len(with_past) else 0.0
+    return log_posterior(ctx.family, ctx.alpha, state.totals) - before
 
 
 def _is_due(calm: int) -> bool:
