@@ -1,0 +1,129 @@
+"""What bounds the scores on CoverType: settings chosen with all labels in view.
+
+Run ``python -m benchmarks.hindsight --data FOLDER``. Random priors, concentrations and half-lives,
+each run over the whole stream, tell what the model could reach if tuning saw everything; and one
+Gaussian for each class, learned with the labels of the batches before, what Gaussians could.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.streams import DATASETS, default_folder
+from scstream import Gaussian, ScStream
+from scstream.evaluate import PrequentialResult, prequential
+
+DATASET = "covtype"
+_RANGES = {  # from, to, added to what is drawn
+    "mean_strength": (0.01, 3.0, 0.0),
+    "cov_strength": (1.5, 60.0, 10.0),
+    "cov": (0.2, 3.0, 0.0),
+    "alpha": (1e-4, 100.0, 0.0),
+    "half_life": (0.2, 10.0, 0.0),
+}
+_TUNED = 10  # the batches that tuning sees
+_PRIOR = 11.0  # points that the expected covariance of a class, 0.1 I, is worth
+
+
+class LabelledGaussians:
+    """One Gaussian for each class; whoever knows a batch's labels teaches it."""
+
+    def __init__(self, half_life: float) -> None:
+        self.keep = 0.5 ** (1.0 / half_life)
+        self.sums: dict[int, tuple[float, Any, Any]] = {}
+
+    def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+        """Forget some of the past, and take in the classes of a batch."""
+        keep, none = self.keep, (0.0, 0.0, 0.0)
+        kept = {c: (keep * n, keep * s, keep * q) for c, (n, s, q) in self.sums.items()}
+        for c in np.unique(y).tolist():
+            Z = X[y == c]
+            n, s, q = kept.get(c, none)
+            kept[c] = (n + len(Z), s + Z.sum(axis=0), q + Z.T @ Z)
+        self.sums = {c: sums for c, sums in kept.items() if sums[0] >= 1.0}
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the most probable class of each row."""
+        eye = np.eye(X.shape[1])
+        levels = []
+        for n, s, q in self.sums.values():
+            m = s / n
+            cov = (q - n * np.outer(m, m) + 0.1 * _PRIOR * eye) / (n + _PRIOR) + 1e-3 * eye
+            L = np.linalg.cholesky(cov)
+            far = (np.linalg.solve(L, (X - m).T) ** 2).sum(axis=0)
+            levels.append(np.log(n) - 0.5 * far - np.log(np.diag(L)).sum())
+        return np.array(list(self.sums))[np.argmax(levels, axis=0)]
+
+
+class Taught:
+    """`LabelledGaussians` as a clusterer that is told the labels of each batch it has predicted."""
+
+    def __init__(self, labels: Iterator[NDArray[np.int64]], half_life: float) -> None:
+        self.labels, self.gaussians = labels, LabelledGaussians(half_life)
+
+    def partial_fit(self, X: NDArray[np.float64]) -> None:
+        self.gaussians.learn(X, next(self.labels))
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        return self.gaussians.predict(X)
+
+
+def draw(rng: np.random.Generator) -> dict[str, float]:
+    """Return settings, each drawn evenly on a logarithmic scale."""
+    return {
+        name: more + float(np.exp(rng.uniform(np.log(low), np.log(high))))
+        for name, (low, high, more) in _RANGES.items()
+    }
+
+
+def run(batches: list[Any], settings: dict[str, float], seed: int) -> PrequentialResult:
+    """Run a model with a given prior over the stream."""
+    prior = {name: settings[name] for name in ("mean_strength", "cov", "cov_strength")}
+    family = Gaussian(mean=np.zeros(batches[0][0].shape[1]), **prior)
+    rest = {"alpha": settings["alpha"], "half_life": settings["half_life"]}
+    return prequential(ScStream(family, **rest, random_state=seed, n_jobs=1), batches)
+
+
+def row(result: PrequentialResult) -> dict[str, float]:
+    """Return the scores of a stream, and those of the batches that tuning sees."""
+    mean = result.mean()
+    early = float(result.ari[result.batch < _TUNED].mean())
+    scores = {name: mean[name] for name in ("ari", "nmi", "f", "n_clusters")}
+    return {**scores, "full_nmi": result.full_nmi, "first_ten": early}
+
+
+def main() -> None:
+    """Print a line for each setting, the best last; then what labelled Gaussians reach."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1, help="of the settings")
+    parser.add_argument("--seeds", type=int, default=1, help="of the model, for each setting")
+    parser.add_argument("--data", type=Path, help="folder of files (default: SCSTREAM_DATA)")
+    args = parser.parse_args()
+    batches = list(DATASETS[DATASET].batches(0, "full", args.data or default_folder()))
+    rng = np.random.default_rng(args.seed)
+    found = []
+    for _ in range(args.trials):
+        settings = draw(rng)
+        rows = [row(run(batches, settings, seed)) for seed in range(args.seeds)]
+        mean = {name: float(np.mean([r[name] for r in rows])) for name in rows[0]}
+        found.append({**settings, **mean})
+        print(json.dumps({k: round(v, 4) for k, v in found[-1].items()}), flush=True)
+    print("Best by the whole stream:")
+    for best in sorted(found, key=lambda r: r["ari"])[-5:]:
+        print(json.dumps({k: round(v, 4) for k, v in best.items()}))
+    for half_life in (0.5, 1.0, 5.0):
+        taught = Taught((y for _, y in batches), half_life)
+        scores = prequential(taught, batches).mean()
+        print(f"Labelled Gaussians, half-life {half_life}: {scores['ari']:.3f} {scores['nmi']:.3f}")
+
+
+if __name__ == "__main__":
+    main()
