@@ -25,6 +25,7 @@ from scstream.window import Forgetting
 
 _SEEDS = 200  # groups of the over-clustering that the first batch starts from, at most
 _SEED_ROWS = 8192  # rows of a batch that groups are made from, at most
+_POINTS_A_GROUP = 4  # with fewer for a cluster or a group of points nothing new can be told
 _FOUNDERS = 50  # groups of a later batch that are on trial as clusters, at most
 _MANY_NEIGHBOURS = 6  # merge candidates of a cluster while there are too many clusters
 _SELDOM = 8  # batches between such trials, at most
@@ -140,10 +141,10 @@ def _founded(ctx: Context, plan: Plan, state: State, time: float) -> State:
     This is tried in the batches after a birth, then ever more seldom.
     """
     n = ctx.engine.n_rows
-    sparse = n < state.k * ctx.family.points_for_a_shape()
+    sparse = _POINTS_A_GROUP * state.k <= n < state.k * ctx.family.points_for_a_shape()
     if not (sparse and plan.splits and plan.merges and _is_due(int(state.lived.min()))):
         return state
-    m = min(n // 4, _FOUNDERS)
+    m = min(n // _POINTS_A_GROUP, _FOUNDERS)
     if plan.max_clusters is not None:
         m = min(m, plan.max_clusters - state.k)
     if m < 1:
@@ -210,7 +211,7 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
     """
     n = ctx.engine.n_rows
     sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
-    seeds = over_cluster(ctx.family, sample, max(1, min(n // 4, _SEEDS)), ctx.rng)
+    seeds = over_cluster(ctx.family, sample, max(1, min(n // _POINTS_A_GROUP, _SEEDS)), ctx.rng)
     state = State.start(forgetting, seeds, 0.0, 0)
     if adapt:
         ctx.family = ctx.family.adapt(seeds)
