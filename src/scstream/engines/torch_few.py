@@ -256,7 +256,7 @@ class FewColumns:
     def _launch_members(self, room: Room) -> None:
         room.send()
         self._launch_names(room)
-        words, least, row = room.there[0], *room.least
+        words, least, row = room.there[0], room.least[0], room.least[1]
         room.least.fill_(2**62)
         programs = (grid(self._size, _ROW_BLOCK),)
         least_bits[programs](words, self._z, least, self._size, block=_ROW_BLOCK)

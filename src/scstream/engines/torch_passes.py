@@ -188,7 +188,8 @@ class Recorded:
 
     def _record(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
-        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call] # PyTorch is not all typed
+        new_stream: Any = torch.cuda.Stream  # PyTorch is not all typed
+        aside = new_stream()
         collects = gc.isenabled()
         gc.disable()  # an older recording that is thrown away meanwhile would spoil this one
         try:
