@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from scstream import ScStream, chain
 from scstream.chain import (
+    Events,
     Plan,
     first_batch,
     later_batch,
@@ -261,6 +262,8 @@ def test_new_classes_in_many_columns_found_clusters():
         scores.append(adjusted_rand_score(z, model.labels_))
         known = {i for record in model.history_ for i in record.births}
         assert set(model.labels_.tolist()) <= known
+        for pair in model.history_[-1].merges:
+            assert set(pair) <= known
         assert sorted(known) == list(range(len(known)))  # those on trial leave no gaps
     assert np.mean(scores[-5:]) > 0.93  # without founders: 0.89 to 0.92
     assert 15 <= len(np.unique(model.labels_)) <= 22
@@ -274,9 +277,9 @@ def test_nothing_is_founded_where_that_is_not_allowed(monkeypatch, plan):
     called = []
     groups = chain.over_cluster
     monkeypatch.setattr(chain, "over_cluster", lambda *a: called.append(a) or groups(*a))
-    assert chain._founded(batch.ctx, plan, state, 1.0) is state
+    assert chain._founded(batch.ctx, plan, state, Events(), 1.0) is state
     assert not called
-    chain._founded(batch.ctx, Plan(), state, 1.0)
+    chain._founded(batch.ctx, Plan(), state, Events(), 1.0)
     assert called
 
 

@@ -117,7 +117,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
     events, first_new = Events(), state.next_id
-    state = _founded(ctx, plan, state, time)
+    state = _founded(ctx, plan, state, events, time)
     few = ctx.engine.n_rows < state.k * state.past.shape[2]
     for sweep in range(plan.sweeps):
         sampled = predictive_sweep if few and sweep == 0 else fused.restricted_sweep
@@ -130,7 +130,7 @@ def later_batch(ctx: Context, plan: Plan, state: State, time: float) -> tuple[St
     return _renumbered(state, events, first_new)
 
 
-def _founded(ctx: Context, plan: Plan, state: State, time: float) -> State:
+def _founded(ctx: Context, plan: Plan, state: State, events: Events, time: float) -> State:
     """Return the clusters, with more where groups of the batch's points make it more probable.
 
     Where a cluster gets too few points to tell its shape, those of a new class come to several
@@ -153,14 +153,18 @@ def _founded(ctx: Context, plan: Plan, state: State, time: float) -> State:
     without = _swept(ctx, state)
     sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
     groups = over_cluster(ctx.family, sample, m, ctx.rng)
-    tried = _swept(ctx, state.found(groups, time))
+    tried, merges = _swept(ctx, state.found(groups, time)), []
     while True:
         tried, merged = propose_merges(
             ctx, tried, neighbours=_MANY_NEIGHBOURS, greedy=True, born_from=first
         )
         if not merged:
             break
-    return tried if foresight(ctx, tried) > foresight(ctx, without) else state
+        merges += merged
+    if foresight(ctx, tried) <= foresight(ctx, without):
+        return state
+    events.merges += merges
+    return tried
 
 
 def _swept(ctx: Context, state: State) -> State:
