@@ -33,15 +33,15 @@ _PRIOR = 11.0  # points that the expected covariance of a class, 0.1 I, is worth
 
 
 class LabelledGaussians:
-    """One Gaussian for each class; whoever knows a batch's labels teaches it."""
+    """One Gaussian for each class, which is told the labels of each batch that it learns."""
 
-    def __init__(self, half_life: float) -> None:
-        self.keep = 0.5 ** (1.0 / half_life)
+    def __init__(self, labels: Iterator[NDArray[np.int64]], half_life: float) -> None:
+        self.labels, self.keep = labels, 0.5 ** (1.0 / half_life)
         self.sums: dict[int, tuple[float, Any, Any]] = {}
 
-    def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+    def partial_fit(self, X: NDArray[np.float64]) -> None:
         """Forget some of the past, and take in the classes of a batch."""
-        keep, none = self.keep, (0.0, 0.0, 0.0)
+        y, keep, none = next(self.labels), self.keep, (0.0, 0.0, 0.0)
         kept = {c: (keep * n, keep * s, keep * q) for c, (n, s, q) in self.sums.items()}
         for c in np.unique(y).tolist():
             Z = X[y == c]
@@ -60,19 +60,6 @@ class LabelledGaussians:
             far = (np.linalg.solve(L, (X - m).T) ** 2).sum(axis=0)
             levels.append(np.log(n) - 0.5 * far - np.log(np.diag(L)).sum())
         return np.array(list(self.sums))[np.argmax(levels, axis=0)]
-
-
-class Taught:
-    """`LabelledGaussians` as a clusterer that is told the labels of each batch it has predicted."""
-
-    def __init__(self, labels: Iterator[NDArray[np.int64]], half_life: float) -> None:
-        self.labels, self.gaussians = labels, LabelledGaussians(half_life)
-
-    def partial_fit(self, X: NDArray[np.float64]) -> None:
-        self.gaussians.learn(X, next(self.labels))
-
-    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
-        return self.gaussians.predict(X)
 
 
 def draw(rng: np.random.Generator) -> dict[str, float]:
@@ -120,7 +107,7 @@ def main() -> None:
     for best in sorted(found, key=lambda r: r["ari"])[-5:]:
         print(json.dumps({k: round(v, 4) for k, v in best.items()}))
     for half_life in (0.5, 1.0, 5.0):
-        taught = Taught((y for _, y in batches), half_life)
+        taught = LabelledGaussians((y for _, y in batches), half_life)
         scores = prequential(taught, batches).mean()
         print(f"Labelled Gaussians, half-life {half_life}: {scores['ari']:.3f} {scores['nmi']:.3f}")
 

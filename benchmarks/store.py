@@ -5,6 +5,7 @@ A line is found again by its key; where a key occurs twice, the later line holds
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from os import SEEK_END
@@ -68,7 +69,7 @@ def read(*paths: Path) -> list[Row]:
     """Return the rows of files in order, the last of each key; a line cut short is left out."""
     rows: dict[Key, Row] = {}
     for path in paths:
-        for number, line in enumerate(path.read_text().splitlines()):
+        for number, line in enumerate(_text(path).splitlines()):
             try:
                 row = json.loads(line)
             except json.JSONDecodeError:
@@ -76,6 +77,13 @@ def read(*paths: Path) -> list[Row]:
             key = key_of(row) if "dataset" in row else (path, number)
             rows[key] = row
     return list(rows.values())
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file, which may be packed."""
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes()).decode()
+    return path.read_text()
 
 
 def plain(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """The comparison program: rows whatever happens, resumed runs, reports from files alone."""
 
+import gzip
 import json
 import sys
 import textwrap
@@ -295,6 +296,14 @@ def test_later_row_of_a_key_holds(tmp_path):
         store.add(run_row("A", 0, [ari]))
     (row,) = read(store.path)
     assert row["ari"] == [0.2]
+
+
+def test_packed_results_are_read_as_others(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    store.add(run_row("A", 0, [0.1]))
+    packed = tmp_path / "r.jsonl.gz"
+    packed.write_bytes(gzip.compress(store.path.read_bytes()))
+    assert read(packed) == read(store.path)
 
 
 def test_plain_makes_numpy_into_json():
