@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families import _blocks, _spd
+from scstream.families import _cholesky, _spd
 from scstream.families.base import CERTAIN, Array, Family, as_floats
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.scores import Points
@@ -285,7 +285,7 @@ class Gaussian(Family):
             aims = vector[cut] if len(vector) else vector
             return int(kernels.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
 
-        kernels = _blocks if len(self._m) >= MANY else _spd
+        kernels = _cholesky if len(self._m) >= MANY else _spd
         if sum(shared(factor, len(s), len(self._m))):
             bad = np.isnan(log_det)
             post = self.posterior(self._prior + s[bad])
@@ -326,9 +326,9 @@ class Gaussian(Family):
                 return int(_spd.log_partition(flat[cut], prior, more, d, out[cut]))
             nothing = np.empty((0, flat.shape[1]))
             failed = int(
-                _blocks.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
+                _cholesky.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
             )
-            _blocks.normalisers(flat[cut, 0] + prior[0], more, out[cut], d, out[cut])
+            _cholesky.normalisers(flat[cut, 0] + prior[0], more, out[cut], d, out[cut])
             return failed
 
         if sum(shared(fill, len(flat), d)):
