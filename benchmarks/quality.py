@@ -20,6 +20,25 @@ from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
 from scstream.evaluate import prequential
 
+
+def unlike_classes(
+    seed: int, n_batches: int = 8, n_classes: int = 60, d: int = 32, points: int = 15
+) -> list:
+    """Many classes of few points in many columns, each with a shape and a size of its own."""
+    rng = np.random.default_rng(seed)
+    common = np.linalg.qr(rng.normal(size=(d, d)))[0] * np.exp(rng.uniform(-1.5, 0.5, d))
+    mean = rng.normal(scale=7.0 / np.sqrt(d), size=(n_classes, d)) @ common.T
+    own = rng.normal(size=(n_classes, d, 3 * d)) / np.sqrt(3 * d)
+    size = np.exp(rng.normal(scale=0.5, size=n_classes))
+    factor = size[:, None, None] * (common @ np.linalg.cholesky(own @ own.transpose(0, 2, 1)))
+    batches = []
+    for _ in range(n_batches):
+        y = rng.integers(n_classes, size=n_classes * points)
+        X = mean[y] + (factor[y] @ rng.normal(size=(len(y), d, 1)))[..., 0]
+        batches.append((X, y))
+    return batches
+
+
 SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "drift": lambda s: gaussian_stream(random_state=s),
     "births": lambda s: gaussian_stream(births=1 / 3, random_state=s),
@@ -39,6 +58,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "64-D, 500 points": lambda s: gaussian_stream(
         10, 500, n_features=64, n_clusters=10, box=6, random_state=s
     ),
+    "32-D, unlike classes": unlike_classes,
 }
 FAMILY = {"multinomial": "multinomial"}
 

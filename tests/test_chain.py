@@ -113,6 +113,38 @@ def test_starting_over_clustered_takes_every_point(adapt):
     assert np.array_equal(batch.ctx.family.prior, prior) != adapt
 
 
+def unlike_classes(rng, n_classes, points, d=16):
+    """Return points of classes that differ in shape and size, and their classes."""
+    own = rng.normal(size=(n_classes, d, 2 * d)) / np.sqrt(2 * d)
+    factor = np.linalg.cholesky(own @ own.transpose(0, 2, 1))
+    factor *= np.exp(rng.normal(scale=0.6, size=(n_classes, 1, 1)))
+    mean = 1.5 * rng.normal(size=(n_classes, d))
+    z = np.repeat(np.arange(n_classes), points)
+    return mean[z] + (factor[z] @ rng.normal(size=(len(z), d, 1)))[..., 0], z
+
+
+def test_classes_of_few_points_in_many_columns_are_taken_for_alike():
+    scores = []
+    for seed in range(3):
+        X, z = unlike_classes(np.random.default_rng(seed), 40, 8)
+        model = ScStream(random_state=0).partial_fit(X)
+        assert model.family_.hyperparameters()["cov_strength"] == 16 * 17
+        scores.append(adjusted_rand_score(z, model.labels_))
+    assert np.mean(scores) > 0.65  # each with a shape of its own: 0.61
+
+
+def test_classes_of_enough_points_have_shapes_of_their_own():
+    X, _ = unlike_classes(np.random.default_rng(3), 5, 80)
+    strength = ScStream(random_state=0).partial_fit(X).family_.hyperparameters()["cov_strength"]
+    assert strength < 16 + 2 + 4 * 16
+
+
+def test_a_strength_that_is_given_is_kept_however_few_the_points():
+    X, _ = unlike_classes(np.random.default_rng(3), 40, 8)
+    model = ScStream(Gaussian(cov_strength=40.0), random_state=0).partial_fit(X)
+    assert model.family_.hyperparameters()["cov_strength"] == 40.0
+
+
 def test_without_merges_the_start_stays_over_clustered():
     batch = Batches()
     batch.state = start_over_clustered(batch.ctx, Plan(merges=False), HALF_LIFE, adapt=True)

@@ -209,9 +209,29 @@ def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events
 def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
     """Return the loaded batch in deliberately many clusters, then merged while that is better.
 
-    On the way the prior follows the clusters, if it may. A wider prior calls for more merges and
-    these for a wider prior, so the last step is not always the best: the most probable one is
-    taken, with its prior.
+    On the way the prior follows the clusters, if it may. Should they be left with too few points
+    to tell their shapes, all is done again under a prior that takes them for alike.
+    """
+    state = _merged_down(ctx, plan, forgetting, adapt=adapt)
+    if adapt and _is_sparse(ctx, state):
+        alike = ctx.family.alike()
+        if alike is not ctx.family:
+            ctx.family = alike
+            state = _merged_down(ctx, plan, forgetting, adapt=True)
+    return restart_subclusters(ctx, state, np.ones(state.k, dtype=bool), keep_better=False)
+
+
+def _is_sparse(ctx: Context, state: State) -> bool:
+    """Whether most points are in clusters with too few of them to tell a shape."""
+    n = state.totals[:, 0]
+    return bool(2.0 * n[n < ctx.family.points_for_a_shape()].sum() > n.sum())
+
+
+def _merged_down(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
+    """Return groups of the loaded batch, merged while that is better.
+
+    A wider prior calls for more merges and these for a wider prior, so the last step is not always
+    the best: the most probable one is taken, with its prior.
     """
     n = ctx.engine.n_rows
     sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
@@ -239,7 +259,7 @@ def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, ad
             break
     _, state, ctx.family = best
     ctx.engine.restore_labels()
-    return restart_subclusters(ctx, state, np.ones(state.k, dtype=bool), keep_better=False)
+    return state
 
 
 def start_from_labels(ctx: Context, forgetting: Forgetting, labels: Labels) -> State:

@@ -93,6 +93,10 @@ class Family(ABC):
         """Return a copy whose open location is that of the clusters (k, p), before a new batch."""
         return self
 
+    def alike(self) -> Self:
+        """Return a copy that will be adapted to clusters of one shape: too few points tell it."""
+        return self
+
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters."""
         return self

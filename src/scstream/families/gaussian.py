@@ -73,6 +73,7 @@ class Gaussian(Family):
     _psi: Array  # (d, d)
     _prior: Array
     _log_z: float
+    _least_nu: float = 0.0  # of those that are adapted to clusters
 
     def __init__(
         self,
@@ -159,9 +160,9 @@ class Gaussian(Family):
         shares = (0.5, 1.0) if self.cov is None else (1.0,)
         trials = [self._with(kappa, nu, share * pooled) for share in shares]
         if self.cov_strength is None:
-            trials = [
-                t._strengthened(clusters, d + 2.0, d + 2.0 + clusters[:, 0].sum()) for t in trials
-            ]
+            low = max(d + 2.0, self._least_nu)
+            high = max(d + 2.0 + clusters[:, 0].sum(), low)
+            trials = [t._strengthened(clusters, low, high) for t in trials]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
 
     def follow(self, clusters: Array) -> Self:
@@ -187,10 +188,24 @@ class Gaussian(Family):
             return self
         return self._with(self._kappa, min(self._nu, d + 2.0 + (k - 1.0) * d), self._psi)
 
+    def alike(self) -> Self:
+        """Return a copy that will be adapted to clusters of one shape.
+
+        Clusters of fewer points than columns are flat, each in its own way, and would be taken for
+        very unlike; then any few of them are best joined to one. So the expected covariance is
+        worth at least as many points as two covariances have parameters.
+        """
+        if self.cov_strength is not None:
+            return self
+        new = self._copy()
+        new._least_nu = len(self._m) * (len(self._m) + 1.0)
+        return new
+
     def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
         """Return the copy with the best nu, doubling or halving ``nu - d`` while that helps."""
         d = len(self._m)
-        best, level = self, self.log_marginal(clusters).sum()
+        start = self._with(self._kappa, float(np.clip(self._nu, low, high)), self._psi)
+        best, level = start, start.log_marginal(clusters).sum()
         for factor in (2.0, 0.5):
             while True:
                 nu = float(np.clip(d + factor * (best._nu - d), low, high))
@@ -199,7 +214,7 @@ class Gaussian(Family):
                 if nu == best._nu or reached <= level:
                     break
                 best, level = trial, reached
-            if best is not self:
+            if best is not start:
                 break
         return best
 
