@@ -96,6 +96,10 @@ class Engine(ABC):
     added up with those of the others, see `scstream.engines.tree`.
     """
 
+    def sent(self, X: NDArray[Any]) -> Any:
+        """Return the rows of an array where this engine likes to have them: here, as they are."""
+        return X
+
     @abstractmethod
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch and its row weights (n,); every label is -1 until a sweep.
