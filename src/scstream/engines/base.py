@@ -82,6 +82,10 @@ class RemoteRows(ABC):
         """Return the same batch with some local rows, and their weights, put before it."""
 
     @abstractmethod
+    def unrounded(self, family: Family, batch: int) -> RemoteRows:
+        """Return the rows with coarse numbers at places within their cells, see the family's."""
+
+    @abstractmethod
     def fetch(self) -> tuple[Points, Array]:
         """Fetch everything, rows and weights: for batches of a few rows."""
 
