@@ -263,12 +263,16 @@ def _merged_down(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: boo
 
 
 def start_from_labels(ctx: Context, forgetting: Forgetting, labels: Labels) -> State:
-    """Return the loaded batch in the given clusters, numbered from 0 without gaps."""
+    """Return the loaded batch in the given clusters, numbered from 0 without gaps.
+
+    The prior follows them at once: under one that knows nothing of them they might merge.
+    """
     k = int(labels.max()) + 1
     ctx.engine.start(labels)
     everything = np.ones(k, dtype=bool)
     undivided = LinearScore(np.zeros((2 * k, len(ctx.family.prior))))
     current, _ = ctx.engine.resplit(undivided, everything)
+    ctx.family = ctx.family.adapt(current.sum(axis=1))
     state = State.start(forgetting, current.sum(axis=1), 0.0, 0)
     return restart_subclusters(ctx, state, everything, keep_better=False)
 

@@ -181,7 +181,7 @@ def _learn_later(
     ctx = Context(
         family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
     )
-    engine.load(family, batch.X, batch.weight)
+    _load(engine, family, batch.X, batch.weight, learner.n_batches)
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
     events = Events()
     if batch.X.shape[0] == 0:
@@ -200,6 +200,14 @@ def _learn_later(
         learner.early,
     )
     return new, _outcome(ctx, learner, new, batch, events, state)
+
+
+def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
+    """Give an engine the rows of a batch, coarse numbers at places within their cells."""
+    if family.is_coarse():
+        remote = isinstance(X, RemoteRows)
+        X = X.unrounded(family, batch) if remote else family.unrounded(to_host(X), batch)
+    engine.load(family, X, weight)
 
 
 class _AnySeed(np.random.bit_generator.ISeedSequence):
@@ -255,7 +263,7 @@ def _with_the_rest(
 ) -> Outcome:
     """Return the outcome with the best labels for the rows that did not count."""
     rest = batch.rows(~counted)
-    engine.load(new.family, rest.X, rest.weight)
+    _load(engine, new.family, rest.X, rest.weight, new.n_batches - 1)
     ctx = Context(
         new.family, engine, new.rng, new.alpha, new.seed, new.n_batches, new.outliers
     )  # draws nothing
@@ -282,7 +290,7 @@ def _learn_first(
     seed = int(rng.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.prepare(_rows_for_prior(X))
-    engine.load(family, X, weight)
+    _load(engine, family, X, weight, n_batches)
     outliers = None
     if recipe.outlier_weight > 0:
         outliers = Outliers(recipe.outlier_weight, _everything(engine, len(family.prior)))

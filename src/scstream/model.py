@@ -303,6 +303,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         if isinstance(engine, DaskEngine) and is_collection(X):
             rows = self._remote_rows(engine, X, family, sample_weight, reset=first)
             return rows, np.zeros(0), family, learner
+        if learner is not None and not learner.early and family.name == "gaussian":
+            X = self._sent(engine, X)
         if self._stays_on_device(engine, X, family) and (learner is None or not learner.early):
             tensor = self._tensor(X, reset=first, least=1 if first else 0)
             if (n := len(tensor)) >= family.enough_rows(tensor.shape[1]):
@@ -317,6 +319,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         shared = is_torch(engine)
         weight = check.check_weight(sample_weight, points.shape[0], shared=shared)
         return points, weight, family, learner
+
+    def _sent(self, engine: Engine, X: Any) -> Any:
+        """Return the rows of a plain array where the engine wants them: there they are checked."""
+        return engine.sent(X) if is_torch(engine) and self._is_plain(X) else X
 
     @staticmethod
     def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
@@ -399,7 +405,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             whole = X if is_frame(X) else np.empty(table.shape)
             validate_data(self, whole, reset=reset, skip_check_array=True)
             return table
-        if not reset and self._is_plain(X) and len(X) >= least:
+        if not reset and self._is_sound(X) and len(X) >= least:
             return X
         check.check_complete(X, family)
         return validate_data(
@@ -412,15 +418,18 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             ensure_min_samples=least,
         )
 
+    def _is_sound(self, X: Any) -> bool:
+        """Whether rows are plain and finite: what most batches are, and quickly told."""
+        return self._is_plain(X) and bool(np.isfinite(X.sum()) or np.isfinite(X).all())
+
     def _is_plain(self, X: Any) -> bool:
-        """Whether rows are numbers as expected: what most batches are, and quickly told."""
+        """Whether rows are numbers in an array as expected."""
         return (
             type(X) is np.ndarray
             and X.ndim == 2
             and X.dtype.char in "fd"
             and X.shape[1] == self.n_features_in_
             and not hasattr(self, "feature_names_in_")
-            and bool(np.isfinite(X.sum()) or np.isfinite(X).all())
         )
 
     # -- using ----------------------------------------------------------------------------------
@@ -432,7 +441,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         for a Dask collection, and a NumPy array for everything else.
         """
         learner = self._fitted()
-        if learner.outliers is None and self.engine == "cpu" and self._is_plain(X):
+        if learner.outliers is None and self.engine == "cpu" and self._is_sound(X):
             labels = fused.best_labels(learner.family, learner.alpha, learner.state.totals, X)
             if labels is not None:
                 return learner.state.ids.take(labels)

@@ -224,8 +224,7 @@ class State:
             return out
 
         def pairs(a: NDArray[Any]) -> NDArray[Any]:
-            grow = [(0, 0)] * (a.ndim - 2) + [(0, len(which))] * 2
-            out = np.pad(a, grow)
+            out = _grown(a, len(which))
             between = a[..., which, which]
             out[..., which, new] = out[..., new, which] = between
             out[..., which, which] = 0
@@ -279,7 +278,7 @@ class State:
         a, b = np.where(lighter, second, first), np.where(lighter, first, second)
         kept = np.ones(self.k, dtype=bool)
         kept[b] = False
-        place = np.cumsum(kept) - 1
+        left, place = np.flatnonzero(kept), np.cumsum(kept) - 1
         label = np.repeat(np.arange(self.k)[:, None], 2, axis=1)
         sublabel = np.tile(np.array([0, 1]), (self.k, 1))
         label[b], sublabel[a], sublabel[b] = a[:, None], 0, 1
@@ -288,7 +287,7 @@ class State:
             out, whole = x.copy(), x.sum(axis=-2)
             out[..., a, 0, :] = whole[..., a, :]
             out[..., a, 1, :] = whole[..., b, :]
-            return out[..., kept, :, :]
+            return out.take(left, axis=-3)
 
         def pairs(x: NDArray[Any], *, add: bool) -> NDArray[Any]:
             out = x.copy()
@@ -297,7 +296,7 @@ class State:
             out[..., a, :] = join(out[..., a, :], out[..., b, :])
             out[..., :, a] = join(out[..., :, a], out[..., :, b])
             out[..., a, a] = between
-            return np.ascontiguousarray(out[..., kept, :][..., kept])
+            return out.take(left, axis=-2).take(left, axis=-1)
 
         now = Sums(
             sums(self.now.current),
@@ -356,20 +355,17 @@ class State:
         """Return the clusters with further ones (m, p) of the present, each halved for now."""
         m, p = clusters.shape
 
-        def pairs(a: NDArray[Any]) -> NDArray[Any]:
-            return np.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, m)] * 2)
-
         now = Sums(
             np.concatenate([self.now.current, np.repeat(0.5 * clusters[:, None], 2, axis=1)]),
             np.concatenate([self.now.rows, np.zeros((m, 2), dtype=np.int64)]),
-            pairs(self.now.rivals),
-            pairs(self.now.doubt),
+            _grown(self.now.rivals, m),
+            _grown(self.now.doubt, m),
         )
         nothing = np.zeros((len(self.window.times), m, 2, p))
         window = replace(
             self.window,
             sums=np.concatenate([self.window.sums, nothing], axis=1),
-            doubt=pairs(self.window.doubt),
+            doubt=_grown(self.window.doubt, m),
         )
         past, past_doubt = window.past()
         zero = np.zeros(m, dtype=np.int64)
@@ -384,6 +380,14 @@ class State:
             past_doubt,
             np.append(self.attempt, zero),
         )
+
+
+def _grown(pairs: NDArray[Any], m: int) -> NDArray[Any]:
+    """Return a table (..., k, k) with m more rows and columns of zeros."""
+    k = pairs.shape[-1]
+    out = np.zeros((*pairs.shape[:-2], k + m, k + m), dtype=pairs.dtype)
+    out[..., :k, :k] = pairs
+    return out
 
 
 _ONCE = ("known", *(name for name, value in vars(State).items() if isinstance(value, _once)))

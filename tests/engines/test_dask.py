@@ -127,6 +127,19 @@ def test_the_model_labels_as_on_one_machine_whatever_the_chunks(
         assert model.clusters_[0].count == one.clusters_[0].count
 
 
+def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small_leaves, short):
+    rng = np.random.default_rng(0)
+    batches = [np.column_stack([points(400, b), rng.random((400, 2)) < 0.1]) for b in range(2)]
+    one = ScStream(random_state=0, max_sweeps=4)
+    model = clone(one).set_params(engine=partial(on, client, 2))
+    for X in batches:
+        expected = one.partial_fit(X).labels_
+        model.partial_fit(in_chunks(X, [33, 200, 167]))
+        assert_array_equal(model.labels_.compute(), expected)
+    assert one._learner.family.is_coarse()
+    assert model.history_ == one.history_
+
+
 def test_large_batches_set_the_prior_from_the_same_rows(client, small_leaves, short, monkeypatch):
     monkeypatch.setattr(learner, "_PRIOR_ROWS", 100)
     X = points(700)

@@ -35,6 +35,18 @@ def test_tensors_are_taken_and_returned(options, first_rows):
     assert tensors.score(torch.from_numpy(BATCHES[0])) == pytest.approx(arrays.score(BATCHES[0]))
 
 
+@pytest.mark.parametrize("options", [{}, {"engine": "torch", "device": "cpu"}])
+def test_coarse_numbers_of_tensors_are_those_of_arrays(options):
+    arrays, tensors = (ScStream(random_state=0, max_sweeps=5, **options) for _ in range(2))
+    for X in BATCHES:
+        X = np.column_stack([X, X[:, 0] > 12.0])
+        expected = arrays.partial_fit(X).labels_
+        got = tensors.partial_fit(torch.from_numpy(X)).labels_
+        assert isinstance(got, torch.Tensor)
+        assert_array_equal(got.numpy(), expected)
+    assert arrays._learner.family.is_coarse()
+
+
 @pytest.mark.parametrize(
     "device",
     [

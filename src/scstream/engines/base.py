@@ -82,6 +82,10 @@ class RemoteRows(ABC):
         """Return the same batch with some local rows, and their weights, put before it."""
 
     @abstractmethod
+    def unrounded(self, family: Family, batch: int) -> RemoteRows:
+        """Return the rows with coarse numbers at places within their cells, see the family's."""
+
+    @abstractmethod
     def fetch(self) -> tuple[Points, Array]:
         """Fetch everything, rows and weights: for batches of a few rows."""
 
@@ -95,6 +99,10 @@ class Engine(ABC):
     where the part begins, and the methods whose names end in ``parts`` return sums that are
     added up with those of the others, see `scstream.engines.tree`.
     """
+
+    def sent(self, X: NDArray[Any]) -> Any:
+        """Return the rows of an array where this engine likes to have them: here, as they are."""
+        return X
 
     @abstractmethod
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:

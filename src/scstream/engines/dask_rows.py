@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scstream.engines.base import EngineLost, RemoteRows
 from scstream.engines.dask_shard import Chunk, stack
-from scstream.families.base import Array
+from scstream.families.base import Array, Family
 from scstream.families.scores import Points
 
 Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
@@ -98,6 +98,15 @@ class DaskRows(RemoteRows):
 
         return DaskRows(self._client, [delayed((rows, weight), pure=False), *self._parts])
 
+    def unrounded(self, family: Family, batch: int) -> DaskRows:
+        """Return the rows with coarse numbers at places within their cells."""
+        from dask.delayed import delayed
+
+        unrounded = delayed(partial(_unrounded, family, batch), pure=False)
+        begins = np.cumsum(self.lengths) - self.lengths
+        parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
+        return DaskRows(self._client, parts)
+
     def fetch(self) -> tuple[Points, Array]:
         """Fetch everything."""
         rows, weights = zip(*self.each(_whole), strict=True)
@@ -178,6 +187,10 @@ def _read(check: Check, block: Any) -> Chunk:
 
 def _weighed(check: Callable[[Any], Array], chunk: Chunk, weight: Any) -> Chunk:
     return chunk[0], check(weight)
+
+
+def _unrounded(family: Family, batch: int, chunk: Chunk, first_row: int) -> Chunk:
+    return family.unrounded(chunk[0], batch, first_row), chunk[1]
 
 
 def _whole(chunk: Chunk) -> Chunk:

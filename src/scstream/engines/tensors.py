@@ -76,9 +76,9 @@ def to_host(X: Any) -> Any:
 
 
 def like_input(labels: Any, X: Any) -> Any:
-    """Return labels as a tensor beside the tensor X; if X is no tensor, as they are."""
+    """Return labels as a tensor beside the tensor X; if X is no tensor, as an array."""
     if not is_foreign(X):
-        return labels
+        return to_host(labels)
     there = (
         labels if is_tensor(labels) else require_torch().from_numpy(np.ascontiguousarray(labels))
     )

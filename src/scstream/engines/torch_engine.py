@@ -23,7 +23,7 @@ from scstream.engines.torch_few import FEW, FewColumns  # noqa: E402
 from scstream.engines.torch_forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch_ledger import Ledger  # noqa: E402
 from scstream.engines.torch_many import MANY, ManyColumns  # noqa: E402
-from scstream.engines.torch_passes import Courier, Pass, Scratch, least_rows  # noqa: E402
+from scstream.engines.torch_passes import UPLOAD, Courier, Pass, Scratch, least_rows  # noqa: E402
 from scstream.engines.torch_points import GaussianRows, in_frame, rows_of  # noqa: E402
 from scstream.engines.torch_triton import AVAILABLE  # noqa: E402
 
@@ -78,6 +78,12 @@ class TorchEngine(Engine):
         self._courier = Courier(self._device) if fit else None
         self._scratch = Scratch(self._device)
         self._few: FewColumns | None = None
+
+    def sent(self, X: NDArray[Any]) -> Any:
+        """Return the rows of an array on the GPU, if they are few enough to be there twice."""
+        if self._courier is None or X.nbytes > UPLOAD:
+            return X
+        return self._courier.upload(X)
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor."""

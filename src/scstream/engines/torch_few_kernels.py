@@ -16,9 +16,13 @@ from __future__ import annotations
 from scstream.engines.torch_triton import (
     add_tables,
     certainty,
+    compare,
     jit,
     libdevice,
+    nobody,
     pair,
+    pass_by,
+    rival,
     tally,
     thirds,
     tl,
@@ -169,39 +173,20 @@ def label_few(
     row = tl.program_id(0) * block + tl.arange(0, block)
     inside = row < n
     z = _point(Z, stride, row, inside, d)
-    top = tl.full((block,), float("-inf"), tl.float32)
-    runner = top
-    total = tl.zeros((block,), tl.float32)
-    first = tl.zeros((block,), tl.int32)
-    other = tl.full((block,), -1, tl.int32)
+    top, runner, total, first, other = nobody(block)
     for c in tl.range(n_all, loop_unroll_factor=unroll):
         s = _score(prm + c * width, 1, z, d, student)
-        better = s > top
-        if draw:
-            e = tl.exp(-tl.abs(s - top))
-            total = tl.where(better, total * e + 1.0, total + e)
-        other = tl.where(better, first, tl.where(s > runner, c, other))
-        runner = tl.where(better, top, tl.maximum(runner, s))
-        first = tl.where(better, c, first)
-        top = tl.maximum(top, s)
-    other = tl.where(runner == float("-inf"), -1, other)
+        top, runner, total, first, other = compare(s, c, top, runner, total, first, other, draw)
     u, v = uniforms(words, row.to(tl.int64))
-    pick, second, doubt = first, other, runner - top
+    pick, own = first, top
     if draw:
         left = (u * total.to(tl.float64)).to(tl.float32)
-        own = top
         for c in tl.range(n_all, loop_unroll_factor=unroll):
             s = _score(prm + c * width, 1, z, d, student)
-            e = tl.where(s - top > -36.0, tl.exp(s - top), 0.0)
-            here = (left >= 0.0) & (e > 0.0)
-            pick = tl.where(here, c, pick)
-            own = tl.where(here, s, own)
-            left -= e
-        second = tl.where(pick == first, other, first)
-        doubt = tl.where(pick == first, runner, top) - own
-    doubt = certainty(doubt)
+            left, pick, own = pass_by(s, c, top, left, pick, own)
+    second, gap = rival(top, runner, first, other, pick, own)
     w = tl.load(weight + row, mask=inside, other=0.0)
-    tally(pick, second, doubt, w, inside, fixed, rivals, between, k, copies)
+    tally(pick, second, certainty(gap), w, inside, fixed, rivals, between, k, copies)
     own_c = tl.minimum(pick, k - 1)
     s0 = _score(sub_prm + 2 * own_c, 2 * k, z, d, sub_student)
     s1 = _score(sub_prm + 2 * own_c + 1, 2 * k, z, d, sub_student)

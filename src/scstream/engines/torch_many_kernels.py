@@ -11,10 +11,14 @@ from __future__ import annotations
 from scstream.engines.torch_triton import (
     add_tables,
     certainty,
+    compare,
     jit,
     libdevice,
+    nobody,
     pair,
+    pass_by,
     product,
+    rival,
     tally,
     thirds,
     tl,
@@ -68,38 +72,20 @@ def label_many(
     place = tl.program_id(0) * block + tl.arange(0, block)
     row = first + place
     inside = row < n
-    top = tl.full((block,), float("-inf"), tl.float32)
-    runner = top
-    total = tl.zeros((block,), tl.float32)
-    best = tl.zeros((block,), tl.int32)
-    other = tl.full((block,), -1, tl.int32)
+    top, runner, total, best, other = nobody(block)
     for c in range(n_all):
         s = tl.load(scores + c * ahead + place, mask=inside, other=0.0)
-        better = s > top
-        if draw:
-            e = tl.exp(-tl.abs(s - top))
-            total = tl.where(better, total * e + 1.0, total + e)
-        other = tl.where(better, best, tl.where(s > runner, c, other))
-        runner = tl.where(better, top, tl.maximum(runner, s))
-        best = tl.where(better, c, best)
-        top = tl.maximum(top, s)
-    other = tl.where(runner == float("-inf"), -1, other)
-    pick, second, doubt = best, other, runner - top
+        top, runner, total, best, other = compare(s, c, top, runner, total, best, other, draw)
+    pick, own = best, top
     if draw:
         u, _ = uniforms(words, row.to(tl.int64))
         left = (u * total.to(tl.float64)).to(tl.float32)
-        own = top
         for c in range(n_all):
             s = tl.load(scores + c * ahead + place, mask=inside, other=0.0)
-            e = tl.where(s - top > -36.0, tl.exp(s - top), 0.0)
-            here = (left >= 0.0) & (e > 0.0)
-            pick = tl.where(here, c, pick)
-            own = tl.where(here, s, own)
-            left -= e
-        second = tl.where(pick == best, other, best)
-        doubt = tl.where(pick == best, runner, top) - own
+            left, pick, own = pass_by(s, c, top, left, pick, own)
+    second, gap = rival(top, runner, best, other, pick, own)
     w = tl.load(weight + row, mask=inside, other=0.0)
-    tally(pick, second, certainty(doubt), w, inside, fixed, rivals, between, k, copies)
+    tally(pick, second, certainty(gap), w, inside, fixed, rivals, between, k, copies)
     tl.store(z_out + row, tl.where(pick >= k, -1, pick), mask=inside)
 
 

@@ -19,14 +19,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from scstream._threads import over_slices
 from scstream.engines import torch_triton as kernels
 from scstream.engines.base import Key
 from scstream.engines.torch_batch import Batch
 from scstream.families.base import Array
 
 _ROW_BLOCK = 1024  # rows of a program that does little with each
-_UPLOAD = 2**27  # bytes of rows that are worth memory of their own on the way
+UPLOAD = 2**27  # bytes of rows that are worth memory of their own on the way
 _LAYOUTS = 256  # that a courier remembers
 _TABLES = 2**15  # entries of all copies of a table
 _DTYPES = {"f4": torch.float32, "f8": torch.float64, "i4": torch.int32, "i8": torch.int64}
@@ -131,18 +130,12 @@ class Courier:
         """Return rows on the device: through memory that the device reads by itself."""
         values = np.ascontiguousarray(rows).reshape(-1)
         there = torch.from_numpy(values)
-        if values.nbytes > _UPLOAD:
+        if values.nbytes > UPLOAD:
             return there.to(self._device).view(rows.shape)
         if len(self._staged) < values.nbytes:
             self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
         torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
-        staged = self._staged[: values.nbytes].view(there.dtype)
-        here = staged.numpy()
-
-        def stage(cut: slice) -> None:
-            here[cut] = values[cut]
-
-        over_slices(stage, len(values))
+        staged = self._staged[: values.nbytes].view(there.dtype).copy_(there)
         return staged.to(self._device, non_blocking=True).view(rows.shape)
 
     def fetch(self, values: Tensor) -> Array:

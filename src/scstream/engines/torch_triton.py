@@ -39,6 +39,47 @@ def certainty(gap):
 
 
 @jit
+def compare(s, c, top, runner, total, first, other, draw: tl.constexpr):
+    """Return who leads rows once component c with scores ``s`` is known, as ``nobody`` began it.
+
+    That is the best score, the second best, the sum of weights relative to the best, and whose
+    the two scores are.
+    """
+    better = s > top
+    if draw:
+        e = tl.exp(-tl.abs(s - top))
+        total = tl.where(better, total * e + 1.0, total + e)
+    other = tl.where(better, first, tl.where(s > runner, c, other))
+    runner = tl.where(better, top, tl.maximum(runner, s))
+    first = tl.where(better, c, first)
+    return tl.maximum(top, s), runner, total, first, other
+
+
+@jit
+def nobody(block: tl.constexpr):
+    """Return what `compare` begins with."""
+    low = tl.full((block,), float("-inf"), tl.float32)
+    none = tl.full((block,), -1, tl.int32)
+    return low, low, tl.zeros((block,), tl.float32), tl.zeros((block,), tl.int32), none
+
+
+@jit
+def pass_by(s, c, top, left, pick, own):
+    """Go past component c with scores ``s``: what is left of the draw, who has it, its score."""
+    e = tl.where(s - top > -36.0, tl.exp(s - top), 0.0)
+    here = (left >= 0.0) & (e > 0.0)
+    return left - e, tl.where(here, c, pick), tl.where(here, s, own)
+
+
+@jit
+def rival(top, runner, first, other, pick, own):
+    """Return whom the picked component with score ``own`` won against, and the gap of scores."""
+    other = tl.where(runner == float("-inf"), -1, other)
+    best = pick == first
+    return tl.where(best, other, first), tl.where(best, runner, top) - own
+
+
+@jit
 def uniforms(words, row):
     """Return two uniforms in [0, 1) as float64, keyed by (seed, batch, sweep) and the row."""
     a, b = bits(words, row)

@@ -129,6 +129,18 @@ class Family(ABC):
         """Return the copy with what follows from the attributes that are kept."""
         return self
 
+    def is_coarse(self) -> bool:
+        """Whether numbers of some column stand for cells, see `unrounded`."""
+        return False
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return checked rows with coarse numbers at places within their cells; here as they are.
+
+        The places hang on nothing but the numbers of the batch and of the rows, of which the
+        first one's is given.
+        """
+        return X
+
     def columns_taken(self) -> int | None:
         """Return how many columns checked rows have, None if the family does not know."""
         return None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
+from scstream.families import rounding
 from scstream.families.base import Array
 from scstream.families.factorised import ColumnScore, Cut, Factorised, positive
 from scstream.families.gaussian import _as_vector, _frame, _positive
@@ -61,6 +62,7 @@ class Diagonal(Factorised):
     name: ClassVar[str] = "diagonal"
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "d+",
+        "_step": "d?",
     }  # fmt: skip
     n_statistics: ClassVar[int] = 3
 
@@ -70,6 +72,7 @@ class Diagonal(Factorised):
     _kappa: float
     _nu: float
     _psi: Array  # (d,)
+    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
 
     def __init__(
         self,
@@ -94,6 +97,9 @@ class Diagonal(Factorised):
         d = X.shape[1]
         new = copy.copy(self)
         new._shift, new._scale = self.frame(X)
+        if self.variance is None:
+            new._step = self.steps(X, new._scale)
+            new._scale = rounding.widened(new._scale, new._step)
         new._m = np.zeros(d)
         if self.mean is not None:
             new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
@@ -114,6 +120,18 @@ class Diagonal(Factorised):
             for seen in (x[~np.isnan(x)] for x in X.T)
         ]
         return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
+
+    def steps(self, X: Array, scale: Array) -> Array:
+        """Return the width of cells (d,) where numbers are coarse, else 0."""
+        return rounding.steps(X, scale)
+
+    def is_coarse(self) -> bool:
+        """Whether some column is."""
+        return bool(self._step.any())
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return rows with each number of a coarse column at some place about its cell."""
+        return rounding.unrounded(X, self._step, batch, first_row)
 
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the variances (d,) that the user expects."""

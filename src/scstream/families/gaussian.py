@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families import _cholesky, _spd
+from scstream.families import _cholesky, _spd, rounding
 from scstream.families.base import CERTAIN, Array, Family, as_floats
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.scores import Points
@@ -63,6 +63,7 @@ class Gaussian(Family):
     name: ClassVar[str] = "gaussian"
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",
+        "_step": "d?",
     }  # fmt: skip
 
     _shift: Array  # (d,): the frame's centre and scales
@@ -71,6 +72,7 @@ class Gaussian(Family):
     _kappa: float
     _nu: float
     _psi: Array  # (d, d)
+    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _prior: Array
     _log_z: float
     _least_nu: float = 0.0  # of those that are adapted to clusters
@@ -98,6 +100,9 @@ class Gaussian(Family):
         d = X.shape[1]
         new = copy.copy(self)
         new._shift, new._scale = _frame(X)
+        if self.cov is None:
+            new._step = rounding.steps(X, new._scale)
+            new._scale = rounding.widened(new._scale, new._step)
         new._m = np.zeros(d)
         if self.mean is not None:
             new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
@@ -249,6 +254,14 @@ class Gaussian(Family):
         T = np.empty((len(X), len(self._prior)))
         _spd.statistics(X, self._shift, self._scale, T)
         return T
+
+    def is_coarse(self) -> bool:
+        """Whether some column is."""
+        return bool(self._step.any())
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return rows with each number of a coarse column at some place about its cell."""
+        return rounding.unrounded(X, self._step, batch, first_row)
 
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""

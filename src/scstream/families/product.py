@@ -196,6 +196,19 @@ class Product(Family):
 
     # -- the family proper ----------------------------------------------------------------------
 
+    def is_coarse(self) -> bool:
+        """Whether some block is."""
+        return any(family.is_coarse() for family in self._families)
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return rows with the coarse numbers of each block at places within their cells."""
+        if not self.is_coarse():
+            return X
+        out = X.copy()
+        for family, columns in zip(self._families, self._columns, strict=True):
+            out[:, columns] = family.unrounded(X[:, columns], batch, first_row)
+        return out
+
     def statistics(self, X: Points) -> Points:
         """Return the blocks' statistics behind one common count."""
         parts = [f.statistics(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)]

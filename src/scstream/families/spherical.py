@@ -50,6 +50,10 @@ class Spherical(Diagonal):
         centre, scale = super().frame(X)
         return centre, np.full(len(scale), np.median(scale))
 
+    def steps(self, X: Array, scale: Array) -> Array:
+        """Return 0: columns without a spread of their own have that of the others."""
+        return np.zeros(len(scale))
+
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the one variance that the user expects, for each column."""
         return np.full(d, positive(variance, 1, "variance")[0])

@@ -1,0 +1,77 @@
+"""Numbers that were rounded or counted: how coarse they are, and places within their cells.
+
+A density knows no ties. Where a column holds few different numbers, or one alone, clusters have
+no spread in it: no prior fits that, and what the other columns tell is drowned. A rounded number
+stands for a cell, so it is taken for a place about there, another one each time, with the
+variance of the cell. The places are normal: a uniform spread would be divided into clusters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from scstream.families.base import Array
+from scstream.families.scores import Points
+
+_ROWS = 4096  # that tell how coarse columns are, about
+_TIES = 4  # rows for each different number of a coarse column, at least
+_COARSE = 0.2  # deviations of a column that a step is wide, at least
+_NARROW = 0.01  # the same where a column has no deviation, only a size
+
+
+def steps(X: Points, scale: Array) -> Array:
+    """Return the width of the cells of each column (d,), 0 where it is fine; missing is NaN.
+
+    That is the middle gap between neighbouring numbers. A column of one number alone gets narrow
+    cells, which hardly move its mean. Copies of a few rows are no cells, but what they are.
+    """
+    X = np.asarray(X[:: max(X.shape[0] // _ROWS, 1)], dtype=np.float64)
+    step = np.array([_step(np.sort(x[~np.isnan(x)]), s) for x, s in zip(X.T, scale, strict=True)])
+    copies = step.all() and len(np.unique(X, axis=0)) <= 2 * len(step)
+    return np.zeros(len(scale)) if copies else step
+
+
+def _step(x: Array, scale: float) -> float:
+    gaps = np.diff(x)
+    gaps = gaps[gaps > 1e-13 * np.abs(x).max(initial=0.0)]
+    if _TIES * (len(gaps) + 1) > len(x):
+        return 0.0
+    if len(gaps) == 0:
+        return _NARROW * scale
+    step = float(np.median(gaps))
+    return step if step > _COARSE * scale else 0.0
+
+
+def widened(scale: Array, step: Array) -> Array:
+    """Return the scales (d,) of columns whose numbers are spread over their cells."""
+    alone = (step > 0) & (step < _COARSE * scale)
+    out: Array = np.where(alone, step, np.hypot(scale, step / np.sqrt(12.0)))
+    return out
+
+
+def unrounded(X: Points, step: Array, batch: int, first_row: int) -> Points:
+    """Return rows with each coarse number at some place about its cell.
+
+    The places hang on the numbers of the batch, of the row in it, and of the column alone.
+    """
+    coarse = np.flatnonzero(step).tolist()
+    if not coarse:
+        return X
+    out = X.copy()
+    rows = np.arange(first_row, first_row + len(X), dtype=np.uint64)
+    for j in coarse:
+        out[:, j] += step[j] / np.sqrt(12.0) * ndtri(_uniforms(batch, rows, j))
+    return out
+
+
+def _uniforms(batch: int, rows: NDArray[np.uint64], column: int) -> Array:
+    """Return a number in (0, 1) for each row: counters whose bits are mixed (splitmix64)."""
+    start = batch * 0xDA942042E4DD58B5 + (column + 1) * 0x9E3779B97F4A7C15
+    x = rows * np.uint64(0xD1342543DE82EF95) + np.uint64(start % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    x ^= x >> np.uint64(31)
+    out: Array = np.ldexp((x >> np.uint64(11)).astype(np.float64) + 0.5, -53)
+    return out
