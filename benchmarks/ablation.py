@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 from quality import HEADER, SYNTHETIC, run
 
-from scstream import Gaussian, Multinomial, chain, moves
+from scstream import Gaussian, Multinomial, chain, fused, moves, starts
 
 
 def _without_doubt(original: Callable) -> Callable:
@@ -42,9 +42,9 @@ ABLATIONS: dict[str, Callable[[], Any]] = {
     ),
     "no reluctance to merge": lambda: patch.object(moves, "reluctance", lambda lived: 0.0 * lived),
     "no restarts of sub-clusters": lambda: patch.object(
-        chain, "restart_subclusters", _only_fresh(chain.restart_subclusters)
+        fused, "restart_subclusters", _only_fresh(fused.restart_subclusters)
     ),
-    "start from one cluster": lambda: patch.object(chain, "_SEEDS", 1),
+    "start from one cluster": lambda: patch.object(starts, "_SEEDS", 1),
 }
 
 

@@ -15,13 +15,12 @@ from scstream.chain import (
     first_batch,
     later_batch,
     log_posterior,
-    start_from_labels,
-    start_over_clustered,
 )
 from scstream.datasets import gaussian_stream
 from scstream.engines import CpuEngine
 from scstream.evaluate import prequential
 from scstream.families import Gaussian
+from scstream.starts import start_from_labels, start_over_clustered
 from scstream.sweep import Context, predictive_sweep
 from scstream.window import Forgetting
 

@@ -10,24 +10,20 @@ from numpy.typing import NDArray
 
 from scstream import _kernels, fused
 from scstream.families.base import Array, Family
-from scstream.families.scores import Labels, LinearScore
 from scstream.moves import (
     decisions,
     drop_forgotten,
     propose_merges,
     propose_splits,
-    restart_subclusters,
 )
 from scstream.seeding import over_cluster
 from scstream.state import State
 from scstream.sweep import Context, predictive_sweep
-from scstream.window import Forgetting
 
-_SEEDS = 200  # groups of the over-clustering that the first batch starts from, at most
-_SEED_ROWS = 8192  # rows of a batch that groups are made from, at most
-_POINTS_A_GROUP = 4  # with fewer for a cluster or a group of points nothing new can be told
+SEED_ROWS = 8192  # rows of a batch that groups are made from, at most
+POINTS_A_GROUP = 4  # with fewer for a cluster or a group of points nothing new can be told
 _FOUNDERS = 50  # groups of a later batch that are on trial as clusters, at most
-_MANY_NEIGHBOURS = 6  # merge candidates of a cluster while there are too many clusters
+MANY_NEIGHBOURS = 6  # merge candidates of a cluster while there are too many clusters
 _SELDOM = 8  # batches between such trials, at most
 _ADAPT_SWEEPS = 15  # sweeps during which the prior still follows the clusters
 _PATIENCE = 8  # sweeps without a better log posterior that mean convergence
@@ -141,22 +137,22 @@ def _founded(ctx: Context, plan: Plan, state: State, events: Events, time: float
     This is tried in the batches after a birth, then ever more seldom.
     """
     n = ctx.engine.n_rows
-    sparse = _POINTS_A_GROUP * state.k <= n < state.k * ctx.family.points_for_a_shape()
+    sparse = POINTS_A_GROUP * state.k <= n < state.k * ctx.family.points_for_a_shape()
     if not (sparse and plan.splits and plan.merges and _is_due(int(state.lived.min()))):
         return state
-    m = min(n // _POINTS_A_GROUP, _FOUNDERS)
+    m = min(n // POINTS_A_GROUP, _FOUNDERS)
     if plan.max_clusters is not None:
         m = min(m, plan.max_clusters - state.k)
     if m < 1:
         return state
     first = state.next_id
     without = _swept(ctx, state)
-    sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
+    sample = ctx.engine.sample(ctx.rng, SEED_ROWS)
     groups = over_cluster(ctx.family, sample, m, ctx.rng)
     tried, merges = _swept(ctx, state.found(groups, time)), []
     while True:
         tried, merged = propose_merges(
-            ctx, tried, neighbours=_MANY_NEIGHBOURS, greedy=True, born_from=first
+            ctx, tried, neighbours=MANY_NEIGHBOURS, greedy=True, born_from=first
         )
         if not merged:
             break
@@ -204,77 +200,6 @@ def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events
 
     events = Events(renamed(events.splits), renamed(events.merges))
     return state.having(ids=named(state.ids), next_id=first + len(new)), events
-
-
-def start_over_clustered(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
-    """Return the loaded batch in deliberately many clusters, then merged while that is better.
-
-    On the way the prior follows the clusters, if it may. Should they be left with too few points
-    to tell their shapes, all is done again under a prior that takes them for alike.
-    """
-    state = _merged_down(ctx, plan, forgetting, adapt=adapt)
-    if adapt and _is_sparse(ctx, state):
-        alike = ctx.family.alike()
-        if alike is not ctx.family:
-            ctx.family = alike
-            state = _merged_down(ctx, plan, forgetting, adapt=True)
-    return restart_subclusters(ctx, state, np.ones(state.k, dtype=bool), keep_better=False)
-
-
-def _is_sparse(ctx: Context, state: State) -> bool:
-    """Whether most points are in clusters with too few of them to tell a shape."""
-    n = state.totals[:, 0]
-    return bool(2.0 * n[n < ctx.family.points_for_a_shape()].sum() > n.sum())
-
-
-def _merged_down(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
-    """Return groups of the loaded batch, merged while that is better.
-
-    A wider prior calls for more merges and these for a wider prior, so the last step is not always
-    the best: the most probable one is taken, with its prior.
-    """
-    n = ctx.engine.n_rows
-    sample = ctx.engine.sample(ctx.rng, _SEED_ROWS)
-    seeds = over_cluster(ctx.family, sample, max(1, min(n // _POINTS_A_GROUP, _SEEDS)), ctx.rng)
-    state = State.start(forgetting, seeds, 0.0, 0)
-    if adapt:
-        ctx.family = ctx.family.adapt(seeds)
-    best = (-np.inf, state, ctx.family)
-    ctx.engine.keep_labels()
-    while True:
-        state = drop_forgotten(ctx, fused.deterministic_sweep(ctx, state))
-        if adapt:
-            ctx.family = ctx.family.adapt(state.totals)
-        excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
-        level = log_posterior(ctx.family, ctx.alpha, state.totals) if excess == 0 else -np.inf
-        if level >= best[0]:
-            best = (level, state, ctx.family)
-            ctx.engine.keep_labels()
-        if not plan.merges:
-            break
-        state, merged = propose_merges(
-            ctx, state, neighbours=_MANY_NEIGHBOURS, greedy=True, must_go=excess
-        )
-        if not merged:
-            break
-    _, state, ctx.family = best
-    ctx.engine.restore_labels()
-    return state
-
-
-def start_from_labels(ctx: Context, forgetting: Forgetting, labels: Labels) -> State:
-    """Return the loaded batch in the given clusters, numbered from 0 without gaps.
-
-    The prior follows them at once: under one that knows nothing of them they might merge.
-    """
-    k = int(labels.max()) + 1
-    ctx.engine.start(labels)
-    everything = np.ones(k, dtype=bool)
-    undivided = LinearScore(np.zeros((2 * k, len(ctx.family.prior))))
-    current, _ = ctx.engine.resplit(undivided, everything)
-    ctx.family = ctx.family.adapt(current.sum(axis=1))
-    state = State.start(forgetting, current.sum(axis=1), 0.0, 0)
-    return restart_subclusters(ctx, state, everything, keep_better=False)
 
 
 def log_posterior(

@@ -18,8 +18,6 @@ from scstream.chain import (
     first_batch,
     later_batch,
     log_posterior,
-    start_from_labels,
-    start_over_clustered,
 )
 from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
@@ -28,6 +26,7 @@ from scstream.families.base import Array
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.moves import drop_forgotten
 from scstream.records import BatchRecord
+from scstream.starts import start_from_labels, start_over_clustered
 from scstream.state import Ints, State
 from scstream.sweep import Context, Outliers, deterministic_sweep
 from scstream.window import Forgetting

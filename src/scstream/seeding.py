@@ -10,17 +10,42 @@ from scstream.families.base import Array, Family
 from scstream.families.scores import Points
 
 _ROUNDS = 5
+_LEAST_COLUMNS = 3  # with fewer, all of them matter
+_FLAT = 0.5  # what the fourth moment of a telling column lacks, at least
+_LEAST_WEIGHT = 0.05
 
 
-def over_cluster(family: Family, X: Points, m: int, rng: np.random.Generator) -> Array:
-    """Return statistics (k, p) of at most m groups of the given rows."""
+def over_cluster(
+    family: Family, X: Points, m: int, rng: np.random.Generator, weight: Array | None = None
+) -> Array:
+    """Return statistics (k, p) of at most m groups of the given rows; columns may have weights."""
     E = family.embed(X)
+    if weight is not None:
+        E = E * weight
     z = k_means(E, m, rng)
     T = family.statistics(X)
     k = int(z.max()) + 1
     member = sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(k, len(z)))
     sums = member @ T
     return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
+
+
+def telling_columns(E: Points) -> Array | None:
+    """Return weights (d,) of columns by how flat they are, None if none is.
+
+    Separate heaps make a column flat: its fourth moment, in units of the variance squared, is
+    less than a normal's 3. A weight is what it lacks, in units of the column's deviation.
+    """
+    if not isinstance(E, np.ndarray) or E.shape[1] < _LEAST_COLUMNS:
+        return None
+    deviation = E.std(axis=0)
+    z = (E - E.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    lack = 3.0 - (z**4).mean(axis=0)
+    lack[deviation == 0] = 0.0
+    if lack.max() < _FLAT:
+        return None
+    out: Array = np.clip(lack, _LEAST_WEIGHT, None) / np.where(deviation > 0, deviation, 1.0)
+    return out
 
 
 def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from problems import problem
 from scipy import sparse
 from sklearn.base import clone
 
-from scstream import Multinomial, ScStream, chain, learner
+from scstream import Multinomial, ScStream, chain, learner, starts
 from scstream.engines import CpuEngine, DaskEngine, Key, cpu, tree
 from scstream.engines.dask_rows import DaskRows
 from scstream.families.scores import LinearScore
@@ -101,7 +101,7 @@ SHARDS = {
 @pytest.fixture
 def short(monkeypatch):
     """Let a first batch start from few clusters: it takes fewer calls."""
-    monkeypatch.setattr(chain, "_SEEDS", 10)
+    monkeypatch.setattr(starts, "_SEEDS", 10)
     monkeypatch.setattr(chain, "_ADAPT_SWEEPS", 2)
     monkeypatch.setattr(chain, "_SETTLE", 3)
 
@@ -247,7 +247,7 @@ def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
 
 def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, short, wire, monkeypatch):
     monkeypatch.setattr(learner, "_PRIOR_ROWS", 100)
-    monkeypatch.setattr(chain, "_SEED_ROWS", 100)
+    monkeypatch.setattr(starts, "SEED_ROWS", 100)
     fetched, each = [], DaskRows.each
 
     def counting(self, *args):

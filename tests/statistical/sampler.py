@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from scstream import chain
+from scstream import chain, starts
 from scstream.chain import Plan
 from scstream.engines import CpuEngine
 from scstream.families import Family
@@ -26,11 +26,11 @@ def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> Context:
 
 def in_one_cluster(ctx: Context) -> State:
     nothing = np.zeros(len(ctx.engine.labels), dtype=np.int64)
-    return chain.start_from_labels(ctx, Forgetting(half_life=None), nothing)
+    return starts.start_from_labels(ctx, Forgetting(half_life=None), nothing)
 
 
 def over_clustered(ctx: Context) -> State:
-    return chain.start_over_clustered(ctx, Plan(), Forgetting(half_life=None), adapt=False)
+    return starts.start_over_clustered(ctx, Plan(), Forgetting(half_life=None), adapt=False)
 
 
 def sampled(
