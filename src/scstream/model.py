@@ -400,7 +400,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             validate_data(self, whole, reset=reset, skip_check_array=True)
             return table
         if not reset and self._is_plain(X) and len(X) >= least:
-            return X
+            return X if X.dtype.char in "fd" else X.astype(np.float64)
         check.check_complete(X, family)
         return validate_data(
             self,
@@ -417,10 +417,10 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         return (
             type(X) is np.ndarray
             and X.ndim == 2
-            and X.dtype.char in "fd"
+            and (X.dtype.char in "fd" or X.dtype.kind in "iu")
             and X.shape[1] == self.n_features_in_
             and not hasattr(self, "feature_names_in_")
-            and bool(np.isfinite(X.sum()) or np.isfinite(X).all())
+            and bool(X.dtype.kind != "f" or np.isfinite(X.sum()) or np.isfinite(X).all())
         )
 
     # -- using ----------------------------------------------------------------------------------
@@ -436,7 +436,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             labels = fused.best_labels(learner.family, learner.alpha, learner.state.totals, X)
             if labels is not None:
                 return learner.state.ids.take(labels)
-        score = predictive(learner.family, learner.state.totals, learner.alpha)
+        with allowed(check.resolve_threads(self.n_jobs)):
+            score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
         return self._evaluate(X, score, Best(), np.append(learner.state.ids, -1).take)
