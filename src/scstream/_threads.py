@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -33,6 +33,31 @@ def mapped(
     return _pool(n_threads).map(job, items)
 
 
+def together(
+    n_threads: int, job: Callable[[_Item], _Result], items: Sequence[_Item]
+) -> list[_Result]:
+    """Run a job for each item on threads, of which the caller's is one, and return the results.
+
+    A thread that only waits leaves its core idle for a moment, and the system may put two threads
+    that it woke on the other one, where short jobs are over before it notices.
+    """
+    if n_threads == 1 or len(items) < 2:
+        return [job(item) for item in items]
+    left, out = iter(enumerate(items)), dict[int, _Result]()
+
+    def work() -> None:
+        for i, item in left:
+            out[i] = job(item)
+
+    others = [_pool(n_threads).submit(work) for _ in range(min(n_threads, len(items)) - 1)]
+    try:
+        work()
+    finally:
+        for other in others:
+            other.result()
+    return [out[i] for i in range(len(items))]
+
+
 def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
     """Run a job on slices of k rows, shared among the threads allowed.
 
@@ -42,7 +67,7 @@ def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
     if n == 1 or k < 2 * n:
         return [job(slice(None))]
     edges = [k * i // n for i in range(n + 1)]
-    return list(mapped(n, job, [slice(a, b) for a, b in pairwise(edges)]))
+    return together(n, job, [slice(a, b) for a, b in pairwise(edges)])
 
 
 @cache

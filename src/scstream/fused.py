@@ -103,7 +103,7 @@ def forget(ctx: Context, state: State) -> State:
         )  # fmt: skip
         if failed <= 0:
             return state if failed else _with_past(state, past, doubt)
-    whole = state.past.sum(axis=1)
+    whole = state.past[:, 0] + state.past[:, 1]
     return state.forget(shares_worth_keeping(family, ctx.alpha, whole, state.current))
 
 

@@ -406,7 +406,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             validate_data(self, whole, reset=reset, skip_check_array=True)
             return table
         if not reset and self._is_sound(X) and len(X) >= least:
-            return X
+            return X if X.dtype.char in "fd" else X.astype(np.float64)
         check.check_complete(X, family)
         return validate_data(
             self,
@@ -420,14 +420,16 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _is_sound(self, X: Any) -> bool:
         """Whether rows are plain and finite: what most batches are, and quickly told."""
-        return self._is_plain(X) and bool(np.isfinite(X.sum()) or np.isfinite(X).all())
+        return self._is_plain(X) and bool(
+            X.dtype.kind != "f" or np.isfinite(X.sum()) or np.isfinite(X).all()
+        )
 
     def _is_plain(self, X: Any) -> bool:
         """Whether rows are numbers in an array as expected."""
         return (
             type(X) is np.ndarray
             and X.ndim == 2
-            and X.dtype.char in "fd"
+            and (X.dtype.char in "fd" or X.dtype.kind in "iu")
             and X.shape[1] == self.n_features_in_
             and not hasattr(self, "feature_names_in_")
         )
@@ -445,7 +447,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             labels = fused.best_labels(learner.family, learner.alpha, learner.state.totals, X)
             if labels is not None:
                 return learner.state.ids.take(labels)
-        score = predictive(learner.family, learner.state.totals, learner.alpha)
+        with allowed(check.resolve_threads(self.n_jobs)):
+            score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
         return self._evaluate(X, score, Best(), np.append(learner.state.ids, -1).take)

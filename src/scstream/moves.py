@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -90,7 +92,7 @@ def propose_merges(
     a, b = pairs.T
     doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
     each = log_marginals(ctx, state).whole[pairs]
-    whole = ctx.family.log_marginal(state.totals[a] + state.totals[b])
+    whole = _joined_log_marginals(ctx, state, a, b)
     counts = state.totals[pairs, :1]
     log_m = -log_hastings_split(ctx.family, ctx.alpha, counts, doubt, each, whole)
     lived = np.minimum(state.lived[a], state.lived[b])
@@ -156,7 +158,8 @@ def restart_subclusters(
     better, each = chosen, None
     if keep_better:
         known = log_marginals(ctx, state)
-        parts = state.past_cut(first) + current
+        parts = state.past_cut(first)
+        parts += current
         each = family.log_marginal(parts)
         new = log_hastings_split(family, ctx.alpha, parts, doubt, each, known.whole)
         better = chosen & (new > _log_hastings_now(ctx, state))
@@ -179,13 +182,14 @@ def set_present_apart(ctx: Context, state: State) -> State:
     So a cluster is born from points that came where none had been.
     """
     family, known = ctx.family, log_marginals(ctx, state)
-    parts = np.stack([state.past.sum(axis=1), state.current], axis=1)
-    each = family.log_marginal(parts)
-    log_h = log_hastings_split(family, ctx.alpha, parts, np.zeros(state.k), each, known.whole)
+    parts = state.past[:, 0] + state.past[:, 1], state.current
+    each = np.stack([family.log_marginal(part) for part in parts], axis=1)
+    counts = np.stack([part[:, :1] for part in parts], axis=1)
+    log_h = log_hastings_split(family, ctx.alpha, counts, np.zeros(state.k), each, known.whole)
     chosen = state.present & (log_h > np.maximum(_log_hastings_now(ctx, state), 0.0))
     if not chosen.any():
         return state
-    second = np.zeros((2 * state.k, parts.shape[-1]))
+    second = np.zeros((2 * state.k, parts[0].shape[1]))
     second[1::2, 0] = 1.0
     current, doubt = ctx.engine.resplit(LinearScore(second), chosen)
     each = np.where(chosen[:, None], each, known.each)
@@ -204,19 +208,39 @@ def log_marginals(ctx: Context, state: State) -> LogMarginals:
     few = state.totals.size < _RECALLED
     if few or state.recalled is None or state.recalled[2].family is not family:
         each, whole = family.log_marginal(state.parts), family.log_marginal(state.totals)
-    else:
-        parts, totals, before = state.recalled
-        each = _recalled(family, state.parts, parts, before.each)
-        whole = _recalled(family, state.totals, totals, before.whole)
-    return state.learn(LogMarginals(family, each, whole))
+        return state.learn(LogMarginals(family, each, whole))
+    parts, totals, before = state.recalled
+    each, _ = _recalled(family, state.parts, parts, before.each)
+    whole, new = _recalled(family, state.totals, totals, before.whole)
+    joined = before.joined
+    if joined is not None:
+        joined = np.where(new[:, None] | new, np.nan, joined)
+    return state.learn(LogMarginals(family, each, whole, joined))
 
 
-def _recalled(family: Family, s: Array, before: Array, known: Array) -> Array:
-    """Return log marginals (...) of ``s`` (..., p), those of ``before`` being known."""
+def _recalled(
+    family: Family, s: Array, before: Array, known: Array
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return log marginals (...) of ``s`` (..., p), where ``before`` was known, and what is new."""
     out, new = known.copy(), (s != before).any(axis=-1)
     if new.any():
         out[new] = family.log_marginal(s[new])
-    return out
+    return out, new
+
+
+def _joined_log_marginals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
+    """Return the log marginals (m,) of pairs of clusters taken together, computed once."""
+    known = log_marginals(ctx, state)
+    joined = np.full((state.k, state.k), np.nan) if known.joined is None else known.joined
+    new = np.isnan(joined[a, b])
+    c, d = a[new], b[new]
+    if len(c):
+        both = state.totals[c]
+        both += state.totals[d]
+        joined[c, d] = ctx.family.log_marginal(both)
+    if known.joined is None:
+        state.learn(replace(known, joined=joined))
+    return joined[a, b]
 
 
 def _log_hastings_now(ctx: Context, state: State) -> Array:
@@ -240,11 +264,12 @@ def divided_anew(
         i = np.flatnonzero(chosen)
         doubts = state.now.doubt.copy()
         doubts[i, i] = doubt[i]
-        current = np.where(chosen[:, None, None], current, state.now.current)
-        now = Sums(current, rows, state.now.rivals, doubts)
+        sums = state.now.current.copy()
+        sums[i] = current[i]
+        now = Sums(sums, rows, state.now.rivals, doubts)
         state = state.with_past_parts(chosen, first).having(now=now)
     if known is not None and each is not None:
-        state.learn(LogMarginals(known.family, each, known.whole))
+        state.learn(LogMarginals(known.family, each, known.whole, known.joined))
     return state
 
 

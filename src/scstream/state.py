@@ -40,11 +40,16 @@ def _nothing(k: int, p: int) -> Sums:
 
 @dataclass(frozen=True)
 class LogMarginals:
-    """Log marginal likelihoods under a family: of the sub-clusters (k, 2), of the clusters (k,)."""
+    """Log marginal likelihoods under a family: of the sub-clusters (k, 2), of the clusters (k,).
+
+    Those of two clusters together, (k, k), are filled in where someone asked for them, NaN
+    elsewhere.
+    """
 
     family: Family
     each: Array
     whole: Array
+    joined: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -180,8 +185,11 @@ class State:
 
     def past_cut(self, first: Array) -> Array:
         """Return the past (k, 2, p) if it were divided as in `with_past_parts`."""
-        part = self.window.weighted(first)
-        return np.stack([part, self.past[:, 0] + self.past[:, 1] - part], axis=1)
+        out = np.empty(self.past.shape)
+        out[:, 0] = self.window.weighted(first)
+        np.add(self.past[:, 0], self.past[:, 1], out=out[:, 1])
+        out[:, 1] -= out[:, 0]
+        return out
 
     def with_past_parts(self, chosen: NDArray[np.bool_], first: Array) -> State:
         """Return the clusters with the past of the chosen ones divided anew, without doubt.
@@ -191,10 +199,9 @@ class State:
         first : ndarray (b, k, p)
             The first sub-cluster's part of each record; the second gets what is left.
         """
-        parts = np.stack([first, self.window.wholes - first], axis=2)
-        sums = np.where(chosen[:, None, None], parts, self.window.sums)
-        doubts = self.window.doubt.copy()
         i = np.flatnonzero(chosen)
+        sums, doubts = self.window.sums.copy(), self.window.doubt.copy()
+        sums[:, i, 0], sums[:, i, 1] = first[:, i], self.window.wholes[:, i] - first[:, i]
         doubts[:, i, i] = 0.0
         window = self.window
         return self._with_window(

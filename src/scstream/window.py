@@ -197,12 +197,9 @@ def shares_worth_keeping(
     ----------
     past, current : ndarray (k, p)
     """
-    k = len(past)
-    half = 0.5 * past
-    levels = family.log_marginal(np.concatenate([past + current, half + current, past, half]))
-    whole, halved = levels[: 2 * k].reshape(2, k) - levels[2 * k :].reshape(2, k)
+    whole, halved = (_evidence(family, some, current) for some in (past, 0.5 * past))
     which = np.flatnonzero((halved > whole) & (current[:, 0] > 0))
-    share = np.ones(k)
+    share = np.ones(len(past))
     if len(which) == 0:
         return share
     past, current, whole = past[which], current[which], whole[which]

@@ -172,7 +172,7 @@ def test_the_files_of_the_other_implementation(tmp_path):
     settings = {"kappa": 1, "m": 0, "nu": 4, "Psi": 1.0, "alpha": 1, "lambda": 0.5}
     anchor = {
         "file": "a.npz", "batches": 3, "settings": settings, "predict_s": 1e9,
-        "update_s": {"early": 2e9, "all": 9e9}, "factor_to_reach": 50,
+        "update_s": {"early": 2e9, "all 3": 9e9}, "factor_to_reach": 50,
         "quality": {"alpha 1": {"ari": [0.5, 0.75]}},
     }  # fmt: skip
     path = tmp_path / "anchors.json"
@@ -184,6 +184,7 @@ def test_the_files_of_the_other_implementation(tmp_path):
     assert row[-1] == "0.500, 0.750"
     found = result.figures["a"]
     assert found["factor"] == pytest.approx(3e9 / (found["predict"] + found["update"]))
+    assert found["over all"] == pytest.approx(10e9 / (found["predict"] + found["update"]))
     assert 0.9 < found["ari"] <= 1.0
 
 

@@ -9,7 +9,7 @@ from problems import dense, problem
 from scipy import sparse, special, stats
 
 from scstream._threads import allowed
-from scstream.families import Multinomial, _kernels, multinomial
+from scstream.families import Multinomial, _counts, _kernels, multinomial
 from scstream.families.scores import GenericScore
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -70,9 +70,9 @@ def test_ratios_of_gamma_functions_of_huge_counts_keep_their_digits():
     a = 1e12
     exact = sum(np.log(a + i) for i in range(5))
     assert _kernels.rising(a, 5.0) == pytest.approx(exact, rel=1e-14)
-    row = np.empty(1)
-    _kernels.rising_row(np.array([a]), 5, np.zeros(1), row)
-    assert row[0] == pytest.approx(exact, rel=1e-14)
+    row = np.empty((1, 1))
+    _counts.fill_terms(np.array([[0, 5]]), np.array([[a]]), _counts.FACTORS, row)
+    assert row[0, 0] == pytest.approx(exact, rel=1e-14)
     assert _kernels.rising(0.3, 9.0) == pytest.approx(sum(np.log(0.3 + np.arange(9))), rel=1e-13)
     assert _kernels.rising(0.3, 0.0) == 0.0
 
@@ -142,10 +142,44 @@ def test_scores_of_a_row_do_not_depend_on_the_rows_beside_it():
     assert_array_equal(score.block(T), each)
 
 
+def test_a_run_of_rows_shares_what_is_known_of_the_whole():
+    rng = np.random.default_rng(5)
+    family = Multinomial(0.5).prepare(np.ones((2, 30)))
+    T = family.statistics(family.check(rng.poisson(1.5, (200, 30)) * rng.integers(0, 30, (200, 1))))
+    score = family.predictive_score(rng.poisson(9.0, (7, 31)).astype(float), np.zeros(7))
+    alone = np.concatenate([score.block(multinomial.CountRows(T[[i]])) for i in range(200)])
+    score.ready(lambda: T[:8])
+    held = vars(score)["_held"][1]
+    for cut in (slice(None), slice(0, 64), slice(64, 200), slice(7, 7), slice(190, 500)):
+        assert_array_equal(score.block(T[cut]), alone[cut])
+        z = np.arange(T[cut].shape[0]) % 3
+        whole = np.zeros(200, dtype=np.int64)
+        whole[cut] = z
+        assert_array_equal(score.pairs(T[cut], z), score.pairs(T, whole)[cut])
+        assert_array_equal(T[cut].toarray(), T.toarray()[cut])
+    assert vars(score)["_held"][1] is held
+    assert T[:64] is T[:64]
+    assert_array_equal(T[::2].toarray(), T.toarray()[::2])
+    lonely = family.statistics(family.check(np.ones((4, 30))))[:2]  # whose whole is gone
+    assert_array_equal(score.block(lonely)[0], score.block(lonely)[1])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_terms_do_not_depend_on_the_threads(threads):
+    rng = np.random.default_rng(6)
+    family = Multinomial(0.5).prepare(np.ones((2, 9)))
+    T = family.statistics(family.check(rng.poisson(4.0, (50, 9))))
+    s = rng.poisson(9.0, (5, 10)).astype(float)
+    score, other = (family.predictive_score(s, np.zeros(5)) for _ in range(2))
+    with allowed(threads):
+        score.ready(lambda: T)
+    assert_array_equal(score.block(T), other.block(T))
+
+
 @pytest.mark.parametrize("x", [0.01, 1.0, 7.999, 8.0, 20.5, 1e3, 1e8])
 def test_the_compiled_log_gamma_is_the_librarys(x):
     # broken on purpose (the last three of Stirling's terms left out): it fails
-    assert _kernels.log_gamma(x) == pytest.approx(special.gammaln(x), rel=1e-14, abs=1e-14)
+    assert _counts.log_gamma(x) == pytest.approx(special.gammaln(x), rel=1e-14, abs=1e-14)
 
 
 # -- draws ---------------------------------------------------------------------------------------

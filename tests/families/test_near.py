@@ -140,3 +140,38 @@ def test_the_error_of_single_precision_is_bounded():
     off = np.abs(forms - T @ score.quad.T) / (size[:, None] * error)
     assert 0.0 < off.max() < 1.0
     assert gaussian_scores._ERROR <= 1.0
+
+
+@cases
+def test_the_best_is_found_without_scoring_all(d, how):
+    # broken on purpose (eigenvalues taken for half of what they are): it fails
+    family, X, s = clusters(d, how)
+    score = family.predictive_score(s, np.log(np.arange(1.0, K + 1.0)))
+    found, exact = score.best(family.embed(X)), score.block(family.statistics(X))
+    if how == "apart":
+        assert found is not None
+        assert "quad" in vars(score)  # by `block` alone
+    if found is not None:
+        assert_array_equal(found, exact.argmax(axis=1))
+    mean, widest = score.widths()
+    post = family.posterior(family.prior + s)
+    assert_allclose(mean, post.mean, rtol=1e-12, atol=1e-12)
+    assert (widest >= np.linalg.eigvalsh(post.scatter)[:, -1]).all()
+
+
+def test_where_many_come_close_the_best_is_left_to_all_scores():
+    family, X, s = clusters(32, "overlapping")
+    nearly = np.tile(s[:1], (60, 1)) * np.linspace(1.0, 1.001, 60)[:, None]
+    assert family.predictive_score(nearly, np.zeros(60)).best(family.embed(X)) is None
+    few = Gaussian().prepare(X[:, :20])
+    assert few.predictive_score(np.zeros((2, len(few.prior))), np.zeros(2)).best(X[:, :20]) is None
+
+
+@cases
+def test_assigned_labels_are_the_best_whatever_the_threads(d, how):
+    family, X, s = clusters(d, how)
+    for n_threads in (1, 3):
+        score = family.predictive_score(s, np.zeros(K))
+        expected = score.block(family.statistics(X)).argmax(axis=1)
+        score = family.predictive_score(s, np.zeros(K))
+        assert_array_equal(CpuEngine(n_threads).assign(family, X, score), expected)

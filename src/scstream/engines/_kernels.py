@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from scstream._compile import helper, kernel
+from scstream.families._kernels import student_bounds
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
@@ -20,11 +21,6 @@ _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 _S11 = np.uint64(11)
 _UNIT = 2.0**-53
-_ONE = int(np.float64(1.0).view(np.int64))
-_PER_BIT = 2.0**-52
-_MANTISSA = 2**52 - 1
-_LN2 = float(np.log(2.0))
-_A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
 _LIKELY, _POSSIBLE = -18.0, -36.0  # log-probabilities against the best label's
 _SLACK = float(np.exp(_LIKELY))
 
@@ -167,7 +163,7 @@ def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> Non
         if plain:
             pick, top, other, runner, _ = _best_three(row)
         else:
-            _bounds(row, const, power, bound)
+            student_bounds(row, const, power, bound)
             pick, top, other, runner = _best_two(row, const, power, bound)
         z[i] = pick
         second[i] = other
@@ -197,21 +193,6 @@ def _best_three(row: Any) -> Any:
             else:
                 third = v
     return pick, top, other, runner, third
-
-
-@helper
-def _bounds(q: Any, const: Any, power: Any, out: Any) -> None:
-    """Fill upper bounds of the scores.
-
-    The bits of a float, read as a whole number, are e + f for ``2^e (1 + f)``; and
-    ``log2(1 + f)`` is at least ``f + f (1 - f) (A - B f)``, and hardly more.
-    """
-    for c in range(len(q)):
-        v = q[c] if q[c] > 1.0 else 1.0
-        bits = np.float64(v).view(np.int64)
-        f = np.int64((bits & _MANTISSA) | _ONE).view(np.float64) - 1.0
-        x = np.float64(bits - _ONE) * _PER_BIT + f * (1.0 - f) * (_A - _B * f)
-        out[c] = const[c] - power[c] * (_LN2 * x)
 
 
 @kernel
@@ -320,6 +301,15 @@ def least(seed: Any, batch: Any, sweep: Any, first: Any, z: Any, row: Any, low: 
             if c >= 0 and (row[c] < 0 or u[0, i - start] < low[c]):
                 row[c] = i
                 low[c] = u[0, i - start]
+
+
+@kernel
+def take_csr(data: Any, indices: Any, indptr: Any, row: Any, out: Any) -> None:
+    """Fill zeros (k, p) with the given rows (k,) of compressed ones, -1 for none."""
+    for c in range(len(row)):
+        if row[c] >= 0:
+            for q in range(indptr[row[c]], indptr[row[c] + 1]):
+                out[c, indices[q]] = data[q]
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream._threads import allowed, mapped
+from scstream._threads import allowed, mapped, over_slices, together
 from scstream.engines import _blocks, _kernels, tree
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
 from scstream.engines.screen import Screen, screened
@@ -21,6 +21,7 @@ from scstream.families.scores import (
     Labels,
     Points,
     Score,
+    best,
     get_ready,
     near,
     unfinished,
@@ -30,6 +31,7 @@ from scstream.families.scores import (
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
 _BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
 _LONG_CELLS = 2**19  # of a block that one kernel does: threads take turns between kernels
+_SHARED = 2**17  # numbers from which adding them up is work for threads
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -177,7 +179,13 @@ class CpuEngine(Engine):
 
         def both(rows: slice, T: Points, to: Values) -> None:
             z, weight, trial = self._z[rows], self._weight[rows], self._trial[rows]
-            _kernels.resplit_block(T, weight, z, chosen, *pairs, doubts, trial, *to)
+
+            def resplit(cut: slice) -> None:
+                some = np.zeros_like(chosen)
+                some[cut] = chosen[cut]
+                _kernels.resplit_block(T, weight, z, some, *pairs, doubts, trial, *to)
+
+            _by_cluster(resplit, k, T.size)
 
         def nothing() -> Values:
             return np.zeros((k, 2, len(self._family.prior))), np.zeros(k)
@@ -206,7 +214,8 @@ class CpuEngine(Engine):
 
         def one(leaf: slice, *, labelled: bool = False) -> Values:
             to, step = nothing(), add if labelled else both or label_and_add
-            for rows in _cut(leaf.stop, size, leaf.start):
+            whole = labelled and self._T is not None
+            for rows in [leaf] if whole else _cut(leaf.stop, size, leaf.start):
                 step(rows, self._statistics(rows), to)
             return to
 
@@ -215,8 +224,7 @@ class CpuEngine(Engine):
             blocks = _cut(len(self._z), size)
             apart = self.n_threads > 1 and len(blocks) > 1 and both is None
             if apart:
-                for _ in self._map(lambda rows: label(rows, self._statistics(rows)), blocks):
-                    pass
+                together(self.n_threads, lambda rows: label(rows, self._statistics(rows)), blocks)
             sums.add(Part(first, 1, one(leaves[0], labelled=apart)))
         else:
             for i, values in enumerate(self._map(one, leaves)):
@@ -245,9 +253,13 @@ class CpuEngine(Engine):
         _kernels.least(*at, self._z, row, np.empty(k))
         out = np.zeros((k, len(self._family.prior)))
         have = row >= 0
-        T = self._points[row[have]]
-        T = self._family.statistics(T) if self._T is None else T
-        out[have] = T if isinstance(T, np.ndarray) else T.toarray()
+        T = self._points
+        if self._T is None:
+            out[have] = self._family.statistics(T[row[have]])
+        elif isinstance(T, np.ndarray):
+            out[have] = T[row[have]]
+        else:
+            _kernels.take_csr(T.data, T.indices, T.indptr, row, out)
         return out
 
     def sample(self, rng: np.random.Generator, size: int) -> Points:
@@ -269,21 +281,37 @@ class CpuEngine(Engine):
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
+        whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
+
+        def statistics(rows: slice) -> Points:
+            return family.statistics(X[rows]) if whole is None else whole[rows]
+
+        def at_once(rows: slice) -> Labels | None:
+            return best(score, lambda: family.embed(X[rows]))
+
+        some = slice(SOME_ROWS)
         with allowed(self.n_threads):
-            get_ready(score, lambda: family.statistics(X[:SOME_ROWS]))
+            easy = at_once(some) is not None
+            if not easy:
+                get_ready(score, lambda: statistics(some))
         screen = screened(score, X, linear=False)
 
-        def best(rows: slice) -> Labels:
-            T = family.statistics(X[rows])
+        def labels(rows: slice) -> Labels:
+            z = at_once(rows) if easy else None
+            if z is not None:
+                return z
+            T = statistics(rows)
             if screen is not None:
                 return screen.best(T)
-            z: Labels = np.empty(T.shape[0], dtype=np.int64)
+            z = np.empty(T.shape[0], dtype=np.int64)
             second = np.empty_like(z)
             _kernels.best(*unfinished(score, T), z, second, np.empty(len(z)))
             return z
 
         cells = _BLOCK_CELLS if screen is None else _LONG_CELLS
-        return np.concatenate(list(self._map(best, self._other_blocks(family, X, cells))))
+        return np.concatenate(
+            together(self.n_threads, labels, self._other_blocks(family, X, cells))
+        )
 
     def few_rows(self) -> FewRows | None:
         """Return the rows, for who does the whole pass; None if they are many, or not dense."""
@@ -296,11 +324,14 @@ class CpuEngine(Engine):
     ) -> NDArray[np.generic]:
         """Apply ``what`` to the scores of blocks of rows."""
         blocks = self._other_blocks(family, X, _BLOCK_CELLS)
-        parts = self._map(lambda rows: what(score.block(family.statistics(X[rows]))), blocks)
-        return np.concatenate(list(parts))
+        return np.concatenate(
+            together(
+                self.n_threads, lambda rows: what(score.block(family.statistics(X[rows]))), blocks
+            )
+        )
 
     def _other_blocks(self, family: Family, X: Points, cells: int) -> list[slice]:
-        p = 0 if sparse.issparse(X) else len(family.prior)
+        p = 64 if sparse.issparse(X) else len(family.prior)
         return _cut(X.shape[0], block_rows(p, 64, cells))
 
     @property
@@ -336,7 +367,19 @@ def _cut(stop: int, size: int, start: int = 0) -> list[slice]:
 
 
 def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> None:
-    if isinstance(T, np.ndarray):
-        _kernels.add_by_label(T, w, z, sub, out)
+    def add(cut: slice) -> None:
+        own, to = z - (cut.start or 0), out[cut]  # the others' labels are out of range
+        if isinstance(T, np.ndarray):
+            _kernels.add_by_label(T, w, own, sub, to)
+        else:
+            _kernels.add_by_label_csr(T.data, T.indices, T.indptr, w, own, sub, to)
+
+    _by_cluster(add, len(out), T.size)
+
+
+def _by_cluster(job: Callable[[slice], None], k: int, size: int) -> None:
+    """Run a job on slices of clusters, shared among threads if there is much to add up."""
+    if size < _SHARED:
+        job(slice(None))
     else:
-        _kernels.add_by_label_csr(T.data, T.indices, T.indptr, w, z, sub, out)
+        over_slices(job, k)

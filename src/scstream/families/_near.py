@@ -6,16 +6,18 @@ Components are rows ``(n, L^-1 mean, L)`` of factors (k, p), L packed row after 
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
 
 from scstream._compile import kernel
+from scstream.families._kernels import student_bounds
 
 _REACH = 37.0  # nats below the best from which a component does not matter
 _NEARLY = 25.0  # nats from which its score matters, but not the rounding of single precision
 _PATIENCE, _SHARE = 2, 5  # rows after which more than one component in so many is too many
+_MORE = 8  # such rows where a component is often ruled out by a part of its solution
 
 
 @kernel
@@ -30,6 +32,84 @@ def leading(T: Any, d: int, m: int, out: Any) -> None:
                 out[i, to + q] = T[i, at + q]
             to += m - j
             at += d - j
+
+
+@kernel
+def widths(s: Any, prior: Any, d: int, mean: Any, out: Any) -> None:
+    """Fill the means (k, d) of posteriors, and bounds (k,) of their scatters' eigenvalues.
+
+    A matrix has none that is further from their mean than its distance from as much of the
+    identity (Frobenius).
+    """
+    for r in range(len(s)):
+        n = prior[0] + s[r, 0]
+        for i in range(d):
+            mean[r, i] = (prior[1 + i] + s[r, 1 + i]) / n
+        trace = square = 0.0
+        at = 1 + d
+        for i in range(d):
+            m = n * mean[r, i]
+            v = prior[at] + s[r, at] - m * mean[r, i]
+            trace += v
+            square += v * v
+            for j in range(1, d - i):
+                v = prior[at + j] + s[r, at + j] - m * mean[r, i + j]
+                square += 2.0 * v * v
+            at += d - i
+        level = trace / d
+        out[r] = level + sqrt(max(square - d * level * level, 0.0))
+
+
+@kernel
+def best_students(
+    factors: Any, inverse: Any, const: Any, power: Any, T: Any, q: Any, z: Any
+) -> Any:
+    """Fill the best components (n,) of points, given lower bounds ``q`` (n, k) of their forms.
+
+    Returns how many rows were done: it stops where too many components are left.
+    """
+    n, k = q.shape
+    for i in range(n):
+        student_bounds(q[i], const, power, q[i])
+    order = _by_best(q, z)
+    y = np.empty(inverse.shape[1])
+    scored = 0
+    for at in range(n):
+        i = order[at]
+        first = z[i]
+        top = _score(factors[first], inverse[first], const[first], power[first], T[i], np.inf, y)
+        for c in range(k):
+            if q[i, c] >= top and c != first:
+                far = exp((const[c] - top) / power[c])
+                v = _score(factors[c], inverse[c], const[c], power[c], T[i], far, y)
+                if v > top or (v == top and c < z[i]):
+                    z[i], top = c, v
+                scored += 1
+                if scored * _SHARE > (at + _MORE) * k:
+                    return at
+    return n
+
+
+@kernel
+def _by_best(scores: Any, z: Any) -> Any:
+    """Fill the best components (n,) of rows by scores (n, k), and return the rows in their order.
+
+    Who goes through them so finds factors in cache: reading one takes as long as solving with it.
+    """
+    n, k = scores.shape
+    start, order = np.zeros(k + 1, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        z[i] = 0
+        for c in range(k):
+            if scores[i, c] > scores[i, z[i]]:
+                z[i] = c
+        start[z[i] + 1] += 1
+    for c in range(k):
+        start[c + 1] += start[c]
+    for i in range(n):
+        order[start[z[i]]] = i
+        start[z[i]] += 1
+    return order
 
 
 @kernel
@@ -55,8 +135,8 @@ def students(factors: Any, inverse: Any, const: Any, power: Any, T: Any, out: An
                 out[i, c] = _score(factors[c], inverse[c], const[c], power[c], T[i], far, y)
                 top = max(top, out[i, c])
                 scored += 1
-        if scored * _SHARE > (i + _PATIENCE) * k:
-            return i + 1
+                if scored * _SHARE > (i + _PATIENCE) * k:
+                    return i
     return n
 
 
@@ -77,7 +157,8 @@ def refine(
         for c in range(k):
             form = base[c] + q[i, c] - size[i] * error[c]
             out[i, c] = const[c] - power[c] * log(max(form, 1.0))
-            exact[c] = False
+    for i in _by_best(out, np.empty(n, np.int64)):
+        exact[:] = False
         top = second = -np.inf  # of those that are exact
         while True:
             best = -1
@@ -98,7 +179,7 @@ def student_pairs(
 ) -> None:
     """Fill the scores (n, 2) of points under their own pairs ``2 z[i]``, ``2 z[i] + 1``.
 
-    In an order that goes cluster by cluster: reading a factor takes as long as solving with it.
+    In an order that goes cluster by cluster, see `_by_best`.
     """
     y = np.empty(inverse.shape[1])
     for i in order:

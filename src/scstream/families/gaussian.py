@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families import _cholesky, _spd, rounding
+from scstream.families import _cholesky, _near, _spd, rounding
 from scstream.families.base import CERTAIN, Array, Family, as_floats
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.scores import Points
@@ -252,7 +252,11 @@ class Gaussian(Family):
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
         X = np.ascontiguousarray(X, dtype=_float_type(X))
         T = np.empty((len(X), len(self._prior)))
-        _spd.statistics(X, self._shift, self._scale, T)
+
+        def fill(cut: slice) -> None:
+            _spd.statistics(X[cut], self._shift, self._scale, T[cut])
+
+        shared(fill, len(X), len(self._m))
         return T
 
     def is_coarse(self) -> bool:
@@ -397,7 +401,17 @@ class Gaussian(Family):
         const, power = np.empty(len(s)), np.empty(len(s))
         more = self._nu - self._kappa
         _spd.student_level(factors, log_det, more, d, log_weight, const, power)
-        return PredictiveScore(factors, const, power, d)
+        return PredictiveScore(factors, const, power, d, lambda: self._widths(s))
+
+    def _widths(self, s: Array) -> tuple[Array, Array]:
+        """Return posteriors' means (k, d), and bounds (k,) of their scatters' eigenvalues."""
+        mean, widest = np.empty((len(s), len(self._m))), np.empty(len(s))
+
+        def fill(cut: slice) -> None:
+            _near.widths(s[cut], self._prior, len(self._m), mean[cut], widest[cut])
+
+        shared(fill, len(s), len(self._m))
+        return mean, widest
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return the clusters' expected means and covariances in the user's units."""
@@ -448,8 +462,16 @@ class Gaussian(Family):
         """Cut the past, seen as one Gaussian, by the boundary: its truncated moments."""
         part = np.empty(past.shape)
         p = past.shape[-1]
-        whole = np.ascontiguousarray(past).reshape(-1, p)
-        _spd.truncate(whole, *boundary, CERTAIN, part.reshape(-1, p))
+        whole, out = np.ascontiguousarray(past).reshape(-1, p), part.reshape(-1, p)
+        normal, offset = boundary
+
+        def cut(some: slice) -> None:
+            _spd.truncate(whole[some], normal[some], offset[some], CERTAIN, out[some])
+
+        if len(whole) == len(normal):
+            shared(cut, len(whole), normal.shape[1])
+        else:
+            _spd.truncate(whole, normal, offset, CERTAIN, out)
         return part
 
     def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -39,9 +39,13 @@ class PredictiveScore(StudentScore):
 
     factors: Array  # (k, p): rows (n, L^-1 mean, L)
     d: int
+    widths: Callable[[], tuple[Array, Array]] | None  # means (k, d), largest eigenvalues (k,)
 
-    def __init__(self, factors: Array, const: Array, power: Array, d: int) -> None:
-        self.__dict__.update(factors=factors, const=const, power=power, d=d)
+    def __init__(
+        self, factors: Array, const: Array, power: Array, d: int,
+        widths: Callable[[], tuple[Array, Array]] | None = None,
+    ) -> None:  # fmt: skip
+        self.__dict__.update(factors=factors, const=const, power=power, d=d, widths=widths)
 
     @property
     def solves_pairs(self) -> bool:
@@ -73,7 +77,7 @@ class PredictiveScore(StudentScore):
         L = self.factors[:, 1 + self.d : 1 + self.d + m * (m + 1) // 2]
         rows = np.concatenate([self.factors[:, : 1 + m], L], axis=1)
         out = np.empty(rows.shape)
-        _spd.student(rows, m, out)
+        shared(lambda cut: _spd.student(rows[cut], m, out[cut]), len(out), self.d)
         return out
 
     @cached_property
@@ -128,6 +132,35 @@ class PredictiveScore(StudentScore):
         np.matmul(first, self._leading.T, out=out)
         known = (self.factors, self._inverse, self.const, self.power)
         return bool(_near.students(*known, T, out) == len(T))
+
+    def best(self, Z: Array) -> Labels | None:
+        """Return the best component of rows (n, d) in the family's frame, if few come close.
+
+        A squared distance is at least that from the mean over the largest eigenvalue.
+        """
+        if self.widths is None or not self.rules_out:
+            return None
+        T = np.empty((len(Z), 2 + self.d))
+        T[:, 0], T[:, 1:-1] = 1.0, Z
+        np.einsum("ij,ij->i", Z, Z, out=T[:, -1])
+        known = (self.factors, self._inverse, self.const, self.power)
+        z = np.empty(len(T), dtype=np.int64)
+        done = _near.best_students(*known, T, T @ self._balls.T, z)
+        return z if done == len(T) else None
+
+    @cached_property
+    def _balls(self) -> Array:
+        """Quadratic forms (k, d + 2) of ``(1, z, z'z)`` that are below those of all columns.
+
+        They are lowered by more than what rounding may add to them.
+        """
+        assert self.widths is not None
+        mean, widest = self.widths()
+        n = self.factors[:, 0]
+        slope = (n / (n + 1.0) / widest * (1.0 - 1e-9))[:, None]
+        least = 1.0 - 4 * (self.d + 4) * np.finfo(np.float64).eps
+        square = least * np.einsum("ij,ij->i", mean, mean)[:, None]
+        return np.hstack([1.0 + slope * square, -2.0 * slope * mean, least * slope])
 
     @cached_property
     def _single(self) -> tuple[Array, Any, Array]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
 from scstream._threads import over_slices
-from scstream.families import _kernels
+from scstream.families import _counts
 from scstream.families.base import Array, Family, as_floats, below
 from scstream.families.columns import not_counts
 from scstream.families.scores import Labels, Points, Score
@@ -65,21 +66,22 @@ class Multinomial(Family):
         if not counts.has_canonical_format:
             counts = counts.copy()
             counts.sum_duplicates()
+        if not _counts.faults(counts.data):
+            return counts
         low = np.flatnonzero(counts.data < 0)
         if len(low):
+            at = low[0]
             raise ValueError(
                 "Negative values in data: counts cannot be negative, but column "
-                f"{counts.indices[low[0]]} holds {counts.data[low[0]]:g}. "
+                f"{counts.indices[at]} holds {counts.data[at]:g}. "
                 "For real-valued data use family='gaussian'."
             )
-        odd = np.flatnonzero(counts.data != np.floor(counts.data))
-        if len(odd):
-            raise ValueError(
-                f"Counts must be whole numbers, but column {counts.indices[odd[0]]} holds "
-                f"{counts.data[odd[0]]:g}. "
-                "Round them, or use family='gaussian' for real-valued data."
-            )
-        return counts
+        at = np.flatnonzero(counts.data != np.floor(counts.data))[0]
+        raise ValueError(
+            f"Counts must be whole numbers, but column {counts.indices[at]} holds "
+            f"{counts.data[at]:g}. "
+            "Round them, or use family='gaussian' for real-valued data."
+        )
 
     def refusal(self, x: Array) -> str | None:
         """Return what keeps a column's numbers from being counts, None if they are."""
@@ -147,14 +149,12 @@ class Multinomial(Family):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, x)`` of each row, as compressed rows."""
-        X = _rows(X)
+        X = X if sparse.issparse(X) and X.format == "csr" else sparse.csr_array(X)
         n, d = X.shape
-        first = X.indptr + np.arange(n + 1, dtype=X.indptr.dtype)
-        rest = np.ones(X.nnz + n, dtype=bool)
-        rest[first[:-1]] = False
-        data, indices = np.ones(len(rest)), np.zeros(len(rest), dtype=X.indices.dtype)
-        data[rest], indices[rest] = X.data, X.indices + 1
-        return sparse.csr_array((data, indices, first), shape=(n, d + 1))
+        data, indices = np.empty(X.nnz + n), np.empty(X.nnz + n, dtype=X.indices.dtype)
+        indptr = np.empty_like(X.indptr)
+        _counts.put_ones_first(X.data, X.indices, X.indptr, data, indices, indptr)
+        return CountRows((data, indices, indptr), shape=(n, d + 1))
 
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
@@ -185,7 +185,7 @@ class Multinomial(Family):
         flat, pieces = out.reshape(-1), _log_gamma_pieces()
 
         def fill(cut: slice) -> None:
-            _kernels.counts_marginal(
+            _counts.counts_marginal(
                 rows[cut], self._prior, self._whole, self._log_gammas, pieces, flat[cut]
             )
 
@@ -280,23 +280,16 @@ class Multinomial(Family):
         return {"concentration": self._prior[1:].copy()}
 
 
-def _rows(T: Points) -> Points:
-    """Return compressed rows as they are, others in that form."""
-    return T if sparse.issparse(T) and T.format == "csr" else sparse.csr_array(T)
-
-
 def _compressed(X: Points) -> Points:
     """Return counts as compressed rows of float64."""
     if sparse.issparse(X):
         return sparse.csr_array(X, dtype=np.float64)
     X = np.ascontiguousarray(X, dtype=np.float64)
-    n, d = X.shape
-    there = X != 0.0
-    at = np.flatnonzero(there)
-    indptr = np.zeros(n + 1, dtype=np.int32 if X.size < 2**31 else np.int64)
-    np.cumsum(there.sum(axis=1), out=indptr[1:])
-    indices = (at % max(d, 1)).astype(indptr.dtype)
-    out = sparse.csr_array((X.ravel()[at], indices, indptr), shape=(n, d))
+    size, kind = np.count_nonzero(X), np.int32 if X.size < 2**31 else np.int64
+    data, indices = np.empty(size + 1), np.empty(size + 1, dtype=kind)
+    indptr = np.empty(len(X) + 1, dtype=kind)
+    _counts.compress(X, data, indices, indptr)
+    out = sparse.csr_array((data[:size], indices[:size], indptr), shape=X.shape)
     out.has_canonical_format = True
     return out
 
@@ -309,20 +302,106 @@ def _dot(a: Array, b: Array) -> Array:
 
 @cache
 def _log_gamma_pieces() -> Array:
-    """Return polynomials (128, 8) that follow ``lgamma(x + 4)``, one for each quarter below 32.
+    """Return polynomials (m, 8) that follow ``lgamma``, 16 of them for each octave.
 
-    Their variable runs from -1 to 1 over the quarter. At Chebyshev's points they are exact; in
+    Their variable runs from -1 to 1 over the piece. At Chebyshev's points they are exact; in
     between they err by less than rounding does.
     """
     v = np.cos(np.pi * (np.arange(8) + 0.5) / 8)
-    quarters = np.arange(128) / 4
-    values = gammaln(4.0 + quarters + (v[:, None] + 1.0) / 8)
+    octaves, pieces = 2.0 ** np.array(_counts.OCTAVES), np.arange(_counts.PIECES)
+    places = octaves[:, None] * (1.0 + pieces / _counts.PIECES)
+    width = np.repeat(octaves / _counts.PIECES, _counts.PIECES)
+    values = gammaln(places.ravel() + width * (v[:, None] + 1.0) / 2)
     return np.ascontiguousarray(np.linalg.solve(np.vander(v, increasing=True), values).T)
+
+
+class Numbers(NamedTuple):
+    """The terms of rows' scores, numbered.
+
+    Attributes
+    ----------
+    terms : ndarray (m, 2)
+        Categories and counts. The first ones, of category 0, are the rows' sums.
+    sums : int
+        How many these are.
+    which : ndarray
+        The numbers of all rows' terms, row after row, some of which are m: nothing.
+    first : ndarray (n + 1,)
+        Where the rows begin there.
+    """
+
+    terms: NDArray[np.int64]
+    sums: int
+    which: NDArray[np.int32]
+    first: NDArray[np.int64]
+
+
+class CountRows(sparse.csr_array):
+    """Rows ``(1, x)`` of counts, from which a run of them is cut without a copy, and once."""
+
+    _cut: tuple[weakref.ref[CountRows], int] | None = None
+
+    @staticmethod
+    def of(T: Points) -> CountRows:
+        """Return rows in this form."""
+        return T if isinstance(T, CountRows) else CountRows(T)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, slice) or key.step is not None:
+            return super().__getitem__(key)
+        a, b, _ = key.indices(self.shape[0])
+        if (a, b) == (0, self.shape[0]):
+            return self
+        if (a, b) not in self._runs:
+            self._runs[a, b] = self._run(a, max(a, b))
+        return self._runs[a, b]
+
+    @cached_property
+    def _runs(self) -> dict[tuple[int, int], CountRows]:
+        return {}
+
+    def _run(self, a: int, b: int) -> CountRows:
+        indptr = self.indptr[a : b + 1]
+        run = slice(indptr[0], indptr[-1])
+        parts = (self.data[run], self.indices[run], indptr - indptr[0])
+        rows = CountRows(parts, shape=(b - a, self.shape[1]))
+        whole, first = self.whole
+        rows._cut = weakref.ref(whole), first + a
+        return rows
+
+    @property
+    def whole(self) -> tuple[CountRows, int]:
+        """The rows that these were cut from, if there still are such, and where they begin."""
+        whole = None if self._cut is None else self._cut[0]()
+        return (self, 0) if whole is None or self._cut is None else (whole, self._cut[1])
+
+    @cached_property
+    def total(self) -> Array:
+        """The rows' sums (n,)."""
+        out = np.empty(self.shape[0])
+        _counts.totals(self.data, self.indptr, out)
+        return out
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The numbered terms."""
+        (n, p), room = self.shape, 4 * self.nnz
+        sums = np.zeros(int(min(self.total.max(initial=0.0), room)) + 1, dtype=np.int32)
+        found = np.zeros((p, min(_TABLED, room // p)), dtype=np.int32)
+        terms = np.empty((n + self.nnz, 2), dtype=np.int64)
+        which = np.empty(self.nnz + _counts.EIGHT * n, dtype=np.int32)
+        first = np.empty(n + 1, dtype=np.int64)
+        n_sums, m = _counts.number(
+            self.data, self.indices, self.indptr, self.total, sums, found, first, which, terms
+        )
+        return Numbers(terms[:m], n_sums, which, first)
 
 
 @dataclass(frozen=True)
 class CountScore:
     """Log weights plus Dirichlet-multinomial predictives, coefficients aside.
+
+    A row's score is a sum over its terms, which are computed once for all rows that have them.
 
     Attributes
     ----------
@@ -335,35 +414,71 @@ class CountScore:
     log_weight: Array
 
     @cached_property
-    def _mass(self) -> Array:
-        out: Array = self.conc[:, 1:].sum(axis=1)
+    def _rows(self) -> Array:
+        """The parameters (k, 1 + d), their sums in front."""
+        out = self.conc.copy()
+        out[:, 0] = out[:, 1:].sum(axis=1)
         return out
 
     @cached_property
     def _columns(self) -> Array:
-        return np.ascontiguousarray(self.conc.T)
+        """The parameters (1 + d, k) of the categories, behind the components' sums."""
+        return np.ascontiguousarray(self._rows.T)
+
+    @cached_property
+    def _level(self) -> Array:
+        """The log weights (k,) plus the log gammas of the components' sums."""
+        out: Array = self.log_weight + gammaln(self._rows[:, 0])
+        return out
+
+    def ready(self, some: Callable[[], Points]) -> None:
+        """Make the table of the terms of all rows, of which these are some."""
+        whole, _ = CountRows.of(some()).whole
+        if self._width(whole.numbers) == len(self.conc):
+            held = whole.numbers, self._table(whole.numbers, slice(None))
+            self.__dict__["_held"] = held
+
+    def _width(self, numbers: Numbers) -> int:
+        """Return for how many components a table is made at a time."""
+        return min(len(self.conc), max(_TABLE_CELLS // (len(numbers.terms) + 1), 1))
+
+    def _table(self, numbers: Numbers, part: slice) -> Array:
+        """Return the terms (m + 1, .) under some components, the last one nothing."""
+        terms, conc = numbers.terms, np.ascontiguousarray(self._columns[:, part])
+        out = np.empty((len(terms) + 1, conc.shape[1]))
+        out[-1] = 0.0
+        factors = _counts.FACTORS if conc.max() < 1e18 else _counts.FACTORS // 2
+
+        def fill(cut: slice) -> None:
+            _counts.fill_terms(terms[cut], conc, factors, out[:-1][cut])
+
+        over_slices(fill, len(terms))
+        out[: numbers.sums] = self.log_weight[part] - out[: numbers.sums]
+        return out
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k) of rows ``(1, x)``."""
-        k = len(self.conc)
-        T = _rows(T)
-        X, start = T.tocsc(), T.indptr
-        end, trials, out = start[:-1].copy(), np.zeros(X.shape[0]), np.empty((X.shape[0], k))
-        which, terms = np.empty(X.nnz, dtype=np.int64), np.empty((2, X.nnz), dtype=np.int64)
-        m = _kernels.number_counts(
-            X.data, X.indices, X.indptr, np.full(_TABLED, -1), end, trials, which, terms
-        )
-        width = min(k, max(_TABLE_CELLS // (m + 2), 1))
-        _kernels.counts_block(
-            which, start, end, terms, trials, np.argsort(trials), self._columns, self._mass,
-            self.log_weight, np.empty((m + 2, width)), out,
-        )  # fmt: skip
+        T = CountRows.of(T)
+        (whole, start), n, k = T.whole, T.shape[0], len(self.conc)
+        numbers, table = self.__dict__.get("_held", (None, None))
+        if numbers is None or whole.__dict__.get("numbers") is not numbers:
+            numbers, table, start = T.numbers, None, 0
+        first, out = numbers.first[start : start + n + 1], np.empty((n, k))
+        if table is not None:
+            _counts.add_terms(numbers.which, first, table, out)
+            return out
+        width = self._width(numbers)
+        for a in range(0, k, width):
+            part = slice(a, min(a + width, k))
+            some = np.empty((n, part.stop - a))
+            _counts.add_terms(numbers.which, first, self._table(numbers, part), some)
+            out[:, part] = some
         return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
-        T, out = _rows(T), np.empty((len(z), 2))
-        _kernels.counts_pairs(
-            T.data, T.indices, T.indptr, self.conc, self._mass, self.log_weight, z, out
-        )
+        T, out = CountRows.of(T), np.empty((len(z), 2))
+        whole, first = T.whole
+        total = whole.total[first : first + len(z)]
+        _counts.counts_pairs(T.data, T.indices, T.indptr, total, self._rows, self._level, z, out)
         return out

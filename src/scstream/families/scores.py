@@ -79,6 +79,10 @@ class StudentScore:
         """Return the scores (n, k); upper bounds will do where they do not matter, see `near`."""
         return self.block(T)
 
+    def best(self, Z: Array) -> Labels | None:
+        """Return the best component of rows (n, d) in the family's frame, if that is less work."""
+        return None
+
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
         q = _products(T, self.quad)
@@ -154,6 +158,11 @@ def near(score: Score, T: Points) -> Array:
     if isinstance(score, JoinedScore):
         return np.concatenate([near(part, T) for part in score.parts], axis=1)
     return score.near(T) if isinstance(score, StudentScore) else score.block(T)
+
+
+def best(score: Score, embedded: Callable[[], Array]) -> Labels | None:
+    """Return the best component of rows, if the rows in the family's frame are enough for that."""
+    return score.best(embedded()) if isinstance(score, StudentScore) else None
 
 
 def get_ready(score: Score, some: Callable[[], Points]) -> None:
