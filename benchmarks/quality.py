@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
@@ -39,6 +40,29 @@ def unlike_classes(
     return batches
 
 
+def few_tell(seed: int, others: Callable, n_batches: int = 6, n: int = 500) -> list:
+    """Four clusters far apart in two columns, beside others that tell nothing."""
+    rng = np.random.default_rng(seed)
+    batches = []
+    for _ in range(n_batches):
+        y = rng.integers(4, size=n)
+        told = 6.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[y] + rng.normal(size=(n, 2))
+        batches.append((np.column_stack([told, others(rng, n)]), y))
+    return batches
+
+
+def flags(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Six columns of flags that few rows have, and three that never change."""
+    return np.column_stack([rng.random((n, 6)) < 0.01, np.full((n, 3), 2.0)])
+
+
+def digits(seed: int) -> list:
+    """Images of digits, 64 columns of whole numbers, in a random order."""
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(X))
+    return [(X[rows], y[rows]) for rows in np.array_split(order, 6)]
+
+
 SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "drift": lambda s: gaussian_stream(random_state=s),
     "births": lambda s: gaussian_stream(births=1 / 3, random_state=s),
@@ -59,6 +83,9 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
         10, 500, n_features=64, n_clusters=10, box=6, random_state=s
     ),
     "32-D, unlike classes": unlike_classes,
+    "noise columns": lambda s: few_tell(s, lambda rng, n: rng.normal(size=(n, 20))),
+    "flags": lambda s: few_tell(s, flags),
+    "digits": digits,
 }
 FAMILY = {"multinomial": "multinomial"}
 
