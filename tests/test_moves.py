@@ -326,7 +326,7 @@ def test_a_division_that_stands_ends_the_rounds(monkeypatch):
 
 def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, monkeypatch):
     ctx, state = made_up
-    monkeypatch.setattr(moves, "_RECALLED", 0)
+    monkeypatch.setattr("scstream.state._RECALLED", 0)
     before, asked, compute = log_marginals(ctx, state), [], ctx.family.log_marginal
 
     def log_marginal(s):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import Gaussian, ScStream, _rows, fused
-from scstream._compile import kernel
+from scstream._compile import bare, kernel
 from scstream.engines import CpuEngine, Key
 from scstream.families.scores import LinearScore, StudentScore
 
@@ -20,9 +20,11 @@ def logarithms(x):
     _rows._log(x, len(x))
 
 
-@kernel
-def swept(T, w, eta, const, power, u, drawn, z, sub, current, rows, rivals, doubt):
-    _rows.sweep_rows(T, w, eta, const, power, u, drawn, z, sub, current, rows, rivals, doubt)
+@bare
+def swept(T, w, eta, const, power, u, drawn, room, ints, z, sub, current, rows, rivals, doubt):
+    _rows.sweep_rows(
+        T, w, eta, const, power, u, drawn, room, ints, z, sub, current, rows, rivals, doubt
+    )
 
 
 def test_exponentials_are_exact_to_rounding():
@@ -74,7 +76,9 @@ def at_once(T, w, eta, const, power, key):
     z, sub = np.zeros((2, n), dtype=np.int64)
     current, rows = np.zeros((k, 2, T.shape[1])), np.zeros((k, 2), dtype=np.int64)
     rivals, doubt = np.zeros((k, k), dtype=np.int64), np.zeros((k, k))
-    swept(T, w, eta, const, power, u, drawn, z, sub, current, rows, rivals, doubt)
+    floats, ints = _rows.room_needed(n, k, T.shape[1])
+    room = np.full(floats, np.nan), np.full(ints, -1)
+    swept(T, w, eta, const, power, u, drawn, *room, z, sub, current, rows, rivals, doubt)
     return z, sub, current, rows, rivals, doubt
 
 

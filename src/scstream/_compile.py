@@ -20,7 +20,7 @@ _OPTIONS: dict[str, Any] = {
     "fastmath": {"reassoc", "contract", "nsz"},
     "no_cfunc_wrapper": True,
 }
-
+_PART: dict[str, Any] = {"no_cpython_wrapper": True, "_nrt": False}
 
 _compiled: Any = numba.njit  # whose annotations leave some options out
 
@@ -31,7 +31,16 @@ def kernel(function: Callable[..., Any]) -> Any:
     Numba keeps it until the function's own file changes. Parts and constants come from other
     files, so what is kept is stamped with all of them.
     """
-    dispatcher = _compiled(cache=True, **_OPTIONS)(function)
+    return _kept(_compiled(cache=True, **_OPTIONS)(function))
+
+
+def bare(function: Callable[..., Any]) -> Any:
+    """Do the same with a kernel that makes no arrays: then it need not count those it sees."""
+    return _kept(_compiled(cache=True, _nrt=False, **_OPTIONS)(function))
+
+
+def _kept(dispatcher: Any) -> Any:
+    """Return a dispatcher whose machine code on disk is stamped with all sources."""
     file = getattr(dispatcher._cache, "_cache_file", None)  # None where nothing can be kept
     if file is not None:
         file._source_stamp = file._source_stamp, sources()
@@ -50,14 +59,23 @@ def sources() -> str:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels alone call, and that is kept as a part of them."""
-    return _compiled(no_cpython_wrapper=True, **_OPTIONS)(function)
+    """Compile a function that kernels alone call, and that is kept as a part of them.
+
+    It makes no arrays: then none that it sees is counted, which takes longer than to see it.
+    """
+    return _compiled(**_PART, **_OPTIONS)(function)
 
 
 def in_order(function: Callable[..., Any]) -> Any:
     """Do the same with a function whose sums must be taken in the order in which they stand."""
     options = {**_OPTIONS, "fastmath": {"contract", "nsz"}}
-    return _compiled(no_cpython_wrapper=True, **options)(function)
+    return _compiled(**_PART, **options)(function)
+
+
+def numbers(function: Callable[..., Any]) -> Any:
+    """Do the same with a function that minds no NaN: then the larger of two is one instruction."""
+    options = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz", "nnan"}}
+    return _compiled(**_PART, **options)(function)
 
 
 def helper(function: Callable[..., Any]) -> Any:

@@ -7,42 +7,58 @@ matrix turns out not to be positive definite nothing that was filled holds.
 
 from __future__ import annotations
 
-from math import lgamma, log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
-from scstream._compile import helper, kernel
-from scstream._kernels import log_split, neighbours, stacked
-from scstream._rows import best_labels, divide_rows, sweep_rows
+from scstream import _draws
+from scstream._compile import bare, helper
+from scstream._gamma import log_gamma
+from scstream._kernels import log_split, log_weights, neighbours, shapes, stacked
+from scstream._room import line, table
+from scstream._rows import best_labels, divide_rows, order_of, sort, sweep_rows
 from scstream.engines._kernels import uniforms
 from scstream.families import _spd
 
 MEMBERS, APART = -1, -2  # what `restart` may return
 
 
-@kernel
+@bare
 def sweep(
-    sums: Any, log_weight: Any, chi: Any, low: Any, noise: Any, past: Any, alpha: float,
-    prior: Any, more: float, log_z: float, d: int, T: Any, w: Any, seed: int, batch: int,
-    number: int, z: Any, sub: Any, current: Any, rows: Any, rivals: Any, doubt: Any, each: Any,
-    whole: Any,
+    past: Any, now: Any, state: Any, alpha: float, prior: Any, more: float, log_z: float, d: int,
+    T: Any, w: Any, seed: int, batch: int, number: int, room: Any, ints: Any, z: Any, sub: Any,
+    current: Any, rows: Any, rivals: Any, doubt: Any, each: Any, whole: Any,
 ) -> Any:  # fmt: skip
-    """Label the rows by clusters and sub-clusters with the given sums (3 k, p); returns failures.
+    """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
-    With `Gaussian.draw_factors` drawn for them labels are drawn, by log weights (3 k,). Without,
-    they are the best by the predictives, and weights are what `scstream.sweep` says. Fills what
-    `scstream.engines.Sums` has and, without draws, the log marginals of the parts and wholes then.
+    With the state of a generator weights, parameters and labels are drawn, and it moves on.
+    Without, labels are the best by the predictives, and weights are what `scstream.sweep` says.
+    Fills what `scstream.engines.Sums` has and, without draws, the log marginals of the parts and
+    wholes then. Returns how many matrices, or shapes of gammas, do not allow that.
     """
-    k, p, drawn = len(rows), sums.shape[1], len(chi) > 0
-    factors, log_det = np.empty(sums.shape), np.empty(3 * k)
-    failed = _spd.factor(sums.reshape(3 * k, 1, p), prior, np.empty((0, d)), factors, log_det)
+    k, p, drawn = len(rows), past.shape[2], len(state) > 0
+    some, at = line(room, np.int64(0), _spd.ROOM * (d + 1) ** 2)
+    sums, at = table(room, at, 3 * k, p)
+    factors, at = table(room, at, 3 * k, p)
+    eta, at = table(room, at, 3 * k, p)
+    levels, at = table(room, at, np.int64(4), 3 * k)
+    log_det, const, power, log_weight = levels[0], levels[1], levels[2], levels[3]
+    u, at = table(room, at, np.int64(2), len(z))
+    stacked(past, now, sums)
+    groups, nobody = sums.reshape(3 * k, 1, p), room[:0].reshape(0, d)
+    failed = _spd.factor(groups, prior, nobody, some, factors, log_det)
     if failed > 0:
         return failed
-    eta, const, power = np.empty(sums.shape), np.zeros(3 * k), np.zeros(3 * k)
-    u = np.empty((2, len(z)))
     if drawn:
-        _spd.wishart(factors, chi, low, noise, log_weight, eta)
+        squares, after = line(room, at, 3 * k * d)
+        normals, after = line(room, after, 3 * k * (p - 1 - d))
+        shape, after = table(room, after, np.int64(3), 3 * k + 1)
+        failed = _draw(state, sums, alpha, prior[0] + more, d, shape, log_weight, squares, normals)
+        if failed > 0:
+            return failed
+        chi, normal = squares.reshape(3 * k, d), normals.reshape(3 * k, p - 1 - d)
+        _spd.draw_wishart(factors, chi, normal[:, d:], normal[:, :d], log_weight, some, eta)
         start = len(chi) * 0  # a constant would have it all compiled once more
         uniforms(seed, batch, number, start, u)
     else:
@@ -50,37 +66,72 @@ def sweep(
         for r in range(k, 3 * k):
             log_weight[r] = log(sums[r, 0] + 0.5 * alpha)
         _spd.student_level(factors, log_det, more, d, log_weight, const, power)
-        _spd.student(factors, d, eta)
-    sweep_rows(T, w, eta, const, power, u, drawn, z, sub, current, rows, rivals, doubt)
-    if drawn:
-        return failed
-    stacked(past, current, sums)
-    return _log_marginals(sums, prior, more, log_z, d, each, whole)
+        _spd.student(factors, d, some, eta)
+    sweep_rows(
+        T, w, eta, const, power, u, drawn, room[at:], ints, z, sub, current, rows, rivals, doubt
+    )
+    if not drawn:
+        stacked(past, current, sums)
+        failed = _log_marginals(sums, prior, more, log_z, d, some, log_det, each, whole)
+    return failed
 
 
-@kernel
+@helper
+def _draw(
+    state: Any, sums: Any, alpha: float, nu: float, d: int, room: Any, log_weight: Any, chi: Any,
+    normals: Any,
+) -> Any:  # fmt: skip
+    """Draw log weights (m,), and diagonals, rests and noises as `Gaussian.draw_factors` does.
+
+    Returns how many shapes are too small.
+    """
+    m = len(sums)
+    n, g, u = room[0], room[1], room[2]
+    shapes(sums, alpha, n)
+    for r in range(m + 1):
+        g[r] = n[r] + 1.0
+    _draws.gammas(state, g)
+    for r in range(m + 1):
+        u[r] = _draws.uniform(state)
+    log_weights(g, u, n, log_weight)
+    failed = 0
+    for r in range(m):
+        for i in range(d):
+            shape = 0.5 * (sums[r, 0] + (nu - i))
+            failed += not shape > 1.0
+            chi[r * d + i] = max(shape, 1.0)
+    _draws.gammas(state, chi)
+    for r in range(m * d):
+        chi[r] = sqrt(max(2.0 * chi[r], 1e-30))
+    _draws.normals(state, normals)
+    return failed
+
+
+@bare
 def assign(
     X: Any, shift: Any, scale: Any, totals: Any, alpha: float, prior: Any, more: float,
-    log_z: float, d: int, z: Any,
+    log_z: float, d: int, room: Any, ints: Any, z: Any,
 ) -> Any:  # fmt: skip
     """Fill the best labels of rows by the predictives of clusters (k, p); returns failures.
 
     The rows (n, d) are to be put in a frame by ``shift`` and ``scale`` (d,).
     """
     k, p = totals.shape
-    log_weight, quad = np.empty(k), np.empty((k, p))
-    const, power = np.empty(k), np.empty(k)
+    quad, at = table(room, np.int64(0), k, p)
+    levels, at = table(room, at, np.int64(3), k)
+    log_weight, const, power = levels[0], levels[1], levels[2]
     _log_shares(totals, alpha, log_weight)
-    failed = _predictive(totals, prior, more, d, log_weight, quad, const, power)
+    rest = room[at:]
+    failed = _predictive(totals, prior, more, d, log_weight, rest, quad, const, power)
     if failed == 0:
-        best_labels(X, shift, scale, quad, const, power, z)
+        best_labels(X, shift, scale, quad, const, power, rest, ints, z)
     return failed
 
 
-@kernel
+@bare
 def forget(
     past: Any, past_doubt: Any, now: Any, shares: Any, reluctance: float, alpha: float,
-    prior: Any, more: float, log_z: float, d: int, new_past: Any, new_doubt: Any,
+    prior: Any, more: float, log_z: float, d: int, room: Any, new_past: Any, new_doubt: Any,
 ) -> Any:  # fmt: skip
     """Fill the past (k, 2, p) and its doubts (k, k) with what is worth keeping of each cluster's.
 
@@ -88,10 +139,13 @@ def forget(
     past is worth keeping.
     """
     k, p = len(past), past.shape[2]
-    kept = np.ones(k)
-    rows, level = np.empty((3, p)), np.empty(3)
+    kept, at = line(room, np.int64(0), k)
+    level, at = line(room, at, np.int64(2))
+    rows, at = table(room, at, np.int64(2), p)
+    rest = room[at:]
     failed, less = 0, False
     for r in range(k):
+        kept[r] = 1.0
         m = now[r, 0, 0] + now[r, 1, 0]
         if not m > 0.0:
             continue
@@ -101,14 +155,13 @@ def forget(
             if last and not (halved > whole and share < 1.0):
                 break
             for q in range(p):
-                rows[2, q] = now[r, 0, q] + now[r, 1, q]
                 rows[0, q] = 0.0 if last else shares[i] * (past[r, 0, q] + past[r, 1, q])
-                rows[1, q] = rows[0, q] + rows[2, q]
-            failed += _log_marginal(rows[:2], prior, more, log_z, d, level[:2])
+                rows[1, q] = rows[0, q] + now[r, 0, q] + now[r, 1, q]
+            failed += _log_marginal(rows, prior, more, log_z, d, rest, level)
             evidence = level[1] - level[0]
             if last:
                 n = max(past[r, 0, 0] + past[r, 1, 0], 1e-12)
-                new = log(alpha) + lgamma(m) + lgamma(n) - lgamma(n + m) + level[1]
+                new = log(alpha) + log_gamma(m) + log_gamma(n) - log_gamma(n + m) + level[1]
                 if new < best:
                     kept[r] = share
                     less = True
@@ -132,11 +185,12 @@ def forget(
     return failed
 
 
-@kernel
+@bare
 def restart(
     T: Any, w: Any, z: Any, sub: Any, trial: Any, past: Any, past_doubt: Any, now: Any, rows: Any,
     doubt: Any, attempt: Any, member: Any, prior: Any, more: float, log_z: float, d: int,
-    axes: int, certain: float, rounds: int, alpha: float, each: Any, whole: Any,
+    axes: int, certain: float, rounds: int, alpha: float, room: Any, ints: Any, each: Any,
+    whole: Any,
 ) -> Any:  # fmt: skip
     """Do what `restart_subclusters` does to k clusters that have points, and what comes before.
 
@@ -152,51 +206,58 @@ def restart(
         for r in range(k):
             if attempt[r] % 2 == 1:
                 return MEMBERS
-    log_alpha, chosen = log(alpha), np.empty(k, np.bool_)
-    sums, present, wholes = np.empty((3 * k, p)), np.empty((k, p)), np.empty((k, p))
-    old, new, none = np.empty(k), np.empty(k), np.zeros(k)
+    flat, at = table(room, np.int64(0), 7 * k, p)  # three divisions, see below, and the wholes
+    current_rows, at = table(room, at, 2 * k, p)
+    present, at = table(room, at, k, p)
+    wholes, at = table(room, at, k, p)
+    first, at = table(room, at, k, p)
+    levels, at = line(room, at, 7 * k)
+    doubts, at = table(room, at, np.int64(3), k)
+    ratio, at = table(room, at, np.int64(3), k)
+    rest, chosen, ints = room[at:], ints[:k], ints[k:]
+    current, parts = current_rows.reshape(k, 2, p), flat[: 6 * k].reshape(3, k, 2, p)
+    log_parts = levels[: 6 * k].reshape(3, k, 2)
     for r in range(k):
-        chosen[r] = rows[r, 0] + rows[r, 1] > 0
-        none[r] = past_doubt[r, r] + doubt[r, r]
         for q in range(p):
             wholes[r, q] = past[r, 0, q] + past[r, 1, q]
             present[r, q] = now[r, 0, q] + now[r, 1, q]
-    stacked(past, now, sums)
-    failed = _log_marginals(sums, prior, more, log_z, d, each, whole)
-    log_split(log_alpha, sums[k:].reshape(k, 2, p)[:, :, 0], each, whole, none, old)
-    current, new_doubt, first = np.zeros((k, 2, p)), np.zeros(k), np.empty((k, p))
-    failed += _divide(
-        T, w, z, present, attempt, member, prior, more, d, axes, rounds, alpha, trial, current,
-        new_doubt,
+    failed = _divide(
+        T, w, z, present, attempt, member, prior, more, d, axes, rounds, alpha, rest, ints, trial,
+        current, doubts[0],
     )  # fmt: skip
-    failed += _cut(current, wholes, prior, more, d, certain, first)
-    trials, levels = np.empty((2, k, 2, p)), np.empty((2, k, 2))
+    failed += _cut(current, wholes, prior, more, d, certain, rest, first)
     for r in range(k):
-        none[r] = 0.0
+        doubts[1, r], doubts[2, r] = 0.0, past_doubt[r, r] + doubt[r, r]
         for q in range(p):
-            trials[0, r, 0, q] = first[r, q] + current[r, 0, q]
-            trials[0, r, 1, q] = wholes[r, q] - first[r, q] + current[r, 1, q]
-            trials[1, r, 0, q] = wholes[r, q]
-            trials[1, r, 1, q] = present[r, q]
-    failed += _log_marginal(trials.reshape(4 * k, p), prior, more, log_z, d, levels.reshape(4 * k))
+            parts[0, r, 0, q] = first[r, q] + current[r, 0, q]
+            parts[0, r, 1, q] = wholes[r, q] - first[r, q] + current[r, 1, q]
+            parts[1, r, 0, q] = wholes[r, q]
+            parts[1, r, 1, q] = present[r, q]
+            parts[2, r, 0, q] = past[r, 0, q] + now[r, 0, q]
+            parts[2, r, 1, q] = past[r, 1, q] + now[r, 1, q]
+            flat[6 * k + r, q] = parts[2, r, 0, q] + parts[2, r, 1, q]
+    failed += _log_marginal(flat, prior, more, log_z, d, rest, levels)
     if failed > 0:
         return failed
-    log_split(log_alpha, trials[0, :, :, 0], levels[0], whole, new_doubt, new)
     for r in range(k):
-        chosen[r] = chosen[r] and new[r] > old[r]
+        whole[r] = levels[6 * k + r]
+    for t in range(3):
+        log_split(log(alpha), parts[t, :, :, 0], log_parts[t], whole, doubts[t], ratio[t])
+    for r in range(k):
+        chosen[r] = rows[r, 0] + rows[r, 1] > 0 and ratio[0, r] > ratio[2, r]
+        for j in range(2):
+            each[r, j] = log_parts[0 if chosen[r] else 2, r, j]
         if chosen[r]:
-            old[r] = new[r]
-            past_doubt[r, r], doubt[r, r] = 0.0, new_doubt[r]
+            ratio[2, r] = ratio[0, r]
+            past_doubt[r, r], doubt[r, r] = 0.0, doubts[0, r]
             for j in range(2):
-                each[r, j] = levels[0, r, j]
                 for q in range(p):
                     now[r, j, q] = current[r, j, q]
                     past[r, j, q] = first[r, q] if j == 0 else wholes[r, q] - first[r, q]
-    log_split(log_alpha, trials[1, :, :, 0], levels[1], whole, none, new)
     code = 0
     for r in range(k):
         here = rows[r, 0] + rows[r, 1] > 0
-        if here and new[r] > max(old[r], 0.0):
+        if here and ratio[1, r] > max(ratio[2, r], 0.0):
             code = APART
         attempt[r] += here
         if chosen[r]:
@@ -212,55 +273,64 @@ def restart(
 @helper
 def _divide(
     T: Any, w: Any, z: Any, present: Any, attempt: Any, member: Any, prior: Any, more: float,
-    d: int, axes: int, rounds: int, alpha: float, trial: Any, current: Any, doubt: Any,
+    d: int, axes: int, rounds: int, alpha: float, room: Any, ints: Any, trial: Any, current: Any,
+    doubt: Any,
 ) -> Any:  # fmt: skip
     """Try a new division of the points of each cluster: by a cut, then by predictives.
 
     Returns how many matrices fail.
     """
     k, p = present.shape
-    functional, log_sub = np.empty((k, p)), np.empty(2 * k)
-    eta, const, power = np.zeros((2 * k, p)), np.empty(2 * k), np.empty(2 * k)
-    _spd.directions(present, member if len(member) else present, attempt, axes, d, functional)
+    eta, at = table(room, np.int64(0), 2 * k, p)
+    levels, at = table(room, at, np.int64(3), 2 * k)
+    log_sub, const, power = levels[0], levels[1], levels[2]
+    rest, pairs = room[at:], current.reshape(2 * k, p)
+    order, start, at = order_of(ints, len(z), k)
+    sort(z, k, order, start)
+    one = member if len(member) else present
+    _spd.directions(present, one, attempt, axes, d, rest, pairs[:k])
     for r in range(k):
         for q in range(p):
-            eta[2 * r + 1, q] = functional[r, q]
+            eta[2 * r, q], eta[2 * r + 1, q] = 0.0, pairs[r, q]
+    pairs[:] = 0.0
     failed = 0
     for left in range(rounds, -1, -1):
         if left < rounds:
-            pairs = current.reshape(2 * k, p)
             for r in range(2 * k):
                 log_sub[r] = log(pairs[r, 0] + 0.5 * alpha)
-            failed += _predictive(pairs, prior, more, d, log_sub, eta, const, power)
-            for r in range(2 * k):
-                for q in range(p):
-                    pairs[r, q] = 0.0
-        divide_rows(T, w, z, eta, const, power, left == rounds, trial, current, doubt)
+            failed += _predictive(pairs, prior, more, d, log_sub, rest, eta, const, power)
+            pairs[:] = 0.0
+        plain, last = left == rounds, left == 0
+        divide_rows(T, w, order, start, eta, const, power, plain, last, rest, trial, current, doubt)
     return failed
 
 
 @helper
 def _cut(
-    current: Any, wholes: Any, prior: Any, more: float, d: int, certain: float, first: Any
+    current: Any, wholes: Any, prior: Any, more: float, d: int, certain: float, room: Any,
+    first: Any,
 ) -> Any:  # fmt: skip
     """Fill the first parts (k, p) of a past that is divided as the present is; returns failures."""
     k, p = first.shape
-    between, middle, dof = np.empty((k, d)), np.empty((k, d)), np.empty(k)
-    factors, log_det = np.empty((k, p)), np.empty(k)
-    normal, offset = np.empty((k, d)), np.empty(k)
+    factors, at = table(room, np.int64(0), k, p)
+    between, at = table(room, at, k, d)
+    middle, at = table(room, at, k, d)
+    normal, at = table(room, at, k, d)
+    levels, at = table(room, at, np.int64(3), k)
+    dof, log_det, offset, rest = levels[0], levels[1], levels[2], room[at:]
     _spd.between(current, prior, more, between, middle, dof)
-    failed = _spd.factor(current, prior, between, factors, log_det)
+    failed = _spd.factor(current, prior, between, rest, factors, log_det)
     if failed == 0:
         _spd.discriminant(factors, dof, middle, current, normal, offset)
-        _spd.truncate(wholes, normal, offset, certain, first)
+        _spd.truncate(wholes, normal, offset, certain, rest, first)
     return failed
 
 
-@kernel
+@bare
 def anything(
     past: Any, now: Any, past_doubt: Any, doubt: Any, rows: Any, rivals: Any, each: Any,
     whole: Any, split_u: Any, merge_u: Any, lived: Any, step: float, margin: float, most: int,
-    alpha: float, prior: Any, more: float, log_z: float, d: int,
+    alpha: float, prior: Any, more: float, log_z: float, d: int, room: Any, ints: Any,
 ) -> Any:  # fmt: skip
     """Whether some cluster is to be split, merged or dropped.
 
@@ -268,7 +338,9 @@ def anything(
     every batch that the younger of the two has ``lived`` (k,), but by ``margin`` at most.
     """
     k, p = len(past), past.shape[2]
-    sums, own, ratio = np.empty((3 * k, p)), np.empty(k), np.empty(k)
+    sums, at = table(room, np.int64(0), 3 * k, p)
+    levels, at = table(room, at, np.int64(2), k)
+    own, ratio = levels[0], levels[1]
     stacked(past, now, sums)
     totals, parts = sums[:k], sums[k:].reshape(k, 2, p)
     for r in range(k):
@@ -280,20 +352,22 @@ def anything(
             return True
         if not here and not totals[r, 0] >= 1.0:
             return True
-    pairs = np.empty((k * most, 2), np.int64)
-    m = neighbours(rivals, most, pairs)
-    joint, together = np.empty((m, p)), np.empty(m)
+    pairs, after = table(ints, np.int64(0), k * most, np.int64(2))
+    top, after = table(ints, after, k, most)
+    m = neighbours(rivals, top, pairs)
+    joint, at = table(room, at, m, p)
+    together, at = line(room, at, m)
     for i in range(m):
         a, b = pairs[i, 0], pairs[i, 1]
         for q in range(p):
             joint[i, q] = totals[a, q] + totals[b, q]
-    if _log_marginal(joint, prior, more, log_z, d, together):
+    if _log_marginal(joint, prior, more, log_z, d, room[at:], together):
         return True
     for i in range(m):
         a, b = pairs[i, 0], pairs[i, 1]
         n, o = totals[a, 0], totals[b, 0]
         gain = together[i] - whole[a] - whole[b] - past_doubt[a, b] - doubt[a, b] - log(alpha)
-        gain += lgamma(n + o) - lgamma(n) - lgamma(o)
+        gain += log_gamma(n + o) - log_gamma(n) - log_gamma(o)
         if gain > merge_u[i] + min(step * min(lived[a], lived[b]), margin):
             return True
     return False
@@ -312,26 +386,29 @@ def _log_shares(totals: Any, alpha: float, out: Any) -> None:
 
 @helper
 def _predictive(
-    s: Any, prior: Any, more: float, d: int, log_weight: Any, quad: Any, const: Any, power: Any
+    s: Any, prior: Any, more: float, d: int, log_weight: Any, room: Any, quad: Any, const: Any,
+    power: Any,
 ) -> Any:  # fmt: skip
     """Fill the Student-t predictives of ``s`` (m, p); returns how many fail."""
-    m = len(s)
-    factors, log_det = np.empty(quad.shape), np.empty(m)
-    failed = _spd.factor(s.reshape(m, 1, -1), prior, np.empty((0, d)), factors, log_det)
+    m, p = quad.shape
+    factors, at = table(room, np.int64(0), m, p)
+    log_det, at = line(room, at, m)
+    groups, nobody, rest = s.reshape(m, 1, p), room[:0].reshape(0, d), room[at:]
+    failed = _spd.factor(groups, prior, nobody, rest, factors, log_det)
     if failed == 0:
         _spd.student_level(factors, log_det, more, d, log_weight, const, power)
-        _spd.student(factors, d, quad)
+        _spd.student(factors, d, rest, quad)
     return failed
 
 
 @helper
 def _log_marginals(
-    sums: Any, prior: Any, more: float, log_z: float, d: int, each: Any, whole: Any
+    sums: Any, prior: Any, more: float, log_z: float, d: int, room: Any, levels: Any, each: Any,
+    whole: Any,
 ) -> Any:  # fmt: skip
     """Fill the log marginals of parts (k, 2) and wholes (k,) of sums as `stacked` has them."""
     k = len(whole)
-    levels = np.empty(3 * k)
-    failed = _log_marginal(sums, prior, more, log_z, d, levels)
+    failed = _log_marginal(sums, prior, more, log_z, d, room, levels)
     for r in range(k):
         whole[r] = levels[r]
         each[r, 0], each[r, 1] = levels[k + 2 * r], levels[k + 2 * r + 1]
@@ -339,8 +416,11 @@ def _log_marginals(
 
 
 @helper
-def _log_marginal(s: Any, prior: Any, more: float, log_z: float, d: int, out: Any) -> Any:
-    failed = _spd.log_partition(s, prior, more, d, out)
+def _log_marginal(
+    s: Any, prior: Any, more: float, log_z: float, d: int, room: Any, out: Any
+) -> Any:  # fmt: skip
+    """Fill the log marginals of ``s`` (m, p); returns how many fail."""
+    failed = _spd.log_partition(s, prior, more, d, room, out)
     for r in range(len(out)):
         out[r] -= log_z
     return failed

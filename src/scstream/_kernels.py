@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log, log1p
+from math import exp, log, log1p
 from typing import Any
 
 import numpy as np
 
-from scstream._compile import kernel, part
+from scstream._compile import bare, helper, in_order, part
+from scstream._gamma import log_gamma
 
 
-@kernel
+@bare
 def dirichlets(past: Any, now: Any, alpha: float, sums: Any, n: Any) -> None:
     """Fill the statistics (3 k, p) of clusters and then of their sub-clusters, and n (3 k + 1,).
 
     These are the parameters of the Dirichlets that weights are drawn from, see `log_weights`;
     counts of 0 are taken as tiny. The sub-clusters' past and present are (k, 2, p) each.
     """
-    k = len(past)
     stacked(past, now, sums)
-    for r in range(3 * k):
-        n[r] = max(sums[r, 0] + (0.5 * alpha if r >= k else 0.0), 1e-3)
-    n[3 * k] = max(alpha, 1e-3)
+    shapes(sums, alpha, n)
+
+
+@helper
+def shapes(sums: Any, alpha: float, n: Any) -> None:
+    """Fill the parameters (m + 1,) of the Dirichlets of `stacked` statistics (m, p)."""
+    m = len(sums)
+    for r in range(m):
+        n[r] = max(sums[r, 0] + (0.5 * alpha if 3 * r >= m else 0.0), 1e-3)
+    n[m] = max(alpha, 1e-3)
 
 
 @part
@@ -36,7 +43,7 @@ def stacked(past: Any, now: Any, out: Any) -> None:
             out[r, q] = one + other
 
 
-@kernel
+@bare
 def log_weights(gamma: Any, u: Any, n: Any, out: Any) -> None:
     """Fill log weights of k clusters, then of their sub-clusters: (3 k,).
 
@@ -66,19 +73,19 @@ def _normalise(logs: Any, more: float) -> None:
         logs[i] -= top + log(total)
 
 
-@kernel
+@bare
 def log_joint(totals: Any, log_marginal: Any, alpha: float) -> Any:
     """Return the log of the joint density of clusters (k, p) with the given marginals (k,)."""
     n = 0.0
-    level = lgamma(alpha)
+    level = log_gamma(alpha)
     for r in range(len(totals)):
         count = max(totals[r, 0], 1e-300)
         n += count
-        level += log(alpha) + lgamma(count) + log_marginal[r]
-    return level - lgamma(alpha + n)
+        level += log(alpha) + log_gamma(count) + log_marginal[r]
+    return level - log_gamma(alpha + n)
 
 
-@kernel
+@bare
 def log_split(
     log_alpha: float, n: Any, each: Any, whole: Any, doubt: Any, out: Any
 ) -> None:  # fmt: skip
@@ -86,20 +93,26 @@ def log_split(
     for r in range(len(out)):
         a, b = n[r, 0], n[r, 1]
         if a > 0.0 and b > 0.0:
-            gain = lgamma(a) + each[r, 0] + lgamma(b) + each[r, 1]
-            out[r] = log_alpha + gain - lgamma(a + b) - whole[r] + doubt[r]
+            gain = _both(log_gamma(a) + each[r, 0], log_gamma(b) + each[r, 1])
+            out[r] = log_alpha + gain - log_gamma(a + b) - whole[r] + doubt[r]
         else:
             out[r] = -np.inf
 
 
-@kernel
-def neighbours(rivals: Any, most: int, pairs: Any) -> Any:
-    """Fill pairs (a, b), a < b, of which one is among the commonest ``most`` rivals of the other.
+@in_order
+def _both(one: float, other: float) -> float:
+    """Return a sum that is the same whichever comes first: a division found again is no better."""
+    return one + other
 
-    Of equally common ones the first counts. Returns how many pairs there are.
+
+@bare
+def neighbours(rivals: Any, top: Any, pairs: Any) -> Any:
+    """Fill pairs (a, b), a < b, of which one is among the commonest rivals of the other.
+
+    There is room for the rivals of each (k, most). Of equally common ones the first counts. Returns
+    how many pairs there are.
     """
-    k = len(rivals)
-    top = np.empty((k, most), np.int64)
+    k, most = top.shape
     for a in range(k):
         for j in range(most):
             best, count = -1, 0

@@ -1,8 +1,12 @@
 """Compiled passes over the rows of a small batch of Gaussian clusters.
 
 Rows are taken in blocks, and every step is a loop along a block: scores cluster after cluster,
-then logarithms and exponentials, which are written out, so that the loops become vector code. What
-is drawn or chosen is what `scstream.engines` draws and chooses.
+then logarithms and exponentials, which are written out, so that the loops become vector code. For
+sub-labels the rows are put in the order of their labels: a block has one pair of sub-clusters, and
+sums stay in registers. What is drawn or chosen is what `scstream.engines` draws and chooses.
+
+Scratch for a block is flat, its columns ``_WIDTH`` apart: between such columns the compiler sees
+that no two are the same.
 """
 
 from __future__ import annotations
@@ -12,23 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import helper, in_order, part
+from scstream._compile import helper, in_order, numbers, part
+from scstream._room import line, table
 
 _BLOCK = 128  # rows: their scores under some dozens of clusters stay in the fastest cache
-_WIDTH = _BLOCK + 8  # of arrays of them, no power of two: down a column are other lines of it
+_WIDTH = _BLOCK + 8  # no power of two: down a row are other lines of the cache
 _GROUP = 5  # columns that are taken at once
 _LIKELY, _POSSIBLE = -18.0, -36.0  # log-probabilities against the best label's
 _SLACK = float(np.exp(_LIKELY))
-_FULL = 1e280  # a product that had better not grow
+_LEAST = -1e308  # what scores count at least: a tag makes no number of an infinity
 _ONE = int(np.float64(1.0).view(np.int64))
 _ROOT = int(np.float64(np.sqrt(0.5)).view(np.int64))
 _MANTISSA = 2**52 - 1
 _PER_BIT = 2.0**-52
+_BIAS = 1023.0
 _LN2 = float(np.log(2.0))
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 1.5 * 2.0**52  # what is added to it loses its fraction
-_A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
-_SHORT = 0.0019 * _LN2  # the logarithm exceeds its bound by less
+_L0, _L1, _L2 = -1.8003641039148353, 4.091711026761285, -3.550793186165303
+_L3, _L4, _L5 = 1.6311489167642068, -0.4165637297137813, 0.04487361484222087
+_SHORT = 2.6e-5 * _LN2  # twice what the polynomial of these is off from log2(g) - (g - 1)
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
     1.0 / factorial(i) for i in range(2, 14)
 )
@@ -36,8 +43,8 @@ _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
 
 @helper
 def sweep_rows(
-    T: Any, w: Any, eta: Any, const: Any, power: Any, u: Any, drawn: bool, z: Any, sub: Any,
-    current: Any, rows: Any, rivals: Any, doubt: Any,
+    T: Any, w: Any, eta: Any, const: Any, power: Any, u: Any, drawn: bool, room: Any, ints: Any,
+    z: Any, sub: Any, current: Any, rows: Any, rivals: Any, doubt: Any,
 ) -> None:  # fmt: skip
     """Label the rows and add everything up, as in `scstream.engines.Sums`.
 
@@ -47,37 +54,48 @@ def sweep_rows(
     """
     n, p = T.shape
     k = len(rows)
-    cols, scores = np.zeros((p + _GROUP, _WIDTH)), np.empty((k, _WIDTH))
-    tagged = np.empty((k, _WIDTH))
-    top, odds, pair = np.empty((3, _WIDTH)), np.empty((2, _WIDTH)), np.empty((2, _WIDTH))
-    place, near = np.empty((2, _WIDTH), np.int64), np.empty(k + 1, np.int64)
-    weight, chance, tag = np.empty(k), np.ones((k, k)), _mask(k)
+    cols, pair, share, odds, at = _block(room, p)
+    scores, at = line(room, at, (k + 1) * _WIDTH)
+    bound, at = line(room, at, (k + 1) * _WIDTH)
+    top, at = line(room, at, np.int64(3 * _WIDTH))
+    weight, at = line(room, at, k)
+    found, at = line(room, at, np.int64(2))
+    order, start, at = order_of(ints, n, k)
+    place, at = table(ints, at, np.int64(2), np.int64(_WIDTH))
+    near, at = line(ints, at, k + 1)
     slack = _SHORT * _greatest(power, k)
+    for i in range(n):
+        order[i] = i
     for first in range(0, n, _BLOCK):
         m = min(_BLOCK, n - first)
-        _columns(T, first, m, cols)
-        _products(cols, m, p, eta, scores)
+        _columns(T, order, first, m, cols)
+        _products(cols, m, eta, np.int64(0), k, scores)
         if drawn:
-            _tagged(scores, m, tag, tagged)
+            _leaders(scores, m, k, top, place)
+            _draw(scores, k, first, m, u, near, weight, place, odds)
         else:
-            _bounds(scores, m, const, power, tag, tagged)
-        _leaders(tagged, m, tag, top, place)
-        if drawn:
-            _draw(scores, first, m, u, near, weight, place, odds[0])
-        else:
-            _best(scores, tagged, m, top, slack, const, power, pair, place, odds[0])
-        for j in range(m):
-            z[first + j] = place[0, j]
-        _pairs(T, first, m, eta[k:], z, pair)
-        if drawn:
-            _draw_pairs(first, m, u, pair, sub, odds[1])
-        else:
-            _better(first, m, const[k:], power[k:], z, pair, sub, odds[1])
-        _tally(T, w, first, m, z, place[1], sub, odds, current, rows, rivals, chance, doubt)
+            _bounds(scores, m, k, const, power, bound)
+            _leaders(bound, m, k, top, place)
+            _best(scores, k, m, top, slack, const, power, pair, place, found, odds)
+        _note(first, m, w, place, odds, z, rivals, doubt)
+    sort(z, k, order, start)
+    for c in range(k):
+        a = k + 2 * c
+        for first in range(start[c], start[c + 1], _BLOCK):
+            m = min(_BLOCK, start[c + 1] - first)
+            _columns(T, order, first, m, cols)
+            _products(cols, m, eta, a, np.int64(2), pair)
+            if not drawn:
+                _score(const, power, a, m, pair)
+            _odds(pair, m, odds)
+            if drawn:
+                _draw_pairs(order, first, m, u, pair, odds)
+            seconds = _divided(w, order, first, m, pair, sub, share)
+            rows[c, 1] += seconds
+            rows[c, 0] += m - seconds
+            _add(cols, m, share, c, current)
+            doubt[c, c] += _doubt(m, share, odds)
     for a in range(k):
-        for b in range(k):
-            if chance[a, b] > 1.0:
-                doubt[a, b] += log(chance[a, b])
         for b in range(a):
             doubt[a, b] += doubt[b, a]
             doubt[b, a] = doubt[a, b]
@@ -85,67 +103,110 @@ def sweep_rows(
 
 @helper
 def best_labels(
-    X: Any, shift: Any, scale: Any, quad: Any, const: Any, power: Any, z: Any
+    X: Any, shift: Any, scale: Any, quad: Any, const: Any, power: Any, room: Any, ints: Any, z: Any
 ) -> None:  # fmt: skip
     """Take the best labels of rows (n, d) by scores as in `sweep_rows`, of k clusters alone."""
     n, k, p = len(X), len(quad), quad.shape[1]
-    cols, squares = np.zeros((p + _GROUP, _WIDTH)), np.empty((k, _WIDTH))
-    bound, top, found = np.empty((k, _WIDTH)), np.empty((3, _WIDTH)), np.empty(2)
-    place, tag = np.empty((2, _WIDTH), np.int64), _mask(k)
+    cols, _pair, _share, _odds, at = _block(room, p)
+    squares, at = line(room, at, (k + 1) * _WIDTH)
+    bound, at = line(room, at, (k + 1) * _WIDTH)
+    top, at = line(room, at, np.int64(3 * _WIDTH))
+    found, at = line(room, at, np.int64(2))
+    place, at = table(ints, np.int64(0), np.int64(2), np.int64(_WIDTH))
     slack = _SHORT * _greatest(power, k)
     for first in range(0, n, _BLOCK):
         m = min(_BLOCK, n - first)
         _framed(X, shift, scale, first, m, cols)
-        _products(cols, m, p, quad, squares)
-        _bounds(squares, m, const, power, tag, bound)
-        _leaders(bound, m, tag, top, place)
+        _products(cols, m, quad, np.int64(0), k, squares)
+        _bounds(squares, m, k, const, power, bound)
+        _leaders(bound, m, k, top, place)
         for j in range(m):
-            if top[1, j] >= top[0, j] - slack:
-                _exactly(squares, bound, j, top[0, j] - slack, const, power, place, found)
+            if top[_WIDTH + j] >= top[j] - slack:
+                _exactly(squares, k, j, const, power, place, found)
             z[first + j] = place[0, j]
 
 
 @helper
 def divide_rows(
-    T: Any, w: Any, z: Any, eta: Any, const: Any, power: Any, plain: bool, sub: Any, current: Any,
-    doubt: Any,
+    T: Any, w: Any, order: Any, start: Any, eta: Any, const: Any, power: Any, plain: bool,
+    last: bool, room: Any, sub: Any, current: Any, doubt: Any,
 ) -> None:  # fmt: skip
-    """Take the better sub-labels by pairs (2 k, p), and add up; fill the doubts (k,) of that.
+    """Take the better sub-labels by pairs (2 k, p), and add up.
 
-    Scores are as in `sweep_rows`, or the products alone if they are ``plain``.
+    Order and starts of the rows are as in `sort`. Scores are as in `sweep_rows`, or the products
+    alone if they are ``plain``. The ``last`` time the doubts (k,) about it are filled.
     """
-    n, p = T.shape
-    pair, odds = np.empty((2, _WIDTH)), np.empty(_WIDTH)
-    chance = np.ones(len(doubt))
-    doubt[:] = 0.0
-    for first in range(0, n, _BLOCK):
-        m = min(_BLOCK, n - first)
-        _pairs(T, first, m, eta, z, pair)
-        if plain:
-            for j in range(m):
-                sub[first + j] = pair[1, j] > pair[0, j]
-                odds[j] = 0.0
-        else:
-            _better(first, m, const, power, z, pair, sub, odds)
-        for j in range(m):
-            i = first + j
-            a = z[i]
-            for q in range(p):
-                current[a, sub[i], q] += w[i] * T[i, q]
-            if w[i] != 1.0 or chance[a] > _FULL:
-                doubt[a] += w[i] * log(1.0 + odds[j])
-            else:
-                chance[a] *= 1.0 + odds[j]
-    for a in range(len(doubt)):
-        doubt[a] += log(chance[a])
+    cols, pair, share, odds, _at = _block(room, T.shape[1])
+    for c in range(len(doubt)):
+        a = 2 * c
+        doubt[c] = 0.0
+        for first in range(start[c], start[c + 1], _BLOCK):
+            m = min(_BLOCK, start[c + 1] - first)
+            _columns(T, order, first, m, cols)
+            _products(cols, m, eta, a, np.int64(2), pair)
+            if not plain:
+                _score(const, power, a, m, pair)
+            _divided(w, order, first, m, pair, sub, share)
+            _add(cols, m, share, c, current)
+            if last:
+                _odds(pair, m, odds)
+                doubt[c] += _doubt(m, share, odds)
+
+
+def room_needed(n: int, k: int, p: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers of room n rows, p columns and k clusters need."""
+    floats = (p + _GROUP + 2 * k + 10) * _WIDTH + k + 2
+    return floats, n + 2 * k + 3 + 2 * _WIDTH
 
 
 @part
-def _columns(T: Any, first: int, m: int, cols: Any) -> None:
-    """Fill the columns of m rows but the first, which is 1."""
+def _block(room: Any, p: int) -> Any:
+    """Return room for a block of rows: columns, pairs, shares, odds, and the place behind it."""
+    cols, at = line(room, np.int64(0), (p + _GROUP) * _WIDTH)
+    pair, at = line(room, at, np.int64(2 * _WIDTH))
+    share, at = line(room, at, np.int64(2 * _WIDTH))
+    odds, at = line(room, at, np.int64(_WIDTH))
+    for j in range((p - 1) * _WIDTH, (p + _GROUP) * _WIDTH):
+        cols[j] = 0.0  # columns beyond the last
+    return cols, pair, share, odds, at
+
+
+@helper
+def order_of(ints: Any, n: int, k: int) -> Any:
+    """Return room for an order of n rows and its starts, see `sort`, and the place behind it."""
+    order, at = line(ints, np.int64(0), n)
+    start, at = line(ints, at, k + 2)
+    return order, start, at
+
+
+@part
+def sort(z: Any, k: int, order: Any, start: Any) -> None:
+    """Put the rows in the order of their labels: those of c are ``order[start[c]:start[c + 1]]``.
+
+    Rows without a label are left out. There is room for k + 2 starts.
+    """
+    for c in range(k + 2):
+        start[c] = 0
+    for i in range(len(z)):
+        if z[i] >= 0:
+            start[z[i] + 2] += 1
+    for c in range(2, k + 2):
+        start[c] += start[c - 1]
+    for i in range(len(z)):
+        if z[i] >= 0:
+            c = z[i] + 1
+            order[start[c]] = i
+            start[c] += 1
+
+
+@part
+def _columns(T: Any, order: Any, first: int, m: int, cols: Any) -> None:
+    """Fill the columns of the next m rows in order but the first, which is 1."""
+    p = T.shape[1]
     for j in range(m):
-        for q in range(1, T.shape[1]):
-            cols[q - 1, j] = T[first + j, q]
+        i = order[first + j]
+        for q in range(1, p):
+            cols[(q - 1) * _WIDTH + j] = T[i, q]
 
 
 @part
@@ -154,115 +215,128 @@ def _framed(X: Any, shift: Any, scale: Any, first: int, m: int, cols: Any) -> No
     d = X.shape[1]
     at = d
     for a in range(d):
+        x = cols[a * _WIDTH :]
         for j in range(m):
-            cols[a, j] = (X[first + j, a] - shift[a]) / scale[a]
+            x[j] = (X[first + j, a] - shift[a]) / scale[a]
     for a in range(d):
         for b in range(a, d):
+            x, y, to = cols[a * _WIDTH :], cols[b * _WIDTH :], cols[at * _WIDTH :]
             for j in range(m):
-                cols[at, j] = cols[a, j] * cols[b, j]
+                to[j] = x[j] * y[j]
             at += 1
 
 
 @part
-def _products(cols: Any, m: int, p: int, eta: Any, out: Any) -> None:
-    """Fill ``out[c, j]`` with the products of m rows and the first parameters (k, p)."""
-    for c in range(len(out)):
-        for j in range(m):
-            out[c, j] = eta[c, 0]
-        for q in range(0, p - 1, _GROUP):
-            left = p - 2 - q  # parameters beyond the next one; columns beyond the last are 0
-            e0, e1 = eta[c, q + 1], eta[c, q + 1 + min(left, 1)]
-            e2, e3 = eta[c, q + 1 + min(left, 2)], eta[c, q + 1 + min(left, 3)]
-            e4 = eta[c, q + 1 + min(left, 4)]
+def _products(cols: Any, m: int, eta: Any, first: int, k: int, out: Any) -> None:
+    """Fill ``out`` with the products of m rows and k parameters from the first, two at a time.
+
+    A last one without a partner is filled twice.
+    """
+    p = eta.shape[1]
+    for c in range(0, k, 2):
+        to = out[c * _WIDTH : (c + 2) * _WIDTH]
+        for q in range(1, p, _GROUP):
+            x = cols[(q - 1) * _WIDTH : (q - 1 + _GROUP) * _WIDTH]
+            a, b = first + c, first + min(c + 1, k - 1)
+            q1, q2 = min(q + 1, p - 1), min(q + 2, p - 1)  # columns beyond the last are 0
+            q3, q4 = min(q + 3, p - 1), min(q + 4, p - 1)
+            a0, a1, a2, a3, a4 = eta[a, q], eta[a, q1], eta[a, q2], eta[a, q3], eta[a, q4]
+            b0, b1, b2, b3, b4 = eta[b, q], eta[b, q1], eta[b, q2], eta[b, q3], eta[b, q4]
+            if q > 1:
+                for j in range(m):
+                    x0, x1, x2 = x[j], x[j + _WIDTH], x[j + 2 * _WIDTH]
+                    x3, x4 = x[j + 3 * _WIDTH], x[j + 4 * _WIDTH]
+                    to[j] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3 + a4 * x4
+                    to[j + _WIDTH] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3 + b4 * x4
+                continue
+            level_a, level_b = eta[a, 0], eta[b, 0]
             for j in range(m):
-                some = e0 * cols[q, j] + e1 * cols[q + 1, j] + e2 * cols[q + 2, j]
-                out[c, j] += some + e3 * cols[q + 3, j] + e4 * cols[q + 4, j]
+                x0, x1, x2 = x[j], x[j + _WIDTH], x[j + 2 * _WIDTH]
+                x3, x4 = x[j + 3 * _WIDTH], x[j + 4 * _WIDTH]
+                to[j] = level_a + a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3 + a4 * x4
+                to[j + _WIDTH] = level_b + b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3 + b4 * x4
 
 
-@part
-def _bounds(squares: Any, m: int, const: Any, power: Any, tag: int, out: Any) -> None:
-    """Fill upper bounds of the scores, of which all are short by less than ``_SHORT power``.
+@numbers
+def _bounds(squares: Any, m: int, k: int, const: Any, power: Any, out: Any) -> None:
+    """Fill the scores, as near as ``_SHORT power``.
 
-    The bits of a float, read as a whole number, are e + f for ``2^e (1 + f)``; and
-    ``log2(1 + f)`` is at least ``f + f (1 - f) (A - B f)``, and hardly more. The last bits are
-    tags, see `_leaders`.
+    The bits of a float, read as a whole number, are e + g - 1 for ``2^e g``, but for a factor and
+    the bias of e; and ``log2(g) - (g - 1)`` is nearly a polynomial.
     """
-    for c in range(len(squares)):
-        level, slope = const[c], power[c] * _LN2
+    for c in range(k):
+        slope = power[c] * _LN2
+        level, step = const[c] + slope * _BIAS, slope * _PER_BIT
+        q, to = squares[c * _WIDTH : (c + 1) * _WIDTH], out[c * _WIDTH : (c + 1) * _WIDTH]
         for j in range(m):
-            v = squares[c, j] if squares[c, j] > 1.0 else 1.0
-            bits = np.float64(v).view(np.int64)
-            f = np.int64((bits & _MANTISSA) | _ONE).view(np.float64) - 1.0
-            x = np.float64(bits - _ONE) * _PER_BIT + f * (1.0 - f) * (_A - _B * f)
-            bits = np.float64(level - slope * x).view(np.int64)
-            out[c, j] = np.int64((bits & ~tag) | c).view(np.float64)
+            bits = np.float64(max(q[j], 1.0)).view(np.int64)
+            g = np.int64((bits & _MANTISSA) | _ONE).view(np.float64)
+            h = g * g
+            rest = (_L0 + _L1 * g) + h * ((_L2 + _L3 * g) + h * (_L4 + _L5 * g))
+            to[j] = level - step * np.float64(bits) - slope * rest
 
 
-@part
-def _tagged(scores: Any, m: int, tag: int, out: Any) -> None:
-    """Fill the scores with tags in place of the last bits, see `_leaders`."""
-    for c in range(len(scores)):
-        for j in range(m):
-            bits = np.float64(scores[c, j]).view(np.int64)
-            out[c, j] = np.int64((bits & ~tag) | c).view(np.float64)
+@numbers
+def _leaders(scores: Any, m: int, k: int, top: Any, place: Any) -> None:
+    """Fill the best three scores of m rows and whose the first two are, -1 if there is none.
 
-
-@part
-def _leaders(tagged: Any, m: int, tag: int, top: Any, place: Any) -> None:
-    """Fill the best three scores (3, m) of m rows and whose the first two are, -1 if there is none.
-
-    The last bits of a score tell whose it is, as far as the mask ``tag`` goes. That says in a
-    single pass without a branch who leads; in the scores such bits are rounding.
+    The last bits of a score are made to tell whose it is. That says in a single pass without a
+    branch who leads; in the scores such bits are rounding.
     """
-    for j in range(m):
-        top[0, j] = top[1, j] = top[2, j] = -np.inf
-    for c in range(len(tagged)):
-        for j in range(m):
-            v, t, second, third = tagged[c, j], top[0, j], top[1, j], top[2, j]
-            low = t if v > t else v
-            least = second if low > second else low
-            top[0, j] = v if v > t else t
-            top[1, j] = low if low > second else second
-            top[2, j] = least if least > third else third
-    for j in range(m):
-        second = top[1, j]
-        place[0, j] = np.float64(top[0, j]).view(np.int64) & tag
-        place[1, j] = np.float64(second).view(np.int64) & tag if second > -np.inf else -1
-
-
-@helper
-def _mask(k: int) -> Any:
-    """Return as many last bits as the numbers below k need."""
     tag = 1
     while tag < k:
         tag *= 2
-    return tag - 1
+    tag -= 1
+    for j in range(m):
+        top[j] = top[j + _WIDTH] = top[j + 2 * _WIDTH] = _LEAST
+        if k % 2 == 1:
+            scores[k * _WIDTH + j] = _LEAST
+    for c in range(0, k, 2):
+        s = scores[c * _WIDTH : (c + 2) * _WIDTH]
+        for j in range(m):
+            one = np.float64(max(s[j], _LEAST)).view(np.int64)
+            two = np.float64(max(s[j + _WIDTH], _LEAST)).view(np.int64)
+            v = np.int64((one & ~tag) | c).view(np.float64)
+            w = np.int64((two & ~tag) | (c + 1)).view(np.float64)
+            t, second, third = top[j], top[j + _WIDTH], top[j + 2 * _WIDTH]
+            low = min(v, t)
+            t = max(v, t)
+            third = max(third, min(low, second))
+            second = max(low, second)
+            low = min(w, t)
+            top[j] = max(w, t)
+            top[j + 2 * _WIDTH] = max(third, min(low, second))
+            top[j + _WIDTH] = max(low, second)
+    for j in range(m):
+        second = top[j + _WIDTH]
+        place[0, j] = np.float64(top[j]).view(np.int64) & tag
+        place[1, j] = np.float64(second).view(np.int64) & tag if second > _LEAST else -1
 
 
 @part
 def _draw(
-    scores: Any, first: int, m: int, u: Any, near: Any, weight: Any, place: Any, odds: Any
+    scores: Any, k: int, first: int, m: int, u: Any, near: Any, weight: Any, place: Any, odds: Any
 ) -> None:  # fmt: skip
     """Draw the labels of m rows, and fill the best other ones and their odds against these.
 
     Where the best label leads by enough nothing else is drawn, unless by a uniform at the edge.
     """
-    slack = _SLACK * (len(scores) - 1)
+    slack = _SLACK * (k - 1)
     for j in range(m):
         a, b = place[0, j], place[1, j]
-        odds[j] = scores[b, j] - scores[a, j] if b >= 0 else -np.inf
+        odds[j] = scores[b * _WIDTH + j] - scores[a * _WIDTH + j] if b >= 0 else -np.inf
     _exp(odds, m)
     for j in range(m):
-        best, chosen = scores[place[0, j], j], u[0, first + j]
+        best, chosen = scores[place[0, j] * _WIDTH + j], u[0, first + j]
         if odds[j] <= _SLACK and slack <= chosen and chosen * (1.0 + slack) < 1.0:
             continue
         reach = 0
-        for c in range(len(scores)):
+        for c in range(k):
             near[reach] = c
-            reach += scores[c, j] - best > _POSSIBLE
+            reach += scores[c * _WIDTH + j] - best > _POSSIBLE
         total = 0.0
         for i in range(reach):  # which is 0 if there is nothing but NaN, or infinities
-            weight[i] = exp(scores[near[i], j] - best)
+            weight[i] = exp(scores[near[i] * _WIDTH + j] - best)
             total += weight[i]
         at, run = 0, 0.0
         for i in range(reach):
@@ -278,24 +352,23 @@ def _draw(
 
 @part
 def _best(
-    squares: Any, bound: Any, m: int, top: Any, slack: float, const: Any, power: Any, pair: Any,
-    place: Any, odds: Any,
+    squares: Any, k: int, m: int, top: Any, slack: float, const: Any, power: Any, pair: Any,
+    place: Any, found: Any, odds: Any,
 ) -> None:  # fmt: skip
     """Put the best two labels of m rows in order, and fill the odds of the second."""
-    found = np.empty(2)
+    one, two = pair[:_WIDTH], pair[_WIDTH:]
+    for j in range(m):
+        one[j] = max(squares[place[0, j] * _WIDTH + j], 1.0)
+        two[j] = max(squares[max(place[1, j], 0) * _WIDTH + j], 1.0)
+    for b in range(2):
+        _log(pair[b * _WIDTH : (b + 1) * _WIDTH], m)
     for j in range(m):
         a, b = place[0, j], place[1, j]
-        pair[0, j] = squares[a, j] if squares[a, j] > 1.0 else 1.0
-        pair[1, j] = squares[b, j] if b >= 0 and squares[b, j] > 1.0 else 1.0
-    _log(pair[0], m)
-    _log(pair[1], m)
-    for j in range(m):
-        a, b = place[0, j], place[1, j]
-        best = const[a] - power[a] * pair[0, j]
-        second = const[b] - power[b] * pair[1, j] if b >= 0 else -np.inf
+        best = const[a] - power[a] * one[j]
+        second = const[b] - power[b] * two[j] if b >= 0 else -np.inf
         odds[j] = second - best
-        if top[2, j] >= top[1, j] - slack and b >= 0:
-            _exactly(squares, bound, j, top[1, j] - slack, const, power, place, found)
+        if top[2 * _WIDTH + j] >= top[_WIDTH + j] - slack and b >= 0:
+            _exactly(squares, k, j, const, power, place, found)
             odds[j] = found[1] - found[0]
         elif second > best or (second == best and b < a):
             place[0, j], place[1, j] = b, a
@@ -305,91 +378,118 @@ def _best(
 
 @part
 def _exactly(
-    squares: Any, bound: Any, j: int, least: float, const: Any, power: Any, place: Any, found: Any
+    squares: Any, k: int, j: int, const: Any, power: Any, place: Any, found: Any
 ) -> None:  # fmt: skip
-    """Find the best two labels of a row among those with bounds of ``least``, and their scores."""
+    """Find the best two labels of a row, and their scores."""
     a = b = -1
     best = second = -np.inf
-    for c in range(len(bound)):
-        if bound[c, j] >= least:
-            v = const[c] - power[c] * log(max(squares[c, j], 1.0))
-            if v > best:
-                b, second = a, best
-                a, best = c, v
-            elif v > second:
-                b, second = c, v
+    for c in range(k):
+        v = const[c] - power[c] * log(max(squares[c * _WIDTH + j], 1.0))
+        if v > best:
+            b, second = a, best
+            a, best = c, v
+        elif v > second:
+            b, second = c, v
     place[0, j], place[1, j] = max(a, 0), b
     found[0], found[1] = best, second
 
 
-@part
-def _pairs(T: Any, first: int, m: int, eta: Any, z: Any, out: Any) -> None:
-    """Fill the products (2, m) of m rows and their own pairs of parameters."""
-    for j in range(m):
-        i = first + j
-        r = 2 * z[i]
-        one = two = 0.0
-        for q in range(T.shape[1]):
-            one += T[i, q] * eta[r, q]
-            two += T[i, q] * eta[r + 1, q]
-        out[0, j], out[1, j] = one, two
-
-
-@part
-def _draw_pairs(first: int, m: int, u: Any, pair: Any, sub: Any, odds: Any) -> None:
-    """Draw the sub-labels of m rows by the scores of their own pairs, and fill the odds."""
-    for j in range(m):
-        odds[j] = -abs(pair[1, j] - pair[0, j])
-    _exp(odds, m)
-    for j in range(m):
-        ahead = pair[1, j] > pair[0, j]
-        second = u[1, first + j] * (1.0 + odds[j]) < (1.0 if ahead else odds[j])
-        sub[first + j] = second
-        if second != ahead:
-            odds[j] = 1.0 / odds[j]
-
-
-@part
-def _better(
-    first: int, m: int, const: Any, power: Any, z: Any, pair: Any, sub: Any, odds: Any
+@helper
+def _note(
+    first: int, m: int, w: Any, place: Any, odds: Any, z: Any, rivals: Any, doubt: Any
 ) -> None:  # fmt: skip
-    """Take the better sub-labels of m rows by their own pairs, and fill the odds against them."""
+    """Take the labels of m rows, and count who came second and how sure that is."""
     for j in range(m):
-        pair[0, j] = pair[0, j] if pair[0, j] > 1.0 else 1.0
-        pair[1, j] = pair[1, j] if pair[1, j] > 1.0 else 1.0
-    _log(pair[0], m)
-    _log(pair[1], m)
+        odds[j] += 1.0
+    _log(odds, m)
     for j in range(m):
-        r = 2 * z[first + j]
-        gap = const[r + 1] - power[r + 1] * pair[1, j] - (const[r] - power[r] * pair[0, j])
-        sub[first + j] = gap > 0.0
-        odds[j] = -abs(gap)
-    _exp(odds, m)
-
-
-@part
-def _tally(
-    T: Any, w: Any, first: int, m: int, z: Any, other: Any, sub: Any, odds: Any, current: Any,
-    rows: Any, rivals: Any, chance: Any, doubt: Any,
-) -> None:  # fmt: skip
-    """Add up m rows. Of doubts ``w log(1 + odds)`` those of weight 1 become a product first."""
-    for j in range(m):
-        i = first + j
-        a, b, s = z[i], other[j], sub[i]
-        rows[a, s] += 1
-        for q in range(T.shape[1]):
-            current[a, s, q] += w[i] * T[i, q]
+        a, b = place[0, j], place[1, j]
+        z[first + j] = a
         if b >= 0:
             rivals[a, b] += 1
-        else:
-            b = a
-            odds[0, j] = 0.0
-        if w[i] != 1.0 or chance[a, b] > _FULL or chance[a, a] > _FULL:
-            doubt[a, b] += w[i] * log(1.0 + odds[0, j])
-            doubt[a, a] += w[i] * log(1.0 + odds[1, j])
-        else:
-            chance[a, b] *= 1.0 + odds[0, j]
-            chance[a, a] *= 1.0 + odds[1, j]
+            doubt[a, b] += w[first + j] * odds[j]
+
+
+@helper
+def _draw_pairs(order: Any, first: int, m: int, u: Any, pair: Any, odds: Any) -> None:
+    """Draw the sub-labels of m rows by their scores and odds; what was drawn leads then."""
+    for j in range(m):
+        one, two = pair[j], pair[_WIDTH + j]
+        drawn = u[1, order[first + j]] * (1.0 + odds[j]) < (1.0 if two > one else odds[j])
+        if drawn != (two > one):
+            odds[j] = 1.0 / odds[j]
+            pair[j], pair[_WIDTH + j] = two, one
+
+
+@part
+def _odds(pair: Any, m: int, odds: Any) -> None:
+    """Fill the odds of the lower of two scores of m rows."""
+    for j in range(m):
+        odds[j] = -abs(pair[_WIDTH + j] - pair[j])
+    _exp(odds, m)
+
+
+@part
+def _score(const: Any, power: Any, first: int, m: int, pair: Any) -> None:
+    """Turn the products of m rows and a pair into scores, by levels and powers from the first."""
+    for b in range(2):
+        x = pair[b * _WIDTH : (b + 1) * _WIDTH]
+        for j in range(m):
+            x[j] = max(x[j], 1.0)
+        _log(x, m)
+        for j in range(m):
+            x[j] = const[first + b] - power[first + b] * x[j]
+
+
+@part
+def _divided(
+    w: Any, order: Any, first: int, m: int, pair: Any, sub: Any, share: Any
+) -> Any:  # fmt: skip
+    """Give m rows the sub-label that leads, and fill what each side has of their weights.
+
+    Returns how many are on the second side.
+    """
+    seconds = np.int64(0)
+    for j in range(m):
+        i = order[first + j]
+        second = np.int64(pair[_WIDTH + j] > pair[j])
+        sub[i] = second
+        seconds += second
+        share[_WIDTH + j] = w[i] * second  # without a branch, which could not be foreseen
+        share[j] = w[i] * (1 - second)
+    return seconds
+
+
+@part
+def _add(cols: Any, m: int, share: Any, c: int, current: Any) -> None:
+    """Add m rows of a cluster to the sums (k, 2, p) of their sides."""
+    one, two = share[:_WIDTH], share[_WIDTH:]
+    a = b = 0.0
+    for j in range(m):
+        a += one[j]
+        b += two[j]
+    current[c, 0, 0] += a
+    current[c, 1, 0] += b
+    for q in range(1, current.shape[2]):
+        x = cols[(q - 1) * _WIDTH : q * _WIDTH]
+        a = b = 0.0
+        for j in range(m):
+            a += one[j] * x[j]
+            b += two[j] * x[j]
+        current[c, 0, q] += a
+        current[c, 1, q] += b
+
+
+@part
+def _doubt(m: int, share: Any, odds: Any) -> Any:
+    """Return how unsure the sides of m rows are: the logarithms of 1 + odds, weighed."""
+    out = 0.0
+    for j in range(m):
+        odds[j] += 1.0
+    _log(odds, m)
+    for j in range(m):
+        out += (share[j] + share[j + _WIDTH]) * odds[j]
+    return out
 
 
 @in_order

@@ -274,6 +274,8 @@ def check_time(time: Any, last: float | None) -> float:
     """Return the time of a batch; by default one after the last."""
     if time is None:
         time = 0.0 if last is None else last + 1.0
+        if last is None or last < time < math.inf:
+            return float(time)
     if not _is_real(time):
         raise ValueError(f"time must be a finite number; got {time!r}.")
     if last is not None and not float(time) > last:

@@ -7,9 +7,13 @@ for it, and take over wherever this does not apply.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from scstream import _fused, moves, sweep
+from scstream import _fused, _rows, moves, sweep
+from scstream._draws import move_on, state_of
+from scstream._room import Room, room_of
 from scstream.engines import CpuEngine, Engine, Key, Sums
 from scstream.engines.cpu import FewRows
 from scstream.engines.tree import LEAF_ROWS
@@ -30,23 +34,21 @@ from scstream.window import RELUCTANCE, SHARES, Window, shares_worth_keeping
 
 _MOST_COLUMNS = 15  # above, an inverse for each sub-cluster is too dear
 _NOBODY = np.empty((0, 0))
-_APART = np.empty((2, 3))[:, 1:]  # rows that do not touch, as what is drawn has them
-_NOT_DRAWN = (np.empty((0, 0)), _APART, _APART)
+_NO_DRAWS = np.empty(0, dtype=np.uint64)
 _NO_KEY = Key(0, 0, 0)
 
 
 def restricted_sweep(ctx: Context, state: State) -> State:
     """Draw weights, parameters, labels and sub-labels; no point founds a new cluster."""
-    rows, family = _few_rows(ctx), ctx.family
+    rows = _few_rows(ctx)
     if rows is None:
         return sweep.restricted_sweep(ctx, state)
-    assert isinstance(family, Gaussian)
-    everything, weights = sweep.draw_weights(ctx, state)
-    drawn, key = family.draw_factors(ctx.rng, everything), ctx.next_key()
-    new = _swept(ctx, state, rows, everything, weights, drawn, key)
-    if new is not None:
-        return new
-    return sweep.sweep_drawn(ctx, state, family.drawn_score(everything, drawn, weights), key)
+    key, (whole, draws) = ctx.next_key(), state_of(ctx.rng)
+    new = _swept(ctx, state, rows, draws, key)
+    if new is None:
+        return sweep.restricted_sweep(ctx, state, key)
+    move_on(ctx.rng, whole, draws)
+    return new
 
 
 def deterministic_sweep(ctx: Context, state: State) -> State:
@@ -54,29 +56,25 @@ def deterministic_sweep(ctx: Context, state: State) -> State:
     rows = _few_rows(ctx)
     if rows is None:
         return sweep.deterministic_sweep(ctx, state)
-    everything, weights = sweep.dirichlets(ctx, state)
-    new = _swept(ctx, state, rows, everything, weights, _NOT_DRAWN, _NO_KEY)
+    new = _swept(ctx, state, rows, _NO_DRAWS, _NO_KEY)
     return sweep.deterministic_sweep(ctx, state) if new is None else new
 
 
-def _swept(
-    ctx: Context, state: State, rows: FewRows, everything: Array, weights: Array,
-    drawn: tuple[Array, Array, Array], key: Key,
-) -> State | None:  # fmt: skip
+def _swept(ctx: Context, state: State, rows: FewRows, draws: Any, key: Key) -> State | None:
     """Return the clusters after a sweep; None if a matrix is not positive definite."""
-    family, k = ctx.family, state.k
+    family, k, p = ctx.family, state.k, state.past.shape[2]
     assert isinstance(family, Gaussian)
-    now = Sums.nothing(k, everything.shape[1])
+    now = Sums.nothing(k, p)
     each, whole = np.empty((k, 2)), np.empty(k)
     failed = _fused.sweep(
-        everything, weights, *drawn, state.past, ctx.alpha, *family.numbers, rows.T, rows.weight,
-        key.seed, key.batch, key.sweep, rows.labels, rows.sublabels, now.current, now.rows,
-        now.rivals, now.doubt, each, whole,
+        state.past, state.now.current, draws, ctx.alpha, *family.numbers, rows.T, rows.weight,
+        key.seed, key.batch, key.sweep, *_room(len(rows.labels), k, p), rows.labels,
+        rows.sublabels, now.current, now.rows, now.rivals, now.doubt, each, whole,
     )  # fmt: skip
     if failed:
         return None
     new = state.having(now=now)
-    if drawn is _NOT_DRAWN:
+    if len(draws) == 0:
         new.learn(LogMarginals(family, each, whole))
     return new
 
@@ -88,7 +86,9 @@ def best_labels(family: Family, alpha: float, totals: Array, X: Points) -> Label
     assert isinstance(family, Gaussian)
     z: Labels = np.empty(len(X), dtype=np.int64)
     X = family.check(X)
-    return None if _fused.assign(X, *family.frame, totals, alpha, *family.numbers, z) else z
+    k, p = totals.shape
+    room = _room(0, k, p)
+    return None if _fused.assign(X, *family.frame, totals, alpha, *family.numbers, *room, z) else z
 
 
 def forget(ctx: Context, state: State) -> State:
@@ -99,7 +99,7 @@ def forget(ctx: Context, state: State) -> State:
         past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
         failed = _fused.forget(
             state.past, state.past_doubt, state.now.current, SHARES, RELUCTANCE, ctx.alpha,
-            *family.numbers, past, doubt,
+            *family.numbers, _room(0, *state.past.shape[::2]).floats, past, doubt,
         )  # fmt: skip
         if failed <= 0:
             return state if failed else _with_past(state, past, doubt)
@@ -118,13 +118,14 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     new = Sums(now.current.copy(), now.rows.copy(), now.rivals, now.doubt.copy())
     each, whole = np.empty((k, 2)), np.empty(k)
     numbers, key = family.numbers, ctx.next_key()
+    room = _room(len(rows.labels), k, past.shape[2])
 
     def tried(member: Array) -> int:
         return int(
             _fused.restart(
                 rows.T, rows.weight, rows.labels, rows.sublabels, rows.trial, past, past_doubt,
                 new.current, new.rows, new.doubt, attempt, member, *numbers,
-                min(numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha, each, whole,
+                min(numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha, *room, each, whole,
             )
         )  # fmt: skip
 
@@ -151,9 +152,16 @@ def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bo
         _fused.anything(
             state.past, now.current, state.past_doubt, now.doubt, now.rows, now.rivals,
             known.each, known.whole, *log_u, state.lived, *moves.RELUCTANCE, NEIGHBOURS,
-            ctx.alpha, *ctx.family.numbers,
+            ctx.alpha, *ctx.family.numbers, *_room(0, state.k, state.past.shape[2]),
         )
     )  # fmt: skip
+
+
+def _room(n: int, k: int, p: int) -> Room:
+    """Return room to work in on n rows and k clusters with p statistics."""
+    floats, ints = _rows.room_needed(n, k, p)
+    matrices = 30 * (k + 1) * (p + 1) + 16 * p
+    return room_of(floats + 2 * n + matrices, ints + (3 * NEIGHBOURS + 1) * k)
 
 
 def applies(family: Family, engine: Engine, n_rows: int) -> bool:

@@ -45,6 +45,7 @@ class Batch:
     weight: Array
     time: float
     labels: Labels | None = None
+    even: bool = False  # whether it is known that each row counts one
 
     def rows(self, chosen: NDArray[np.bool_]) -> Batch:
         """Return the chosen rows (n,) of the batch."""
@@ -140,7 +141,7 @@ def learn(
         if n >= recipe.family.enough_rows(d):
             return _learn(learner, batch, recipe, engine, make_rng)
         batch = batch.fetched()  # so few rows may have to be kept
-    if _all_count(batch.weight):
+    if batch.even or _all_count(batch.weight):
         return _learn(learner, batch, recipe, engine, make_rng)
     counted = batch.weight > 0
     if learner is None and not counted.any():
@@ -213,9 +214,10 @@ class _AnySeed(np.random.bit_generator.ISeedSequence):
     """Seeds a generator whose state is set at once; NumPy's own takes longer than that."""
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
-        return np.zeros(n_words, dtype=dtype)
+        return _ZEROS[:n_words].astype(dtype, copy=False)
 
 
+_ZEROS = np.zeros(8, dtype=np.uint64)
 _ANY_SEED = _AnySeed()
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
-from operator import is_
+from math import isfinite
+from operator import attrgetter, is_
 from time import sleep
 from typing import Any, Self
 
@@ -40,6 +41,7 @@ from scstream.records import BatchRecord, Cluster
 from scstream.sweep import next_point, predictive
 from scstream.window import Forgetting
 
+_parameters = attrgetter(*check.CONSTRAINTS)
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -265,7 +267,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         if labels is not None:
             labels = check.check_labels(labels, points.shape[0], self.max_clusters)
         time = check.check_time(time, None if learner is None else learner.time)
-        batch = Batch(points, weight, time, labels)
+        batch = Batch(points, weight, time, labels, even=sample_weight is None)
         new, outcome = self._run(learner, batch, self._recipe(family), engine)
         if first:
             check.make_rng(self.random_state)  # a generator of the user's moves on only now
@@ -279,11 +281,21 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that cannot be; those of the last batch need no second look."""
-        values = [getattr(self, name) for name in check.CONSTRAINTS]
+        values = _parameters(self)
         checked = self.__dict__.get("_checked")
         if checked is None or not all(map(is_, values, checked)):
             check.check_parameters(dict(zip(check.CONSTRAINTS, values, strict=True)))
             self._checked = values
+            self._asked = (
+                Forgetting(self.half_life, self.kernel, self.epsilon),
+                Plan(
+                    sweeps=self.sweeps,
+                    max_sweeps=self.max_sweeps,
+                    max_clusters=self.max_clusters,
+                    splits=bool(self.splits),
+                    merges=bool(self.merges),
+                ),
+            )
 
     def _engine(self, X: Any) -> Engine:
         n_threads = check.resolve_threads(self.n_jobs)
@@ -338,20 +350,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         return tensor
 
     def _recipe(self, family: Family) -> Recipe:
-        return Recipe(
-            family,
-            float(self.alpha),
-            Forgetting(self.half_life, self.kernel, self.epsilon),
-            Plan(
-                sweeps=self.sweeps,
-                max_sweeps=self.max_sweeps,
-                max_clusters=self.max_clusters,
-                splits=bool(self.splits),
-                merges=bool(self.merges),
-            ),
-            float(self.outlier_weight),
-            _report if self.verbose else None,
-        )
+        progress = _report if self.verbose else None
+        return Recipe(family, float(self.alpha), *self._asked, float(self.outlier_weight), progress)
 
     def _run(
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine
@@ -421,7 +421,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
     def _is_sound(self, X: Any) -> bool:
         """Whether rows are plain and finite: what most batches are, and quickly told."""
         return self._is_plain(X) and bool(
-            X.dtype.kind != "f" or np.isfinite(X.sum()) or np.isfinite(X).all()
+            X.dtype.kind != "f" or isfinite(np.add.reduce(X, axis=None)) or np.isfinite(X).all()
         )
 
     def _is_plain(self, X: Any) -> bool:

@@ -16,7 +16,6 @@ from scstream.sweep import Context
 
 ROUNDS = 2  # hard assignments that refine a restarted pair of sub-clusters
 NEIGHBOURS = 3  # merge candidates of a cluster
-_RECALLED = 2**12  # clusters' statistics that it takes longer to compare than to use
 RELUCTANCE = (2.0, 20.0)  # nats by which a merge must win: for each batch lived, and at most
 
 
@@ -131,8 +130,8 @@ def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:
     """Return pairs (m, 2) of clusters of which one is among the other's commonest rivals."""
     k = len(rivals)
     most = max(min(neighbours, k - 1), 0)
-    pairs = np.empty((k * most, 2), dtype=np.int64)
-    return pairs[: _kernels.neighbours(rivals, most, pairs)]
+    top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
+    return pairs[: _kernels.neighbours(rivals, top, pairs)]
 
 
 def restart_subclusters(
@@ -205,8 +204,7 @@ def log_marginals(ctx: Context, state: State) -> LogMarginals:
     known, family = state.known, ctx.family
     if known is not None and known.family is family:
         return known
-    few = state.totals.size < _RECALLED
-    if few or state.recalled is None or state.recalled[2].family is not family:
+    if state.recalled is None or state.recalled[2].family is not family:
         each, whole = family.log_marginal(state.parts), family.log_marginal(state.totals)
         return state.learn(LogMarginals(family, each, whole))
     parts, totals, before = state.recalled

@@ -15,6 +15,7 @@ from scstream.families.base import Array, Family
 from scstream.window import Forgetting, Window
 
 Ints = NDArray[np.int64]
+_RECALLED = 2**13  # sub-clusters' statistics that it takes longer to compute than to compare
 _DUE = 3.0  # points expected at a place, none of which came, that mean that it was left
 
 
@@ -110,8 +111,10 @@ class State:
         return new
 
     def learn(self, known: LogMarginals) -> LogMarginals:
-        """Take note of log marginals that were computed."""
-        self.__dict__.update(known=known, recalled=(self.parts, self.totals, known))
+        """Take note of log marginals that were computed; of few that is all."""
+        many = self.past.size >= _RECALLED
+        recalled = (self.parts, self.totals, known) if many else None
+        self.__dict__.update(known=known, recalled=recalled)
         return known
 
     @staticmethod
@@ -161,7 +164,7 @@ class State:
         """Return the clusters at a later time, before its batch is seen."""
         window = self.window.advance(time)
         past, past_doubt = window.past()
-        k, _, p = self.past.shape
+        k, _, p = past.shape
         return self.having(
             window=window,
             past=past,

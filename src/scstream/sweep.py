@@ -9,7 +9,7 @@ import numpy as np
 from scstream import _kernels
 from scstream.engines import Engine, Key
 from scstream.families.base import Array, Family
-from scstream.families.scores import JoinedScore, LinearScore, Score
+from scstream.families.scores import JoinedScore, Score
 from scstream.state import State
 
 
@@ -73,34 +73,23 @@ class Context:
         return score if self.outliers is None else self.outliers.beside(score, self.family)
 
 
-def restricted_sweep(ctx: Context, state: State) -> State:
-    """Draw weights, parameters, labels and sub-labels; no point founds a new cluster."""
+def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
+    """Draw weights, parameters, labels and sub-labels; no point founds a new cluster.
+
+    The key of the labels is the next one unless it is given.
+    """
+    k = state.k
     everything, weights = draw_weights(ctx, state)
     score = ctx.family.sampled_score(ctx.rng, everything, weights)
-    return sweep_drawn(ctx, state, score, ctx.next_key())
-
-
-def sweep_drawn(ctx: Context, state: State, score: LinearScore, key: Key) -> State:
-    """Draw labels and sub-labels by the parameters drawn for clusters and sub-clusters."""
-    k = state.k
+    key = ctx.next_key() if key is None else key
     return _swept(ctx, state, score.part(slice(k)), score.part(slice(k, None)), key)
-
-
-def dirichlets(ctx: Context, state: State) -> tuple[Array, Array]:
-    """Return the statistics (3 k, p) of clusters and then of their sub-clusters.
-
-    Beside them the parameters (3 k + 1,) of their weights' Dirichlets, see `draw_weights`.
-    """
-    everything, n = np.empty((3 * state.k, state.past.shape[2])), np.empty(3 * state.k + 1)
-    _kernels.dirichlets(state.past, state.now.current, ctx.alpha, everything, n)
-    return everything, n
 
 
 def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
     """Return the statistics (3 k, p) of clusters and sub-clusters, and log weights (3 k,) drawn."""
-    k, rng = state.k, ctx.rng
-    everything, n = dirichlets(ctx, state)
-    weights = np.empty(3 * k)
+    m, rng = 3 * state.k, ctx.rng
+    everything, n, weights = np.empty((m, state.past.shape[2])), np.empty(m + 1), np.empty(m)
+    _kernels.dirichlets(state.past, state.now.current, ctx.alpha, everything, n)
     _kernels.log_weights(rng.standard_gamma(n + 1.0), rng.random(len(n)), n, weights)
     return everything, weights
 

@@ -22,7 +22,8 @@ def groups(d, k=6):
 
 def factored(kernels, s, prior, vector):
     out, log_det = np.full((len(s), s.shape[2]), np.nan), np.empty(len(s))
-    failed = kernels.factor(s, prior, vector, out, log_det)
+    room = [_spd.room_for(vector.shape[1])] if kernels is _spd else []
+    failed = kernels.factor(s, prior, vector, *room, out, log_det)
     return out, log_det, failed
 
 
@@ -43,7 +44,7 @@ def test_factors_are_those_of_one_column_after_the_other(d, together):
 def test_so_are_log_partitions(d):
     prior, more, s = groups(d)
     log_det, got, expected = np.empty((3, len(s)))
-    _spd.log_partition(s, prior, more, d, expected)
+    _spd.log_partition(s, prior, more, d, _spd.room_for(d), expected)
     assert _cholesky.factor(s[:, None], prior, NONE[d], np.empty((0, s.shape[1])), log_det) == 0
     _cholesky.normalisers(prior[0] + s[:, 0], more, log_det, d, got)
     assert_allclose(got, expected, rtol=1e-11)

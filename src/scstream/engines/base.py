@@ -201,7 +201,9 @@ class Engine(ABC):
         The first ``skip`` rows are left out. Where the rows came from elsewhere the labels may
         stay there.
         """
-        return np.append(ids, -1)[self.labels[skip:]], self.sublabels[skip:].copy()
+        named = np.full(len(ids) + 1, -1)
+        named[:-1] = ids
+        return named.take(self.labels[skip:]), self.sublabels[skip:].copy()
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""

@@ -5,22 +5,28 @@ symmetric matrix the row holds the upper triangle, of a Cholesky factor L the lo
 Arrays are C-contiguous and hold float64 unless said otherwise.
 
 Loops are written out, and products taken along rows, because that compiles fast and runs fast.
+Who calls gives room for some matrices, `room_for`: to make it takes longer than to factor a small
+one.
 """
 
 from __future__ import annotations
 
-from math import erfc, exp, isnan, lgamma, log, pi, sqrt
+from math import erfc, exp, isnan, log, pi, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scstream._compile import helper, kernel, part
+from scstream._compile import bare, helper, kernel, part
+from scstream._gamma import log_gamma
 
+ROOM = 8  # matrices of a row and a column more
 _ROUNDS = 50  # power iterations for one axis, at most
+_FULL = 1e100  # a product that had better not grow: a logarithm less is taken for each factor
 _GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
 
 
-@kernel
+@bare
 def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
     """Fill rows (n, p) with ``(1, z, z z')`` for ``z = (x - shift) / scale``."""
     n, d = X.shape
@@ -37,8 +43,13 @@ def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
             q += d - i
 
 
-@kernel
-def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
+def room_for(d: int) -> NDArray[np.float64]:
+    """Return room for kernels on matrices (d, d) to work in."""
+    return np.empty(ROOM * (d + 1) ** 2)
+
+
+@bare
+def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -> Any:
     """Factor the scatter of posteriors about their means; of several groups, of all together.
 
     Fills rows ``(n, L^-1 vector, L)`` for sums ``s`` (k, groups, p) and ``vector`` (k, d), where
@@ -46,9 +57,9 @@ def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
     the log determinants (k,). Without vectors (0, d) it is the first group's mean. Where the
     scatter is not positive definite the log determinant is NaN; returns how often.
     """
-    k, groups = s.shape[:2]
+    k, groups, p = s.shape
     d = vector.shape[1]
-    L, tau = np.empty((d, d)), np.empty((groups, len(prior)))
+    L, tau = room[: d * d].reshape(d, d), room[d * d : d * d + groups * p].reshape(groups, p)
     failed = 0
     for r in range(k):
         _posterior(s[r], prior, tau)
@@ -69,14 +80,15 @@ def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
     return failed
 
 
-@kernel
-def log_partition(s: Any, prior: Any, more: float, d: int, out: Any) -> Any:
+@bare
+def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) -> Any:
     """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.
 
     ``more`` is by how much the degrees of freedom exceed the count. NaN where the scatter is not
     positive definite; returns how often.
     """
-    L, tau = np.empty((d, d)), np.empty((1, len(prior)))
+    p = len(prior)
+    L, tau = room[: d * d].reshape(d, d), room[d * d : d * d + p].reshape(1, p)
     failed = 0
     for r in range(len(s)):
         _posterior(s[r : r + 1], prior, tau)
@@ -86,13 +98,13 @@ def log_partition(s: Any, prior: Any, more: float, d: int, out: Any) -> Any:
     return failed
 
 
-@kernel
+@bare
 def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
     """Return the log-normaliser of a normal-inverse-Wishart density."""
     a = 0.5 * nu
-    gammas = (d + 1) // 2 * lgamma(a)  # sum over j < d of lgamma(a - j / 2): two, then recursion
+    gammas = log_gamma(a) if d % 2 == 1 else 0.0  # sum over j < d of lgamma(a - j / 2): in pairs
     if d > 1:
-        gammas += d // 2 * lgamma(a - 0.5)
+        gammas += d // 2 * (log_gamma(nu - 1.0) + 0.5 * log(pi) - (nu - 2.0) * log(2.0))
         for j in range(2, d):
             gammas -= (d + 1 - j) // 2 * log(a - 0.5 * j)
     return gammas - 0.5 * d * log(kappa) + a * (d * log(2.0) - log_det)
@@ -113,7 +125,7 @@ def _cholesky(tau: Any, L: Any) -> Any:
     Returns its log determinant, NaN if it is not positive definite.
     """
     d = len(L)
-    log_det = 0.0
+    log_det, product = 0.0, 1.0
     for i in range(d):
         for j in range(i + 1):
             L[i, j] = 0.0
@@ -134,8 +146,11 @@ def _cholesky(tau: Any, L: Any) -> Any:
         if not pivot > 0.0:
             return np.nan
         L[i, i] = sqrt(pivot)
-        log_det += log(pivot)
-    return log_det
+        product *= pivot
+        if not 1.0 / _FULL < product < _FULL:
+            log_det += log(product)
+            product = 1.0
+    return log_det + log(product)
 
 
 @kernel
@@ -153,7 +168,7 @@ def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
     return normaliser(kappa, nu, _cholesky(out.reshape(1, -1), L), d)
 
 
-@kernel
+@bare
 def between(both: Any, prior: Any, more: float, out: Any, middle: Any, dof: Any) -> None:
     """Fill the differences (k, d) of the posterior means of pairs (k, 2, p), and their middles.
 
@@ -170,7 +185,7 @@ def between(both: Any, prior: Any, more: float, out: Any, middle: Any, dof: Any)
             middle[r, i - 1] = 0.5 * (one + other)
 
 
-@kernel
+@bare
 def discriminant(factors: Any, dof: Any, middle: Any, both: Any, normal: Any, offset: Any) -> None:
     """Fill normals (k, d) and offsets (k,) of Fisher's discriminants of pairs (k, 2, p).
 
@@ -194,7 +209,7 @@ def discriminant(factors: Any, dof: Any, middle: Any, both: Any, normal: Any, of
             offset[r] += x[i] * middle[r, i]
 
 
-@kernel
+@bare
 def student_level(
     factors: Any, log_det: Any, more: float, d: int, log_weight: Any, const: Any, power: Any
 ) -> None:
@@ -204,10 +219,24 @@ def student_level(
         power[r] = 0.5 * (kappa + more + 1.0)
         const[r] = (
             log_weight[r]
-            + lgamma(power[r])
-            - lgamma(power[r] - 0.5 * d)
+            + _log_gammas(power[r], d)
             + 0.5 * (d * log(2.0 * kappa / (kappa + 1.0)) - log_det[r])
         )
+
+
+@helper
+def _log_gammas(x: float, d: int) -> Any:
+    """Return ``lgamma(x) - lgamma(x - d / 2)``."""
+    out, product = 0.0, 1.0
+    if d % 2 == 1:
+        out = log_gamma(x) - log_gamma(x - 0.5)
+        x -= 0.5
+    for i in range(1, d // 2 + 1):
+        product *= x - i
+        if product > _FULL:
+            out += log(product)
+            product = 1.0
+    return out + log(product)
 
 
 @kernel
@@ -259,13 +288,13 @@ def _solve(row: Any, point: Any, y: Any) -> Any:
     return square
 
 
-@kernel
-def student(factors: Any, d: int, out: Any) -> None:
+@bare
+def student(factors: Any, d: int, room: Any, out: Any) -> None:
     """Fill functionals (k, p) of T equal to ``1 + g (z - mean)' (L L')^-1 (z - mean)``.
 
     The rows are ``(n, L^-1 mean, L)``; ``g = n / (n + 1)``.
     """
-    L, V = np.empty((d, d)), np.empty((d, d))
+    L, V = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
     for r in range(len(factors)):
         g = factors[r, 0] / (factors[r, 0] + 1.0)
         t = factors[r, 1 : 1 + d]
@@ -288,8 +317,18 @@ def student(factors: Any, d: int, out: Any) -> None:
         out[r, 0] = 1.0 + g * square
 
 
-@kernel
-def wishart(factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, out: Any) -> None:
+@bare
+def wishart(
+    factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, room: Any, out: Any
+) -> None:  # fmt: skip
+    """Do as `draw_wishart` does, for who is not compiled."""
+    draw_wishart(factors, chi, low, noise, log_weight, room, out)
+
+
+@helper
+def draw_wishart(
+    factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, room: Any, out: Any
+) -> None:  # fmt: skip
     """Fill natural parameters (k, p) of Gaussians drawn from posteriors ``(n, L^-1 mean, L)``.
 
     ``chi`` (k, d) and ``low`` (k, d (d - 1) / 2) are diagonal and rest of Bartlett's factors B,
@@ -298,8 +337,9 @@ def wishart(factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, out: 
     added to the first entry.
     """
     k, d = chi.shape
-    L, V, M, C = np.empty((d, d)), np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
-    t = np.empty(d)
+    L, V = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
+    M, C = room[2 * d * d : 3 * d * d].reshape(d, d), room[3 * d * d : 4 * d * d].reshape(d, d)
+    t = room[4 * d * d : 4 * d * d + d]
     for r in range(k):
         _invert(factors[r], L, V)
         q = 0
@@ -343,81 +383,79 @@ def wishart(factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, out: 
             out[r, q] *= 0.5
 
 
-@kernel
-def directions(s: Any, member: Any, attempt: Any, axes: int, d: int, out: Any) -> None:
+@bare
+def directions(
+    s: Any, member: Any, attempt: Any, axes: int, d: int, room: Any, out: Any
+) -> None:  # fmt: skip
     """Fill functionals (k, p) whose sign cuts groups ``s`` (k, p) in two through their means.
 
     Even attempts cut across a principal axis, the first ``axes`` in turn, odd ones towards the
     given member (k, p).
     """
-    k = len(s)
-    normal, rank = np.empty((k, d)), np.empty(k, np.int64)
-    for r in range(k):
-        rank[r] = attempt[r] // 2 % axes if attempt[r] % 2 == 0 else -1
-        for i in range(d):
-            normal[r, i] = member[r, 1 + i] - s[r, 1 + i] / max(s[r, 0], 1e-300)
-    principal_axes(s, rank, normal)
-    for r in range(k):
+    cov, w = room[: d * d].reshape(d, d), room[d * d : d * d + d]
+    for r in range(len(s)):
+        n, normal = max(s[r, 0], 1e-300), out[r, 1 : 1 + d]
         out[r] = 0.0
-        for i in range(d):
-            out[r, 1 + i] = normal[r, i]
-            out[r, 0] -= normal[r, i] * s[r, 1 + i] / max(s[r, 0], 1e-300)
-
-
-@part
-def principal_axes(s: Any, rank: Any, out: Any) -> None:
-    """Fill normals (k, d) with principal axes: of group r that with ``rank[r]`` others before it.
-
-    ``s`` (k, p) holds the groups' statistics. The axes are sought by power iteration from the
-    column of largest variance; one that was found is taken out of the covariance before the
-    next. A rank of -1 leaves the row as it is.
-    """
-    k, d = out.shape
-    cov, w = np.empty((d, d)), np.empty(d)
-    for r in range(k):
-        v = out[r]
-        if rank[r] >= 0:
+        if attempt[r] % 2 == 0:
             _covariance(s[r], cov)
-        for found in range(rank[r] + 1):
-            start = 0
+            _principal_axis(cov, attempt[r] // 2 % axes, w, normal)
+        else:
             for i in range(d):
-                v[i] = 0.0
-                if cov[i, i] > cov[start, start]:
-                    start = i
-            v[start] = 1.0
-            variance = 0.0
-            for _ in range(_ROUNDS):
-                before = variance
-                variance = size = 0.0
-                for i in range(d):
-                    along = 0.0
-                    for j in range(d):
-                        along += cov[i, j] * v[j]
-                    w[i] = along
-                    variance += along * v[i]
-                    size += along * along
-                if not size > 0.0:
-                    break
-                for i in range(d):
-                    v[i] = w[i] / sqrt(size)
-                if variance - before <= _GROWTH * variance:
-                    break
-            if found < rank[r]:
-                for i in range(d):
-                    for j in range(d):
-                        cov[i, j] -= variance * v[i] * v[j]
+                normal[i] = member[r, 1 + i] - s[r, 1 + i] / n
+        for i in range(d):
+            out[r, 0] -= normal[i] * s[r, 1 + i] / n
 
 
-@kernel
-def truncate(past: Any, normal: Any, offset: Any, certain: float, out: Any) -> None:
+@helper
+def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
+    """Fill ``v`` (d,) with the principal axis that has ``rank`` others before it; w is room.
+
+    The axes are sought by power iteration from the column of largest variance; one that was found
+    is taken out of the covariance before the next.
+    """
+    d = len(v)
+    for found in range(rank + 1):
+        start = 0
+        for i in range(d):
+            v[i] = 0.0
+            if cov[i, i] > cov[start, start]:
+                start = i
+        v[start] = 1.0
+        variance = 0.0
+        for _ in range(_ROUNDS):
+            before = variance
+            variance = size = 0.0
+            for i in range(d):
+                along = 0.0
+                for j in range(d):
+                    along += cov[i, j] * v[j]
+                w[i] = along
+                variance += along * v[i]
+                size += along * along
+            if not size > 0.0:
+                break
+            for i in range(d):
+                v[i] = w[i] / sqrt(size)
+            if variance - before <= _GROWTH * variance:
+                break
+        if found < rank:
+            for i in range(d):
+                for j in range(d):
+                    cov[i, j] -= variance * v[i] * v[j]
+
+
+@bare
+def truncate(
+    past: Any, normal: Any, offset: Any, certain: float, room: Any, out: Any
+) -> None:  # fmt: skip
     """Fill rows (m, p) with what of the past (m, p), seen as Gaussians, is below a boundary.
 
     Row r is cut where ``normal[r % k] . z = offset[r % k]``, or ``certain`` deviations from the
     mean if that is nearer. Too little past, or none to speak of across the boundary, is halved.
     """
     k, d = normal.shape
-    cov = np.empty((d, d))
-    mean, along, part = np.empty(d), np.empty(d), np.empty(d)
+    cov, rows = room[: d * d].reshape(d, d), room[d * d : d * d + 3 * d].reshape(3, d)
+    mean, along, part = rows[0], rows[1], rows[2]
     for r in range(len(past)):
         n, b = past[r, 0], r % k
         _covariance(past[r], cov)

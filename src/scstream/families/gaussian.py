@@ -122,18 +122,14 @@ class Gaussian(Family):
             psi = _as_covariance(self.cov, d) / np.outer(new._scale, new._scale)
         return new._with(kappa, nu, psi)
 
-    def _copy(self) -> Self:
-        """Return a shallow copy; ``copy.copy`` takes longer than a batch should wait."""
-        new = object.__new__(type(self))
+    def _with(self, kappa: float, nu: float, psi: Array, m: Array | None = None) -> Self:
+        """Return a copy with another prior in the same frame; its mean is the same unless given."""
+        new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
         new.__dict__.update(self.__dict__)
-        return new
-
-    def _with(self, kappa: float, nu: float, psi: Array) -> Self:
-        """Return a copy with another prior in the same frame."""
-        new = self._copy()
-        new._kappa, new._nu, new._psi = kappa, nu, psi
-        new._prior = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
-        new._log_z = _spd.prior(kappa, nu, self._m, psi, new._prior)
+        m = self._m if m is None else m
+        row = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
+        log_z = _spd.prior(kappa, nu, m, psi, row)
+        new.__dict__.update(_kappa=kappa, _nu=nu, _psi=psi, _m=m, _prior=row, _log_z=log_z)
         return new
 
     def adapt(self, clusters: Array) -> Self:
@@ -178,9 +174,8 @@ class Gaussian(Family):
         everything = clusters.sum(axis=0)
         if self.mean is not None or everything[0] < 1.0:
             return self
-        new = self._copy()
-        new._m = everything[1 : 1 + len(self._m)] / everything[0]
-        return new._with(self._kappa, self._nu, self._psi)
+        m = everything[1 : 1 + len(self._m)] / everything[0]
+        return self._with(self._kappa, self._nu, self._psi, m)
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.
@@ -202,7 +197,7 @@ class Gaussian(Family):
         """
         if self.cov_strength is not None:
             return self
-        new = self._copy()
+        new = copy.copy(self)
         new._least_nu = len(self._m) * (len(self._m) + 1.0)
         return new
 
@@ -315,9 +310,11 @@ class Gaussian(Family):
 
         def factor(cut: slice) -> int:
             aims = vector[cut] if len(vector) else vector
-            return int(kernels.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
+            if len(self._m) >= MANY:
+                return int(_cholesky.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
+            room = _spd.room_for(len(self._m))
+            return int(_spd.factor(s[cut], self._prior, aims, room, out[cut], log_det[cut]))
 
-        kernels = _cholesky if len(self._m) >= MANY else _spd
         if sum(shared(factor, len(s), len(self._m))):
             bad = np.isnan(log_det)
             post = self.posterior(self._prior + s[bad])
@@ -355,7 +352,8 @@ class Gaussian(Family):
 
         def fill(cut: slice) -> int:
             if d < MANY:
-                return int(_spd.log_partition(flat[cut], prior, more, d, out[cut]))
+                room = _spd.room_for(d)
+                return int(_spd.log_partition(flat[cut], prior, more, d, room, out[cut]))
             nothing = np.empty((0, flat.shape[1]))
             failed = int(
                 _cholesky.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
@@ -377,12 +375,7 @@ class Gaussian(Family):
 
     def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> DrawnScore:
         """Score points by drawn means and precisions."""
-        return self.drawn_score(s, self.draw_factors(rng, s), log_weight)
-
-    def drawn_score(
-        self, s: Array, drawn: tuple[Array, Array, Array], log_weight: Array
-    ) -> DrawnScore:
-        """Score points by means and precisions that `draw_factors` drew."""
+        drawn = self.draw_factors(rng, s)
         factors, log_det = self._factored(s[:, None], np.empty((0, len(self._m))))
         return DrawnScore(factors, log_det, *drawn, log_weight)
 
@@ -441,7 +434,8 @@ class Gaussian(Family):
         s = np.ascontiguousarray(s)
 
         def fill(cut: slice) -> None:
-            _spd.directions(s[cut], member[cut], attempt[cut], axes, d, out[cut])
+            room = _spd.room_for(d)
+            _spd.directions(s[cut], member[cut], attempt[cut], axes, d, room, out[cut])
 
         shared(fill, len(s), d)
         return out
@@ -466,12 +460,14 @@ class Gaussian(Family):
         normal, offset = boundary
 
         def cut(some: slice) -> None:
-            _spd.truncate(whole[some], normal[some], offset[some], CERTAIN, out[some])
+            room = _spd.room_for(len(self._m))
+            _spd.truncate(whole[some], normal[some], offset[some], CERTAIN, room, out[some])
 
         if len(whole) == len(normal):
             shared(cut, len(whole), normal.shape[1])
         else:
-            _spd.truncate(whole, normal, offset, CERTAIN, out)
+            room = _spd.room_for(len(self._m))
+            _spd.truncate(whole, normal, offset, CERTAIN, room, out)
         return part
 
     def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -67,7 +67,11 @@ class PredictiveScore(StudentScore):
     def quad(self) -> Array:
         """The quadratic forms (k, p)."""
         out = np.empty(self.factors.shape)
-        shared(lambda cut: _spd.student(self.factors[cut], self.d, out[cut]), len(out), self.d)
+
+        def fill(cut: slice) -> None:
+            _spd.student(self.factors[cut], self.d, _spd.room_for(self.d), out[cut])
+
+        shared(fill, len(out), self.d)
         return out
 
     @cached_property
@@ -77,7 +81,7 @@ class PredictiveScore(StudentScore):
         L = self.factors[:, 1 + self.d : 1 + self.d + m * (m + 1) // 2]
         rows = np.concatenate([self.factors[:, : 1 + m], L], axis=1)
         out = np.empty(rows.shape)
-        shared(lambda cut: _spd.student(rows[cut], m, out[cut]), len(out), self.d)
+        shared(lambda cut: _spd.student(rows[cut], m, _spd.room_for(m), out[cut]), len(out), self.d)
         return out
 
     @cached_property
@@ -215,9 +219,11 @@ class DrawnScore(LinearScore):
         out = np.empty(self.drawn[0].shape)
 
         def fill(cut: slice) -> None:
-            _spd.wishart(*(each[cut] for each in self.drawn), self.log_weight[cut], out[cut])
+            drawn, room = (each[cut] for each in self.drawn), _spd.room_for(d)
+            _spd.wishart(*drawn, self.log_weight[cut], room, out[cut])
 
-        shared(fill, len(out), self.drawn[1].shape[1])
+        d = self.drawn[1].shape[1]
+        shared(fill, len(out), d)
         return out
 
     def ready(self, some: Callable[[], Points]) -> None:

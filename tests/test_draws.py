@@ -1,0 +1,70 @@
+"""Compiled draws and logarithms of gammas against those of NumPy and the C library."""
+
+from math import lgamma
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from scstream import _draws
+from scstream._compile import bare, kernel
+from scstream._gamma import log_gamma
+from scstream._room import room_of, table
+
+
+@kernel
+def drawn(state, shapes, uniforms, normals):
+    _draws.gammas(state, shapes)
+    for i in range(len(uniforms)):
+        uniforms[i] = _draws.uniform(state)
+    _draws.normals(state, normals)
+
+
+@kernel
+def log_gammas(x):
+    for i in range(len(x)):
+        x[i] = log_gamma(x[i])
+
+
+@bare
+def corner(room):
+    found, at = table(room, np.int64(2), np.int64(2), np.int64(3))
+    return found[1, 0], at
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_draws_are_those_of_numpy(seed):
+    # enough of them for the ziggurat's tail, and for gammas that are refused
+    one, other = np.random.default_rng(seed), np.random.default_rng(seed)
+    assert one.integers(5) == other.integers(5)  # which leaves half a word behind
+    shapes = 1.0 + np.random.default_rng(9).exponential(20.0, size=20_000)
+    uniforms, normals, gammas = np.empty(100), np.empty(100_000), shapes.copy()
+    whole, state = _draws.state_of(one)
+    drawn(state, gammas, uniforms, normals)
+    _draws.move_on(one, whole, state)
+    assert_allclose(gammas, other.standard_gamma(shapes), rtol=1e-12)
+    assert_allclose(uniforms, other.random(100), rtol=0)
+    assert_allclose(normals, other.standard_normal(100_000), rtol=1e-12, atol=1e-15)
+    assert one.bit_generator.state == other.bit_generator.state
+
+
+def test_logarithms_of_gammas_are_exact_to_rounding():
+    x = np.concatenate([np.linspace(1e-3, 30.0, 2000), np.logspace(1, 9, 500)])
+    out = x.copy()
+    log_gammas(out)
+    assert_allclose(out, [lgamma(v) for v in x], rtol=2e-15, atol=1e-14)
+
+
+def test_room_is_where_it_is_said_to_be_and_no_further():
+    room = np.arange(8.0)
+    assert corner(room) == (5.0, 8)
+    with pytest.raises(MemoryError):
+        corner(room[:7])
+
+
+def test_room_only_grows():
+    small = room_of(10, 5)
+    assert len(small.floats) >= 10
+    large = room_of(len(small.floats) + 1, 1)
+    assert len(large.ints) >= len(small.ints)
+    assert room_of(1, 1) is large
