@@ -94,12 +94,32 @@ def test_log_posterior_is_that_of_the_reference(name):
 def test_starting_from_labels_takes_them_as_they_are():
     batch = Batches()
     labels = batch.truth.copy()
-    batch.state = start_from_labels(batch.ctx, HALF_LIFE, labels)
+    batch.state = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
     batch.check()
     assert_array_equal(batch.ctx.engine.labels, labels)
     assert batch.state.ids.tolist() == [0, 1, 2, 3]
     assert not batch.state.past.any()
     assert_array_equal(batch.state.now.rows.sum(axis=1), 30)
+
+
+def few_tell(n_others, n=400, seed=0):
+    """Return four clusters far apart in two columns beside others that tell nothing, and who."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=n)
+    told = 0.4 * CENTRES[y] + rng.normal(size=(n, 2))
+    return np.column_stack([told, rng.normal(size=(n, n_others))]), y
+
+
+def test_labels_to_start_from_are_kept_beside_columns_that_tell_nothing():
+    X, y = few_tell(30)  # under the prior of nobody they become two clusters
+    model = ScStream(random_state=0).fit(X, labels=y)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_few_columns_that_tell_are_found_among_many(seed):
+    X, y = few_tell(30, seed=seed)  # from small groups alone all ends in one cluster
+    assert adjusted_rand_score(y, ScStream(random_state=seed).fit(X).labels_) > 0.9
 
 
 @pytest.mark.parametrize("adapt", [True, False])
@@ -177,7 +197,7 @@ def test_the_first_batch_finds_what_is_plain_to_see():
 def test_the_first_batch_mends_a_bad_start(merged):
     batch = Batches()
     labels = batch.truth // 4 if merged else batch.truth * 3 + np.arange(batch.n) % 3
-    start = start_from_labels(batch.ctx, HALF_LIFE, labels)
+    start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
     assert start.k == (1 if merged else 12)
     batch.state = first_batch(batch.ctx, Plan(), start, adapt=True)
     batch.check()
@@ -192,7 +212,7 @@ def test_moves_that_are_switched_off_are_not_even_proposed(monkeypatch, off):
     monkeypatch.setattr(chain, f"propose_{off}", never)
     plan, batch = Plan(max_sweeps=10, **{off: False}), Batches()
     labels = batch.truth // 4 if off == "splits" else batch.truth * 3 + np.arange(batch.n) % 3
-    start = start_from_labels(batch.ctx, HALF_LIFE, labels)
+    start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
     batch.state = first_batch(batch.ctx, plan, start, adapt=True)
     batch.check()
     assert batch.state.k == 1 if off == "splits" else batch.state.k >= 4

@@ -297,7 +297,7 @@ def _learn_first(
         outliers = Outliers(recipe.outlier_weight, _everything(engine, len(family.prior)))
     ctx = Context(family, engine, rng, recipe.alpha, seed, n_batches, outliers)
     if batch.labels is not None:
-        start = start_from_labels(ctx, recipe.forgetting, batch.labels)
+        start = start_from_labels(ctx, recipe.forgetting, batch.labels, adapt=True)
     else:
         start = start_over_clustered(ctx, recipe.plan, recipe.forgetting, adapt=True)
     state = first_batch(ctx, recipe.plan, start, adapt=True, progress=recipe.progress)

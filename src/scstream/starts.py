@@ -102,16 +102,19 @@ def _merged_down(
     return best
 
 
-def start_from_labels(ctx: Context, forgetting: Forgetting, labels: Labels) -> State:
+def start_from_labels(
+    ctx: Context, forgetting: Forgetting, labels: Labels, *, adapt: bool
+) -> State:
     """Return the loaded batch in the given clusters, numbered from 0 without gaps.
 
-    The prior follows them at once: under one that knows nothing of them they might merge.
+    The prior follows them at once, if it may: under one that knows nothing they might merge.
     """
     k = int(labels.max()) + 1
     ctx.engine.start(labels)
     everything = np.ones(k, dtype=bool)
     undivided = LinearScore(np.zeros((2 * k, len(ctx.family.prior))))
     current, _ = ctx.engine.resplit(undivided, everything)
-    ctx.family = ctx.family.adapt(current.sum(axis=1))
+    if adapt:
+        ctx.family = ctx.family.adapt(current.sum(axis=1))
     state = State.start(forgetting, current.sum(axis=1), 0.0, 0)
     return restart_subclusters(ctx, state, everything, keep_better=False)

@@ -26,7 +26,7 @@ def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> Context:
 
 def in_one_cluster(ctx: Context) -> State:
     nothing = np.zeros(len(ctx.engine.labels), dtype=np.int64)
-    return starts.start_from_labels(ctx, Forgetting(half_life=None), nothing)
+    return starts.start_from_labels(ctx, Forgetting(half_life=None), nothing, adapt=False)
 
 
 def over_clustered(ctx: Context) -> State:
