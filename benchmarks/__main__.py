@@ -44,6 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--tuning-limit", type=float, help="seconds of a tuning (short: 40, full: 120)"
     )
+    run.add_argument(
+        "--tune-each", action="store_true", help="a search for each seed, not one for all"
+    )
     run.add_argument("--threads", type=int, default=1, help="of each method (default: 1)")
     run.add_argument(
         "--jobs", type=int, default=1, help="runs at the same time (default: 1, for fair times)"
@@ -97,6 +100,7 @@ def _run(args: argparse.Namespace) -> None:
         threads=args.threads,
         jobs=args.jobs,
         again=args.again,
+        tune_each=args.tune_each,
     )
     if len(plan.seeds) < 1 or plan.jobs < 1 or plan.threads < 1:
         sys.exit("--seeds, --jobs and --threads must be at least 1")

@@ -6,6 +6,7 @@ threads.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
@@ -29,6 +30,7 @@ _THREADS = (
     "NUMBA_NUM_THREADS",
 )
 _PATIENCE = 0.2  # seconds between two looks at a silent child
+_WAITING = 10.0  # seconds that a child may take for each second of the processor that it may use
 
 
 def limit_threads(threads: int) -> None:
@@ -63,7 +65,9 @@ def supervise(
     job : object
         Its argument, which can be pickled.
     seconds : float
-        How long it may take. When it says ``{"within": seconds}``, it has that long from then on.
+        How long it may take. When it says ``{"within": seconds}``, it has that long from then on;
+        with ``"processor": True`` these are seconds of the processor, where the system counts
+        them: what else runs on the machine takes none, and waiting for nothing ends as well.
     hear : callable
         Called with each thing said.
     cores : list of int, optional
@@ -81,12 +85,12 @@ def supervise(
     child = context.Process(target=_child, args=(mouth, work, job, cores), daemon=True)
     child.start()
     mouth.close()
-    deadline = time.monotonic() + seconds
+    deadline, most = time.monotonic() + seconds, math.inf
     try:
         while True:
             if stop is not None and stop.is_set():
                 return "stopped"
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or _processor_time(child.pid) > most:
                 return "time limit"
             if not ear.poll(_PATIENCE):
                 continue
@@ -98,13 +102,26 @@ def supervise(
             if "end" in said:
                 return said["end"]
             if "within" in said:
-                deadline = time.monotonic() + said["within"]
+                counted = _processor_time(child.pid) if said.get("processor") else math.nan
+                most = counted + said["within"]
+                patience = 1.0 if math.isnan(most) else _WAITING
+                deadline = time.monotonic() + patience * said["within"]
             else:
                 hear(said)
     finally:
         child.kill()
         child.join()
         ear.close()
+
+
+def _processor_time(pid: int | None) -> float:
+    """Return the seconds that a process has used so far, NaN where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            ticks = file.read().rpartition(")")[2].split()[11:13]  # in its own code, for it
+    except OSError:
+        return math.nan
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def _context() -> Any:

@@ -6,11 +6,13 @@ they come: ``{"what": "table", "title", "columns", "rows", "note"}``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.budgets import budgets
 from benchmarks.paper import FIGURES
 from benchmarks.results import OURS, Entry, best_first, entries_of, lead
 from benchmarks.store import Row
@@ -113,8 +115,10 @@ def _section(
     parts.append(_markdown(_COLUMNS, body))
     if picture is not None:
         parts.append(f"![{title}]({picture})")
-    tuned = _tuned_settings(name, mode, rows)
-    return [*parts, tuned] if tuned else parts
+    here = {"what": "tuning", "dataset": name, "mode": mode}
+    tunings = [row for row in rows if here.items() <= row.items()]
+    parts.append(budgets(ordered, tunings))
+    return [*parts, _tuned_settings(tunings)] if tunings else parts
 
 
 def _brief(sources: list[str]) -> list[str]:
@@ -271,21 +275,19 @@ def _ahead(entries: list[Entry], ours: list[Entry]) -> str:
     return "; ".join(found) or "nobody"
 
 
-def _tuned_settings(name: str, mode: str, rows: list[Row]) -> str:
+def _tuned_settings(tunings: list[Row]) -> str:
     """Return the settings that tuning chose, folded away."""
-    here = {"what": "tuning", "dataset": name, "mode": mode}
-    tunings = [row for row in rows if here.items() <= row.items()]
-    if not tunings:
-        return ""
     body = []
+    searches = Counter(row["contestant"] for row in tunings)
     for row in tunings:
         settings = row.get("settings")
+        method = row["contestant"]
+        if searches[method] > 1:
+            method += f", seed {row['seed']}"
         written = ", ".join(f"{key} = {value}" for key, value in (settings or {}).items())
         chosen = "" if settings is None else written or "the defaults"
         ari = _score(row["ari"]) if row.get("ari") is not None else ""
-        body.append(
-            [row["contestant"], chosen, ari, str(len(row.get("trials", []))), row["status"]]
-        )
+        body.append([method, chosen, ari, str(len(row.get("trials", []))), row["status"]])
     table = _markdown(("method", "settings", "ARI of ten batches", "trials", "status"), body)
     return f"<details><summary>Tuned settings</summary>\n\n{table}\n\n</details>"
 

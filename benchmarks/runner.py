@@ -49,6 +49,8 @@ class Plan:
         How many run at the same time.
     again : bool
         Whether what failed is run again.
+    tune_each : bool
+        Whether each seed has a search of its own, and not that of the first.
     """
 
     mode: Mode
@@ -60,6 +62,7 @@ class Plan:
     threads: int = 1
     jobs: int = 1
     again: bool = False
+    tune_each: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,11 +228,9 @@ def _tuning(
     cores: list[int] | None,
     stop: Event,
 ) -> Row | None:
-    """Return the tuning that a run needs, from the store if it is there; None if stopped.
-
-    All seeds share the one of the first: it has seen the labels of one stream's start.
-    """
-    job = replace(job, seed=unit.plan.seeds[0])
+    """Return the tuning that a run needs, from the store if it is there; None if stopped."""
+    if not unit.plan.tune_each:
+        job = replace(job, seed=unit.plan.seeds[0])
     key = {**job.key, "what": "tuning"}
     stored = store.get(**key)
     if _is_done(stored, unit.plan.again):

@@ -87,6 +87,7 @@ def start_row(job: Job, budget: Budget) -> Row:
         "what": "tuning",
         "settings_kind": "tuned",
         "budget": {"trials": budget.trials, "seconds": budget.seconds, "batches": BATCHES},
+        "clock": job.clock_name,
         "threads": job.threads,
         "date": now(),
         **circumstances(),
@@ -105,7 +106,7 @@ def work(job: TuningJob, say: Say) -> None:
     batches = list(as_taken(islice(stream.batches, BATCHES), contestant))
     task, _ = prepare(dataset, contestant, stream, batches)
     contestant.make(task, job.run.seed)  # starts what some need, as Java, before the clock
-    say({"within": 2.0 * job.budget.seconds})
+    say(job.run.within(2.0 * job.budget.seconds))
     clock = job.run.clock
     search(
         contestant,

@@ -57,9 +57,11 @@ def space(trial, task):
 
 CONTESTANTS = (
     Contestant("Fast", lambda task, seed, cut=-1.0: Model(cut), space, told_k=True, random=False),
+    Contestant("Drawn", lambda task, seed, cut=-1.0: Model(cut), space),
     Contestant("Broken", lambda task, seed: Model(fails_at=3)),
     Contestant("Slow", lambda task, seed: Model(works=0.3)),
     Contestant("Stuck", lambda task, seed: Model(sleep=600.0, sleeps_from=2)),
+    Contestant("Busy", lambda task, seed: Model(works=600.0, sleeps_from=2)),
     Contestant("Absent", lambda task, seed: Model(), needs=("no_such_module.part",)),
 )
 '''
@@ -142,11 +144,12 @@ def test_time_limit_stops_before_the_next_batch_and_keeps_the_rest(rows):
     assert row["full_nmi"] > 0.9
 
 
-def test_hanging_batch_is_killed_and_keeps_what_was_said(rows):
-    row = one(rows, "Stuck")
-    assert row["status"] == "time limit"
-    assert row["batch"] == [1]
-    assert "full_nmi" not in row
+def test_hanging_batch_is_killed_and_keeps_what_was_said(rows, command, tmp_path):
+    (busy,) = command(results=tmp_path / "r.jsonl", names=["Busy"])
+    for row in (one(rows, "Stuck"), busy):
+        assert row["status"] == "time limit"
+        assert row["batch"] == [1]
+        assert "full_nmi" not in row
 
 
 def test_missing_module_is_a_row(rows):
@@ -172,6 +175,15 @@ def test_tuned_run_uses_the_best_trial(rows):
     tuned = one(rows, "Fast", kind="tuned")
     assert tuned["settings"] == best["settings"]
     assert np.mean(tuned["ari"]) > np.mean(one(rows, "Fast")["ari"])
+
+
+@pytest.mark.parametrize(("how", "searches"), [([], [0]), (["--tune-each"], [0, 1])])
+def test_seeds_share_a_search_or_have_their_own(command, tmp_path, how, searches):
+    rows = command("--seeds", "2", *how, results=tmp_path / "r.jsonl", names=["Drawn"])
+    found = {row["seed"]: row["settings"] for row in rows if row["what"] == "tuning"}
+    assert sorted(found) == searches
+    tuned = [r for r in rows if (r["what"], r["settings_kind"]) == ("run", "tuned")]
+    assert [r["settings"] for r in tuned] == [found[0], found[searches[-1]]]
 
 
 def test_stored_runs_are_not_run_again(rows, command, tmp_path):
