@@ -337,7 +337,7 @@ def _keep(batches: list[Batch], ids: Labels) -> tuple[Early, ...]:
     """Return copies of the batches, which the caller may overwrite, with their labels."""
     ends = np.cumsum([b.X.shape[0] for b in batches])[:-1]
     return tuple(
-        Early(replace(b, X=_widened(b.X), weight=b.weight.copy(), labels=None), own)
+        Early(replace(b, X=_widened(b.X), weight=b.weight.copy(), labels=None, even=False), own)
         for b, own in zip(batches, np.split(ids, ends), strict=True)
     )
 

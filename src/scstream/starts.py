@@ -59,7 +59,9 @@ def _most_probable(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: b
     sample = ctx.engine.sample(ctx.rng, SEED_ROWS)
     size = max(1, min(n // POINTS_A_GROUP, _SEEDS))
     groups = [over_cluster(family, sample, size, ctx.rng)]
-    weight = telling_columns(family.embed(sample)) if size > _FEW_SEEDS else None
+    weight = None
+    if family.real and size > _FEW_SEEDS:
+        weight = telling_columns(family.embed(sample))
     if weight is not None:
         groups.append(over_cluster(family, sample, _FEW_SEEDS, ctx.rng, weight))
     best: _Start | None = None

@@ -45,6 +45,8 @@ class Family(ABC):
     tabular : bool
         Whether `check` is given a table's columns as they are, text included, see
         `scstream.families.columns.Columns`, rather than a matrix of numbers.
+    real : bool
+        Whether columns are real numbers with clusters that are heaps in them.
     kept : dict
         What a checkpoint keeps of a prepared copy beyond the constructor's arguments: names of
         attributes and their forms, see `scstream.families.saved`.
@@ -55,6 +57,7 @@ class Family(ABC):
     sparse: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
+    real: ClassVar[bool] = False
     kept: ClassVar[Mapping[str, str]] = {}
 
     alone: bool = True  # not so in a `Product`: other columns tell clusters apart too

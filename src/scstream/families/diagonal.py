@@ -60,6 +60,7 @@ class Diagonal(Factorised):
     """
 
     name: ClassVar[str] = "diagonal"
+    real: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "d+",
         "_step": "d?",

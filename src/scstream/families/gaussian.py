@@ -61,6 +61,7 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    real: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",
         "_step": "d?",
