@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from scstream.families import rounding
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 
@@ -59,6 +60,8 @@ class Family(ABC):
     tabular: ClassVar[bool] = False
     real: ClassVar[bool] = False
     kept: ClassVar[Mapping[str, str]] = {}
+
+    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
 
     alone: bool = True  # not so in a `Product`: other columns tell clusters apart too
 
@@ -134,15 +137,15 @@ class Family(ABC):
 
     def is_coarse(self) -> bool:
         """Whether numbers of some column stand for cells, see `unrounded`."""
-        return False
+        return bool(self._step.any())
 
     def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return checked rows with coarse numbers at places within their cells; here as they are.
+        """Return checked rows with each number of a coarse column at some place about its cell.
 
         The places hang on nothing but the numbers of the batch and of the rows, of which the
         first one's is given.
         """
-        return X
+        return rounding.unrounded(X, self._step, batch, first_row)
 
     def columns_taken(self) -> int | None:
         """Return how many columns checked rows have, None if the family does not know."""

@@ -73,7 +73,6 @@ class Diagonal(Factorised):
     _kappa: float
     _nu: float
     _psi: Array  # (d,)
-    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
 
     def __init__(
         self,
@@ -125,14 +124,6 @@ class Diagonal(Factorised):
     def steps(self, X: Array, scale: Array) -> Array:
         """Return the width of cells (d,) where numbers are coarse, else 0."""
         return rounding.steps(X, scale)
-
-    def is_coarse(self) -> bool:
-        """Whether some column is."""
-        return bool(self._step.any())
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return rows with each number of a coarse column at some place about its cell."""
-        return rounding.unrounded(X, self._step, batch, first_row)
 
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the variances (d,) that the user expects."""

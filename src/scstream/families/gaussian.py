@@ -73,7 +73,6 @@ class Gaussian(Family):
     _kappa: float
     _nu: float
     _psi: Array  # (d, d)
-    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _prior: Array
     _log_z: float
     _least_nu: float = 0.0  # of those that are adapted to clusters
@@ -254,14 +253,6 @@ class Gaussian(Family):
 
         shared(fill, len(X), len(self._m))
         return T
-
-    def is_coarse(self) -> bool:
-        """Whether some column is."""
-        return bool(self._step.any())
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return rows with each number of a coarse column at some place about its cell."""
-        return rounding.unrounded(X, self._step, batch, first_row)
 
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""

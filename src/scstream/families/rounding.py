@@ -8,12 +8,15 @@ variance of the cell. The places are normal: a uniform spread would be divided i
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from scstream.families.base import Array
-from scstream.families.scores import Points
+if TYPE_CHECKING:
+    from scstream.families.base import Array
+    from scstream.families.scores import Points
 
 _ROWS = 4096  # that tell how coarse columns are, about
 _TIES = 4  # rows for each different number of a coarse column, at least
