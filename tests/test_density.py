@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from streams import CORNERS, blobs, counts
 
 from scstream import Gaussian, ScStream
@@ -50,7 +51,6 @@ def test_it_adds_up_to_one_over_counts(outlier_weight) -> None:
 
 def test_it_is_the_mixture_of_students_that_the_documentation_says() -> None:
     """One cluster of known points under a given prior, in closed form."""
-    stats = pytest.importorskip("scipy.stats")
     family = Gaussian(mean=[0.0], mean_strength=0.5, cov=[2.0], cov_strength=3.0)
     X = np.array([[0.2], [-1.0], [0.4], [1.1], [0.3]])
     model = ScStream(family, alpha=1.5, random_state=0, splits=False)
