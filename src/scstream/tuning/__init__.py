@@ -1,0 +1,7 @@
+"""Tuning: settings for a stream of one's own, found on its first batches (``scstream[tune]``)."""
+
+from scstream.tuning.result import Trial, TuningResult
+from scstream.tuning.search import tune
+from scstream.tuning.space import build, default_point, suggest
+
+__all__ = ["Trial", "TuningResult", "build", "default_point", "suggest", "tune"]

@@ -1,0 +1,210 @@
+"""The search for settings, by Optuna."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from scstream._validation import AUTO, make_rng, resolve_family
+from scstream.model import ScStream
+from scstream.tuning.objective import (
+    Rows,
+    reference_of,
+    score_density,
+    score_labels,
+    step_between,
+    take,
+)
+from scstream.tuning.result import Trial, TuningResult
+from scstream.tuning.space import Settings, Space, build, default_point, suggest
+
+_FAILURES = (ValueError, ArithmeticError, MemoryError)  # of a model that cannot be
+
+
+def tune(
+    batches: Iterable[Any],
+    *,
+    model: ScStream | None = None,
+    n_batches: int = 10,
+    n_trials: int = 30,
+    timeout: float | None = None,
+    space: Space | None = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    verbose: bool = False,
+) -> TuningResult:
+    """Find settings of `ScStream` that suit the first batches of a stream.
+
+    With true labels the score is the mean ARI of predictions made before each batch is learned.
+    Without, it is the mean log predictive density of each batch before it is learned: how well
+    the model foresees the stream. The first batch is not scored.
+
+    Parameters
+    ----------
+    batches : iterable of X, of (X, y), of (X, y, time) or of Batch
+        The stream. Only its first `n_batches` are taken; they are kept while this runs. A tuple
+        is a batch with labels `y`, which may be None; anything else is data alone.
+    model : ScStream, optional
+        Where to start from: its family and whatever is not tuned stay as they are. The first
+        trial is the model itself, so that the result is never worse on these batches.
+    n_batches : int, default=10
+    n_trials : int, default=30
+    timeout : float, optional
+        Seconds after which no further trial is begun.
+    space : callable (trial, family, X) -> dict, optional
+        What to tune, in place of `suggest`: takes an Optuna trial, the family's name and the
+        first batch, and returns keywords of `ScStream` or settings that `build` knows.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the search, and of every model tried unless `model` has an integer of its own.
+    verbose : bool, default=False
+        Whether to report each trial on standard error.
+
+    Returns
+    -------
+    TuningResult
+
+    Notes
+    -----
+    Log densities can be as low as one likes, and a single outlier could outweigh everything
+    else. So each row is scored by ``log(0.99 p + 0.01 q)``, where p is the model's density and q
+    the prior predictive of an untuned family: wide, with heavy tails, the same in all trials.
+    Unlike a median or a trimmed mean this is the score of a density, so nothing is gained by
+    giving up small clusters.
+
+    Examples
+    --------
+    >>> from scstream import ScStream, tune
+    >>> from scstream.datasets import gaussian_stream
+    >>> stream = gaussian_stream(n_batches=50, n_clusters=3, batch_size=200, random_state=0)
+    >>> found = tune(stream, n_batches=4, n_trials=3, random_state=0)
+    >>> found.score >= found.default_score
+    True
+    >>> model = found.best_model()
+    """
+    optuna = _require_optuna()
+    _check_count(n_batches, "n_batches", 2)
+    _check_count(n_trials, "n_trials", 1)
+    base = clone(ScStream() if model is None else model)
+    rows = take(batches, n_batches)
+    seed = int(make_rng(random_state).integers(2**31))
+    if not isinstance(base.random_state, int | np.integer):
+        base.set_params(random_state=seed)
+    family, step = resolve_family(base.family, rows[0].X, None), step_between(rows)
+    if base.family == AUTO:
+        base.set_params(family=family)
+    labelled = rows[0].y is not None
+    score = score_labels if labelled else partial(score_density, reference_of(family, rows))
+    study = _new_study(optuna, seed)
+    in_space = space is None and step == 1.0 and _is_untouched(base)
+    if space is None:
+        space = partial(suggest, step=step)
+        study.enqueue_trial(default_point(family.name))
+    trials: list[Trial] = []
+    start = perf_counter()
+    while len(trials) < n_trials and (timeout is None or perf_counter() - start < timeout):
+        if trials or in_space:
+            asked = study.ask()
+            settings = space(asked, family.name, rows[0].X)
+            trial = _attempt(len(trials), settings, _changed(base, settings, rows), score, rows)
+            study.tell(asked, **_outcome(optuna, trial))
+        else:
+            trial = _attempt(0, {}, clone(base), score, rows)
+        trials.append(trial)
+        if verbose:
+            _report(trial, trials, n_trials)
+    return _result(trials, base, rows, "ari" if labelled else "log density")
+
+
+def _check_count(value: Any, name: str, least: int) -> None:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+
+
+def _is_untouched(model: ScStream) -> bool:
+    """Whether all that bears on results is as it comes: the point that the search starts from."""
+    aside = {"random_state", "n_jobs", "verbose"}
+    mine, fresh = model.get_params(), ScStream(model.family).get_params()
+    same = all(mine[name] == fresh[name] for name in set(fresh) - aside)
+    return isinstance(model.family, str) and same
+
+
+def _changed(base: ScStream, settings: Settings, rows: Sequence[Rows]) -> ScStream:
+    """Return a new model like the base but for the settings; a half-life replaces a kernel."""
+    params = base.get_params(deep=False)
+    if "half_life" in settings:
+        params["kernel"] = None
+    return build(settings, params.pop("family"), rows[0].X, **params)
+
+
+def _attempt(
+    number: int,
+    settings: Settings,
+    model: ScStream,
+    score: Callable[[ScStream, Sequence[Rows]], float],
+    rows: Sequence[Rows],
+) -> Trial:
+    """Score a model; one that cannot be is a failed trial."""
+    start = perf_counter()
+    try:
+        value = score(model, rows)
+        if not math.isfinite(value):
+            raise ValueError(f"the score is {value}")
+    except _FAILURES as error:
+        why = f"{type(error).__name__}: {error}"
+        return Trial(number, settings, math.nan, 0, perf_counter() - start, why)
+    return Trial(number, settings, value, model.n_clusters_, perf_counter() - start)
+
+
+def _result(
+    trials: list[Trial], base: ScStream, rows: Sequence[Rows], objective: str
+) -> TuningResult:
+    """Return the best of the trials, the first of them if several are."""
+    done = [trial for trial in trials if trial.error is None]
+    if not done:
+        raise ValueError(f"Every trial failed. The first, with {trials[0].error}")
+    best = max(done, key=lambda trial: trial.score)
+    model = _changed(base, best.settings, rows)
+    return TuningResult(objective, best.settings, best.score, trials[0].score, trials, model)
+
+
+def _require_optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise ImportError(
+            'Tuning needs Optuna. Install it with: pip install "scstream[tune]"'
+        ) from error
+    return optuna
+
+
+def _new_study(optuna: Any, seed: int) -> Any:
+    """Return a study that is seeded, without Optuna's message about it."""
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        return optuna.create_study(
+            direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed)
+        )
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+def _outcome(optuna: Any, trial: Trial) -> dict[str, Any]:
+    """Return what Optuna is told of a trial."""
+    if trial.error is None:
+        return {"values": trial.score}
+    return {"state": optuna.trial.TrialState.FAIL}
+
+
+def _report(trial: Trial, trials: Sequence[Trial], n_trials: int) -> None:
+    """Print how a trial went and the best score so far."""
+    went = trial.error or f"score {trial.score:.4g}, {trial.n_clusters} clusters"
+    best = max((t.score for t in trials if t.error is None), default=math.nan)
+    line = f"scstream: trial {trial.number + 1} of {n_trials}: {went}; best {best:.4g}"
+    print(line, file=sys.stderr, flush=True)
