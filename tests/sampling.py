@@ -7,6 +7,7 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense
 
+from scstream._draws import Draws
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Family, Gaussian, Multinomial
 from scstream.state import State
@@ -97,7 +98,7 @@ class Stream:
         start = np.stack([T[i::5].sum(axis=0) for i in range(5)])
         family = family.adapt(start)
         everything = Outliers(0.05, T.sum(axis=0)[None]) if outliers else None
-        rng = np.random.default_rng(seed)
+        rng = Draws.of(np.random.default_rng(seed))
         self.ctx = Context(family, CpuEngine(), rng, 1.0, seed, 0, everything)
         self.load(0)
         self.state = State.start(FORGETTINGS[forgetting], start, 0.0, 0)

@@ -9,6 +9,7 @@ from sampling import FORGETTINGS, Stream
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import ScStream, chain
+from scstream._draws import Draws
 from scstream.chain import (
     Events,
     Plan,
@@ -46,7 +47,7 @@ class Batches(Stream):
     def __init__(self, n=120, shift=0.0):
         self.n, self.shift, self.seed = n, shift, 0
         family = Gaussian().prepare(self.draw(0))
-        self.ctx = Context(family, Counting(), np.random.default_rng(0), 1.0, 1, 0)
+        self.ctx = Context(family, Counting(), Draws.of(np.random.default_rng(0)), 1.0, 1, 0)
         self.load(0)
 
     def draw(self, batch):

@@ -4,7 +4,7 @@ from math import lgamma
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import _draws
 from scstream._compile import bare, kernel
@@ -39,13 +39,15 @@ def test_draws_are_those_of_numpy(seed):
     assert one.integers(5) == other.integers(5)  # which leaves half a word behind
     shapes = 1.0 + np.random.default_rng(9).exponential(20.0, size=20_000)
     uniforms, normals, gammas = np.empty(100), np.empty(100_000), shapes.copy()
-    whole, state = _draws.state_of(one)
-    drawn(state, gammas, uniforms, normals)
-    _draws.move_on(one, whole, state)
+    draws = _draws.Draws.of(one)
+    drawn(draws.words, gammas, uniforms, normals)
     assert_allclose(gammas, other.standard_gamma(shapes), rtol=1e-12)
     assert_allclose(uniforms, other.random(100), rtol=0)
     assert_allclose(normals, other.standard_normal(100_000), rtol=1e-12, atol=1e-15)
-    assert one.bit_generator.state == other.bit_generator.state
+    assert_allclose(draws.log_uniforms(100), np.log(other.random(100)), rtol=1e-15)
+    assert draws.generator.bit_generator.state == other.bit_generator.state
+    assert_allclose(draws.log_uniforms(100), np.log(other.random(100)), rtol=0)  # NumPy's by now
+    assert_array_equal(draws.words, _draws.words_of(other))
 
 
 def test_logarithms_of_gammas_are_exact_to_rounding():

@@ -50,7 +50,7 @@ def test_a_batch_at_once_is_the_batch_step_by_step(monkeypatch, name, params):
     for got, expected in zip(one.history_, other.history_, strict=True):
         assert got.log_posterior == pytest.approx(expected.log_posterior, rel=1e-9, abs=1e-6)
     assert_allclose([c.count for c in one.clusters_], [c.count for c in other.clusters_], rtol=1e-9)
-    assert one._learner.rng.random() == other._learner.rng.random()
+    assert_array_equal(one._learner.rng, other._learner.rng)
 
 
 def test_weights_count_at_once_too(monkeypatch):

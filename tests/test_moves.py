@@ -12,6 +12,7 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import moves
+from scstream._draws import Draws
 from scstream.moves import (
     drop_forgotten,
     log_hastings_split,
@@ -43,7 +44,7 @@ class Tables:
 def made_up(monkeypatch):
     """Return a context without points, and four clusters of counts with a past."""
     monkeypatch.setattr(moves, "restart_subclusters", lambda ctx, state, *_, **__: state)
-    ctx = Context(PlainPoisson(2.0, 0.5), Tables(), np.random.default_rng(0), 0.7, 1, 0)
+    ctx = Context(PlainPoisson(2.0, 0.5), Tables(), Draws.of(np.random.default_rng(0)), 0.7, 1, 0)
     state = random_state(K, 2, Forgetting(half_life=2.0))
     return ctx, replace(state, lived=0 * state.lived)
 

@@ -13,6 +13,7 @@ from benchmarks.speed.tables import Result, Table, digits, holds, ms
 from benchmarks.speed.timing import Job, Options, alternate, say
 from scstream import Gaussian
 from scstream._blas import single_threaded
+from scstream._draws import Draws
 from scstream.datasets import gaussian_stream
 from scstream.engines import CpuEngine
 from scstream.state import State
@@ -49,7 +50,7 @@ def _large(options: Options, X: np.ndarray, labels: np.ndarray) -> dict[str, flo
     for threads in (1, 2):
         engine = CpuEngine(threads)
         engine.load(family, X, np.ones(len(X)))
-        ctx = Context(family, engine, np.random.default_rng(1), 1.0, 0, 0)
+        ctx = Context(family, engine, Draws.of(np.random.default_rng(1)), 1.0, 0, 0)
 
         def sweep(kind: Callable[..., State], turn: int, ctx: Context = ctx) -> None:
             with single_threaded():

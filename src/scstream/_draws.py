@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream._compile import helper, part
+from scstream._compile import bare, helper, part
 
 _TAIL = 3.6541528853610088  # where the ziggurat's lowest layer becomes the tail
 _BYTE, _BIT, _BITS = np.uint64(0xFF), np.uint64(1), np.uint64(2**52 - 1)
@@ -42,18 +42,86 @@ def _layers() -> tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.float
 _WIDTH, _INSIDE, _HEIGHT = _layers()
 
 
-def state_of(rng: np.random.Generator) -> tuple[dict[str, Any], NDArray[np.uint64]]:
-    """Return the state of a generator PCG64, and the same for compiled draws."""
+Words = NDArray[np.uint64]
+
+
+class _AnySeed(np.random.bit_generator.ISeedSequence):
+    """Seeds a generator whose state is set at once; NumPy's own takes longer than that."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        return _ZEROS[:n_words].astype(dtype, copy=False)
+
+
+_ZEROS = np.zeros(8, dtype=np.uint64)
+_ANY_SEED = _AnySeed()
+
+
+def words_of(rng: np.random.Generator) -> Words:
+    """Return the state (6,) of a generator PCG64.
+
+    The first four words are for compiled draws, see `_word`. The last two are half a word that
+    NumPy may have left for later.
+    """
     whole: dict[str, Any] = rng.bit_generator.state  # type: ignore[assignment]
     at, step = whole["state"]["state"], whole["state"]["inc"]
-    words = (at >> 64, at & _WORD, step >> 64, step & _WORD)
-    return whole, np.array(words, dtype=np.uint64)
+    words = (at >> 64, at & _WORD, step >> 64, step & _WORD, whole["has_uint32"], whole["uinteger"])
+    return np.array(words, dtype=np.uint64)
 
 
-def move_on(rng: np.random.Generator, whole: dict[str, Any], state: NDArray[np.uint64]) -> None:
-    """Let a generator go on from where compiled draws have come, see `state_of`."""
-    whole["state"]["state"] = int(state[0]) << 64 | int(state[1])
-    rng.bit_generator.state = whole
+def generator_of(words: Words) -> np.random.Generator:
+    """Return the generator with the given state."""
+    at, at_low, step, step_low, half, rest = words.tolist()
+    bits = np.random.PCG64(_ANY_SEED)  # type: ignore[arg-type] # any ISeedSequence will do
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": at << 64 | at_low, "inc": step << 64 | step_low},
+        "has_uint32": half,
+        "uinteger": rest,
+    }
+    return np.random.Generator(bits)
+
+
+class Draws:
+    """The draws of one generator, which NumPy and compiled code make in turns.
+
+    To hand over takes longer than most draws, so who drew last keeps the state.
+
+    Parameters
+    ----------
+    words : ndarray (6,)
+        The state, see `words_of`, which moves on.
+    """
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._generator: np.random.Generator | None = None
+
+    @staticmethod
+    def of(rng: np.random.Generator) -> Draws:
+        """Return the draws that a generator would make; it stays where it is."""
+        return Draws(words_of(rng))
+
+    @property
+    def words(self) -> Words:
+        """The state (6,), for compiled code that moves it on."""
+        if self._generator is not None:
+            self._words, self._generator = words_of(self._generator), None
+        return self._words
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """The generator, until the words are asked for."""
+        if self._generator is None:
+            self._generator = generator_of(self._words)
+        return self._generator
+
+    def log_uniforms(self, size: int) -> NDArray[np.float64]:
+        """Return logarithms of uniforms in [0, 1)."""
+        if self._generator is not None:
+            return np.log(self._generator.random(size))
+        out = np.empty(size)
+        _log_uniforms(self._words, out)
+        return out
 
 
 @helper
@@ -78,6 +146,13 @@ def _word(state: Any) -> Any:
 def uniform(state: Any) -> Any:
     """Return a uniform in [0, 1)."""
     return np.float64(_word(state) >> _S11) * _UNIT
+
+
+@bare
+def _log_uniforms(state: Any, out: Any) -> None:
+    """Fill logarithms of uniforms in [0, 1)."""
+    for i in range(len(out)):
+        out[i] = log(uniform(state))
 
 
 @part

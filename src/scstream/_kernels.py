@@ -31,7 +31,7 @@ def shapes(sums: Any, alpha: float, n: Any) -> None:
     n[m] = max(alpha, 1e-3)
 
 
-@part
+@bare
 def stacked(past: Any, now: Any, out: Any) -> None:
     """Fill the sums (3 k, p) of k clusters, then of their sub-clusters."""
     k, p = len(past), past.shape[2]
@@ -41,6 +41,26 @@ def stacked(past: Any, now: Any, out: Any) -> None:
             out[k + 2 * r, q] = one
             out[k + 2 * r + 1, q] = other
             out[r, q] = one + other
+
+
+@bare
+def scaled(sums: Any, doubt: Any, factor: float, out: Any, doubts: Any) -> None:
+    """Fill sums and doubts with others of the same shapes, times a factor."""
+    a, b = sums.reshape(-1), out.reshape(-1)
+    for i in range(len(a)):
+        b[i] = factor * a[i]
+    a, b = doubt.reshape(-1), doubts.reshape(-1)
+    for i in range(len(a)):
+        b[i] = factor * a[i]
+
+
+@bare
+def count(sums: Any) -> Any:
+    """Return how many points sub-clusters (k, 2, p) have together."""
+    n = 0.0
+    for r in range(len(sums)):
+        n += sums[r, 0, 0] + sums[r, 1, 0]
+    return n
 
 
 @bare

@@ -75,5 +75,15 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="scstream")
 
 
+@cache
+def cores() -> int:
+    """Return how many cores this process could use when it was first asked."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not offered by every system
+        return os.cpu_count() or 1
+
+
 if hasattr(os, "register_at_fork"):  # the threads of a pool do not live on in a forked process
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=cores.cache_clear)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from scstream._threads import cores
 from scstream.engines.choose import NAMES, is_engine_choice
 from scstream.engines.dask_rows import is_collection
 from scstream.families import BY_NAME, Family, Multinomial
@@ -28,6 +28,7 @@ from scstream.families.columns import (
 )
 from scstream.families.scores import Labels, Points
 
+_ONES = np.ones(4096)  # weights of most batches, which nobody changes
 AUTO = "auto"  # in place of a family's name: the columns' types decide
 
 
@@ -207,12 +208,7 @@ def _array(X: Any) -> NDArray[Any]:
 
 def resolve_threads(n_jobs: int | None) -> int:
     """Return the number of threads; None and -1 mean all cores this process may use."""
-    if n_jobs is not None and n_jobs > 0:
-        return int(n_jobs)
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not offered by every system
-        return os.cpu_count() or 1
+    return cores() if n_jobs is None or n_jobs < 0 else int(n_jobs)
 
 
 def make_rng(random_state: Any) -> np.random.Generator:
@@ -227,7 +223,9 @@ def make_rng(random_state: Any) -> np.random.Generator:
 def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:
     """Return row weights (n,), ones by default, which may share the memory of a single one."""
     if sample_weight is None:
-        return np.broadcast_to(1.0, n) if shared else np.ones(n)
+        if shared:
+            return np.broadcast_to(1.0, n)
+        return _ONES[:n] if n <= len(_ONES) else np.ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -136,9 +136,11 @@ def _founded(ctx: Context, plan: Plan, state: State, events: Events, time: float
     comes of it is kept only if the past foretells the batch better than without any groups.
     This is tried in the batches after a birth, then ever more seldom.
     """
+    enough = ctx.family.points_for_a_shape()
+    if not (enough and plan.splits and plan.merges):
+        return state
     n = ctx.engine.n_rows
-    sparse = POINTS_A_GROUP * state.k <= n < state.k * ctx.family.points_for_a_shape()
-    if not (sparse and plan.splits and plan.merges and _is_due(int(state.lived.min()))):
+    if not (POINTS_A_GROUP * state.k <= n < state.k * enough and _is_due(int(state.lived.min()))):
         return state
     m = min(n // POINTS_A_GROUP, _FOUNDERS)
     if plan.max_clusters is not None:
@@ -147,8 +149,8 @@ def _founded(ctx: Context, plan: Plan, state: State, events: Events, time: float
         return state
     first = state.next_id
     without = _swept(ctx, state)
-    sample = ctx.engine.sample(ctx.rng, SEED_ROWS)
-    groups = over_cluster(ctx.family, sample, m, ctx.rng)
+    sample = ctx.engine.sample(ctx.rng.generator, SEED_ROWS)
+    groups = over_cluster(ctx.family, sample, m, ctx.rng.generator)
     tried, merges = _swept(ctx, state.found(groups, time)), []
     while True:
         tried, merged = propose_merges(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scstream._frozen import frozen
 from scstream.families.base import Array, Family
 from scstream.learner import Learner
 from scstream.records import BatchRecord
@@ -80,7 +81,7 @@ class Event:
         return out
 
 
-@dataclass(frozen=True)
+@frozen
 class Sight:
     """Where the clusters were after a batch: all that drift is told from.
 

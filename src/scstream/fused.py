@@ -7,14 +7,16 @@ for it, and take over wherever this does not apply.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from scstream import _fused, _rows, moves, sweep
-from scstream._draws import move_on, state_of
+from scstream._draws import Draws
 from scstream._room import Room, room_of
 from scstream.engines import CpuEngine, Engine, Key, Sums
+from scstream.engines._kernels import named
 from scstream.engines.cpu import FewRows
 from scstream.engines.tree import LEAF_ROWS
 from scstream.families import Family, Gaussian
@@ -33,7 +35,7 @@ from scstream.sweep import Context
 from scstream.window import RELUCTANCE, SHARES, Window, shares_worth_keeping
 
 _MOST_COLUMNS = 15  # above, an inverse for each sub-cluster is too dear
-_NOBODY = np.empty((0, 0))
+_NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
 _NO_KEY = Key(0, 0, 0)
 
@@ -43,11 +45,11 @@ def restricted_sweep(ctx: Context, state: State) -> State:
     rows = _few_rows(ctx)
     if rows is None:
         return sweep.restricted_sweep(ctx, state)
-    key, (whole, draws) = ctx.next_key(), state_of(ctx.rng)
+    key, draws = ctx.next_key(), ctx.rng.words.copy()
     new = _swept(ctx, state, rows, draws, key)
     if new is None:
         return sweep.restricted_sweep(ctx, state, key)
-    move_on(ctx.rng, whole, draws)
+    ctx.rng = Draws(draws)
     return new
 
 
@@ -64,8 +66,8 @@ def _swept(ctx: Context, state: State, rows: FewRows, draws: Any, key: Key) -> S
     """Return the clusters after a sweep; None if a matrix is not positive definite."""
     family, k, p = ctx.family, state.k, state.past.shape[2]
     assert isinstance(family, Gaussian)
-    now = Sums.nothing(k, p)
-    each, whole = np.empty((k, 2)), np.empty(k)
+    now, drawn = Sums.nothing(k, p), len(draws) > 0
+    each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
     failed = _fused.sweep(
         state.past, state.now.current, draws, ctx.alpha, *family.numbers, rows.T, rows.weight,
         key.seed, key.batch, key.sweep, *_room(len(rows.labels), k, p), rows.labels,
@@ -74,21 +76,23 @@ def _swept(ctx: Context, state: State, rows: FewRows, draws: Any, key: Key) -> S
     if failed:
         return None
     new = state.having(now=now)
-    if len(draws) == 0:
+    if not drawn:
         new.learn(LogMarginals(family, each, whole))
     return new
 
 
-def best_labels(family: Family, alpha: float, totals: Array, X: Points) -> Labels | None:
-    """Return the best label (n,) of a few rows; None if they are many or clusters not small."""
+def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels | None:
+    """Return the best cluster (n,) of a few rows; None if they are many or clusters not small."""
     if not is_small(family) or not 0 < len(X) <= LEAF_ROWS:
         return None
     assert isinstance(family, Gaussian)
     z: Labels = np.empty(len(X), dtype=np.int64)
-    X = family.check(X)
-    k, p = totals.shape
-    room = _room(0, k, p)
-    return None if _fused.assign(X, *family.frame, totals, alpha, *family.numbers, *room, z) else z
+    X, totals = family.check(X), state.totals
+    room = _room(0, *totals.shape)
+    if _fused.assign(X, *family.frame, totals, alpha, *family.numbers, *room, z):
+        return None
+    named(z, state.ids, z)
+    return z
 
 
 def forget(ctx: Context, state: State) -> State:
@@ -159,9 +163,15 @@ def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bo
 
 def _room(n: int, k: int, p: int) -> Room:
     """Return room to work in on n rows and k clusters with p statistics."""
+    return room_of(*_needed(n, k, p))
+
+
+@lru_cache
+def _needed(n: int, k: int, p: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers of room that takes."""
     floats, ints = _rows.room_needed(n, k, p)
     matrices = 30 * (k + 1) * (p + 1) + 16 * p
-    return room_of(floats + 2 * n + matrices, ints + (3 * NEIGHBOURS + 1) * k)
+    return floats + 2 * n + matrices, ints + (3 * NEIGHBOURS + 1) * k
 
 
 def applies(family: Family, engine: Engine, n_rows: int) -> bool:
@@ -171,7 +181,7 @@ def applies(family: Family, engine: Engine, n_rows: int) -> bool:
 
 def is_small(family: Family) -> bool:
     """Whether clusters are Gaussian, and small enough to be worked on one after the other."""
-    return type(family) is Gaussian and family.columns_taken() <= _MOST_COLUMNS
+    return type(family) is Gaussian and family.numbers[3] <= _MOST_COLUMNS
 
 
 def _few_rows(ctx: Context) -> FewRows | None:

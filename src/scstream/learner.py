@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from scstream._draws import Draws, Words
+from scstream._frozen import frozen
 from scstream.chain import (
     Events,
     Plan,
@@ -34,7 +36,7 @@ from scstream.window import Forgetting
 _PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
 
 
-@dataclass(frozen=True)
+@frozen
 class Batch:
     """A checked batch: rows, their weights and the time; labels if the user gives a start.
 
@@ -60,7 +62,7 @@ class Batch:
         return replace(self, X=X, weight=weight)
 
 
-@dataclass(frozen=True)
+@frozen
 class Early:
     """A batch that is kept while the model has seen too few rows to trust its prior."""
 
@@ -68,7 +70,7 @@ class Early:
     ids: Labels
 
 
-@dataclass(frozen=True)
+@frozen
 class Recipe:
     """What the user asked for: all that shapes the learning besides the data."""
 
@@ -80,7 +82,7 @@ class Recipe:
     progress: Progress | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Learner:
     """A model between two batches. Immutable: a batch makes a new one.
 
@@ -89,8 +91,8 @@ class Learner:
     family : Family
         Prepared; its prior does not change once enough rows were seen, until all is forgotten.
     state : State
-    rng : numpy.random.Generator
-        Never advanced in place.
+    rng : ndarray (6,)
+        The state of a generator, see `scstream._draws`. Never advanced in place.
     seed : int
         Keys the draws of labels.
     alpha : float
@@ -104,7 +106,7 @@ class Learner:
 
     family: Family
     state: State
-    rng: np.random.Generator
+    rng: Words
     seed: int
     alpha: float
     outliers: Outliers | None
@@ -113,7 +115,7 @@ class Learner:
     early: tuple[Early, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """What a batch came to: its labels (ids), sub-labels, and a record of events.
 
@@ -136,7 +138,7 @@ def learn(
 
     Rows without weight teach nothing. They are left out, and labelled by what was learned.
     """
-    if isinstance(batch.X, RemoteRows):
+    if type(batch.X) is not np.ndarray and isinstance(batch.X, RemoteRows):
         n, d = batch.X.shape
         if n >= recipe.family.enough_rows(d):
             return _learn(learner, batch, recipe, engine, make_rng)
@@ -176,22 +178,21 @@ def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
-    rng = forked(learner.rng)
     family = learner.family.follow(learner.state.totals)
+    rng = Draws(learner.rng.copy())
     ctx = Context(
         family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
     )
     _load(engine, family, batch.X, batch.weight, learner.n_batches)
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
-    events = Events()
     if batch.X.shape[0] == 0:
-        state = drop_forgotten(ctx, state)
+        state, events = drop_forgotten(ctx, state), Events()
     else:
         state, events = later_batch(ctx, recipe.plan, state, batch.time)
     new = Learner(
         family,
         state.settle(batch.time),
-        rng,
+        ctx.rng.words,
         learner.seed,
         recipe.alpha,
         learner.outliers,
@@ -210,27 +211,11 @@ def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) 
     engine.load(family, X, weight)
 
 
-class _AnySeed(np.random.bit_generator.ISeedSequence):
-    """Seeds a generator whose state is set at once; NumPy's own takes longer than that."""
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
-        return _ZEROS[:n_words].astype(dtype, copy=False)
-
-
-_ZEROS = np.zeros(8, dtype=np.uint64)
-_ANY_SEED = _AnySeed()
-
-
-def forked(rng: np.random.Generator) -> np.random.Generator:
-    """Return a generator of our own that goes on as the given one would."""
-    bits = np.random.PCG64(_ANY_SEED)  # type: ignore[arg-type] # any ISeedSequence will do
-    bits.state = rng.bit_generator.state  # type: ignore[assignment] # a generator of ours: PCG64
-    return np.random.Generator(bits)
-
-
 def _under(state: State, forgetting: Forgetting) -> State:
     """Return the clusters to be forgotten as the user asks now, which may be new."""
     window = state.window
+    if window.forgetting is forgetting:
+        return state
     if window.forgetting.kernel is not None and forgetting.kernel is None:
         past, doubt = window.past()  # without a kernel one record is all there is
         window = replace(
@@ -256,7 +241,9 @@ def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     if n == 0 or learner.early:
         return bool(n > 0)
     left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
-    return left < 1.0 if n >= recipe.family.enough_rows(d) else left <= recipe.forgetting.epsilon
+    if left >= 1.0:
+        return False
+    return n >= recipe.family.enough_rows(d) or left <= recipe.forgetting.epsilon
 
 
 def _with_the_rest(
@@ -266,7 +253,7 @@ def _with_the_rest(
     rest = batch.rows(~counted)
     _load(engine, new.family, rest.X, rest.weight, new.n_batches - 1)
     ctx = Context(
-        new.family, engine, new.rng, new.alpha, new.seed, new.n_batches, new.outliers
+        new.family, engine, Draws(new.rng), new.alpha, new.seed, new.n_batches, new.outliers
     )  # draws nothing
     deterministic_sweep(ctx, new.state)
     labels, sublabels = (np.empty(len(counted), dtype=np.int64) for _ in range(2))
@@ -287,8 +274,8 @@ def _learn_first(
     early, ages = _remembered(learner, batch.time, recipe.forgetting)
     kept = [*(e.batch for e in early), batch]
     X, weight = _joined(kept, [*ages, 1.0])
-    rng = make_rng() if learner is None else forked(learner.rng)
-    seed = int(rng.integers(2**63)) if learner is None else learner.seed
+    rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
+    seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.prepare(_rows_for_prior(X))
     _load(engine, family, X, weight, n_batches)
@@ -308,7 +295,7 @@ def _learn_first(
     new = Learner(
         ctx.family,
         state.settle(batch.time),
-        rng,
+        ctx.rng.words,
         seed,
         recipe.alpha,
         outliers,
@@ -440,18 +427,21 @@ def _outcome(
     known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
     labels, sublabels = ctx.engine.named_labels(after.state.ids, ctx.engine.n_rows - n)
+    level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
+    changes = _changes(before, after, events)
+    record = BatchRecord(after.n_batches - 1, batch.time, n, after.state.k, level, *changes)
+    return Outcome(labels, sublabels, record)
+
+
+def _changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:
+    """Return the births, deaths, splits and merges of a batch."""
+    if before is not None and before.state.ids is after.state.ids:
+        return (), (), (), ()
     old = [] if before is None else before.state.ids.tolist()
     new = after.state.ids.tolist()
-    same = old == new
-    record = BatchRecord(
-        batch=after.n_batches - 1,
-        time=batch.time,
-        n_points=n,
-        n_clusters=after.state.k,
-        log_posterior=log_posterior(ctx.family, ctx.alpha, after.state.totals, known),
-        births=() if same else tuple(sorted(set(new) - set(old))),
-        deaths=() if same else tuple(sorted(set(old) - set(new))),
-        splits=tuple(pair for pair in events.splits if pair[1] in new),
-        merges=tuple(pair for pair in events.merges if pair[1] in old),
+    return (
+        tuple(sorted(set(new) - set(old))),
+        tuple(sorted(set(old) - set(new))),
+        tuple(pair for pair in events.splits if pair[1] in new),
+        tuple(pair for pair in events.merges if pair[1] in old),
     )
-    return Outcome(labels, sublabels, record)

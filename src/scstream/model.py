@@ -7,45 +7,42 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
-from dataclasses import replace
 from functools import partial
-from math import isfinite
-from operator import attrgetter, is_
+from operator import is_, itemgetter
 from time import sleep
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from scstream import _validation as check
 from scstream import fused
 from scstream._blas import single_threaded
 from scstream._threads import allowed
 from scstream.chain import Plan
-from scstream.engines import CpuEngine, DaskEngine, Engine, EngineLost, make_engine
+from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
 from scstream.engines.choose import is_client, is_torch
-from scstream.engines.dask_rows import DaskRows, check_collection, evaluated, is_collection
+from scstream.engines.dask_rows import evaluated, is_collection
 from scstream.engines.readout import Best, LogTotal, Probabilities
-from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, like_input, to_host
+from scstream.engines.tensors import like_input
 from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Categorical, Family, Product
 from scstream.families.base import Array
-from scstream.families.columns import is_frame
 from scstream.families.scores import Points, Score
+from scstream.inputs import TakesRows, on_host
 from scstream.learner import Batch, Learner, Outcome, Recipe, learn
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
 from scstream.sweep import next_point, predictive
 from scstream.window import Forgetting
 
-_parameters = attrgetter(*check.CONSTRAINTS)
+_parameters = itemgetter(*check.CONSTRAINTS)
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
-class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
+class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     """Clusters a stream of batches without being told how many clusters there are.
 
     A Dirichlet process mixture whose clusters drift, split, merge, appear and vanish while their
@@ -281,7 +278,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that cannot be; those of the last batch need no second look."""
-        values = _parameters(self)
+        values = _parameters(self.__dict__)
         checked = self.__dict__.get("_checked")
         if checked is None or not all(map(is_, values, checked)):
             check.check_parameters(dict(zip(check.CONSTRAINTS, values, strict=True)))
@@ -307,48 +304,6 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
             self._last_engine = engine  # it has buffers that are worth keeping
         return engine
 
-    def _points(
-        self, engine: Engine, X: Any, family: Family, learner: Learner | None, sample_weight: Any
-    ) -> tuple[Points, Array, Family, Learner | None]:
-        """Return sound rows and weights, and family and model after they have met the rows."""
-        first = learner is None
-        if isinstance(engine, DaskEngine) and is_collection(X):
-            rows = self._remote_rows(engine, X, family, sample_weight, reset=first)
-            return rows, np.zeros(0), family, learner
-        if learner is not None and not learner.early and family.name == "gaussian":
-            X = self._sent(engine, X)
-        if self._stays_on_device(engine, X, family) and (learner is None or not learner.early):
-            tensor = self._tensor(X, reset=first, least=1 if first else 0)
-            if (n := len(tensor)) >= family.enough_rows(tensor.shape[1]):
-                return tensor, check.check_weight(sample_weight, n, shared=True), family, learner
-        table = self._rows(_on_host(X), family, reset=first, least=1 if first else 0)
-        before = None if learner is None else learner.family
-        family = family.meet(table, before)
-        if learner is not None:
-            known = learner.family.meet(table, before)
-            learner = learner if known is learner.family else replace(learner, family=known)
-        points = family.check(table)
-        shared = is_torch(engine)
-        weight = check.check_weight(sample_weight, points.shape[0], shared=shared)
-        return points, weight, family, learner
-
-    def _sent(self, engine: Engine, X: Any) -> Any:
-        """Return the rows of a plain array where the engine wants them: there they are checked."""
-        return engine.sent(X) if is_torch(engine) and self._is_plain(X) else X
-
-    @staticmethod
-    def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
-        """Whether rows go from a tensor to the engine without coming here."""
-        return is_torch(engine) and is_foreign(X) and family.name == "gaussian"
-
-    def _tensor(self, X: Any, *, reset: bool, least: int = 1) -> Any:
-        """Return a sound tensor."""
-        tensor = check_tensor(X, least)
-        d, named = tensor.shape[1], hasattr(self, "feature_names_in_")
-        if reset or named or d != self.n_features_in_:  # else there is nothing that it could find
-            validate_data(self, np.empty((0, d)), reset=reset, skip_check_array=True)
-        return tensor
-
     def _recipe(self, family: Family) -> Recipe:
         progress = _report if self.verbose else None
         return Recipe(family, float(self.alpha), *self._asked, float(self.outlier_weight), progress)
@@ -357,10 +312,12 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine
     ) -> tuple[Learner, Outcome]:
         """Learn from a checked batch, again from the start if a part of the engine is lost."""
+        if learner is not None and fused.applies(learner.family, engine, batch.X.shape[0]):
+            return learn(learner, batch, recipe, engine, self._make_rng)  # without any threads
         tries = 0
         while True:
             try:
-                with self._threads(learner, batch, engine):
+                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)):
                     return learn(learner, batch, recipe, engine, self._make_rng)
             except EngineLost as error:
                 tries += 1
@@ -372,67 +329,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
                 print(f"scstream: {error} The batch is run again.", file=sys.stderr, flush=True)
                 sleep(0.2 * tries)  # until the cluster knows who is left
 
-    def _threads(self, learner: Learner | None, batch: Batch, engine: Engine) -> Any:
-        """Return the context that says who may use how many threads: a small batch needs none."""
-        if learner is not None and fused.applies(learner.family, engine, batch.X.shape[0]):
-            return nullcontext()
-        context = ExitStack()
-        context.enter_context(single_threaded())
-        context.enter_context(allowed(check.resolve_threads(self.n_jobs)))
-        return context
-
     def _make_rng(self) -> np.random.Generator:
         """Return the randomness of a new model; a generator of the user's stays where it is."""
         return check.make_rng(copy.deepcopy(self.random_state))
-
-    def _remote_rows(
-        self, engine: DaskEngine, X: Any, family: Family, sample_weight: Any, *, reset: bool
-    ) -> DaskRows:
-        """Return the sound rows of a Dask collection, which stay where they are."""
-        check.check_readable(family)
-        self._check_columns(X, reset=reset)
-        rows = engine.read(X, partial(check.sound_rows, family=family))
-        if reset and rows.shape[0] == 0:
-            raise ValueError("Found array with 0 sample(s) while at least 1 is required.")
-        if sample_weight is not None:
-            rows = rows.weighed(sample_weight, check.positive_weight)
-        return rows
-
-    def _rows(self, X: Any, family: Family, *, reset: bool, least: int = 1) -> Any:
-        """Return a sound table: columns as they came, or rows of finite numbers."""
-        if family.tabular:
-            table = check.read_columns(X, least)
-            whole = X if is_frame(X) else np.empty(table.shape)
-            validate_data(self, whole, reset=reset, skip_check_array=True)
-            return table
-        if not reset and self._is_sound(X) and len(X) >= least:
-            return X if X.dtype.char in "fd" else X.astype(np.float64)
-        check.check_complete(X, family)
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if family.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if family.missing else True,
-            ensure_min_samples=least,
-        )
-
-    def _is_sound(self, X: Any) -> bool:
-        """Whether rows are plain and finite: what most batches are, and quickly told."""
-        return self._is_plain(X) and bool(
-            X.dtype.kind != "f" or isfinite(np.add.reduce(X, axis=None)) or np.isfinite(X).all()
-        )
-
-    def _is_plain(self, X: Any) -> bool:
-        """Whether rows are numbers in an array as expected."""
-        return (
-            type(X) is np.ndarray
-            and X.ndim == 2
-            and (X.dtype.char in "fd" or X.dtype.kind in "iu")
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-        )
 
     # -- using ----------------------------------------------------------------------------------
 
@@ -444,9 +343,9 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         """
         learner = self._fitted()
         if learner.outliers is None and self.engine == "cpu" and self._is_sound(X):
-            labels = fused.best_labels(learner.family, learner.alpha, learner.state.totals, X)
-            if labels is not None:
-                return learner.state.ids.take(labels)
+            ids = fused.best_ids(learner.family, learner.alpha, learner.state, X)
+            if ids is not None:
+                return ids
         with allowed(check.resolve_threads(self.n_jobs)):
             score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
@@ -520,7 +419,7 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         engine = self._reader(X)
         if self._stays_on_device(engine, X, family):
             return like_input(job(engine, self._tensor(X, reset=False)), X)
-        points = family.check(self._rows(_on_host(X), family, reset=False))
+        points = family.check(self._rows(on_host(X), family, reset=False))
         return like_input(job(engine, points), X)
 
     def _reader(self, X: Any) -> Engine:
@@ -529,12 +428,6 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         if not known or is_client(self.engine) or self.engine == "dask":
             return CpuEngine(check.resolve_threads(self.n_jobs))
         return self._engine(X)
-
-    def _check_columns(self, X: Any, *, reset: bool) -> None:
-        """Check names and number of a Dask collection's columns against those of the model."""
-        check_collection(X)
-        known = X._meta if is_frame(X) else np.empty((0, *X.shape[1:]))
-        validate_data(self, known, reset=reset, skip_check_array=True)
 
     # -- copies ---------------------------------------------------------------------------------
 
@@ -722,8 +615,3 @@ def _evaluated(
 def _evaluated_chunk(job: Callable[..., NDArray[Any]], family: Family, X: Any) -> NDArray[Any]:
     """Return the same of a chunk of a Dask collection, on a worker."""
     return job(CpuEngine(), check.sound_rows(X, family))
-
-
-def _on_host(X: Any) -> Any:
-    """Return tensors as NumPy arrays, anything else as it is."""
-    return to_host(as_tensor(X)) if is_foreign(X) else X

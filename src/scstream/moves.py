@@ -295,4 +295,4 @@ def decisions(ctx: Context, k: int, *, greedy: bool = False) -> tuple[Array, Arr
 
 def log_uniforms(ctx: Context, size: int, *, greedy: bool = False) -> Array:
     """Return logs of uniforms, which log ratios must exceed; greedy ones must exceed 0."""
-    return np.zeros(size) if greedy else np.log(ctx.rng.random(size))
+    return np.zeros(size) if greedy else ctx.rng.log_uniforms(size)

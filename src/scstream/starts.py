@@ -56,14 +56,14 @@ def _most_probable(ctx: Context, plan: Plan, forgetting: Forgetting, *, adapt: b
     all the others. The few groups are made by the columns that tell most.
     """
     family, n = ctx.family, ctx.engine.n_rows
-    sample = ctx.engine.sample(ctx.rng, SEED_ROWS)
+    sample = ctx.engine.sample(ctx.rng.generator, SEED_ROWS)
     size = max(1, min(n // POINTS_A_GROUP, _SEEDS))
-    groups = [over_cluster(family, sample, size, ctx.rng)]
+    groups = [over_cluster(family, sample, size, ctx.rng.generator)]
     weight = None
     if family.real and size > _FEW_SEEDS:
         weight = telling_columns(family.embed(sample))
     if weight is not None:
-        groups.append(over_cluster(family, sample, _FEW_SEEDS, ctx.rng, weight))
+        groups.append(over_cluster(family, sample, _FEW_SEEDS, ctx.rng.generator, weight))
     best: _Start | None = None
     for seeds in groups:
         ctx.family = family.adapt(seeds) if adapt else family

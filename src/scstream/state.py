@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream import _kernels
+from scstream._frozen import frozen
 from scstream.engines import Sums
 from scstream.families.base import Array, Family
 from scstream.window import Forgetting, Window
@@ -39,7 +41,7 @@ def _nothing(k: int, p: int) -> Sums:
     return Sums.nothing(k, p)
 
 
-@dataclass(frozen=True)
+@frozen
 class LogMarginals:
     """Log marginal likelihoods under a family: of the sub-clusters (k, 2), of the clusters (k,).
 
@@ -137,13 +139,17 @@ class State:
     @_once
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
-        return self.past + self.now.current
+        k, _, p = self.past.shape
+        both = np.empty((3 * k, p))
+        _kernels.stacked(self.past, self.now.current, both)
+        self.__dict__["totals"] = both[:k]
+        return both[k:].reshape(k, 2, p)
 
     @_once
     def totals(self) -> Array:
-        """Statistics of the clusters (k, p)."""
-        parts = self.parts
-        out: Array = parts[:, 0] + parts[:, 1]
+        """Statistics of the clusters (k, p); they come with those of the sub-clusters."""
+        _ = self.parts
+        out: Array = self.__dict__["totals"]
         return out
 
     @_once

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scstream import _kernels
+from scstream._draws import Draws
 from scstream.engines import Engine, Key
 from scstream.families.base import Array, Family
 from scstream.families.scores import JoinedScore, Score
@@ -44,7 +45,7 @@ class Context:
         Prepared, with its prior.
     engine : Engine
         Holds the batch.
-    rng : numpy.random.Generator
+    rng : Draws
         Draws parameters, weights and decisions.
     alpha : float
         Concentration of the Dirichlet process.
@@ -56,7 +57,7 @@ class Context:
 
     family: Family
     engine: Engine
-    rng: np.random.Generator
+    rng: Draws
     alpha: float
     seed: int
     batch: int
@@ -80,14 +81,14 @@ def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> Stat
     """
     k = state.k
     everything, weights = draw_weights(ctx, state)
-    score = ctx.family.sampled_score(ctx.rng, everything, weights)
+    score = ctx.family.sampled_score(ctx.rng.generator, everything, weights)
     key = ctx.next_key() if key is None else key
     return _swept(ctx, state, score.part(slice(k)), score.part(slice(k, None)), key)
 
 
 def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
     """Return the statistics (3 k, p) of clusters and sub-clusters, and log weights (3 k,) drawn."""
-    m, rng = 3 * state.k, ctx.rng
+    m, rng = 3 * state.k, ctx.rng.generator
     everything, n, weights = np.empty((m, state.past.shape[2])), np.empty(m + 1), np.empty(m)
     _kernels.dirichlets(state.past, state.now.current, ctx.alpha, everything, n)
     _kernels.log_weights(rng.standard_gamma(n + 1.0), rng.random(len(n)), n, weights)

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from scstream import _kernels
+from scstream._frozen import frozen
 from scstream.families.base import Array, Family
 
 SHARES = 2.0 ** -np.arange(6)  # shares of its past among which a cluster's evidence chooses
@@ -61,7 +63,7 @@ class Forgetting:
         return np.array([float(weight) for weight in given])
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """Statistics of past batches, oldest first, of k clusters.
 
@@ -95,7 +97,7 @@ class Window:
 
     def weighted(self, records: Array) -> Array:
         """Return the weighted sum of records (b, ...) of batches."""
-        if len(records) == 1 and self.weight[0] == 1.0:
+        if len(records) == 1 and self.weight.item(0) == 1.0:
             only: Array = records[0]
             return only
         return np.tensordot(self.weight, records, 1)
@@ -111,14 +113,10 @@ class Window:
         if len(self.times) == 0:
             return self
         if self.forgetting.kernel is None:
-            factor = self.forgetting.decay(time - self.times[-1])
-            return Window(
-                self.forgetting,
-                self.sums * factor,
-                self.doubt * factor,
-                np.array([time]),
-                self.weight,
-            )
+            factor = self.forgetting.decay(time - self.times.item(-1))
+            sums, doubt = np.empty(self.sums.shape), np.empty(self.doubt.shape)
+            _kernels.scaled(self.sums, self.doubt, factor, sums, doubt)
+            return Window(self.forgetting, sums, doubt, np.array([time]), self.weight)
         weight = self.forgetting.weights(time - self.times)
         kept = weight > self.forgetting.epsilon
         return replace(
@@ -134,8 +132,8 @@ class Window:
         if len(self.times) == 0:
             return 0.0
         if self.forgetting.kernel is None:
-            n = float(self.sums[-1, ..., 0].sum())
-            return n * self.forgetting.decay(time - self.times[-1])
+            n = float(_kernels.count(self.sums[-1]))
+            return n * self.forgetting.decay(time - self.times.item(-1))
         n = self.sums[..., 0].sum(axis=(1, 2))
         weight = self.forgetting.weights(time - self.times)
         return float((n * weight)[weight > self.forgetting.epsilon].sum())
@@ -143,7 +141,7 @@ class Window:
     def absorb(self, current: Array, doubt: Array, time: float) -> Window:
         """Return the window with the present batch in it."""
         if self.forgetting.kernel is None and len(self.times):
-            sums, doubts = self.sums + current, self.doubt + doubt
+            sums, doubts = self.sums + current[None], self.doubt + doubt[None]
             return Window(self.forgetting, sums, doubts, self.times, self.weight)
         grown = replace(
             self,

@@ -127,3 +127,10 @@ def test_a_prior_that_is_given_leaves_numbers_as_they_are():
     X = np.round(np.random.default_rng(0).normal(size=(200, 2)))
     assert Gaussian().prepare(X).is_coarse()
     assert not Gaussian(cov=1.0).prepare(X).is_coarse()
+
+
+def test_a_family_that_begins_anew_forgets_its_cells():
+    from scstream import Gaussian
+
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    assert not Gaussian().prepare(np.round(X)).prepare(X).is_coarse()

@@ -7,6 +7,7 @@ from unittest.mock import patch
 import numpy as np
 
 from scstream import chain, starts
+from scstream._draws import Draws
 from scstream.chain import Plan
 from scstream.engines import CpuEngine
 from scstream.families import Family
@@ -19,7 +20,7 @@ def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> Context:
     """Return a context with the rows loaded, under the family's own prior."""
     X = family.check(X)
     family = family.prepare(X)
-    ctx = Context(family, CpuEngine(), np.random.default_rng(seed), alpha, seed, 0)
+    ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(seed)), alpha, seed, 0)
     ctx.engine.load(family, X, np.ones(X.shape[0]))
     return ctx
 

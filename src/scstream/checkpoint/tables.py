@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream._draws import generator_of, words_of
 from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_generator, unpack_generator
 from scstream.checkpoint.values import Node, Packer
@@ -38,7 +39,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
     return {
         "family": packer.family(learner.family, "The family"),
         "state": _pack_state(learner.state, packer),
-        "rng": pack_generator(learner.rng, packer),
+        "rng": pack_generator(generator_of(learner.rng), packer),
         "seed": learner.seed,
         "alpha": learner.alpha,
         "outliers": None if learner.outliers is None else _pack_outliers(learner.outliers, packer),
@@ -58,7 +59,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
     return Learner(
         family=family,
         state=_unpack_state(node.node("state"), p, time, kernel),
-        rng=unpack_generator(node.node("rng"), only="PCG64"),
+        rng=words_of(unpack_generator(node.node("rng"), only="PCG64")),
         seed=node.integer("seed", 0, 2**63 - 1),
         alpha=node.number("alpha", 0.0),
         outliers=None if outliers is None else _unpack_outliers(outliers, p),

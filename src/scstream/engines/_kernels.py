@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import helper, kernel
+from scstream._compile import bare, helper, kernel
 from scstream.families._kernels import student_bounds
 
 _M0 = np.uint64(0xD2511F53)
@@ -278,6 +278,13 @@ def take_trial(chosen: Any, trial: Any, z: Any, sub: Any, rows: Any) -> None:
             if chosen[a]:
                 sub[i] = trial[i]
             rows[a, sub[i]] += 1
+
+
+@bare
+def named(labels: Any, ids: Any, out: Any) -> None:
+    """Fill the ids of labels; a label of -1 stays that."""
+    for i in range(len(labels)):
+        out[i] = ids[labels[i]] if labels[i] >= 0 else -1
 
 
 @kernel

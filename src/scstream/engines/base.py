@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream._frozen import frozen
+from scstream.engines import _kernels
 from scstream.engines.readout import Best
 from scstream.engines.tree import Part, Values
 from scstream.families.base import Array, Family
 from scstream.families.scores import Labels, Points, Score
 
 
-@dataclass(frozen=True)
+@frozen
 class Key:
     """What a random choice about a row is keyed by, together with the row itself."""
 
@@ -25,7 +26,7 @@ class Key:
     sweep: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Sums:
     """What a sweep returns about its k clusters.
 
@@ -201,9 +202,10 @@ class Engine(ABC):
         The first ``skip`` rows are left out. Where the rows came from elsewhere the labels may
         stay there.
         """
-        named = np.full(len(ids) + 1, -1)
-        named[:-1] = ids
-        return named.take(self.labels[skip:]), self.sublabels[skip:].copy()
+        labels = self.labels[skip:]
+        out: Labels = np.empty(len(labels), dtype=np.int64)
+        _kernels.named(labels, ids, out)
+        return out, self.sublabels[skip:].copy()
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""

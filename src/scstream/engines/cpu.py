@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream._frozen import frozen
 from scstream._threads import allowed, mapped, over_slices, together
 from scstream.engines import _blocks, _kernels, tree
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
@@ -36,7 +37,8 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-class FewRows(NamedTuple):
+@frozen
+class FewRows:
     """The rows of a small batch, a leaf at most, as the engine holds them.
 
     Attributes
@@ -81,11 +83,15 @@ class CpuEngine(Engine):
         n = X.shape[0]
         self._family, self._X, self._weight = family, X, weight
         self._first = first_row
-        self._z, self._second, self._sub, self._trial = np.zeros((4, n), dtype=np.int64)
-        self._z[:] = -1
-        self._doubt, self._sub_doubt, self._trial_doubt = np.empty((3, n))
+        self._z, self._sub = np.empty(n, np.int64), np.zeros(n, np.int64)
+        self._second, self._trial = np.empty(n, np.int64), np.empty(n, np.int64)
+        self._z.fill(-1)
+        self._doubts = np.empty((3, n))  # of labels, sub-labels and those tried
         small = 8 * n * len(family.prior) <= _KEPT_BYTES
         self._T = family.statistics(X) if small or sparse.issparse(X) else None
+        self._few: FewRows | None = None
+        if 0 < n <= tree.LEAF_ROWS and isinstance(self._T, np.ndarray):
+            self._few = FewRows(self._T, weight, self._z, self._sub, self._trial)
 
     # -- passes over the points -----------------------------------------------------------------
 
@@ -104,23 +110,24 @@ class CpuEngine(Engine):
             both = partial(self._label_and_add, screen, pairs, key)
 
         def label(rows: slice, T: Points) -> None:
-            z, second, doubt = self._z[rows], self._second[rows], self._doubt[rows]
+            z, second = self._z[rows], self._second[rows]
+            doubt, own_doubt, _ = self._doubts[:, rows]
             if key is None:
                 _kernels.best(*unfinished(score, T), z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
-                _kernels.best_pair(own, self._sub[rows], self._sub_doubt[rows])
+                _kernels.best_pair(own, self._sub[rows], own_doubt)
             else:
                 u = np.empty((2, len(z)))
                 first = self._first + rows.start
                 _kernels.uniforms(key.seed, key.batch, key.sweep, first, u)
                 _kernels.draw(near(score, T), u[0], z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
-                _kernels.draw_pair(own, u[1], self._sub[rows], self._sub_doubt[rows])
+                _kernels.draw_pair(own, u[1], self._sub[rows], own_doubt)
 
         def add(rows: slice, T: Points, to: Values) -> None:
             z, sub, weight = self._z[rows], self._sub[rows], self._weight[rows]
-            second, doubt = self._second[rows], self._doubt[rows]
-            _kernels.tally(z, sub, second, doubt, self._sub_doubt[rows], weight, *to[1:])
+            second, (doubt, own_doubt, _) = self._second[rows], self._doubts[:, rows]
+            _kernels.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
             _add_by_label(T, weight, z, sub, to[0])
 
         def nothing() -> Values:
@@ -168,14 +175,14 @@ class CpuEngine(Engine):
             own = sub.pairs(T if len(at) == T.shape[0] else T[mine], self._z[at])
             trial, doubt = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
             _kernels.best_pair(own, trial, doubt)
-            self._trial[at], self._trial_doubt[at] = trial, doubt
+            self._trial[at], self._doubts[2, at] = trial, doubt
 
         def add(rows: slice, T: Points, to: Values) -> None:
             z = np.where(among[self._z[rows]], self._z[rows], -1)
             weight = self._weight[rows]
             _add_by_label(T, weight, z, self._trial[rows], to[0])
             if doubts:
-                _kernels.add_doubts(z, weight, self._trial_doubt[rows], to[1])
+                _kernels.add_doubts(z, weight, self._doubts[2, rows], to[1])
 
         def both(rows: slice, T: Points, to: Values) -> None:
             z, weight, trial = self._z[rows], self._weight[rows], self._trial[rows]
@@ -315,9 +322,7 @@ class CpuEngine(Engine):
 
     def few_rows(self) -> FewRows | None:
         """Return the rows, for who does the whole pass; None if they are many, or not dense."""
-        if not 0 < len(self._z) <= tree.LEAF_ROWS or not isinstance(self._T, np.ndarray):
-            return None
-        return FewRows(self._T, self._weight, self._z, self._sub, self._trial)
+        return self._few
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

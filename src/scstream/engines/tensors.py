@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+_NUMPY = (np.ndarray, np.generic)
+
 
 def is_tensor(X: Any) -> bool:
     """Whether it is a PyTorch tensor."""
@@ -24,7 +26,7 @@ def is_foreign(X: Any) -> bool:
 
     NumPy's arrays and data frames are none.
     """
-    if isinstance(X, np.ndarray | np.generic) or hasattr(X, "columns"):
+    if isinstance(X, _NUMPY) or hasattr(X, "columns"):
         return False
     return is_tensor(X) or (hasattr(X, "__dlpack__") and hasattr(X, "__dlpack_device__"))
 
@@ -77,6 +79,8 @@ def to_host(X: Any) -> Any:
 
 def like_input(labels: Any, X: Any) -> Any:
     """Return labels as a tensor beside the tensor X; if X is no tensor, as an array."""
+    if type(X) is type(labels) is np.ndarray:
+        return labels
     if not is_foreign(X):
         return to_host(labels)
     there = (

@@ -21,6 +21,7 @@ from scstream._compile import bare, helper, kernel, part
 from scstream._gamma import log_gamma
 
 ROOM = 8  # matrices of a row and a column more
+_NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay in cache
 _ROUNDS = 50  # power iterations for one axis, at most
 _FULL = 1e100  # a product that had better not grow: a logarithm less is taken for each factor
 _GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
@@ -30,6 +31,10 @@ _GROWTH = 1e-5  # relative growth of the variance along an axis below which it i
 def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
     """Fill rows (n, p) with ``(1, z, z z')`` for ``z = (x - shift) / scale``."""
     n, d = X.shape
+    if d <= _NARROW:
+        for r in range(0, n, _RUN):
+            _narrow_statistics(X[r : r + _RUN], shift, scale, out[r : r + _RUN])
+        return
     for r in range(n):
         z = out[r, 1 : 1 + d]
         out[r, 0] = 1.0
@@ -41,6 +46,23 @@ def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
             for j in range(d - i):
                 to[j] = tail[0] * tail[j]
             q += d - i
+
+
+@helper
+def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
+    """Do the same column by column: that is quicker where rows are short."""
+    n, d = X.shape
+    for i in range(d):
+        for r in range(n):
+            out[r, 1 + i] = (X[r, i] - shift[i]) / scale[i]
+    q = 1 + d
+    for i in range(d):
+        for j in range(i, d):
+            for r in range(n):
+                out[r, q] = out[r, 1 + i] * out[r, 1 + j]
+            q += 1
+    for r in range(n):
+        out[r, 0] = 1.0
 
 
 def room_for(d: int) -> NDArray[np.float64]:
@@ -151,6 +173,20 @@ def _cholesky(tau: Any, L: Any) -> Any:
             log_det += log(product)
             product = 1.0
     return log_det + log(product)
+
+
+@bare
+def middle(clusters: Any, out: Any) -> Any:
+    """Fill the mean (d,) of all points of clusters (k, p), if there are any; returns how many."""
+    n = 0.0
+    for r in range(len(clusters)):
+        n += clusters[r, 0]
+    for i in range(len(out)):
+        total = 0.0
+        for r in range(len(clusters)):
+            total += clusters[r, 1 + i]
+        out[i] = total / n
+    return n
 
 
 @kernel

@@ -137,7 +137,7 @@ class Family(ABC):
 
     def is_coarse(self) -> bool:
         """Whether numbers of some column stand for cells, see `unrounded`."""
-        return bool(self._step.any())
+        return len(self._step) > 0 and bool(self._step.any())
 
     def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
         """Return checked rows with each number of a coarse column at some place about its cell.

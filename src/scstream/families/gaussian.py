@@ -75,6 +75,7 @@ class Gaussian(Family):
     _psi: Array  # (d, d)
     _prior: Array
     _log_z: float
+    numbers: tuple[Array, float, float, int]  # for compiled code: prior, nu - kappa, log_z, d
     _least_nu: float = 0.0  # of those that are adapted to clusters
 
     def __init__(
@@ -101,8 +102,11 @@ class Gaussian(Family):
         new = copy.copy(self)
         new._shift, new._scale = _frame(X)
         if self.cov is None:
-            new._step = rounding.steps(X, new._scale)
-            new._scale = rounding.widened(new._scale, new._step)
+            step = rounding.steps(X, new._scale)
+            new._scale = rounding.widened(new._scale, step)
+            new.__dict__.pop("_step", None)  # of a frame before
+            if step.any():
+                new._step = step
         new._m = np.zeros(d)
         if self.mean is not None:
             new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
@@ -124,12 +128,15 @@ class Gaussian(Family):
 
     def _with(self, kappa: float, nu: float, psi: Array, m: Array | None = None) -> Self:
         """Return a copy with another prior in the same frame; its mean is the same unless given."""
-        new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
-        new.__dict__.update(self.__dict__)
         m = self._m if m is None else m
         row = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
         log_z = _spd.prior(kappa, nu, m, psi, row)
-        new.__dict__.update(_kappa=kappa, _nu=nu, _psi=psi, _m=m, _prior=row, _log_z=log_z)
+        numbers = row, nu - kappa, log_z, len(m)
+        new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
+        new.__dict__.update(
+            self.__dict__, _kappa=kappa, _nu=nu, _psi=psi, _m=m, _prior=row, _log_z=log_z,
+            numbers=numbers,
+        )  # fmt: skip
         return new
 
     def adapt(self, clusters: Array) -> Self:
@@ -171,10 +178,11 @@ class Gaussian(Family):
 
         Without this the prior would pull on a stream that has drifted far from its beginning.
         """
-        everything = clusters.sum(axis=0)
-        if self.mean is not None or everything[0] < 1.0:
+        if self.mean is not None:
             return self
-        m = everything[1 : 1 + len(self._m)] / everything[0]
+        m = np.empty(len(self._m))
+        if _spd.middle(clusters, m) < 1.0:
+            return self
         return self._with(self._kappa, self._nu, self._psi, m)
 
     def settled(self, k: int) -> Self:
@@ -275,11 +283,6 @@ class Gaussian(Family):
         scatter = _unpack(tau[..., 1 + d :], d)
         scatter -= tau[..., 1 : 1 + d, None] * mean[..., None, :]
         return Posterior(tau[..., 0], self._dof(tau), mean, scatter)
-
-    @property
-    def numbers(self) -> tuple[Array, float, float, int]:
-        """For compiled code: the prior, nu - kappa, the prior's log-normaliser, and d."""
-        return self._prior, self._nu - self._kappa, self._log_z, len(self._m)
 
     @property
     def frame(self) -> tuple[Array, Array]:
@@ -522,7 +525,7 @@ def _means(tau: Array, d: int) -> Array:
 
 
 def _float_type(X: Any) -> type[np.floating[Any]]:
-    return np.float32 if X.dtype == np.float32 else np.float64
+    return np.float32 if X.dtype.char == "f" else np.float64
 
 
 def _frame(X: Array) -> tuple[Array, Array]:

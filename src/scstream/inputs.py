@@ -1,0 +1,154 @@
+"""What an estimator makes of the rows it is given, wherever they are: checks, and the way in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from scstream import _validation as check
+from scstream.engines import CpuEngine, DaskEngine, Engine
+from scstream.engines.choose import is_torch
+from scstream.engines.dask_rows import DaskRows, check_collection, is_collection
+from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, to_host
+from scstream.families import Family
+from scstream.families.base import Array
+from scstream.families.columns import is_frame
+from scstream.families.scores import Points
+from scstream.learner import Learner
+
+_FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
+
+
+class TakesRows:
+    """The part of the estimator that reads rows; it knows the columns that it was given first."""
+
+    n_features_in_: int
+
+    def _points(
+        self, engine: Engine, X: Any, family: Family, learner: Learner | None, sample_weight: Any
+    ) -> tuple[Points, Array, Family, Learner | None]:
+        """Return sound rows and weights, and family and model after they have met the rows."""
+        first = learner is None
+        elsewhere = None
+        if type(engine) is not CpuEngine:
+            elsewhere = self._rows_elsewhere(engine, X, family, learner, sample_weight)
+        if elsewhere is not None:
+            return *elsewhere, family, learner
+        table = self._rows(on_host(X), family, reset=first, least=1 if first else 0)
+        before = None if learner is None else learner.family
+        family = family.meet(table, before)
+        if learner is not None:
+            known = learner.family.meet(table, before)
+            learner = learner if known is learner.family else replace(learner, family=known)
+        points = family.check(table)
+        shared = type(engine) is not CpuEngine and is_torch(engine)
+        weight = check.check_weight(sample_weight, points.shape[0], shared=shared)
+        return points, weight, family, learner
+
+    def _rows_elsewhere(
+        self, engine: Engine, X: Any, family: Family, learner: Learner | None, sample_weight: Any
+    ) -> tuple[Points, Array] | None:
+        """Return sound rows and weights that are not, or need not stay, here; None if they must."""
+        first = learner is None
+        if isinstance(engine, DaskEngine) and is_collection(X):
+            rows = self._remote_rows(engine, X, family, sample_weight, reset=first)
+            return rows, np.zeros(0)
+        if learner is not None and learner.early:
+            return None
+        if learner is not None and family.name == "gaussian":
+            X = self._sent(engine, X)
+        if self._stays_on_device(engine, X, family):
+            tensor = self._tensor(X, reset=first, least=1 if first else 0)
+            if (n := len(tensor)) >= family.enough_rows(tensor.shape[1]):
+                return tensor, check.check_weight(sample_weight, n, shared=True)
+        return None
+
+    def _sent(self, engine: Engine, X: Any) -> Any:
+        """Return the rows of a plain array where the engine wants them: there they are checked."""
+        return engine.sent(X) if is_torch(engine) and self._is_plain(X) else X
+
+    @staticmethod
+    def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
+        """Whether rows go from a tensor to the engine without coming here."""
+        return is_torch(engine) and is_foreign(X) and family.name == "gaussian"
+
+    def _tensor(self, X: Any, *, reset: bool, least: int = 1) -> Any:
+        """Return a sound tensor."""
+        tensor = check_tensor(X, least)
+        d, named = tensor.shape[1], hasattr(self, "feature_names_in_")
+        if reset or named or d != self.n_features_in_:  # else there is nothing that it could find
+            validate_data(self, np.empty((0, d)), reset=reset, skip_check_array=True)
+        return tensor
+
+    def _remote_rows(
+        self, engine: DaskEngine, X: Any, family: Family, sample_weight: Any, *, reset: bool
+    ) -> DaskRows:
+        """Return the sound rows of a Dask collection, which stay where they are."""
+        check.check_readable(family)
+        self._check_columns(X, reset=reset)
+        rows = engine.read(X, partial(check.sound_rows, family=family))
+        if reset and rows.shape[0] == 0:
+            raise ValueError("Found array with 0 sample(s) while at least 1 is required.")
+        if sample_weight is not None:
+            rows = rows.weighed(sample_weight, check.positive_weight)
+        return rows
+
+    def _rows(self, X: Any, family: Family, *, reset: bool, least: int = 1) -> Any:
+        """Return a sound table: columns as they came, or rows of finite numbers."""
+        if family.tabular:
+            table = check.read_columns(X, least)
+            whole = X if is_frame(X) else np.empty(table.shape)
+            validate_data(self, whole, reset=reset, skip_check_array=True)
+            return table
+        if not reset and self._is_sound(X) and len(X) >= least:
+            return X if X.dtype.char in "fd" else X.astype(np.float64)
+        check.check_complete(X, family)
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if family.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if family.missing else True,
+            ensure_min_samples=least,
+        )
+
+    def _is_sound(self, X: Any) -> bool:
+        """Whether rows are plain and finite: what most batches are, and quickly told."""
+        return self._is_plain(X) and (X.dtype.kind != "f" or _is_finite(X))
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether rows are numbers in an array as expected."""
+        mine = self.__dict__
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.shape[1] == mine.get("n_features_in_")
+            and (X.dtype.char in "fd" or X.dtype.kind in "iu")
+            and "feature_names_in_" not in mine
+        )
+
+    def _check_columns(self, X: Any, *, reset: bool) -> None:
+        """Check names and number of a Dask collection's columns against those of the model."""
+        check_collection(X)
+        known = X._meta if is_frame(X) else np.empty((0, *X.shape[1:]))
+        validate_data(self, known, reset=reset, skip_check_array=True)
+
+
+def _is_finite(X: NDArray[np.floating[Any]]) -> bool:
+    """Whether all numbers are finite: if their sum is, or that of their squares, they are."""
+    if X.size > _FEW:
+        return isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
+    flat = X.ravel(order="K")
+    return isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
+
+
+def on_host(X: Any) -> Any:
+    """Return tensors as NumPy arrays, anything else as it is."""
+    return to_host(as_tensor(X)) if is_foreign(X) else X
