@@ -29,9 +29,10 @@ from scstream.records import BatchRecord
 from scstream.starts import start_from_labels, start_over_clustered
 from scstream.state import Ints, State
 from scstream.sweep import Context, Outliers, deterministic_sweep
-from scstream.window import Forgetting
+from scstream.window import USUAL_ROWS, Forgetting
 
 _PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
+_SETTLED_ROWS = 1000  # from as many on clusters and prior are those of a good start
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,10 @@ class Early:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the user asked for: all that shapes the learning besides the data."""
+    """What the user asked for: all that shapes the learning besides the data.
+
+    Where the half-life is left open (``auto``) it is longer for batches of a few rows.
+    """
 
     family: Family
     alpha: float
@@ -78,6 +82,24 @@ class Recipe:
     plan: Plan
     outlier_weight: float
     progress: Progress | None
+    auto: bool = False
+
+    def for_rows(self, n: int) -> Recipe:
+        """Return what that means for a batch of n rows."""
+        if not self.auto or n >= USUAL_ROWS:
+            return self
+        return replace(self, forgetting=self.forgetting.of_rows(n))
+
+    def settled_rows(self, d: int) -> int:
+        """Return how many rows of d columns set clusters and prior for good.
+
+        A kernel tells batches apart that a start would join, and one who wants no new clusters,
+        or outliers from the first batch on, has them by that batch.
+        """
+        least = self.family.enough_rows(d)
+        by_batches = self.forgetting.kernel is not None or self.outlier_weight > 0
+        free = self.plan.splits and self.plan.merges and not by_batches
+        return max(_SETTLED_ROWS, least) if free else least
 
 
 @dataclass(frozen=True)
@@ -138,7 +160,7 @@ def learn(
     """
     if isinstance(batch.X, RemoteRows):
         n, d = batch.X.shape
-        if n >= recipe.family.enough_rows(d):
+        if n >= recipe.settled_rows(d):
             return _learn(learner, batch, recipe, engine, make_rng)
         batch = batch.fetched()  # so few rows may have to be kept
     if batch.even or _all_count(batch.weight):
@@ -167,6 +189,7 @@ def _learn(
     make_rng: Callable[[], np.random.Generator],
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch all of whose rows count."""
+    recipe = recipe.for_rows(batch.X.shape[0])
     if learner is None or _begins(learner, batch, recipe):
         return _learn_first(learner, batch, recipe, engine, make_rng)
     return _learn_later(learner, batch, recipe, engine)
@@ -197,9 +220,24 @@ def _learn_later(
         learner.outliers,
         batch.time,
         learner.n_batches + 1,
-        learner.early,
+        early=(),
     )
-    return new, _outcome(ctx, learner, new, batch, events, state)
+    outcome = _outcome(ctx, learner, new, batch, events, state)
+    if learner.early:
+        new = replace(new, early=_kept_with(learner, batch, outcome, recipe))
+    return new, outcome
+
+
+def _kept_with(
+    learner: Learner, batch: Batch, outcome: Outcome, recipe: Recipe
+) -> tuple[Early, ...]:
+    """Return the first rows and those of a batch; none if they are enough or become fewer."""
+    n, d = batch.X.shape
+    early, _ = _remembered(learner, batch.time, recipe.forgetting)
+    known = sum(len(e.ids) for e in early) + n
+    if len(early) < len(learner.early) or known >= recipe.settled_rows(d):
+        return ()
+    return (*early, Early(_copied(batch), to_host(outcome.labels))) if n else learner.early
 
 
 def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
@@ -248,13 +286,24 @@ def _under(state: State, forgetting: Forgetting) -> State:
 def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     """Whether the batch is to set the prior: it is among the first, or all is forgotten.
 
+    The first rows are clustered anew, all of them, with each batch until they can set a prior,
+    and then whenever they have become twice as many, until there are enough of them: what a few
+    rows are taken for is hard to mend later, when batches are as small.
+
     Less than one point of the past is nothing against a batch of many rows. For a few rows
     nothing at all must be left: a stream of single points would otherwise begin again with each
     of them, as no point counts a full one when the next one comes.
     """
     n, d = batch.X.shape
-    if n == 0 or learner.early:
-        return bool(n > 0)
+    if n == 0:
+        return False
+    if learner.early:
+        early, _ = _remembered(learner, batch.time, recipe.forgetting)
+        before = sum(len(e.ids) for e in early)
+        after, settled = before + int(n), recipe.settled_rows(d)
+        if before == 0 or after < recipe.family.enough_rows(d):
+            return True
+        return before < settled and (after >= settled or after.bit_length() > before.bit_length())
     left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
     return left < 1.0 if n >= recipe.family.enough_rows(d) else left <= recipe.forgetting.epsilon
 
@@ -317,7 +366,7 @@ def _learn_first(
         early=(),
     )
     outcome = _outcome(ctx, learner, new, batch, Events(), state)
-    if X.shape[0] < recipe.family.enough_rows(X.shape[1]) and batch.labels is None:
+    if X.shape[0] < recipe.settled_rows(X.shape[1]) and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, early=_keep(kept, ids))
     return new, outcome
@@ -337,14 +386,14 @@ def _keep(batches: list[Batch], ids: Labels) -> tuple[Early, ...]:
     """Return copies of the batches, which the caller may overwrite, with their labels."""
     ends = np.cumsum([b.X.shape[0] for b in batches])[:-1]
     return tuple(
-        Early(replace(b, X=_widened(b.X), weight=b.weight.copy(), labels=None, even=False), own)
-        for b, own in zip(batches, np.split(ids, ends), strict=True)
+        Early(_copied(b), own) for b, own in zip(batches, np.split(ids, ends), strict=True)
     )
 
 
-def _widened(X: Points) -> Points:
-    """Return a copy of rows in double precision."""
-    return X.astype(np.float64, copy=True)
+def _copied(batch: Batch) -> Batch:
+    """Return a batch of its own, in double precision."""
+    X = batch.X.astype(np.float64, copy=True)
+    return replace(batch, X=X, weight=batch.weight.copy(), labels=None, even=False)
 
 
 def _age_weight(forgetting: Forgetting, age: float) -> float:
