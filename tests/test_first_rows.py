@@ -6,6 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 from streams import blobs, counts, ids
 
 from scstream import ScStream, learner
+from scstream.datasets import gaussian_stream
 from scstream.window import Forgetting
 
 CENTRES = np.array([[x, y] for x in (0.0, 9.0, 18.0) for y in (0.0, 9.0, 18.0)])
@@ -77,6 +78,15 @@ def test_clusters_keep_their_names(starts) -> None:
     assert len(starts) > 4
     assert len({tuple(name) for name in names[5:]}) == 1
     assert set(names[-1]) <= set(ids(model))
+
+
+def test_clusters_that_move_on_are_followed_not_begun_anew() -> None:
+    model, names = ScStream(random_state=0), []
+    for batch in gaussian_stream(5, 400, n_features=32, n_clusters=4, box=6, random_state=0):
+        found = model.partial_fit(batch.X).labels_
+        names.append([int(np.bincount(found[batch.y == c]).argmax()) for c in range(4)])
+    assert len({tuple(name) for name in names}) == 1
+    assert model._learner.early == ()
 
 
 def test_a_model_saved_at_its_beginning_goes_on_bit_for_bit(tmp_path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.special import gammaln
 
 from scstream.chain import (
     Events,
@@ -33,6 +34,7 @@ from scstream.window import USUAL_ROWS, Forgetting
 
 _PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
 _SETTLED_ROWS = 1000  # from as many on clusters and prior are those of a good start
+_TOLD = 5.0, 0.3  # nats by which labels tell a batch from those before it, and for each row
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,11 @@ def _learn(
     """Return the model after a batch all of whose rows count."""
     recipe = recipe.for_rows(batch.X.shape[0])
     if learner is None or _begins(learner, batch, recipe):
-        return _learn_first(learner, batch, recipe, engine, make_rng)
+        begun = _learn_first(learner, batch, recipe, engine, make_rng)
+        if learner is None or begun is not None:
+            assert begun is not None
+            return begun
+        learner = replace(learner, early=())
     return _learn_later(learner, batch, recipe, engine)
 
 
@@ -331,8 +337,12 @@ def _learn_first(
     recipe: Recipe,
     engine: Engine,
     make_rng: Callable[[], np.random.Generator],
-) -> tuple[Learner, Outcome]:
-    """Return the model of all rows so far that are not forgotten, its prior set from them."""
+) -> tuple[Learner, Outcome] | None:
+    """Return the model of all rows so far that are not forgotten, its prior set from them.
+
+    None if these rows are better not taken together, since clusters move: then the clusters of
+    the rows before, which could stand alone, had better be followed.
+    """
     early, ages = _remembered(learner, batch.time, recipe.forgetting)
     kept = [*(e.batch for e in early), batch]
     X, weight = _joined(kept, [*ages, 1.0])
@@ -353,7 +363,11 @@ def _learn_first(
     state = _numbered(ctx, state, batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in early)])
-        state = _renamed(state, engine.first_labels(len(old_ids)), old_ids, learner)
+        known = engine.first_labels(len(old_ids))
+        alone = len(known) >= recipe.family.enough_rows(X.shape[1])
+        if alone and _came_apart(known, state.now.rows.sum(axis=1)):
+            return None
+        state = _renamed(state, known, old_ids, learner)
     new = Learner(
         ctx.family,
         state.settle(batch.time),
@@ -370,6 +384,24 @@ def _learn_first(
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, early=_keep(kept, ids))
     return new, outcome
+
+
+def _came_apart(known: Labels, rows: Ints) -> bool:
+    """Whether the labels of the last batch tell it from the rows before it.
+
+    ``known`` are the labels of those, and ``rows`` (k,) counts all rows of each cluster. In places
+    that stay the shares of clusters are about the same; where all clusters moved on, the new
+    places are clusters of their own, and a row tells a bit or more of when it came.
+    """
+    before = np.bincount(known[known >= 0], minlength=len(rows))
+    new = rows - before
+    told = _log_shares(new) + _log_shares(before) - _log_shares(rows)
+    return bool(told > _TOLD[0] + _TOLD[1] * new.sum())
+
+
+def _log_shares(n: Ints) -> float:
+    """Return the log-probability of labels with such counts (k,) if all shares are as likely."""
+    return float(gammaln(len(n)) - gammaln(len(n) + n.sum()) + gammaln(1.0 + n).sum())
 
 
 def _remembered(
