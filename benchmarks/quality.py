@@ -75,6 +75,8 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "recurring": lambda s: gaussian_stream(drift="recurring", random_state=s),
     "uneven": lambda s: gaussian_stream(weights="dirichlet", random_state=s),
     "small batches": lambda s: gaussian_stream(batch_size=200, n_clusters=8, random_state=s),
+    "batches of 20": lambda s: gaussian_stream(300, 20, n_clusters=8, random_state=s),
+    "batches of 5": lambda s: gaussian_stream(600, 5, n_clusters=5, random_state=s),
     "5-D, 40 clusters": lambda s: gaussian_stream(
         n_features=5, n_clusters=40, box=20, random_state=s
     ),
@@ -166,9 +168,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="names of streams")
     parser.add_argument("--data", default=os.environ.get("SCSTREAM_DATA"), help="folder of files")
     parser.add_argument("--real-seeds", type=int, default=3, help="seeds on the files")
-    parser.add_argument("--half-life", type=float, default=5.0)
+    parser.add_argument("--half-life", type=float, help="in place of the default")
     args = parser.parse_args()
-    params = {"half_life": args.half_life}
+    params = {} if args.half_life is None else {"half_life": args.half_life}
     print(HEADER)
     for name, make in SYNTHETIC.items():
         if not args.only or name in args.only:

@@ -34,11 +34,11 @@ def test_what_the_model_holds_does_not_grow(options, monkeypatch) -> None:
 def test_a_few_rows_at_a_time_are_kept_only_until_there_are_enough() -> None:
     model = ScStream(random_state=0, max_sweeps=3)
     sizes = []
-    for b in range(60):
-        model.partial_fit(blobs(2, b)[0])
+    for b in range(140):
+        model.partial_fit(blobs(10, b)[0])
         sizes.append(len(pickle.dumps(model._learner)))
     assert model._learner.early == ()
-    assert max(sizes[30:]) < max(sizes[:30])
+    assert max(sizes[100:]) < max(sizes[:100])
 
 
 LONG = """

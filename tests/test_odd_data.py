@@ -272,7 +272,7 @@ def test_an_empty_frame_with_names_of_columns_lets_time_pass() -> None:
 @pytest.mark.parametrize("empty", [False, True], ids=["", "after an empty batch"])
 @pytest.mark.parametrize("gap", [1e3, 1e9])
 def test_after_a_very_long_gap_everything_begins_anew(rows, empty, gap) -> None:
-    model = ScStream(random_state=0).partial_fit(blobs(rows, 0)[0])
+    model = ScStream(half_life=5.0, random_state=0).partial_fit(blobs(rows, 0)[0])
     before = ids(model)
     if empty:
         model.partial_fit(np.empty((0, 2)), time=gap - 1)

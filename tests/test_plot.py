@@ -100,8 +100,8 @@ def test_chosen_features_are_drawn(ax):
 
 def test_paths_follow_the_means(ax, model, blobs):
     paths = {}
-    for _ in range(3):
-        model.partial_fit(blobs)
+    for b in range(3):
+        model.partial_fit(blobs + 0.1 * b)
         extend_paths(paths, model)
     assert set(paths) == {record.id for record in model.clusters_}
     for record_ in model.clusters_:

@@ -14,6 +14,7 @@ def by_place(model):
     return sorted((c for c in model.clusters_ if c.weight > 0.02), key=key)
 
 
+@pytest.mark.usefixtures("settled_at_once")
 @pytest.mark.parametrize("family", ["gaussian", "multinomial"])
 def test_a_weight_of_n_is_n_rows(family) -> None:
     weighed, repeated = (ScStream(family, random_state=0) for _ in range(2))

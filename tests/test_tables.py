@@ -63,7 +63,7 @@ def frame(request):
 def learned():
     model = ScStream(Product(BLOCKS), random_state=0, max_sweeps=5)
     for seed in range(2):
-        model.partial_fit(pd.DataFrame(table(150, seed)[0]))
+        model.partial_fit(pd.DataFrame(table(500, seed)[0]))
     return model
 
 
@@ -211,6 +211,7 @@ def test_a_category_that_comes_later_is_learned(learned):
     assert sorted(shares)[-2] < 0.05
 
 
+@pytest.mark.usefixtures("settled_at_once")
 def test_endless_new_categories_do_not_grow_the_model():
     model = ScStream("categorical", random_state=0, max_sweeps=3)
     rng = np.random.default_rng(0)

@@ -52,8 +52,8 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "alpha": (lambda v: _is_real(v) and v > 0, "a positive number"),
     "half_life": (
-        lambda v: v is None or (_is_real(v) and v > 0),
-        "a positive number, or None to never forget",
+        lambda v: v is None or (isinstance(v, str) and v == AUTO) or (_is_real(v) and v > 0),
+        f"a positive number, {AUTO!r}, or None to never forget",
     ),
     "kernel": (
         lambda v: v is None or callable(v),

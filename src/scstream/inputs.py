@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -20,7 +21,7 @@ from scstream.families import Family
 from scstream.families.base import Array
 from scstream.families.columns import is_frame
 from scstream.families.scores import Points
-from scstream.learner import Learner
+from scstream.learner import Learner, Recipe
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
@@ -29,6 +30,7 @@ class TakesRows:
     """The part of the estimator that reads rows; it knows the columns that it was given first."""
 
     n_features_in_: int
+    _recipe: Callable[[Family], Recipe]
 
     def _points(
         self, engine: Engine, X: Any, family: Family, learner: Learner | None, sample_weight: Any
@@ -65,7 +67,7 @@ class TakesRows:
             X = self._sent(engine, X)
         if self._stays_on_device(engine, X, family):
             tensor = self._tensor(X, reset=first, least=1 if first else 0)
-            if (n := len(tensor)) >= family.enough_rows(tensor.shape[1]):
+            if (n := len(tensor)) >= self._recipe(family).settled_rows(tensor.shape[1]):
                 return tensor, check.check_weight(sample_weight, n, shared=True)
         return None
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.special import gammaln
 
 from scstream._draws import Draws, Words
 from scstream._frozen import frozen
@@ -31,9 +32,11 @@ from scstream.records import BatchRecord
 from scstream.starts import start_from_labels, start_over_clustered
 from scstream.state import Ints, State
 from scstream.sweep import Context, Outliers, deterministic_sweep
-from scstream.window import Forgetting
+from scstream.window import USUAL_ROWS, Forgetting
 
 _PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
+_SETTLED_ROWS = 1000  # from as many on clusters and prior are those of a good start
+_TOLD = 5.0, 0.3  # nats by which labels tell a batch from those before it, and for each row
 
 
 @frozen
@@ -72,7 +75,10 @@ class Early:
 
 @frozen
 class Recipe:
-    """What the user asked for: all that shapes the learning besides the data."""
+    """What the user asked for: all that shapes the learning besides the data.
+
+    Where the half-life is left open (``auto``) it is longer for batches of a few rows.
+    """
 
     family: Family
     alpha: float
@@ -80,6 +86,24 @@ class Recipe:
     plan: Plan
     outlier_weight: float
     progress: Progress | None
+    auto: bool = False
+
+    def for_rows(self, n: int) -> Recipe:
+        """Return what that means for a batch of n rows."""
+        if not self.auto or n >= USUAL_ROWS:
+            return self
+        return replace(self, forgetting=self.forgetting.of_rows(n))
+
+    def settled_rows(self, d: int) -> int:
+        """Return how many rows of d columns set clusters and prior for good.
+
+        A kernel tells batches apart that a start would join, and one who wants no new clusters,
+        or outliers from the first batch on, has them by that batch.
+        """
+        least = self.family.enough_rows(d)
+        by_batches = self.forgetting.kernel is not None or self.outlier_weight > 0
+        free = self.plan.splits and self.plan.merges and not by_batches
+        return max(_SETTLED_ROWS, least) if free else least
 
 
 @frozen
@@ -140,7 +164,7 @@ def learn(
     """
     if type(batch.X) is not np.ndarray and isinstance(batch.X, RemoteRows):
         n, d = batch.X.shape
-        if n >= recipe.family.enough_rows(d):
+        if n >= recipe.settled_rows(d):
             return _learn(learner, batch, recipe, engine, make_rng)
         batch = batch.fetched()  # so few rows may have to be kept
     if batch.even or _all_count(batch.weight):
@@ -169,8 +193,13 @@ def _learn(
     make_rng: Callable[[], np.random.Generator],
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch all of whose rows count."""
+    recipe = recipe.for_rows(batch.X.shape[0])
     if learner is None or _begins(learner, batch, recipe):
-        return _learn_first(learner, batch, recipe, engine, make_rng)
+        begun = _learn_first(learner, batch, recipe, engine, make_rng)
+        if learner is None or begun is not None:
+            assert begun is not None
+            return begun
+        learner = replace(learner, early=())
     return _learn_later(learner, batch, recipe, engine)
 
 
@@ -198,9 +227,24 @@ def _learn_later(
         learner.outliers,
         batch.time,
         learner.n_batches + 1,
-        learner.early,
+        early=(),
     )
-    return new, _outcome(ctx, learner, new, batch, events, state)
+    outcome = _outcome(ctx, learner, new, batch, events, state)
+    if learner.early:
+        new = replace(new, early=_kept_with(learner, batch, outcome, recipe))
+    return new, outcome
+
+
+def _kept_with(
+    learner: Learner, batch: Batch, outcome: Outcome, recipe: Recipe
+) -> tuple[Early, ...]:
+    """Return the first rows and those of a batch; none if they are enough or become fewer."""
+    n, d = batch.X.shape
+    early, _ = _remembered(learner, batch.time, recipe.forgetting)
+    known = sum(len(e.ids) for e in early) + n
+    if len(early) < len(learner.early) or known >= recipe.settled_rows(d):
+        return ()
+    return (*early, Early(_copied(batch), to_host(outcome.labels))) if n else learner.early
 
 
 def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
@@ -233,13 +277,24 @@ def _under(state: State, forgetting: Forgetting) -> State:
 def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     """Whether the batch is to set the prior: it is among the first, or all is forgotten.
 
+    The first rows are clustered anew, all of them, with each batch until they can set a prior,
+    and then whenever they have become twice as many, until there are enough of them: what a few
+    rows are taken for is hard to mend later, when batches are as small.
+
     Less than one point of the past is nothing against a batch of many rows. For a few rows
     nothing at all must be left: a stream of single points would otherwise begin again with each
     of them, as no point counts a full one when the next one comes.
     """
     n, d = batch.X.shape
-    if n == 0 or learner.early:
-        return bool(n > 0)
+    if n == 0:
+        return False
+    if learner.early:
+        early, _ = _remembered(learner, batch.time, recipe.forgetting)
+        before = sum(len(e.ids) for e in early)
+        after, settled = before + int(n), recipe.settled_rows(d)
+        if before == 0 or after < recipe.family.enough_rows(d):
+            return True
+        return before < settled and (after >= settled or after.bit_length() > before.bit_length())
     left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
     if left >= 1.0:
         return False
@@ -269,8 +324,12 @@ def _learn_first(
     recipe: Recipe,
     engine: Engine,
     make_rng: Callable[[], np.random.Generator],
-) -> tuple[Learner, Outcome]:
-    """Return the model of all rows so far that are not forgotten, its prior set from them."""
+) -> tuple[Learner, Outcome] | None:
+    """Return the model of all rows so far that are not forgotten, its prior set from them.
+
+    None if these rows are better not taken together, since clusters move: then the clusters of
+    the rows before, which could stand alone, had better be followed.
+    """
     early, ages = _remembered(learner, batch.time, recipe.forgetting)
     kept = [*(e.batch for e in early), batch]
     X, weight = _joined(kept, [*ages, 1.0])
@@ -291,7 +350,11 @@ def _learn_first(
     state = _numbered(ctx, state, batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in early)])
-        state = _renamed(state, engine.first_labels(len(old_ids)), old_ids, learner)
+        known = engine.first_labels(len(old_ids))
+        alone = len(known) >= recipe.family.enough_rows(X.shape[1])
+        if alone and _came_apart(known, state.now.rows.sum(axis=1)):
+            return None
+        state = _renamed(state, known, old_ids, learner)
     new = Learner(
         ctx.family,
         state.settle(batch.time),
@@ -304,10 +367,28 @@ def _learn_first(
         early=(),
     )
     outcome = _outcome(ctx, learner, new, batch, Events(), state)
-    if X.shape[0] < recipe.family.enough_rows(X.shape[1]) and batch.labels is None:
+    if X.shape[0] < recipe.settled_rows(X.shape[1]) and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, early=_keep(kept, ids))
     return new, outcome
+
+
+def _came_apart(known: Labels, rows: Ints) -> bool:
+    """Whether the labels of the last batch tell it from the rows before it.
+
+    ``known`` are the labels of those, and ``rows`` (k,) counts all rows of each cluster. In places
+    that stay the shares of clusters are about the same; where all clusters moved on, the new
+    places are clusters of their own, and a row tells a bit or more of when it came.
+    """
+    before = np.bincount(known[known >= 0], minlength=len(rows))
+    new = rows - before
+    told = _log_shares(new) + _log_shares(before) - _log_shares(rows)
+    return bool(told > _TOLD[0] + _TOLD[1] * new.sum())
+
+
+def _log_shares(n: Ints) -> float:
+    """Return the log-probability of labels with such counts (k,) if all shares are as likely."""
+    return float(gammaln(len(n)) - gammaln(len(n) + n.sum()) + gammaln(1.0 + n).sum())
 
 
 def _remembered(
@@ -324,14 +405,14 @@ def _keep(batches: list[Batch], ids: Labels) -> tuple[Early, ...]:
     """Return copies of the batches, which the caller may overwrite, with their labels."""
     ends = np.cumsum([b.X.shape[0] for b in batches])[:-1]
     return tuple(
-        Early(replace(b, X=_widened(b.X), weight=b.weight.copy(), labels=None, even=False), own)
-        for b, own in zip(batches, np.split(ids, ends), strict=True)
+        Early(_copied(b), own) for b, own in zip(batches, np.split(ids, ends), strict=True)
     )
 
 
-def _widened(X: Points) -> Points:
-    """Return a copy of rows in double precision."""
-    return X.astype(np.float64, copy=True)
+def _copied(batch: Batch) -> Batch:
+    """Return a batch of its own, in double precision."""
+    X = batch.X.astype(np.float64, copy=True)
+    return replace(batch, X=X, weight=batch.weight.copy(), labels=None, even=False)
 
 
 def _age_weight(forgetting: Forgetting, age: float) -> float:

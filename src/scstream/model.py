@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from operator import is_, itemgetter
 from time import sleep
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from scstream.learner import Batch, Learner, Outcome, Recipe, learn
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
 from scstream.sweep import next_point, predictive
-from scstream.window import Forgetting
+from scstream.window import HALF_LIFE, Forgetting
 
 _parameters = itemgetter(*check.CONSTRAINTS)
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
@@ -57,9 +57,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         kinds, or "auto" to choose by the first batch's columns.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: more makes new clusters likelier.
-    half_life : float or None, default=5.0
+    half_life : float, "auto" or None, default="auto"
         The age, in units of time, at which a batch counts half. This is an upper bound: a
-        cluster that moves forgets faster. None keeps everything.
+        cluster that moves forgets faster. None keeps everything. "auto" is 5, and so much longer
+        for a batch of fewer than 100 rows that 500 such rows are half forgotten.
     kernel : callable, optional
         Weight of a batch as a function of its age, in place of the half-life.
     epsilon : float, default=1e-8
@@ -146,7 +147,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         family: str | Family = "gaussian",
         *,
         alpha: float = 1.0,
-        half_life: float | None = 5.0,
+        half_life: float | Literal["auto"] | None = "auto",
         kernel: Callable[[float], float] | None = None,
         epsilon: float = 1e-8,
         sweeps: int = 1,
@@ -284,7 +285,11 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             check.check_parameters(dict(zip(check.CONSTRAINTS, values, strict=True)))
             self._checked = values
             self._asked = (
-                Forgetting(self.half_life, self.kernel, self.epsilon),
+                Forgetting(
+                    HALF_LIFE if self.half_life == "auto" else self.half_life,
+                    self.kernel,
+                    self.epsilon,
+                ),
                 Plan(
                     sweeps=self.sweeps,
                     max_sweeps=self.max_sweeps,
@@ -306,7 +311,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _recipe(self, family: Family) -> Recipe:
         progress = _report if self.verbose else None
-        return Recipe(family, float(self.alpha), *self._asked, float(self.outlier_weight), progress)
+        weight, auto = float(self.outlier_weight), self.half_life == "auto"
+        return Recipe(family, float(self.alpha), *self._asked, weight, progress, auto)
 
     def _run(
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,9 @@ class StreamClusterer(base.Clusterer):
         Rows that are collected before they are learned together.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: more makes new clusters likelier.
-    half_life : float or None, default=5.0
-        The age, in batches, at which a batch counts half. None keeps everything.
+    half_life : float, "auto" or None, default="auto"
+        The age, in batches, at which a batch counts half; "auto" is 5, or more if batches are
+        small. None keeps everything.
     sweeps : int, default=1
         Sampled sweeps of each batch after the first.
     max_clusters : int, optional
@@ -85,7 +86,7 @@ class StreamClusterer(base.Clusterer):
         *,
         batch_size: int = 100,
         alpha: float = 1.0,
-        half_life: float | None = 5.0,
+        half_life: float | Literal["auto"] | None = "auto",
         sweeps: int = 1,
         max_clusters: int | None = None,
         outlier_weight: float = 0.0,

@@ -15,6 +15,8 @@ from scstream import _kernels
 from scstream._frozen import frozen
 from scstream.families.base import Array, Family
 
+HALF_LIFE = 5.0  # the usual one
+USUAL_ROWS = 100  # of a batch: with fewer the usual half-life would leave too few to learn from
 SHARES = 2.0 ** -np.arange(6)  # shares of its past among which a cluster's evidence chooses
 _LESS = SHARES[2:]
 RELUCTANCE = 2.0  # nats by which forgetting more must win
@@ -36,7 +38,7 @@ class Forgetting:
         More records than this are thinned out by joining neighbours of like weight.
     """
 
-    half_life: float | None = 5.0
+    half_life: float | None = HALF_LIFE
     kernel: Callable[[float], float] | None = None
     epsilon: float = 1e-8
     max_records: int = 256
@@ -45,6 +47,12 @@ class Forgetting:
     def adaptive(self) -> bool:
         """Whether clusters that change may forget faster: not if the user said what counts."""
         return self.kernel is None and self.half_life is not None
+
+    def of_rows(self, n: int) -> Forgetting:
+        """Return the same for batches of a few rows: as slow as so many rows of usual ones."""
+        if self.half_life is None or n == 0:
+            return self
+        return replace(self, half_life=self.half_life * max(1.0, USUAL_ROWS / n))
 
     def decay(self, age: float) -> float:
         """Return the weight of an age under the half-life."""

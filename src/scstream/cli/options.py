@@ -43,9 +43,12 @@ def real(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
-def real_or_none(text: str) -> float | None:
-    """Read a number, or none."""
-    return None if text.lower() == "none" else real(text)
+def half_life(text: str) -> float | str | None:
+    """Read a number, auto or none."""
+    word = text.lower()
+    if word == "none":
+        return None
+    return word if word == "auto" else real(text)
 
 
 def duration(text: str) -> float:
@@ -248,10 +251,10 @@ class _Kernel:
 _MODEL: dict[str, dict[str, Any]] = {
     "alpha": {"type": real, "help": "more makes new clusters likelier"},
     "half_life": {
-        "type": real_or_none,
+        "type": half_life,
         "metavar": "T",
         "help": "age at which a batch counts half, in batches or in the time column's units; "
-        "none never forgets",
+        "auto is 5, and longer if batches have fewer than 100 rows; none never forgets",
     },
     "kernel": {
         "type": kernel,
@@ -307,7 +310,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def _shown(name: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return an option with its default in its help."""
     defaults = {
-        "alpha": "1", "half_life": "5", "epsilon": "1e-8", "sweeps": "1", "max_sweeps": "100",
+        "alpha": "1", "half_life": "auto", "epsilon": "1e-8", "sweeps": "1", "max_sweeps": "100",
         "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "by chance",
         "n_jobs": "all cores", "engine": "cpu", "verbose": "no",
     }  # fmt: skip

@@ -112,7 +112,10 @@ def columns_of_run(kept: Kept) -> list[str]:
 def _forgetting(model: ScStream) -> str:
     if model.kernel is not None:
         return "by a kernel"
-    return "never" if model.half_life is None else f"half-life {model.half_life:g}"
+    if model.half_life is None:
+        return "never"
+    given = model.half_life
+    return f"half-life {given}" if isinstance(given, str) else f"half-life {given:g}"
 
 
 def _table(kept: Kept) -> str:

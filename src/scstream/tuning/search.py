@@ -24,6 +24,7 @@ from scstream.tuning.objective import (
 )
 from scstream.tuning.result import Trial, TuningResult
 from scstream.tuning.space import Settings, Space, build, default_point, suggest
+from scstream.window import USUAL_ROWS
 
 _FAILURES = (ValueError, ArithmeticError, MemoryError)  # of a model that cannot be
 
@@ -101,7 +102,8 @@ def tune(
     labelled = rows[0].y is not None
     score = score_labels if labelled else partial(score_density, reference_of(family, rows))
     study = _new_study(optuna, seed)
-    in_space = space is None and step == 1.0 and _is_untouched(base)
+    usual = step == 1.0 and rows[0].X.shape[0] >= USUAL_ROWS  # then half-lives are what they say
+    in_space = space is None and usual and _is_untouched(base)
     if space is None:
         space = partial(suggest, step=step)
         study.enqueue_trial(default_point(family.name))
@@ -111,6 +113,8 @@ def tune(
         if trials or in_space:
             asked = study.ask()
             settings = space(asked, family.name, rows[0].X)
+            if not trials:
+                settings = {}  # which is the same
             trial = _attempt(len(trials), settings, _changed(base, settings, rows), score, rows)
             study.tell(asked, **_outcome(optuna, trial))
         else:

@@ -1,0 +1,133 @@
+"""A stream may come in batches of a few rows: the first of them are kept and clustered anew."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from streams import blobs, counts, ids
+
+from scstream import ScStream, learner
+from scstream.datasets import gaussian_stream
+from scstream.window import Forgetting
+
+CENTRES = np.array([[x, y] for x in (0.0, 9.0, 18.0) for y in (0.0, 9.0, 18.0)])
+
+
+def in_batches(X, n):
+    return [X[i : i + n] for i in range(0, len(X), n)]
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    """Note the rows that each start is made from."""
+    seen, first_batch = [], learner.first_batch
+
+    def noted(ctx, *args, **options):
+        seen.append(ctx.engine.n_rows)
+        return first_batch(ctx, *args, **options)
+
+    monkeypatch.setattr(learner, "first_batch", noted)
+    return seen
+
+
+@pytest.mark.parametrize("size", [1, 8, 20, 50])
+@pytest.mark.parametrize("seed", range(3))
+def test_small_batches_find_the_clusters(size, seed) -> None:
+    X, y = blobs(2400, seed, CENTRES)
+    model = ScStream(random_state=seed)
+    found = [model.partial_fit(rows).labels_ for rows in in_batches(X[:1600], size)]
+    assert len(found) == 1600 // size
+    assert model.n_clusters_ == 9
+    assert adjusted_rand_score(y[1600:], model.predict(X[1600:])) > 0.97
+
+
+def test_a_start_is_made_anew_when_rows_have_doubled(starts) -> None:
+    model = ScStream(random_state=0)
+    for rows in in_batches(blobs(1200, 0)[0], 20):
+        model.partial_fit(rows)
+    assert starts == [20, 40, 80, 140, 260, 520, 1000]
+
+
+def test_a_few_rows_are_clustered_anew_with_each_batch(starts) -> None:
+    model = ScStream(random_state=0, max_sweeps=3)
+    for rows in in_batches(blobs(40, 0)[0], 2):
+        model.partial_fit(rows)
+    assert starts == [*range(2, 20, 2), 32]
+
+
+def test_a_large_batch_is_a_start_at_once(starts) -> None:
+    model = ScStream(random_state=0).partial_fit(blobs(1000, 0)[0])
+    assert model._learner.early == ()
+    model.partial_fit(blobs(10, 1)[0])
+    assert starts == [1000]
+
+
+def test_what_is_too_old_ends_the_beginning(starts) -> None:
+    model = ScStream(random_state=0, half_life=1.0, max_sweeps=3)
+    for rows in in_batches(blobs(400, 0)[0], 10):
+        model.partial_fit(rows)
+    assert model._learner.early == ()  # after 27 batches the first counts less than 1e-8
+    assert max(starts) < 300
+
+
+def test_clusters_keep_their_names(starts) -> None:
+    X, y = blobs(1600, 3)
+    model, names = ScStream(random_state=0), []
+    for rows, truth in zip(in_batches(X, 40), in_batches(y, 40), strict=True):
+        found = model.partial_fit(rows).labels_
+        names.append([int(np.bincount(found[truth == c]).argmax()) for c in range(3)])
+    assert len(starts) > 4
+    assert len({tuple(name) for name in names[5:]}) == 1
+    assert set(names[-1]) <= set(ids(model))
+
+
+def test_clusters_that_move_on_are_followed_not_begun_anew() -> None:
+    model, names = ScStream(random_state=0), []
+    for batch in gaussian_stream(5, 400, n_features=32, n_clusters=4, box=6, random_state=0):
+        found = model.partial_fit(batch.X).labels_
+        names.append([int(np.bincount(found[batch.y == c]).argmax()) for c in range(4)])
+    assert len({tuple(name) for name in names}) == 1
+    assert model._learner.early == ()
+
+
+def test_a_model_saved_at_its_beginning_goes_on_bit_for_bit(tmp_path) -> None:
+    batches = in_batches(blobs(1200, 5, CENTRES)[0], 30)
+    straight = ScStream(random_state=0)
+    there = [straight.partial_fit(rows).labels_ for rows in batches]
+    model = ScStream(random_state=0)
+    for rows, labels in zip(batches, there, strict=True):
+        model.partial_fit(rows).save(tmp_path / "model")
+        np.testing.assert_array_equal(model.labels_, labels)
+        model = ScStream.load(tmp_path / "model")
+
+
+def test_counts_in_small_batches_find_the_clusters() -> None:
+    X, y = counts(1200, 0)
+    model = ScStream("multinomial", random_state=0)
+    for rows in in_batches(X[:800], 10):
+        model.partial_fit(rows)
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(y[800:], model.predict(X[800:])) > 0.97
+
+
+@pytest.mark.parametrize(("rows", "half_life"), [(1000, 5.0), (100, 5.0), (20, 25.0), (1, 500.0)])
+def test_the_half_life_of_small_batches(rows, half_life) -> None:
+    assert Forgetting().of_rows(rows).half_life == half_life
+    model = ScStream(random_state=0)
+    for b in range(3):
+        model.partial_fit(blobs(rows, b)[0])
+    assert model._learner.state.window.forgetting.half_life == half_life
+
+
+@pytest.mark.parametrize("half_life", [None, 3.0])
+def test_a_half_life_that_is_given_stays(half_life) -> None:
+    model = ScStream(random_state=0, half_life=half_life)
+    for b in range(3):
+        model.partial_fit(blobs(4, b)[0])
+    assert model._learner.state.window.forgetting.half_life == half_life
+
+
+def test_no_rows_age_the_past_as_a_usual_batch_does() -> None:
+    model = ScStream(random_state=0).partial_fit(blobs(200, 0)[0])
+    model.partial_fit(np.empty((0, 2)))
+    count = sum(cluster.count for cluster in model.clusters_)
+    assert count == pytest.approx(200 * 2 ** (-1 / 5))
