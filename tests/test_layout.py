@@ -22,7 +22,9 @@ BELOW = {
     "window": {"families"},
     "state": {"families", "engines", "window"},
     "_kernels": {"_compile", "_gamma"},
-    "_rows": {"_compile", "_room"},
+    "_series": {"_compile"},
+    "_leaders": {"_compile", "_series"},
+    "_rows": {"_compile", "_leaders", "_room", "_series"},
     "sweep": {"_kernels", "families", "engines", "window", "state"},
     "moves": {"_kernels", "families", "engines", "window", "state", "sweep"},
     "_fused": {
