@@ -41,3 +41,42 @@ def test_another_stamp_compiles_anew(tmp_path):
         return int(done.stdout)
 
     assert [hits("a"), hits("a"), hits("b"), hits("b")] == [0, 1, 0, 1]
+
+
+def test_the_garbage_collector_waits_for_kernels_and_for_nobody_else(tmp_path):
+    (tmp_path / "collected.py").write_text(
+        textwrap.dedent(
+            """
+            import gc
+            import numba
+            from numba.core import event
+            from scstream import _compile
+
+            seen = []
+
+            class Watch(event.Listener):
+                def on_start(self, event):
+                    seen.append(gc.isenabled())
+
+                def on_end(self, event):
+                    pass
+
+            event.register("numba:compile", Watch())
+
+            def shortened(x):
+                return max(x, 1.0)
+
+            shortened.__module__ = "scstream.some"
+            numba.njit(shortened)(2.0)
+            assert seen and not any(seen), seen
+            assert gc.isenabled()
+            seen.clear()
+            numba.njit(lambda x: min(x, 1.0))(2.0)
+            assert seen and all(seen), seen
+            gc.disable()
+            numba.njit(shortened)(2)
+            assert not gc.isenabled()
+            """
+        )
+    )
+    subprocess.run([sys.executable, "collected.py"], cwd=tmp_path, check=True)

@@ -23,7 +23,9 @@ BELOW = {
     "_kernels": {"_compile", "_gamma"},
     "window": {"_frozen", "_kernels", "families"},
     "state": {"_frozen", "_kernels", "families", "engines", "window"},
-    "_rows": {"_compile", "_room"},
+    "_series": {"_compile"},
+    "_leaders": {"_compile", "_series"},
+    "_rows": {"_compile", "_leaders", "_room", "_series"},
     "sweep": {"_draws", "_kernels", "families", "engines", "window", "state"},
     "moves": {"_kernels", "families", "engines", "window", "state", "sweep"},
     "_fused": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -105,4 +106,36 @@ class _Announcer(event.Listener):
         """Take note that numba is done with it: nothing to say."""
 
 
+class _Quiet(event.Listener):
+    """Holds the garbage collector back while kernels compile.
+
+    It would look again and again through the hundreds of thousands of objects that numba makes,
+    which takes a tenth of the time. Numba compiles one function at a time, and those it calls
+    meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._was_enabled = False
+
+    def on_start(self, event: Any) -> None:
+        """Stop the collector at the first of functions that call each other, if it is ours."""
+        module = event.data["dispatcher"].py_func.__module__
+        if self._depth == 0 and not module.startswith("scstream."):
+            return
+        if self._depth == 0:
+            self._was_enabled = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Let it go on after the last."""
+        if self._depth == 0:
+            return
+        self._depth -= 1
+        if self._depth == 0 and self._was_enabled:
+            gc.enable()
+
+
+event.register("numba:compile", _Quiet())  # type: ignore[no-untyped-call] # numba is untyped
 event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call] # numba is untyped

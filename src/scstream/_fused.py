@@ -68,8 +68,9 @@ def sweep(
         _spd.student_level(factors, log_det, more, d, log_weight, const, power)
         _spd.student(factors, d, some, eta)
     sweep_rows(
-        T, w, eta, const, power, u, drawn, room[at:], ints, z, sub, current, rows, rivals, doubt
-    )
+        T, w, eta, const, power, u, drawn, d, room[at:], ints, z, sub, current, rows, rivals,
+        doubt,
+    )  # fmt: skip
     if not drawn:
         stacked(past, current, sums)
         failed = _log_marginals(sums, prior, more, log_z, d, some, log_det, each, whole)
@@ -301,7 +302,9 @@ def _divide(
             failed += _predictive(pairs, prior, more, d, log_sub, rest, eta, const, power)
             pairs[:] = 0.0
         plain, last = left == rounds, left == 0
-        divide_rows(T, w, order, start, eta, const, power, plain, last, rest, trial, current, doubt)
+        divide_rows(
+            T, w, order, start, eta, const, power, plain, last, d, rest, trial, current, doubt
+        )
     return failed
 
 
