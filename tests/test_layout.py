@@ -20,7 +20,7 @@ BELOW = {
     "families": {"_compile", "_threads", "_gamma"},
     "engines": {"_blas", "_compile", "_threads", "families"},
     "window": {"families"},
-    "state": {"families", "engines", "window"},
+    "state": {"_threads", "families", "engines", "window"},
     "_kernels": {"_compile", "_gamma"},
     "_rows": {"_compile", "_room"},
     "sweep": {"_kernels", "families", "engines", "window", "state"},
