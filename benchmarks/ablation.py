@@ -35,7 +35,7 @@ ABLATIONS: dict[str, Callable[[], Any]] = {
         moves, "log_hastings_split", _without_doubt(moves.log_hastings_split)
     ),
     "no adaptive forgetting": lambda: patch.object(
-        fused, "shares_worth_keeping", lambda family, alpha, past, current: np.ones(len(past))
+        moves, "shares_worth_keeping", lambda family, alpha, past, *more: np.ones(len(past))
     ),
     "past halved, not cut": lambda: patch.multiple(
         Gaussian, divide=lambda self, past, boundary: 0.5 * past

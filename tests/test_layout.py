@@ -22,7 +22,7 @@ BELOW = {
     "engines": {"_blas", "_compile", "_frozen", "_threads", "families"},
     "_kernels": {"_compile", "_gamma"},
     "window": {"_frozen", "_kernels", "families"},
-    "state": {"_frozen", "_kernels", "families", "engines", "window"},
+    "state": {"_frozen", "_kernels", "_threads", "families", "engines", "window"},
     "_series": {"_compile"},
     "_leaders": {"_compile", "_series"},
     "_rows": {"_compile", "_leaders", "_room", "_series"},

@@ -24,7 +24,7 @@ from scstream.moves import (
     set_present_apart,
 )
 from scstream.sweep import Context, deterministic_sweep, restricted_sweep
-from scstream.window import Forgetting
+from scstream.window import Forgetting, shares_worth_keeping
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 K = 4
@@ -349,6 +349,31 @@ def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, m
         assert sum(asked) == 3 * other.k
     ctx.family = PlainPoisson(1.0, 1.0)
     assert_allclose(log_marginals(ctx, changed).each, ctx.family.log_marginal(changed.parts))
+
+
+def test_forgetting_leaves_log_marginals_that_hold(made_up, monkeypatch):
+    monkeypatch.setattr("scstream.state._RECALLED", 0)
+    ctx, state = made_up
+    past = state.past.sum(axis=1)
+    share = shares_worth_keeping(ctx.family, ctx.alpha, past, state.current)
+    less = np.where(np.arange(K) < 2, share, 0.5)  # some keep all of it, or what they would
+    monkeypatch.setattr(moves, "shares_worth_keeping", lambda *known: less)
+    new = moves.forget(ctx, state)
+    assert_array_equal(new.past, state.forget(less).past)
+    known = log_marginals(ctx, new)
+    assert_allclose(known.each, ctx.family.log_marginal(new.parts))
+    assert_allclose(known.whole, ctx.family.log_marginal(new.totals))
+    kept = less == 1.0
+    assert kept.any()
+    assert_array_equal(np.isnan(known.past), ~kept)
+    assert_allclose(known.past[kept], ctx.family.log_marginal(past)[kept])
+
+
+def test_shares_are_the_same_where_the_evidence_of_all_is_known(made_up):
+    ctx, state = made_up
+    given = ctx.family, ctx.alpha, state.past.sum(axis=1), state.current
+    whole = ctx.family.log_marginal(given[2] + given[3]) - ctx.family.log_marginal(given[2])
+    assert_array_equal(shares_worth_keeping(*given), shares_worth_keeping(*given, whole))
 
 
 def test_a_restart_leaves_known_log_marginals_that_hold():

@@ -32,7 +32,7 @@ from scstream.moves import (
 )
 from scstream.state import LogMarginals, State
 from scstream.sweep import Context
-from scstream.window import RELUCTANCE, SHARES, Window, shares_worth_keeping
+from scstream.window import RELUCTANCE, SHARES, Window
 
 _MOST_COLUMNS = 15  # above, an inverse for each sub-cluster is too dear
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
@@ -107,8 +107,7 @@ def forget(ctx: Context, state: State) -> State:
         )  # fmt: skip
         if failed <= 0:
             return state if failed else _with_past(state, past, doubt)
-    whole = state.past[:, 0] + state.past[:, 1]
-    return state.forget(shares_worth_keeping(family, ctx.alpha, whole, state.current))
+    return moves.forget(ctx, state)
 
 
 def restart_and_set_apart(ctx: Context, state: State) -> State:

@@ -13,6 +13,7 @@ from scstream.families.base import Array, Family
 from scstream.families.scores import LinearScore
 from scstream.state import Ints, LogMarginals, State
 from scstream.sweep import Context
+from scstream.window import shares_worth_keeping
 
 ROUNDS = 2  # hard assignments that refine a restarted pair of sub-clusters
 NEIGHBOURS = 3  # merge candidates of a cluster
@@ -175,14 +176,25 @@ def _members(ctx: Context, state: State, key: Key | None) -> Array:
     return np.zeros((state.k, len(ctx.family.prior)))
 
 
+def forget(ctx: Context, state: State) -> State:
+    """Return the clusters with the share of each one's past that best foretells its present."""
+    family, past = ctx.family, state.window.whole()
+    whole, alone = family.log_marginal(state.totals), family.log_marginal(past)
+    unknown = np.full((state.k, 2), np.nan)
+    state.recall(LogMarginals(family, unknown, whole, past=alone))
+    share = shares_worth_keeping(family, ctx.alpha, past, state.current, whole - alone)
+    return state.forget(share)
+
+
 def set_present_apart(ctx: Context, state: State) -> State:
     """Divide clusters into their past and their present where that is the better division.
 
     So a cluster is born from points that came where none had been.
     """
     family, known = ctx.family, log_marginals(ctx, state)
-    parts = state.past[:, 0] + state.past[:, 1], state.current
-    each = np.stack([family.log_marginal(part) for part in parts], axis=1)
+    parts = state.window.whole(), state.current
+    alone = np.full(state.k, np.nan) if known.past is None else known.past
+    each = np.stack([_filled(family, parts[0], alone), family.log_marginal(parts[1])], axis=1)
     counts = np.stack([part[:, :1] for part in parts], axis=1)
     log_h = log_hastings_split(family, ctx.alpha, counts, np.zeros(state.k), each, known.whole)
     chosen = state.present & (log_h > np.maximum(_log_hastings_now(ctx, state), 0.0))
@@ -208,22 +220,32 @@ def log_marginals(ctx: Context, state: State) -> LogMarginals:
         each, whole = family.log_marginal(state.parts), family.log_marginal(state.totals)
         return state.learn(LogMarginals(family, each, whole))
     parts, totals, before = state.recalled
-    each, _ = _recalled(family, state.parts, parts, before.each)
-    whole, new = _recalled(family, state.totals, totals, before.whole)
-    joined = before.joined
+    each = _filled(family, state.parts, _still(before.each, state.parts, parts))
+    whole = _still(before.whole, state.totals, totals)
+    new = np.isnan(whole)
+    joined, past = before.joined, before.past
     if joined is not None:
         joined = np.where(new[:, None] | new, np.nan, joined)
-    return state.learn(LogMarginals(family, each, whole, joined))
+    if past is not None:
+        past = np.where(new, np.nan, past)
+    whole = _filled(family, state.totals, whole)
+    return state.learn(LogMarginals(family, each, whole, joined, past))
 
 
-def _recalled(
-    family: Family, s: Array, before: Array, known: Array
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Return log marginals (...) of ``s`` (..., p), where ``before`` was known, and what is new."""
-    out, new = known.copy(), (s != before).any(axis=-1)
+def _still(known: Array, s: Array, before: Array) -> Array:
+    """Return what is known (...) of ``before`` (..., p), NaN where ``s`` is not the same."""
+    return known if np.isnan(known).all() else np.where((s == before).all(axis=-1), known, np.nan)
+
+
+def _filled(family: Family, s: Array, known: Array) -> Array:
+    """Return the log marginals (...) of ``s`` (..., p), computed where they are NaN."""
+    new = np.isnan(known)
+    if new.all():
+        return family.log_marginal(s)
+    out = known.copy()
     if new.any():
         out[new] = family.log_marginal(s[new])
-    return out, new
+    return out
 
 
 def _joined_log_marginals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
@@ -267,7 +289,7 @@ def divided_anew(
         now = Sums(sums, rows, state.now.rivals, doubts)
         state = state.with_past_parts(chosen, first).having(now=now)
     if known is not None and each is not None:
-        state.learn(LogMarginals(known.family, each, known.whole, known.joined))
+        state.learn(replace(known, each=each))
     return state
 
 

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from scstream import _kernels
 from scstream._frozen import frozen
+from scstream._threads import over_slices
 from scstream.engines import Sums
 from scstream.families.base import Array, Family
 from scstream.window import Forgetting, Window
 
 Ints = NDArray[np.int64]
 _RECALLED = 2**13  # sub-clusters' statistics that it takes longer to compute than to compare
+_SHARED = 2**16  # numbers from which adding them up is work for threads
 _DUE = 3.0  # points expected at a place, none of which came, that mean that it was left
 
 
@@ -35,6 +37,15 @@ class _once:  # reads like the property that it is
         return value
 
 
+def _added(a: Array, b: Array) -> Array:
+    """Return the sum of two arrays, shared among threads if they are large."""
+    if a.size < _SHARED:
+        return a + b
+    out = np.empty(a.shape)
+    over_slices(lambda cut: np.add(a[cut], b[cut], out=out[cut]), len(a))
+    return out
+
+
 @lru_cache(maxsize=8)
 def _nothing(k: int, p: int) -> Sums:
     """Return the sums over no points, which nobody changes."""
@@ -45,14 +56,15 @@ def _nothing(k: int, p: int) -> Sums:
 class LogMarginals:
     """Log marginal likelihoods under a family: of the sub-clusters (k, 2), of the clusters (k,).
 
-    Those of two clusters together, (k, k), are filled in where someone asked for them, NaN
-    elsewhere.
+    Those of two clusters together, (k, k), and of the clusters' past alone, (k,), are filled in
+    where someone asked for them, NaN elsewhere.
     """
 
     family: Family
     each: Array
     whole: Array
     joined: Array | None = None
+    past: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -113,11 +125,15 @@ class State:
         return new
 
     def learn(self, known: LogMarginals) -> LogMarginals:
-        """Take note of log marginals that were computed; of few that is all."""
-        many = self.past.size >= _RECALLED
-        recalled = (self.parts, self.totals, known) if many else None
-        self.__dict__.update(known=known, recalled=recalled)
+        """Take note of log marginals that were computed."""
+        self.recall(known)
+        self.__dict__["known"] = known
         return known
+
+    def recall(self, some: LogMarginals) -> None:
+        """Take note of those that are not NaN, for a later state of the batch; not of few."""
+        many = self.past.size >= _RECALLED
+        self.__dict__["recalled"] = (self.parts, self.totals, some) if many else None
 
     @staticmethod
     def start(forgetting: Forgetting, clusters: Array, time: float, next_id: int) -> State:
@@ -139,6 +155,10 @@ class State:
     @_once
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
+        if self.past.size >= _SHARED:
+            parts = _added(self.past, self.now.current)
+            self.__dict__["totals"] = _added(parts[:, 0], parts[:, 1])
+            return parts
         k, _, p = self.past.shape
         both = np.empty((3 * k, p))
         _kernels.stacked(self.past, self.now.current, both)
@@ -155,8 +175,7 @@ class State:
     @_once
     def current(self) -> Array:
         """Statistics of the clusters' points in this batch (k, p)."""
-        out: Array = self.now.current[:, 0] + self.now.current[:, 1]
-        return out
+        return _added(self.now.current[:, 0], self.now.current[:, 1])
 
     @_once
     def present(self) -> NDArray[np.bool_]:

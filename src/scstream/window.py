@@ -110,6 +110,10 @@ class Window:
             return only
         return np.tensordot(self.weight, records, 1)
 
+    def whole(self) -> Array:
+        """Return the weighted sums (k, p) of the clusters' statistics over all records."""
+        return self.weighted(self.wholes)
+
     @cached_property
     def wholes(self) -> Array:
         """The clusters' statistics (b, k, p)."""
@@ -188,7 +192,7 @@ def _is_weight(value: Any) -> bool:
 
 
 def shares_worth_keeping(
-    family: Family, alpha: float, past: Array, current: Array
+    family: Family, alpha: float, past: Array, current: Array, whole: Array | None = None
 ) -> NDArray[np.float64]:
     """Return for each cluster the share (k,) of its past that best foretells its present.
 
@@ -202,8 +206,12 @@ def shares_worth_keeping(
     Parameters
     ----------
     past, current : ndarray (k, p)
+    whole : ndarray (k,), optional
+        The evidence given all of the past, if it is known.
     """
-    whole, halved = (_evidence(family, some, current) for some in (past, 0.5 * past))
+    if whole is None:
+        whole = _evidence(family, past, current)
+    halved = _evidence(family, 0.5 * past, current)
     which = np.flatnonzero((halved > whole) & (current[:, 0] > 0))
     share = np.ones(len(past))
     if len(which) == 0:

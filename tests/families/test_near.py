@@ -175,3 +175,19 @@ def test_assigned_labels_are_the_best_whatever_the_threads(d, how):
         expected = score.block(family.statistics(X)).argmax(axis=1)
         score = family.predictive_score(s, np.zeros(K))
         assert_array_equal(CpuEngine(n_threads).assign(family, X, score), expected)
+
+
+@cases
+def test_where_bounds_tell_the_best_two_nothing_is_scored_once_more(d, how):
+    score, T = scored(d, how)
+    vars(score)["_easy"] = False  # all in single precision
+    exact, got = score.block(T), near(score, T)
+    assert_array_equal(np.argsort(-got)[:, :2], np.argsort(-exact)[:, :2])
+    assert (got >= exact - 1e-8).all()
+    behind = exact.max(axis=1, keepdims=True) - exact
+    two = np.sort(behind)[:, 1]
+    assert_allclose(got[two < 24.0].max(axis=1), exact[two < 24.0].max(axis=1), rtol=1e-11)
+    if (d, how) == (32, "apart"):  # bounds, no more than rounding of single precision above
+        top = got.max(axis=1) - exact.max(axis=1)
+        assert (top > 0.0).any()
+        assert (top < 1.0).all()

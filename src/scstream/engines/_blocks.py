@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import helper, kernel
+from scstream._compile import helper, kernel, part
 from scstream.engines._kernels import (
     add_by_label,
     best_pair,
@@ -97,7 +97,7 @@ def draw_labels(
             least = min(best + _IN_BITS, runner) - o - _EPS * abs(runner)
             found = _candidates(cell[i:], o, _EPS, least, k, near)
             _exact(T, r, eta, nothing, nothing, near, score[:found])
-            z[r], second[r], doubt[r] = _choices(near, score[:found], _draw(score[:found], u[r]))
+            z[r], second[r], doubt[r] = choices(near, score[:found], draw_one(score[:found], u[r]))
 
 
 @kernel
@@ -188,9 +188,9 @@ def best_labels(
             least = runner - o - LOG_ERROR * abs(runner)
             found = _candidates(cell[i:], o, LOG_ERROR, least, k, near)
             _exact(T, r, quad, const, power, near, score[:found])
-            at = _first_best(score[:found])
+            at = first_best(score[:found])
             if seconds:
-                z[r], second[r], doubt[r] = _choices(near, score[:found], at)
+                z[r], second[r], doubt[r] = choices(near, score[:found], at)
             else:
                 z[r] = near[at]
 
@@ -273,8 +273,8 @@ def _doubt(chosen: float, other: float) -> float:
     return certainty(gap) if gap > _POSSIBLE else 0.0
 
 
-@kernel
-def _draw(score: Any, u: float) -> int:
+@part
+def draw_one(score: Any, u: float) -> int:
     """Return the place of the score drawn by a uniform, 0 if they are no numbers."""
     top, total, run = -np.inf, 0.0, 0.0
     for s in score:
@@ -292,8 +292,8 @@ def _draw(score: Any, u: float) -> int:
     return last
 
 
-@kernel
-def _first_best(score: Any) -> int:
+@part
+def first_best(score: Any) -> int:
     """Return the place of the best score, the first of equals."""
     at = 0
     for j in range(1, len(score)):
@@ -302,8 +302,8 @@ def _first_best(score: Any) -> int:
     return at
 
 
-@kernel
-def _choices(near: Any, score: Any, at: int) -> Any:
+@part
+def choices(near: Any, score: Any, at: int) -> Any:
     """Return the label at a place, the best other or -1, and the doubt."""
     b = -1
     best = -np.inf

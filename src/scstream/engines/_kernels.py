@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream._compile import bare, helper, kernel
+from scstream._compile import bare, helper, kernel, part
 from scstream.families._kernels import student_bounds
 
 _M0 = np.uint64(0xD2511F53)
@@ -21,8 +21,8 @@ _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 _S11 = np.uint64(11)
 _UNIT = 2.0**-53
-_LIKELY, _POSSIBLE = -18.0, -36.0  # log-probabilities against the best label's
-_SLACK = float(np.exp(_LIKELY))
+LIKELY, _POSSIBLE = -18.0, -36.0  # log-probabilities against the best label's
+SLACK = float(np.exp(LIKELY))
 
 
 @kernel
@@ -77,11 +77,11 @@ def draw(scores: Any, u: Any, z: Any, second: Any, doubt: Any) -> None:
     for i in range(n):
         row = scores[i]
         top = _greatest(row)
-        m, total = _weigh(row, top, _LIKELY, near, weight)
-        at, sure = _pick(u[i], total, _SLACK * (k - m), weight, m)
+        m, total = weigh(row, top, LIKELY, near, weight)
+        at, sure = pick_one(u[i], total, SLACK * (k - m), weight, m)
         if not sure:
-            m, total = _weigh(row, top, _POSSIBLE, near, weight)
-            at, _ = _pick(u[i], total, 0.0, weight, m)
+            m, total = weigh(row, top, _POSSIBLE, near, weight)
+            at, _ = pick_one(u[i], total, 0.0, weight, m)
         pick = near[at]
         other = -1
         runner = 0.0
@@ -117,8 +117,8 @@ def _greatest(row: Any) -> Any:
     return max(max(a, b), max(c, d))
 
 
-@kernel
-def _weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
+@part
+def weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
     """List the labels within ``least`` of the top, and their weights; return number and total."""
     m = 0
     for c in range(len(row)):  # without a branch: which ones they are cannot be foreseen
@@ -136,7 +136,7 @@ def _weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
 
 
 @helper
-def _pick(u: float, total: float, slack: float, weight: Any, m: int) -> Any:
+def pick_one(u: float, total: float, slack: float, weight: Any, m: int) -> Any:
     """Return which of m weights the uniform falls on, and whether ``slack`` more leaves it so."""
     low, high = u * total, u * (total + slack)
     run = 0.0
@@ -161,7 +161,7 @@ def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> Non
     for i in range(n):
         row = q[i]
         if plain:
-            pick, top, other, runner, _ = _best_three(row)
+            pick, top, other, runner, _ = best_three(row)
         else:
             student_bounds(row, const, power, bound)
             pick, top, other, runner = _best_two(row, const, power, bound)
@@ -171,7 +171,7 @@ def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> Non
 
 
 @helper
-def _best_three(row: Any) -> Any:
+def best_three(row: Any) -> Any:
     """Return where the two largest entries are, the first of equals first, them and the third."""
     pick = 0
     top = row[0]
@@ -198,7 +198,7 @@ def _best_three(row: Any) -> Any:
 @kernel
 def _best_two(row: Any, const: Any, power: Any, bound: Any) -> Any:
     """Return the best label and the best other with their scores, the first of equals first."""
-    pick, _, other, runner, third = _best_three(bound)
+    pick, _, other, runner, third = best_three(bound)
     top = const[pick] - power[pick] * log(max(row[pick], 1.0))
     if other >= 0:
         runner = const[other] - power[other] * log(max(row[other], 1.0))
@@ -337,10 +337,10 @@ def add_by_label_csr(
 ) -> None:
     """Add ``w[i] T[i]`` to ``out[z[i], sub[i]]`` for statistics in compressed rows."""
     for i in range(len(indptr) - 1):
-        a = z[i]
-        if 0 <= a < len(out):
-            for q in range(indptr[i], indptr[i + 1]):
-                out[a, sub[i], indices[q]] += w[i] * data[q]
+        if 0 <= z[i] < len(out):
+            to, weight = out[z[i], sub[i]], w[i]
+            for q in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
+                to[np.uint32(indices[q])] += weight * data[q]  # a place is not negative
 
 
 @kernel

@@ -14,6 +14,7 @@ from scstream._frozen import frozen
 from scstream._threads import allowed, mapped, over_slices, together
 from scstream.engines import _blocks, _kernels, tree
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
+from scstream.engines.labels import best_alone, best_labels, draw_labels
 from scstream.engines.screen import Screen, screened
 from scstream.engines.tree import Part, Tree, Values
 from scstream.families.base import Array, Family
@@ -24,8 +25,6 @@ from scstream.families.scores import (
     Score,
     best,
     get_ready,
-    near,
-    unfinished,
     unfinished_pairs,
 )
 
@@ -113,14 +112,14 @@ class CpuEngine(Engine):
             z, second = self._z[rows], self._second[rows]
             doubt, own_doubt, _ = self._doubts[:, rows]
             if key is None:
-                _kernels.best(*unfinished(score, T), z, second, doubt)
+                best_labels(score, T, z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
                 _kernels.best_pair(own, self._sub[rows], own_doubt)
             else:
                 u = np.empty((2, len(z)))
                 first = self._first + rows.start
                 _kernels.uniforms(key.seed, key.batch, key.sweep, first, u)
-                _kernels.draw(near(score, T), u[0], z, second, doubt)
+                draw_labels(score, T, u[0], z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
                 _kernels.draw_pair(own, u[1], self._sub[rows], own_doubt)
 
@@ -308,12 +307,7 @@ class CpuEngine(Engine):
             if z is not None:
                 return z
             T = statistics(rows)
-            if screen is not None:
-                return screen.best(T)
-            z = np.empty(T.shape[0], dtype=np.int64)
-            second = np.empty_like(z)
-            _kernels.best(*unfinished(score, T), z, second, np.empty(len(z)))
-            return z
+            return best_alone(score, T) if screen is None else screen.best(T)
 
         cells = _BLOCK_CELLS if screen is None else _LONG_CELLS
         return np.concatenate(

@@ -147,8 +147,8 @@ def refine(
 ) -> None:  # fmt: skip
     """Fill scores (n, k) by forms ``base + q`` known up to ``size[i] error[c]``.
 
-    Scores whose error could matter, and the best two, are computed once more; of the others it
-    is an upper bound.
+    Scores whose error could matter, and the best two unless it is plain which they are, are
+    computed once more; of the others it is an upper bound.
     """
     n, k = q.shape
     y = np.empty(inverse.shape[1])
@@ -157,7 +157,10 @@ def refine(
         for c in range(k):
             form = base[c] + q[i, c] - size[i] * error[c]
             out[i, c] = const[c] - power[c] * log(max(form, 1.0))
-    for i in _by_best(out, np.empty(n, np.int64)):
+    first = np.empty(n, np.int64)
+    for i in _by_best(out, first):
+        if _plain(q[i], base, size[i], error, const, power, first[i], out[i]):
+            continue
         exact[:] = False
         top = second = -np.inf  # of those that are exact
         while True:
@@ -171,6 +174,29 @@ def refine(
             v = _score(factors[best], inverse[best], const[best], power[best], T[i], np.inf, y)
             out[i, best] = v
             top, second = max(top, v), max(second, min(top, v))
+
+
+@kernel
+def _plain(
+    q: Any, base: Any, size: float, error: Any, const: Any, power: Any, best: int, score: Any
+) -> Any:
+    """Whether bounds tell the best two of a row, of which the second is out of the best's reach."""
+    other = -1
+    third = -np.inf
+    for c in range(len(score)):
+        if c != best and (other < 0 or score[c] > third):
+            if other < 0 or score[c] > score[other]:
+                third = score[other] if other >= 0 else third
+                other = c
+            else:
+                third = score[c]
+    if other < 0:
+        return True
+    top = const[best] - power[best] * log(max(base[best] + q[best] + size * error[best], 1.0))
+    if not score[other] < top - _NEARLY:
+        return False
+    form = base[other] + q[other] + size * error[other]
+    return const[other] - power[other] * log(max(form, 1.0)) > third
 
 
 @kernel

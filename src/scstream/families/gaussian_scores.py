@@ -96,8 +96,8 @@ class PredictiveScore(StudentScore):
         if not self.rules_out:
             _ = self.quad
             return
-        T = some()
-        if not self._ruled_out(T, np.empty((len(T), len(self.const)))):
+        easy = self.__dict__["_easy"] = self._is_easy(some())
+        if not easy:
             _ = self._single
 
     def part(self, rows: slice) -> PredictiveScore:
@@ -109,15 +109,14 @@ class PredictiveScore(StudentScore):
 
         A squared distance is a sum over columns, of which the first ones give a lower bound. Who
         is thereby further from a point's best than certainty has it is not looked at again. Where
-        too many are left, as some rows tell, all are scored: in single precision, and the few
+        too many are left, as some rows told, all are scored: in single precision, and the few
         scores for which that is not enough once more.
         """
         if not self.rules_out:
             return self.block(T)
         out = np.empty((len(T), len(self.const)))
-        if self._ruled_out(T[:SOME_ROWS], out[:SOME_ROWS]) and self._ruled_out(
-            T[SOME_ROWS:], out[SOME_ROWS:]
-        ):
+        easy = self.__dict__.get("_easy")
+        if (self._is_easy(T[:SOME_ROWS]) if easy is None else easy) and self._ruled_out(T, out):
             return out
         base, single, error = self._single
         square = np.einsum("ij,ij->i", T[:, 1 : 1 + self.d], T[:, 1 : 1 + self.d])
@@ -128,6 +127,10 @@ class PredictiveScore(StudentScore):
         known = (self.factors, self._inverse, self.const, self.power)
         _near.refine(*known, T, q, base, error, size, out)
         return out
+
+    def _is_easy(self, some: Points) -> bool:
+        """Whether a few rows tell that most components are ruled out."""
+        return self._ruled_out(some, np.empty((len(some), len(self.const))))
 
     def _ruled_out(self, T: Points, out: Array) -> bool:
         """Whether scores (n, k), or bounds, were filled by looking at few components of a row."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import gammaln
 
@@ -18,11 +16,10 @@ from scstream._threads import over_slices
 from scstream.families import _counts
 from scstream.families.base import Array, Family, as_floats, below
 from scstream.families.columns import not_counts
-from scstream.families.scores import Labels, Points, Score
+from scstream.families.count_scores import CountRows, CountScore
+from scstream.families.scores import Points, Score
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
-_TABLED = 256  # counts of a category below this are scored once for all rows that have them
-_TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
 _SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
@@ -223,37 +220,25 @@ class Multinomial(Family):
         Across the boundary such rows are nearly normal; of the other directions only those that
         go along with it change.
         """
-        normal, offset = boundary
-        mean, along, level = self._along(past, normal)
-        sd = np.sqrt(np.maximum(_dot(along, normal), 1e-300))
-        share, hazard = below((offset - level) / sd)
-        part = np.empty(past.shape)
-        part[..., 0] = past[..., 0] * share
-        part[..., 1:] = np.clip(
-            part[..., :1] * (mean - along * (hazard / sd)[..., None]), 0.0, past[..., 1:]
-        )
-        return part
+        level, variance = self.lean(past, boundary)
+        sd = np.sqrt(np.maximum(variance, 1e-300))
+        share, hazard = below(-level / sd)
+        return self.part(past, boundary, share, hazard / sd, variance)
 
     def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
         """Return mean and variance of the discriminant over a past (..., k, p)."""
-        _, along, level = self._along(past, cut[0])
-        return level - cut[1], _dot(along, cut[0])
+        level, variance = np.empty(past.shape[:-1]), np.empty(past.shape[:-1])
+        _counts.leans(_rows(past), cut[0], level.reshape(-1), variance.reshape(-1))
+        return level - cut[1], variance
 
     def part(
         self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
     ) -> Array:
         """Return a share of the past, moved along the discriminant."""
-        mean, along, _ = self._along(past, cut[0])
-        out = past * share[..., None]
-        out[..., 1:] = np.clip(out[..., :1] * (mean - along * pull[..., None]), 0.0, past[..., 1:])
+        out = np.empty(past.shape)
+        share, pull = (np.ascontiguousarray(each).reshape(-1) for each in (share, pull))
+        _counts.parted(_rows(past), cut[0], share, pull, _rows(out))
         return out
-
-    def _along(self, past: Array, normal: Array) -> tuple[Array, Array, Array]:
-        """Return the mean of a past's rows, its covariance and product with the discriminant."""
-        mean = past[..., 1:] / np.maximum(past[..., :1], 1e-300)
-        level = _dot(mean, normal)
-        of_one = level / np.maximum(mean.sum(axis=-1), 1e-300)
-        return mean, mean * (normal - of_one[..., None]), level
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return counts of two groups apart."""
@@ -284,8 +269,9 @@ def _compressed(X: Points) -> Points:
     """Return counts as compressed rows of float64."""
     if sparse.issparse(X):
         return sparse.csr_array(X, dtype=np.float64)
+    size = np.count_nonzero(X)  # which is faster the narrower they are
     X = np.ascontiguousarray(X, dtype=np.float64)
-    size, kind = np.count_nonzero(X), np.int32 if X.size < 2**31 else np.int64
+    kind = np.int32 if X.size < 2**31 else np.int64
     data, indices = np.empty(size + 1), np.empty(size + 1, dtype=kind)
     indptr = np.empty(len(X) + 1, dtype=kind)
     _counts.compress(X, data, indices, indptr)
@@ -294,10 +280,9 @@ def _compressed(X: Points) -> Points:
     return out
 
 
-def _dot(a: Array, b: Array) -> Array:
-    """Return the products (...) of vectors (..., d)."""
-    out: Array = np.einsum("...j,...j->...", a, b)
-    return out
+def _rows(past: Array) -> Array:
+    """Return statistics (..., p) as rows (m, p)."""
+    return np.ascontiguousarray(past).reshape(-1, past.shape[-1])
 
 
 @cache
@@ -313,172 +298,3 @@ def _log_gamma_pieces() -> Array:
     width = np.repeat(octaves / _counts.PIECES, _counts.PIECES)
     values = gammaln(places.ravel() + width * (v[:, None] + 1.0) / 2)
     return np.ascontiguousarray(np.linalg.solve(np.vander(v, increasing=True), values).T)
-
-
-class Numbers(NamedTuple):
-    """The terms of rows' scores, numbered.
-
-    Attributes
-    ----------
-    terms : ndarray (m, 2)
-        Categories and counts. The first ones, of category 0, are the rows' sums.
-    sums : int
-        How many these are.
-    which : ndarray
-        The numbers of all rows' terms, row after row, some of which are m: nothing.
-    first : ndarray (n + 1,)
-        Where the rows begin there.
-    """
-
-    terms: NDArray[np.int64]
-    sums: int
-    which: NDArray[np.int32]
-    first: NDArray[np.int64]
-
-
-class CountRows(sparse.csr_array):
-    """Rows ``(1, x)`` of counts, from which a run of them is cut without a copy, and once."""
-
-    _cut: tuple[weakref.ref[CountRows], int] | None = None
-
-    @staticmethod
-    def of(T: Points) -> CountRows:
-        """Return rows in this form."""
-        return T if isinstance(T, CountRows) else CountRows(T)
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, slice) or key.step is not None:
-            return super().__getitem__(key)
-        a, b, _ = key.indices(self.shape[0])
-        if (a, b) == (0, self.shape[0]):
-            return self
-        if (a, b) not in self._runs:
-            self._runs[a, b] = self._run(a, max(a, b))
-        return self._runs[a, b]
-
-    @cached_property
-    def _runs(self) -> dict[tuple[int, int], CountRows]:
-        return {}
-
-    def _run(self, a: int, b: int) -> CountRows:
-        indptr = self.indptr[a : b + 1]
-        run = slice(indptr[0], indptr[-1])
-        parts = (self.data[run], self.indices[run], indptr - indptr[0])
-        rows = CountRows(parts, shape=(b - a, self.shape[1]))
-        whole, first = self.whole
-        rows._cut = weakref.ref(whole), first + a
-        return rows
-
-    @property
-    def whole(self) -> tuple[CountRows, int]:
-        """The rows that these were cut from, if there still are such, and where they begin."""
-        whole = None if self._cut is None else self._cut[0]()
-        return (self, 0) if whole is None or self._cut is None else (whole, self._cut[1])
-
-    @cached_property
-    def total(self) -> Array:
-        """The rows' sums (n,)."""
-        out = np.empty(self.shape[0])
-        _counts.totals(self.data, self.indptr, out)
-        return out
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        """The numbered terms."""
-        (n, p), room = self.shape, 4 * self.nnz
-        sums = np.zeros(int(min(self.total.max(initial=0.0), room)) + 1, dtype=np.int32)
-        found = np.zeros((p, min(_TABLED, room // p)), dtype=np.int32)
-        terms = np.empty((n + self.nnz, 2), dtype=np.int64)
-        which = np.empty(self.nnz + _counts.EIGHT * n, dtype=np.int32)
-        first = np.empty(n + 1, dtype=np.int64)
-        n_sums, m = _counts.number(
-            self.data, self.indices, self.indptr, self.total, sums, found, first, which, terms
-        )
-        return Numbers(terms[:m], n_sums, which, first)
-
-
-@dataclass(frozen=True)
-class CountScore:
-    """Log weights plus Dirichlet-multinomial predictives, coefficients aside.
-
-    A row's score is a sum over its terms, which are computed once for all rows that have them.
-
-    Attributes
-    ----------
-    conc : ndarray (k, 1 + d)
-        The components' Dirichlet parameters, behind a column that counts for nothing.
-    log_weight : ndarray (k,)
-    """
-
-    conc: Array
-    log_weight: Array
-
-    @cached_property
-    def _rows(self) -> Array:
-        """The parameters (k, 1 + d), their sums in front."""
-        out = self.conc.copy()
-        out[:, 0] = out[:, 1:].sum(axis=1)
-        return out
-
-    @cached_property
-    def _columns(self) -> Array:
-        """The parameters (1 + d, k) of the categories, behind the components' sums."""
-        return np.ascontiguousarray(self._rows.T)
-
-    @cached_property
-    def _level(self) -> Array:
-        """The log weights (k,) plus the log gammas of the components' sums."""
-        out: Array = self.log_weight + gammaln(self._rows[:, 0])
-        return out
-
-    def ready(self, some: Callable[[], Points]) -> None:
-        """Make the table of the terms of all rows, of which these are some."""
-        whole, _ = CountRows.of(some()).whole
-        if self._width(whole.numbers) == len(self.conc):
-            held = whole.numbers, self._table(whole.numbers, slice(None))
-            self.__dict__["_held"] = held
-
-    def _width(self, numbers: Numbers) -> int:
-        """Return for how many components a table is made at a time."""
-        return min(len(self.conc), max(_TABLE_CELLS // (len(numbers.terms) + 1), 1))
-
-    def _table(self, numbers: Numbers, part: slice) -> Array:
-        """Return the terms (m + 1, .) under some components, the last one nothing."""
-        terms, conc = numbers.terms, np.ascontiguousarray(self._columns[:, part])
-        out = np.empty((len(terms) + 1, conc.shape[1]))
-        out[-1] = 0.0
-        factors = _counts.FACTORS if conc.max() < 1e18 else _counts.FACTORS // 2
-
-        def fill(cut: slice) -> None:
-            _counts.fill_terms(terms[cut], conc, factors, out[:-1][cut])
-
-        over_slices(fill, len(terms))
-        out[: numbers.sums] = self.log_weight[part] - out[: numbers.sums]
-        return out
-
-    def block(self, T: Points) -> Array:
-        """Return the scores (n, k) of rows ``(1, x)``."""
-        T = CountRows.of(T)
-        (whole, start), n, k = T.whole, T.shape[0], len(self.conc)
-        numbers, table = self.__dict__.get("_held", (None, None))
-        if numbers is None or whole.__dict__.get("numbers") is not numbers:
-            numbers, table, start = T.numbers, None, 0
-        first, out = numbers.first[start : start + n + 1], np.empty((n, k))
-        if table is not None:
-            _counts.add_terms(numbers.which, first, table, out)
-            return out
-        width = self._width(numbers)
-        for a in range(0, k, width):
-            part = slice(a, min(a + width, k))
-            some = np.empty((n, part.stop - a))
-            _counts.add_terms(numbers.which, first, self._table(numbers, part), some)
-            out[:, part] = some
-        return out
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        T, out = CountRows.of(T), np.empty((len(z), 2))
-        whole, first = T.whole
-        total = whole.total[first : first + len(z)]
-        _counts.counts_pairs(T.data, T.indices, T.indptr, total, self._rows, self._level, z, out)
-        return out

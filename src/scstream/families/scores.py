@@ -197,6 +197,17 @@ def unfinished(score: Score, T: Points) -> tuple[Array, Array, Array]:
     return near(score, T), _NOTHING, _NOTHING
 
 
+def unfinished_sums(score: Score, T: Points) -> tuple[Any, ...]:
+    """Return what a kernel needs to add up the scores of rows, nothing if they are no sums.
+
+    That is numbers ``which`` of rows of a ``table`` (m, k), those of row i from ``first[i]`` on, a
+    multiple of eight of them; then the table, the same in single precision, and what the entries
+    added up for a row (n,) come to at most, signs aside.
+    """
+    terms = getattr(score, "terms", None)
+    return () if terms is None else terms(T)
+
+
 def to_dense(T: Points) -> Array:
     """Return rows as a dense array."""
     dense: Array = T if isinstance(T, np.ndarray) else T.toarray()

@@ -1,0 +1,211 @@
+"""Scores of rows of counts under Dirichlet-multinomial predictives, term by term."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import gammaln
+
+from scstream._threads import over_slices
+from scstream.families import _count_scores
+from scstream.families.scores import Array, Labels, Points
+
+_TABLED = 256  # counts of a category below this are scored once for all rows that have them
+_TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
+
+
+class Numbers(NamedTuple):
+    """The terms of rows' scores, numbered.
+
+    Attributes
+    ----------
+    terms : ndarray (m, 2)
+        Categories and counts. The first ones, of category 0, are the rows' sums.
+    sums : int
+        How many these are.
+    which : ndarray
+        The numbers of all rows' terms, row after row, some of which are m: nothing.
+    first : ndarray (n + 1,)
+        Where the rows begin there.
+    """
+
+    terms: NDArray[np.int64]
+    sums: int
+    which: NDArray[np.int32]
+    first: NDArray[np.int64]
+
+
+class CountRows(sparse.csr_array):
+    """Rows ``(1, x)`` of counts, from which a run of them is cut without a copy, and once."""
+
+    _cut: tuple[weakref.ref[CountRows], int] | None = None
+
+    @staticmethod
+    def of(T: Points) -> CountRows:
+        """Return rows in this form."""
+        return T if isinstance(T, CountRows) else CountRows(T)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, slice) or key.step is not None:
+            return super().__getitem__(key)
+        a, b, _ = key.indices(self.shape[0])
+        if (a, b) == (0, self.shape[0]):
+            return self
+        if (a, b) not in self._runs:
+            self._runs[a, b] = self._run(a, max(a, b))
+        return self._runs[a, b]
+
+    @cached_property
+    def _runs(self) -> dict[tuple[int, int], CountRows]:
+        return {}
+
+    def _run(self, a: int, b: int) -> CountRows:
+        indptr = self.indptr[a : b + 1]
+        run = slice(indptr[0], indptr[-1])
+        parts = (self.data[run], self.indices[run], indptr - indptr[0])
+        rows = CountRows(parts, shape=(b - a, self.shape[1]))
+        whole, first = self.whole
+        rows._cut = weakref.ref(whole), first + a
+        return rows
+
+    @property
+    def whole(self) -> tuple[CountRows, int]:
+        """The rows that these were cut from, if there still are such, and where they begin."""
+        whole = None if self._cut is None else self._cut[0]()
+        return (self, 0) if whole is None or self._cut is None else (whole, self._cut[1])
+
+    @cached_property
+    def total(self) -> Array:
+        """The rows' sums (n,)."""
+        out = np.empty(self.shape[0])
+        _count_scores.totals(self.data, self.indptr, out)
+        return out
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The numbered terms."""
+        (n, p), room = self.shape, 4 * self.nnz
+        sums = np.zeros(int(min(self.total.max(initial=0.0), room)) + 1, dtype=np.int32)
+        found = np.zeros((p, min(_TABLED, room // p)), dtype=np.int32)
+        terms = np.empty((n + self.nnz, 2), dtype=np.int64)
+        which = np.empty(self.nnz + _count_scores.EIGHT * n, dtype=np.int32)
+        first = np.empty(n + 1, dtype=np.int64)
+        n_sums, m = _count_scores.number(
+            self.data, self.indices, self.indptr, self.total, sums, found, first, which, terms
+        )
+        return Numbers(terms[:m], n_sums, which, first)
+
+
+@dataclass(frozen=True)
+class CountScore:
+    """Log weights plus Dirichlet-multinomial predictives, coefficients aside.
+
+    A row's score is a sum over its terms, which are computed once for all rows that have them.
+
+    Attributes
+    ----------
+    conc : ndarray (k, 1 + d)
+        The components' Dirichlet parameters, behind a column that counts for nothing.
+    log_weight : ndarray (k,)
+    """
+
+    conc: Array
+    log_weight: Array
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The parameters (k, 1 + d), their sums in front."""
+        out = self.conc.copy()
+        out[:, 0] = out[:, 1:].sum(axis=1)
+        return out
+
+    @cached_property
+    def _columns(self) -> Array:
+        """The parameters (1 + d, k) of the categories, behind the components' sums."""
+        return np.ascontiguousarray(self._rows.T)
+
+    @cached_property
+    def _level(self) -> Array:
+        """The log weights (k,) plus the log gammas of the components' sums."""
+        out: Array = self.log_weight + gammaln(self._rows[:, 0])
+        return out
+
+    def ready(self, some: Callable[[], Points]) -> None:
+        """Make the table of the terms of all rows, of which these are some."""
+        whole, _ = CountRows.of(some()).whole
+        if self._width(whole.numbers) == len(self.conc):
+            table = self._table(whole.numbers, slice(None))
+            held = table, table.astype(np.float32), self._lengths(whole.total)
+            self.__dict__["_held"] = whole.numbers, held
+
+    def _width(self, numbers: Numbers) -> int:
+        """Return for how many components a table is made at a time."""
+        return min(len(self.conc), max(_TABLE_CELLS // (len(numbers.terms) + 1), 1))
+
+    def _table(self, numbers: Numbers, part: slice) -> Array:
+        """Return the terms (m + 1, .) under some components, the last one nothing."""
+        terms, conc = numbers.terms, np.ascontiguousarray(self._columns[:, part])
+        log_weight = self.log_weight[part]
+        out = np.empty((len(terms) + 1, conc.shape[1]))
+        out[-1] = 0.0
+        factors = _count_scores.FACTORS if conc.max() < 1e18 else _count_scores.FACTORS // 2
+
+        def fill(cut: slice) -> None:
+            _count_scores.fill_terms(terms[cut], conc, log_weight, factors, out[:-1][cut])
+
+        over_slices(fill, len(terms))
+        return out
+
+    def _lengths(self, total: Array) -> Array:
+        """Return what the terms (n,) of rows with such totals add up to at most, signs aside.
+
+        A term is a sum of logarithms, one for each count, and the total's is one of as many.
+        """
+        least, most = self._columns.min(), self._columns.max() + total.max(initial=0.0)
+        size = max(abs(np.log(least)), abs(np.log(most)))
+        out: Array = 2.0 * size * total + np.abs(self.log_weight).max()
+        return out
+
+    def terms(self, T: Points) -> tuple[Any, ...]:
+        """Return what makes the scores of rows, see `scores.unfinished_sums`, if it is ready."""
+        T = CountRows.of(T)
+        whole, start = T.whole
+        numbers, tables = self.__dict__.get("_held", (None, ()))
+        if numbers is None or whole.__dict__.get("numbers") is not numbers:
+            return ()
+        (table, narrow, length), stop = tables, start + T.shape[0]
+        return numbers.which, numbers.first[start : stop + 1], table, narrow, length[start:stop]
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k) of rows ``(1, x)``."""
+        T = CountRows.of(T)
+        n, k = T.shape[0], len(self.conc)
+        out, held = np.empty((n, k)), self.terms(T)
+        if held:
+            _count_scores.add_terms(*held[:3], out)
+            return out
+        numbers = T.numbers
+        width = self._width(numbers)
+        for a in range(0, k, width):
+            part = slice(a, min(a + width, k))
+            some = np.empty((n, part.stop - a))
+            table = self._table(numbers, part)
+            _count_scores.add_terms(numbers.which, numbers.first, table, some)
+            out[:, part] = some
+        return out
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        T, out = CountRows.of(T), np.empty((len(z), 2))
+        whole, first = T.whole
+        total = whole.total[first : first + len(z)]
+        rows, own = (T.data, T.indices, T.indptr), (self._rows, self._level)
+        _count_scores.counts_pairs(*rows, total, *own, z, out)
+        return out
