@@ -35,6 +35,7 @@ from scstream.families import BY_NAME, Categorical, Family, Product
 from scstream.families.base import Array
 from scstream.families.columns import is_frame
 from scstream.families.scores import Points, Score
+from scstream.judge import is_small
 from scstream.learner import Batch, Learner, Outcome, Recipe, learn
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
@@ -376,6 +377,8 @@ class ScStream(TransformerMixin, ClusterMixin, BaseEstimator):
         """Return the context that says who may use how many threads: a small batch needs none."""
         if learner is not None and fused.applies(learner.family, engine, batch.X.shape[0]):
             return nullcontext()
+        if is_torch(engine) and learner is not None and is_small(learner.family):
+            return nullcontext()  # PyTorch has threads of its own
         context = ExitStack()
         context.enter_context(single_threaded())
         context.enter_context(allowed(check.resolve_threads(self.n_jobs)))
