@@ -15,7 +15,7 @@ from unittest.mock import patch
 import numpy as np
 from quality import HEADER, SYNTHETIC, run
 
-from scstream import Gaussian, Multinomial, fused, moves, starts
+from scstream import Gaussian, Multinomial, judge, moves, starts
 
 
 def _without_doubt(original: Callable) -> Callable:
@@ -45,17 +45,10 @@ ABLATIONS: dict[str, Callable[[], Any]] = {
     ),
     "no reluctance to merge": lambda: patch.object(moves, "reluctance", lambda lived: 0.0 * lived),
     "no restarts of sub-clusters": lambda: patch.object(
-        fused, "restart_subclusters", _only_fresh(fused.restart_subclusters)
+        moves, "restart_and_set_apart", lambda ctx, state, *key: moves.set_present_apart(ctx, state)
     ),
     "start from one cluster": lambda: patch.object(starts, "_SEEDS", 1),
 }
-
-
-def _only_fresh(original: Callable) -> Callable:
-    def restart(ctx: Any, state: Any, chosen: Any, *key: Any, keep_better: bool = True) -> Any:
-        return state if keep_better else original(ctx, state, chosen, *key, keep_better=False)
-
-    return restart
 
 
 def main() -> None:
@@ -67,7 +60,7 @@ def main() -> None:
     for name in args.only:
         print(f"\n{name}\n\n{HEADER}")
         for ablation, applied in ABLATIONS.items():
-            with applied(), patch.object(fused, "is_small", lambda family: False):
+            with applied(), patch.object(judge, "_MOST_COLUMNS", 0):
                 seeds = range(args.first, args.first + args.seeds)
                 run(name, SYNTHETIC[name], seeds, {}, title=ablation)
 

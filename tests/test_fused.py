@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream import Gaussian, ScStream, chain, fused
+from scstream import Gaussian, ScStream, chain, fused, judge
 from scstream.datasets import gaussian_stream
 
 STREAMS = {
@@ -20,7 +20,7 @@ def batches(name, n=25, seed=0):
 
 
 def step_by_step(monkeypatch):
-    monkeypatch.setattr(fused, "_MOST_COLUMNS", 0)
+    monkeypatch.setattr(judge, "_MOST_COLUMNS", 0)
 
 
 def learn(stream, weights=None, **params):

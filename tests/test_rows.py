@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream import Gaussian, ScStream, _rows, _series, fused
+from scstream import Gaussian, ScStream, _rows, _series, judge
 from scstream._compile import bare, kernel
 from scstream.engines import CpuEngine, Key
 from scstream.families.scores import LinearScore, StudentScore
@@ -164,6 +164,6 @@ def test_predictions_are_those_of_the_long_way(d, dtype, monkeypatch):
     X = (centres[rng.integers(12, size=900)] + rng.normal(size=(900, d))).astype(dtype)
     model = ScStream(random_state=0).partial_fit(X)
     quick = model.predict(X)
-    monkeypatch.setattr(fused, "_MOST_COLUMNS", 0)
+    monkeypatch.setattr(judge, "_MOST_COLUMNS", 0)
     assert_array_equal(quick, model.predict(X))
     assert len(np.unique(quick)) > 1

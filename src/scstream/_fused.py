@@ -15,13 +15,14 @@ import numpy as np
 from scstream import _draws
 from scstream._compile import bare, helper
 from scstream._gamma import log_gamma
-from scstream._kernels import log_split, log_weights, neighbours, shapes, stacked
+from scstream._judge import judged, log_marginal, merged
+from scstream._kernels import log_split, log_weights, shapes, stacked
 from scstream._room import line, table
 from scstream._rows import best_labels, divide_rows, order_of, sort, sweep_rows
 from scstream.engines._kernels import uniforms
 from scstream.families import _spd
 
-MEMBERS, APART = -1, -2  # what `restart` may return
+MEMBERS = -1  # what `restart` may return, or what `judged` does
 
 
 @bare
@@ -158,7 +159,7 @@ def forget(
             for q in range(p):
                 rows[0, q] = 0.0 if last else shares[i] * (past[r, 0, q] + past[r, 1, q])
                 rows[1, q] = rows[0, q] + now[r, 0, q] + now[r, 1, q]
-            failed += _log_marginal(rows, prior, more, log_z, d, rest, level)
+            failed += log_marginal(rows, prior, more, log_z, d, rest, level)
             evidence = level[1] - level[0]
             if last:
                 n = max(past[r, 0, 0] + past[r, 1, 0], 1e-12)
@@ -207,60 +208,29 @@ def restart(
         for r in range(k):
             if attempt[r] % 2 == 1:
                 return MEMBERS
-    flat, at = table(room, np.int64(0), 7 * k, p)  # three divisions, see below, and the wholes
-    current_rows, at = table(room, at, 2 * k, p)
+    current_rows, at = table(room, np.int64(0), 2 * k, p)
     present, at = table(room, at, k, p)
-    wholes, at = table(room, at, k, p)
-    first, at = table(room, at, k, p)
-    levels, at = line(room, at, 7 * k)
-    doubts, at = table(room, at, np.int64(3), k)
-    ratio, at = table(room, at, np.int64(3), k)
-    rest, chosen, ints = room[at:], ints[:k], ints[k:]
-    current, parts = current_rows.reshape(k, 2, p), flat[: 6 * k].reshape(3, k, 2, p)
-    log_parts = levels[: 6 * k].reshape(3, k, 2)
+    tried, at = line(room, at, k)
+    chosen, which, ints, rest = ints[:k], ints[k : 2 * k], ints[2 * k :], room[at:]
+    current = current_rows.reshape(k, 2, p)
     for r in range(k):
+        which[r], chosen[r] = r, rows[r, 0] + rows[r, 1] > 0
         for q in range(p):
-            wholes[r, q] = past[r, 0, q] + past[r, 1, q]
             present[r, q] = now[r, 0, q] + now[r, 1, q]
     failed = _divide(
         T, w, z, present, attempt, member, prior, more, d, axes, rounds, alpha, rest, ints, trial,
-        current, doubts[0],
+        current, tried,
     )  # fmt: skip
-    failed += _cut(current, wholes, prior, more, d, certain, rest, first)
-    for r in range(k):
-        doubts[1, r], doubts[2, r] = 0.0, past_doubt[r, r] + doubt[r, r]
-        for q in range(p):
-            parts[0, r, 0, q] = first[r, q] + current[r, 0, q]
-            parts[0, r, 1, q] = wholes[r, q] - first[r, q] + current[r, 1, q]
-            parts[1, r, 0, q] = wholes[r, q]
-            parts[1, r, 1, q] = present[r, q]
-            parts[2, r, 0, q] = past[r, 0, q] + now[r, 0, q]
-            parts[2, r, 1, q] = past[r, 1, q] + now[r, 1, q]
-            flat[6 * k + r, q] = parts[2, r, 0, q] + parts[2, r, 1, q]
-    failed += _log_marginal(flat, prior, more, log_z, d, rest, levels)
     if failed > 0:
         return failed
+    code = judged(
+        which, True, current, tried, past, past_doubt, now, doubt, prior, more, log_z, d, certain,
+        alpha, rest, chosen, each, whole,
+    )  # fmt: skip
+    if code > 0:
+        return code
     for r in range(k):
-        whole[r] = levels[6 * k + r]
-    for t in range(3):
-        log_split(log(alpha), parts[t, :, :, 0], log_parts[t], whole, doubts[t], ratio[t])
-    for r in range(k):
-        chosen[r] = rows[r, 0] + rows[r, 1] > 0 and ratio[0, r] > ratio[2, r]
-        for j in range(2):
-            each[r, j] = log_parts[0 if chosen[r] else 2, r, j]
-        if chosen[r]:
-            ratio[2, r] = ratio[0, r]
-            past_doubt[r, r], doubt[r, r] = 0.0, doubts[0, r]
-            for j in range(2):
-                for q in range(p):
-                    now[r, j, q] = current[r, j, q]
-                    past[r, j, q] = first[r, q] if j == 0 else wholes[r, q] - first[r, q]
-    code = 0
-    for r in range(k):
-        here = rows[r, 0] + rows[r, 1] > 0
-        if here and ratio[1, r] > max(ratio[2, r], 0.0):
-            code = APART
-        attempt[r] += here
+        attempt[r] += rows[r, 0] + rows[r, 1] > 0
         if chosen[r]:
             rows[r, 0] = rows[r, 1] = 0
     for i in range(len(z)):
@@ -308,27 +278,6 @@ def _divide(
     return failed
 
 
-@helper
-def _cut(
-    current: Any, wholes: Any, prior: Any, more: float, d: int, certain: float, room: Any,
-    first: Any,
-) -> Any:  # fmt: skip
-    """Fill the first parts (k, p) of a past that is divided as the present is; returns failures."""
-    k, p = first.shape
-    factors, at = table(room, np.int64(0), k, p)
-    between, at = table(room, at, k, d)
-    middle, at = table(room, at, k, d)
-    normal, at = table(room, at, k, d)
-    levels, at = table(room, at, np.int64(3), k)
-    dof, log_det, offset, rest = levels[0], levels[1], levels[2], room[at:]
-    _spd.between(current, prior, more, between, middle, dof)
-    failed = _spd.factor(current, prior, between, rest, factors, log_det)
-    if failed == 0:
-        _spd.discriminant(factors, dof, middle, current, normal, offset)
-        _spd.truncate(wholes, normal, offset, certain, rest, first)
-    return failed
-
-
 @bare
 def anything(
     past: Any, now: Any, past_doubt: Any, doubt: Any, rows: Any, rivals: Any, each: Any,
@@ -357,21 +306,17 @@ def anything(
             return True
     pairs, after = table(ints, np.int64(0), k * most, np.int64(2))
     top, after = table(ints, after, k, most)
-    m = neighbours(rivals, top, pairs)
-    joint, at = table(room, at, m, p)
-    together, at = line(room, at, m)
-    for i in range(m):
-        a, b = pairs[i, 0], pairs[i, 1]
-        for q in range(p):
-            joint[i, q] = totals[a, q] + totals[b, q]
-    if _log_marginal(joint, prior, more, log_z, d, room[at:], together):
+    gain, at = line(room, at, k * most)
+    both, at = line(room, at, k * most)
+    m = merged(
+        totals, whole, past_doubt, doubt, rivals, prior, more, log_z, d, alpha, room[at:], top,
+        pairs, gain, both,
+    )  # fmt: skip
+    if m < 0:
         return True
     for i in range(m):
         a, b = pairs[i, 0], pairs[i, 1]
-        n, o = totals[a, 0], totals[b, 0]
-        gain = together[i] - whole[a] - whole[b] - past_doubt[a, b] - doubt[a, b] - log(alpha)
-        gain += log_gamma(n + o) - log_gamma(n) - log_gamma(o)
-        if gain > merge_u[i] + min(step * min(lived[a], lived[b]), margin):
+        if gain[i] > merge_u[i] + min(step * min(lived[a], lived[b]), margin):
             return True
     return False
 
@@ -411,19 +356,8 @@ def _log_marginals(
 ) -> Any:  # fmt: skip
     """Fill the log marginals of parts (k, 2) and wholes (k,) of sums as `stacked` has them."""
     k = len(whole)
-    failed = _log_marginal(sums, prior, more, log_z, d, room, levels)
+    failed = log_marginal(sums, prior, more, log_z, d, room, levels)
     for r in range(k):
         whole[r] = levels[r]
         each[r, 0], each[r, 1] = levels[k + 2 * r], levels[k + 2 * r + 1]
-    return failed
-
-
-@helper
-def _log_marginal(
-    s: Any, prior: Any, more: float, log_z: float, d: int, room: Any, out: Any
-) -> Any:  # fmt: skip
-    """Fill the log marginals of ``s`` (m, p); returns how many fail."""
-    failed = _spd.log_partition(s, prior, more, d, room, out)
-    for r in range(len(out)):
-        out[r] -= log_z
     return failed

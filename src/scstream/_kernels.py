@@ -125,6 +125,12 @@ def _both(one: float, other: float) -> float:
     return one + other
 
 
+@helper
+def _common(rivals: Any, a: int, b: int) -> Any:
+    """Return how many points of either cluster have the other as second choice."""
+    return rivals[a, b] + rivals[b, a]
+
+
 @bare
 def neighbours(rivals: Any, top: Any, pairs: Any) -> Any:
     """Fill pairs (a, b), a < b, of which one is among the commonest rivals of the other.
@@ -135,16 +141,18 @@ def neighbours(rivals: Any, top: Any, pairs: Any) -> Any:
     k, most = top.shape
     for a in range(k):
         for j in range(most):
-            best, count = -1, 0
-            for b in range(k):
-                common = rivals[a, b] + rivals[b, a]
-                if b != a and common > count:
-                    taken = False
-                    for i in range(j):
-                        taken = taken or top[a, i] == b
-                    if not taken:
-                        best, count = b, common
-            top[a, j] = best
+            top[a, j] = -1
+        for b in range(k):
+            common = _common(rivals, a, b)
+            if b == a or common == 0:
+                continue
+            j = most
+            while j > 0 and (top[a, j - 1] < 0 or common > _common(rivals, a, top[a, j - 1])):
+                j -= 1
+                if j + 1 < most:
+                    top[a, j + 1] = top[a, j]
+            if j < most:
+                top[a, j] = b
     found = 0
     for a in range(k):
         for j in range(most):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scstream import _kernels, fused
 from scstream.families.base import Array, Family
@@ -190,18 +189,16 @@ def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events
     """Return the clusters with ids from ``first`` on used without gaps, and so the events."""
     if state.next_id == first:
         return state, events
-    new = np.sort(state.ids[state.ids >= first])
+    lasting = sorted(i for i in state.ids.tolist() if i >= first)
+    name = dict(zip(lasting, range(first, first + len(lasting)), strict=True))
 
     def renamed(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        ids = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        lasting = ids[((ids < first) | np.isin(ids, new)).all(axis=1)]
-        return [(a, b) for a, b in named(lasting).tolist()]
+        known = [pair for pair in pairs if all(i < first or i in name for i in pair)]
+        return [(name.get(a, a), name.get(b, b)) for a, b in known]
 
-    def named(ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.where(ids < first, ids, first + np.searchsorted(new, ids))
-
+    ids = np.array([name.get(i, i) for i in state.ids.tolist()])
     events = Events(renamed(events.splits), renamed(events.merges))
-    return state.having(ids=named(state.ids), next_id=first + len(new)), events
+    return state.having(ids=ids, next_id=first + len(lasting)), events
 
 
 def log_posterior(

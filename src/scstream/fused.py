@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream import _fused, _rows, moves, sweep
+from scstream import _fused, _judge, _rows, moves, sweep
 from scstream._draws import Draws
 from scstream._room import Room, room_of
 from scstream.engines import CpuEngine, Engine, Key, Sums
@@ -23,18 +23,17 @@ from scstream.families import Family, Gaussian
 from scstream.families.base import CERTAIN, Array
 from scstream.families.gaussian import AXES
 from scstream.families.scores import Labels, Points
+from scstream.judge import is_small, with_past
 from scstream.moves import (
     NEIGHBOURS,
     ROUNDS,
     log_marginals,
-    restart_subclusters,
     set_present_apart,
 )
 from scstream.state import LogMarginals, State
 from scstream.sweep import Context
-from scstream.window import RELUCTANCE, SHARES, Window
+from scstream.window import RELUCTANCE, SHARES
 
-_MOST_COLUMNS = 15  # above, an inverse for each sub-cluster is too dear
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
 _NO_KEY = Key(0, 0, 0)
@@ -106,7 +105,7 @@ def forget(ctx: Context, state: State) -> State:
             *family.numbers, _room(0, *state.past.shape[::2]).floats, past, doubt,
         )  # fmt: skip
         if failed <= 0:
-            return state if failed else _with_past(state, past, doubt)
+            return state if failed else with_past(state, past, doubt)
     return moves.forget(ctx, state)
 
 
@@ -114,7 +113,7 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     """Restart the sub-clusters of all clusters present, then set the present apart."""
     rows, family, k = _few_rows(ctx), ctx.family, state.k
     if rows is None or state.window.forgetting.kernel is not None:
-        return set_present_apart(ctx, restart_subclusters(ctx, state, state.present))
+        return moves.restart_and_set_apart(ctx, state)
     assert isinstance(family, Gaussian)
     now = state.now
     past, past_doubt, attempt = state.past.copy(), state.past_doubt.copy(), state.attempt.copy()
@@ -136,10 +135,10 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     if code == _fused.MEMBERS:
         code = tried(ctx.engine.members(k, key))
     if code > 0:
-        return set_present_apart(ctx, restart_subclusters(ctx, state, state.present, key))
-    state = _with_past(state, past, past_doubt, now=new, attempt=attempt)
+        return moves.restart_and_set_apart(ctx, state, key)
+    state = with_past(state, past, past_doubt, now=new, attempt=attempt)
     state.learn(LogMarginals(family, each, whole))
-    return set_present_apart(ctx, state) if code == _fused.APART else state
+    return set_present_apart(ctx, state) if code == _judge.APART else state
 
 
 def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bool:
@@ -178,22 +177,9 @@ def applies(family: Family, engine: Engine, n_rows: int) -> bool:
     return is_small(family) and type(engine) is CpuEngine and 0 < n_rows <= LEAF_ROWS
 
 
-def is_small(family: Family) -> bool:
-    """Whether clusters are Gaussian, and small enough to be worked on one after the other."""
-    return type(family) is Gaussian and family.numbers[3] <= _MOST_COLUMNS
-
-
 def _few_rows(ctx: Context) -> FewRows | None:
     """Return the rows of the batch if they are few, the clusters small, and the only components."""
     engine = ctx.engine
     if type(engine) is not CpuEngine or ctx.outliers is not None or not is_small(ctx.family):
         return None  # a subclass may have a sweep of its own
     return engine.few_rows()
-
-
-def _with_past(state: State, past: Array, doubt: Array, **changes: object) -> State:
-    """Return the clusters with another past (k, 2, p), of a single record or none."""
-    window = state.window
-    if len(window.times):
-        window = Window(window.forgetting, past[None], doubt[None], window.times, window.weight)
-    return state.having(window=window, past=past, past_doubt=doubt, **changes)

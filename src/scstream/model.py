@@ -32,6 +32,7 @@ from scstream.families import BY_NAME, Categorical, Family, Product
 from scstream.families.base import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import TakesRows, on_host
+from scstream.judge import is_small
 from scstream.learner import Batch, Learner, Outcome, Recipe, learn
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
@@ -318,8 +319,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine
     ) -> tuple[Learner, Outcome]:
         """Learn from a checked batch, again from the start if a part of the engine is lost."""
-        if learner is not None and fused.applies(learner.family, engine, batch.X.shape[0]):
-            return learn(learner, batch, recipe, engine, self._make_rng)  # without any threads
+        if learner is not None and _needs_no_threads(learner, batch, engine):
+            return learn(learner, batch, recipe, engine, self._make_rng)
         tries = 0
         while True:
             try:
@@ -588,6 +589,13 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             )
             for i in range(state.k)
         ]
+
+
+def _needs_no_threads(learner: Learner, batch: Batch, engine: Engine) -> bool:
+    """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
+    if fused.applies(learner.family, engine, batch.X.shape[0]):
+        return True
+    return is_torch(engine) and is_small(learner.family)
 
 
 def _report(sweep: int, k: int, log_posterior: float) -> None:

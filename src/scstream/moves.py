@@ -11,6 +11,7 @@ from scstream import _kernels
 from scstream.engines import Key, Sums
 from scstream.families.base import Array, Family
 from scstream.families.scores import LinearScore
+from scstream.judge import judged, merge_ratios
 from scstream.state import Ints, LogMarginals, State
 from scstream.sweep import Context
 from scstream.window import shares_worth_keeping
@@ -54,7 +55,7 @@ def propose_splits(
     that decide (k,) are drawn unless they are given.
     """
     log_h = _log_hastings_now(ctx, state)
-    divided = (state.now.rows > 0).any(axis=1) & (state.parts[..., 0] > 0.5).all(axis=1)
+    divided = state.present & (state.parts[..., 0].min(axis=1) > 0.5)
     if log_u is None:
         log_u = log_uniforms(ctx, state.k, greedy=greedy)
     which = np.flatnonzero((log_h > log_u) & divided)
@@ -84,37 +85,51 @@ def propose_merges(
     ``born_from``. The logs of the uniforms that decide, for as
     many pairs as there can be, are drawn unless they are given.
     """
-    pairs = merge_candidates(state.now.rivals, neighbours)
-    if born_from:
-        pairs = pairs[(state.ids[pairs] >= born_from).any(axis=1)]
+    pairs, log_m, level = _merge_ratios(ctx, state, neighbours, born_from)
     if len(pairs) == 0:
         return state, []
-    a, b = pairs.T
-    doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
-    each = log_marginals(ctx, state).whole[pairs]
-    whole = _joined_log_marginals(ctx, state, a, b)
-    counts = state.totals[pairs, :1]
-    log_m = -log_hastings_split(ctx.family, ctx.alpha, counts, doubt, each, whole)
-    lived = np.minimum(state.lived[a], state.lived[b])
     if log_u is None:
         log_u = log_uniforms(ctx, neighbours * state.k, greedy=greedy)
-    wanted = log_m > log_u[: len(pairs)] + reluctance(lived)
+    wanted = log_m > log_u[: len(pairs)] + reluctance(state.lived[pairs].min(axis=1))
     likely = np.flatnonzero(wanted | (must_go > 0))
     chosen: list[int] = []
     taken: set[int] = set()
-    for i in likely[np.argsort(-log_m[likely], kind="stable")]:
-        if (wanted[i] or len(chosen) < must_go) and not {a[i], b[i]} & taken:
-            chosen.append(int(i))
-            taken |= {a[i], b[i]}
+    for i in likely[np.argsort(-log_m[likely], kind="stable")].tolist():
+        pair = set(pairs[i].tolist())
+        if (wanted[i] or len(chosen) < must_go) and not pair & taken:
+            chosen.append(i)
+            taken |= pair
     if not chosen:
         return state, []
     before = state.ids
-    first, second = a[chosen], b[chosen]
-    state, label, sublabel = state.merge(first, second)
+    first, second = np.ascontiguousarray(pairs[chosen].T)
+    state, label, sublabel = state.merge(first, second, level[chosen])
     ctx.engine.relabel(label, sublabel)
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])
     return state, list(zip(survivors.tolist(), gone.tolist(), strict=True))
+
+
+def _merge_ratios(
+    ctx: Context, state: State, neighbours: int, born_from: int
+) -> tuple[Ints, Array, Array]:
+    """Return candidates (m, 2) for merges, log ratios (m,), and log marginals of both together.
+
+    One of a pair has an id of at least ``born_from``.
+    """
+    known = log_marginals(ctx, state)
+    found = None if born_from else merge_ratios(ctx, state, known, neighbours)
+    if found is not None:
+        return found
+    pairs = merge_candidates(state.now.rivals, neighbours)
+    if born_from:
+        pairs = pairs[(state.ids[pairs] >= born_from).any(axis=1)]
+    a, b = pairs.T
+    doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
+    whole = _joined_log_marginals(ctx, state, a, b)
+    counts = state.totals[pairs, :1]
+    each = known.whole[pairs]
+    return pairs, -log_hastings_split(ctx.family, ctx.alpha, counts, doubt, each, whole), whole
 
 
 def reluctance(lived: Ints) -> Array:
@@ -135,6 +150,12 @@ def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:
     return pairs[: _kernels.neighbours(rivals, top, pairs)]
 
 
+def restart_and_set_apart(ctx: Context, state: State, key: Key | None = None) -> State:
+    """Restart the sub-clusters of all clusters present, then set the present apart."""
+    state, apart = _restarted(ctx, state, state.present, key, keep_better=True)
+    return set_present_apart(ctx, state) if apart else state
+
+
 def restart_subclusters(
     ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
     keep_better: bool = True,
@@ -146,13 +167,21 @@ def restart_subclusters(
     division stays where its ratio is better, unless ``keep_better`` is false. The key of the random
     points is the next one unless it is given.
     """
+    return _restarted(ctx, state, chosen, key, keep_better=keep_better)[0]
+
+
+def _restarted(
+    ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None, *, keep_better: bool
+) -> tuple[State, bool]:
+    """Do as `restart_subclusters` does; says besides whether a present may be to be set apart."""
     if not chosen.any():
-        return state
-    family, engine, k = ctx.family, ctx.engine, state.k
-    functional = family.directions(state.current, _members(ctx, state, key), state.attempt)
-    eta = np.zeros((2 * k, functional.shape[1]))
-    eta[1::2] = functional
-    current, doubt = engine.refine(LinearScore(eta), chosen, family, ctx.alpha, ROUNDS)
+        return state, True
+    family = ctx.family
+    score = LinearScore(_cuts(ctx, state, chosen, key))
+    current, doubt = ctx.engine.refine(score, chosen, family, ctx.alpha, ROUNDS)
+    done = judged(ctx, state, chosen, current, doubt, keep_better=keep_better)
+    if done is not None:
+        return done
     boundary = family.boundary(current[:, 0], current[:, 1])
     first = family.divide(state.window.wholes, boundary)
     better, each = chosen, None
@@ -165,15 +194,19 @@ def restart_subclusters(
         better = chosen & (new > _log_hastings_now(ctx, state))
         each = np.where(better[:, None], each, known.each)
     tried = state.having(attempt=state.attempt + chosen)
-    return divided_anew(ctx, tried, better, first, current, doubt, each)
+    return divided_anew(ctx, tried, better, first, current, doubt, each), True
 
 
-def _members(ctx: Context, state: State, key: Key | None) -> Array:
-    """Return the statistics (k, p) of one random point of each cluster, if they are needed."""
+def _cuts(ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None) -> Array:
+    """Return functionals (2 k, p) that cut the chosen clusters in two: pairs of 0 and one."""
     key = ctx.next_key() if key is None else key
-    if ctx.family.needs_members(state.attempt):
-        return ctx.engine.members(state.k, key)
-    return np.zeros((state.k, len(ctx.family.prior)))
+    eta, which = np.zeros((state.k, 2, state.past.shape[2])), np.flatnonzero(chosen)
+    attempt = state.attempt[which]
+    member = np.zeros((len(which), eta.shape[2]))
+    if ctx.family.needs_members(attempt):
+        member = ctx.engine.members(state.k, key)[which]
+    eta[which, 1] = ctx.family.directions(state.current[which], member, attempt)
+    return eta.reshape(2 * state.k, -1)
 
 
 def forget(ctx: Context, state: State) -> State:

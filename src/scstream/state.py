@@ -66,6 +66,36 @@ class LogMarginals:
     joined: Array | None = None
     past: Array | None = None
 
+    def split(self, which: Ints, major: Ints) -> LogMarginals:
+        """Return those of the clusters after `State.split`, given who keeps the place (m,)."""
+        m, parts = len(which), self.each[which]
+        i = np.arange(m)
+        whole = np.concatenate([self.whole, parts[i, 1 - major]])
+        whole[which] = parts[i, major]
+        each = np.concatenate([self.each, np.zeros((m, 2))])
+        each[which, 0], each[which, 1] = whole[which], 0.0
+        each[len(self.whole) :, 0] = whole[len(self.whole) :]
+        joined = None
+        if self.joined is not None:
+            joined = np.full((len(whole), len(whole)), np.nan)
+            joined[: len(self.whole), : len(self.whole)] = self.joined
+            joined[which] = joined[:, which] = np.nan
+        return LogMarginals(self.family, each, whole, joined)
+
+    def merge(self, left: Ints, to: Ints, gone: Ints, level: Array) -> LogMarginals:
+        """Return those after `State.merge`: of who is left, some of whom others have gone to.
+
+        The log marginals of these, each with who has come, are given.
+        """
+        whole, each = self.whole[left], self.each[left]
+        each[to, 0], each[to, 1] = whole[to], self.whole[gone]
+        whole[to] = level
+        joined = None
+        if self.joined is not None:
+            joined = self.joined[np.ix_(left, left)]
+            joined[to] = joined[:, to] = np.nan
+        return LogMarginals(self.family, each, whole, joined)
+
 
 @dataclass(frozen=True)
 class State:
@@ -289,6 +319,8 @@ class State:
             past_doubt,
             attempt,
         )
+        if self.known is not None:
+            state.learn(self.known.split(which, major))
         return state, moved
 
     def _claim(self, which: Ints) -> Array:
@@ -303,10 +335,13 @@ class State:
         old = past.sum(axis=1, keepdims=True) >= 1.0
         return np.where(old, np.where(left, -1.0, past), self.parts[which, :, 0])
 
-    def merge(self, first: Ints, second: Ints) -> tuple[State, Ints, Ints]:
+    def merge(
+        self, first: Ints, second: Ints, level: Array | None = None
+    ) -> tuple[State, Ints, Ints]:
         """Return the clusters with disjoint pairs merged, and where points went, (k, 2) each.
 
-        The heavier of a pair keeps its id. The two become the merged cluster's sub-clusters.
+        The heavier of a pair keeps its id. The two become the merged cluster's sub-clusters. Log
+        marginals are known of the merged ones if their ``level`` is given, that of each pair.
         """
         n = self.totals[:, 0]
         lighter = n[second] > n[first]
@@ -358,6 +393,8 @@ class State:
             past_doubt,
             attempt[kept],
         )
+        if self.known is not None and level is not None:
+            state.learn(self.known.merge(left, place[a], b, level))
         return state, place[label], sublabel
 
     def select(self, order: Ints) -> State:

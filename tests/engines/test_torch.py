@@ -6,7 +6,7 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
-from scstream.engines import CpuEngine, Key, readout, tensors
+from scstream.engines import CpuEngine, Key, _parcels, readout, tensors
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import JoinedScore, LinearScore
 
@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from scstream.engines import torch_draws, torch_engine  # noqa: E402
 from scstream.engines.torch_engine import TorchEngine  # noqa: E402
-from scstream.engines.torch_forms import Forms, centre_all, forms_of  # noqa: E402
+from scstream.engines.torch_forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch_ledger import Ledger  # noqa: E402
 
 KEY = Key(seed=2**63 - 12345, batch=3, sweep=7)
@@ -284,6 +284,16 @@ def test_a_missing_gpu_is_said_to_be_missing():
 
 
 # -- forms and the ledger --------------------------------------------------------------------------
+
+
+def centre_all(forms, d, numbers, centre):
+    """Fill numbers and centres of forms in d columns."""
+    room = np.empty(_parcels.ROOM)
+    parts = forms.eta, forms.power, forms.const
+    _parcels.forms(*parts, d, room, numbers.reshape(-1), 1, centre.reshape(-1))
+    apart = np.zeros(numbers.size, dtype=np.float32)
+    _parcels.forms(*parts, d, room, apart, len(numbers), np.empty(0, dtype=np.float32))
+    assert_array_equal(apart.reshape(numbers.shape[::-1]).T, numbers)
 
 
 @pytest.mark.parametrize("kind", ["drawn", "predictive"])

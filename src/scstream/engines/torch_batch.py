@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from scstream.engines import _parcels
 from scstream.engines.base import Key
 from scstream.engines.torch_draws import random_bits
 from scstream.families.base import Array
@@ -81,14 +82,14 @@ class Batch:
     def adopt(self, chosen: NDArray[np.bool_]) -> None:
         """Keep the sub-labels last tried for the chosen clusters."""
         names = self._names_of(len(chosen))
-        label = names >> 1
-        self.names = np.where(chosen[label] & (label >= 0), 2 * label + _TRIED, names)
+        self.names = np.empty_like(names)
+        _parcels.adopted(names, chosen, self.names)
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label by the tables (k, 2) each."""
         names = self._names_of(len(label))
-        new = (2 * label + sublabel).ravel().astype(np.int32)
-        self.names = np.where(names >= 0, new[names], names)
+        self.names = np.empty_like(names)
+        _parcels.renamed(names, label, sublabel, self.names)
 
     def _names_of(self, k: int) -> NDArray[np.int32]:
         return old_names(k) if self.names is None else self.names
@@ -132,9 +133,6 @@ class Batch:
         rows = torch.arange(self.n, device=bits.device)
         rows = torch.where(bits == least[label], rows, 2**62)
         return none.scatter_reduce(0, label, rows, "amin")[:-1]
-
-
-_TRIED = np.arange(2, dtype=np.int32)
 
 
 @cache

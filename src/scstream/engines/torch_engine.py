@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines.base import Engine, Key, Sums, finished_sweep
+from scstream.engines.base import Engine, Key, Sums
 from scstream.engines.readout import Best
 from scstream.engines.tensors import is_tensor, require_torch, to_host
 from scstream.families.base import Array, Family
@@ -24,7 +24,7 @@ from scstream.engines.torch_forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch_ledger import Ledger  # noqa: E402
 from scstream.engines.torch_many import MANY, ManyColumns  # noqa: E402
 from scstream.engines.torch_passes import UPLOAD, Courier, Pass, Scratch, least_rows  # noqa: E402
-from scstream.engines.torch_points import GaussianRows, in_frame, rows_of  # noqa: E402
+from scstream.engines.torch_points import GaussianRows, rows_of  # noqa: E402
 from scstream.engines.torch_triton import AVAILABLE  # noqa: E402
 
 _BLOCK_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # of statistics and scores at a time
@@ -115,10 +115,9 @@ class TorchEngine(Engine):
         done = self._fused_sweep(score, sub, k, key) or self._plain_sweep(score, sub, k, key)
         self._batch.touch()
         assert done.rivals is not None
-        assert done.between is not None
+        assert done.doubt is not None
         self._ledger.sweep(done.rows, done.current)
-        np.fill_diagonal(done.between, done.own)
-        return finished_sweep((done.current, done.rows, done.rivals, done.between))
+        return Sums(done.current, done.rows, done.rivals, done.doubt)
 
     def _fused_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass | None:
         forms, pairs = self._forms(score), self._forms(sub)
@@ -153,12 +152,11 @@ class TorchEngine(Engine):
             own.index_add_(0, z.clamp(max=k), self._in_units(w * sub_doubt))
             batch.z[rows] = torch.where(inside, z, -1).int()
             batch.sub[rows] = half.int()
-        return Pass(
-            current.cpu().numpy().reshape(k, 2, size),
-            batch.count(k),
-            self._from_units(own[:-1]),
-            rivals[:-1].cpu().numpy().reshape(k, k),
-            self._from_units(units[:-1]).reshape(k, k),
+        done = Pass(
+            current.cpu().numpy().reshape(k, 2, size), batch.count(k), self._from_units(own[:-1])
+        )
+        return done.with_tables(
+            rivals[:-1].cpu().numpy().reshape(k, k), self._from_units(units[:-1]).reshape(k, k)
         )
 
     # -- sub-labels -----------------------------------------------------------------------------
@@ -172,8 +170,7 @@ class TorchEngine(Engine):
         done = None
         pairs = self._forms(sub)
         if self._fused is not None and pairs is not None:
-            centre = self._ledger.centre(len(chosen))
-            done = self._fused.resplit(pairs, chosen, centre, self._batch)
+            done = self._fused.resplit(pairs, chosen, self._ledger, self._batch)
         if done is None:
             done = self._plain_resplit(sub, chosen)
         self._ledger.trial(chosen, done.rows, done.current)
@@ -208,8 +205,7 @@ class TorchEngine(Engine):
         """Try new sub-labels for the chosen clusters, and refine them: on the device if it can."""
         few, pairs, done = self._fused, self._forms(sub), None
         if isinstance(few, FewColumns) and type(family) is Gaussian and pairs and chosen.any():
-            centre = self._ledger.centre(len(chosen))
-            done = few.refine(pairs, chosen, centre, self._batch, family, alpha, rounds)
+            done = few.refine(pairs, chosen, self._ledger, self._batch, family, alpha, rounds)
         if done is None:
             return super().refine(sub, chosen, family, alpha, rounds)
         self._ledger.trial(chosen, done.rows, done.current)
@@ -287,8 +283,7 @@ class TorchEngine(Engine):
         """Return the statistics of one random point of each cluster."""
         batch, X, family = self._batch, self._rows.X, self._rows.family
         if isinstance(self._fused, FewColumns):
-            rows, z = self._fused.members(k, key, batch)
-            return np.where((rows < batch.n)[:, None], in_frame(z), 0.0)
+            return self._fused.members(k, key, batch)
         batch.settle()
         if self._courier is not None and 0 < batch.n < _MOST_ROWS:
             with torch.cuda.device(self._device):

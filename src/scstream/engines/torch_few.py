@@ -17,7 +17,8 @@ from torch import Tensor
 from scstream.engines import torch_few_kernels as kernels
 from scstream.engines.base import Key
 from scstream.engines.torch_batch import Batch, constant, old_names
-from scstream.engines.torch_forms import Forms, centre_all
+from scstream.engines.torch_forms import Forms
+from scstream.engines.torch_ledger import Ledger
 from scstream.engines.torch_passes import Pass, Recorded, grid, on_its_device, rounded
 from scstream.engines.torch_room import TILE, Room
 from scstream.engines.torch_triton import least_bits, least_row
@@ -117,26 +118,25 @@ class FewColumns:
 
     def sweep(self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch) -> Pass:
         """Label every row; see `Engine.sweep`."""
-        d, n_all = self._d, len(score.eta)
+        n_all = len(score.eta)
         room = self._room(n_all)
         room.say(key, batch, n_all, k)
-        centre_all(score, d, room.numbers(n_all), room.centres(n_all))
-        centre_all(sub, d, room.pairs(k).T, None)
+        room.components(score, sub)
         flags = score.student, sub.student, key is not None
         self._run(room, ("sweep", *flags), lambda: self._launch_sweep(room, *flags))
-        return room.read(k, self._p, tables=True)
+        return room.read(np.arange(k), k, tables=True)
 
-    def resplit(self, sub: Forms, chosen: NDArray[np.bool_], centre: Array, batch: Batch) -> Pass:
-        """Try sub-labels; see `Engine.resplit`. Sums are taken about ``centre`` (k, d)."""
+    def resplit(self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch) -> Pass:
+        """Try sub-labels; see `Engine.resplit`. Sums are taken about where the ledger says."""
         which = np.flatnonzero(chosen)
-        room = self._for_trial(sub, which, centre, batch)
+        room = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
         student = sub.student
         self._run(room, ("resplit", student), lambda: self._launch_trials(room, student, 0))
         batch.renamed()
-        return room.read(len(which), self._p, tables=False).spread(which, len(chosen))
+        return room.read(which, len(chosen))
 
     def refine(
-        self, sub: Forms, chosen: NDArray[np.bool_], centre: Array, batch: Batch,
+        self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch,
         family: Gaussian, alpha: float, rounds: int,
     ) -> Pass | None:  # fmt: skip
         """Try sub-labels, and refine them; see `Engine.refine`.
@@ -144,8 +144,8 @@ class FewColumns:
         None if some scatter is not safely positive definite.
         """
         which = np.flatnonzero(chosen)
-        room = self._for_trial(sub, which, centre, batch)
-        room.prior[:] = *family.numbers[0], family.numbers[1], 0.5 * alpha
+        room = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
+        room.foretold(family, alpha)
         student = sub.student
         self._run(
             room, ("refine", student, rounds), lambda: self._launch_trials(room, student, rounds)
@@ -153,36 +153,28 @@ class FewColumns:
         batch.renamed()
         if room.failed(len(which), rounds):
             return None
-        return room.read(len(which), self._p, tables=False).spread(which, len(chosen))
+        return room.read(which, len(chosen))
 
-    def _for_trial(self, sub: Forms, which: NDArray[np.int64], centre: Array, batch: Batch) -> Room:
+    def _for_trial(self, sub: Forms, which: NDArray[np.int64], sums: Array, batch: Batch) -> Room:
         """Return a room with what a trial of some clusters needs."""
-        k, m = len(centre), len(which)
-        room = self._room(max(k, batch.n_names))
-        room.say(None, batch, 0, m, rename=True)
-        centre_all(sub.pairs(which), self._d, room.pairs(m).T, None)
-        room.centres(m)[:] = centre[which]
-        room.rank[:k] = 0
-        room.rank[which] = np.arange(1, m + 1)
+        room = self._room(max(len(sums), batch.n_names))
+        room.say(None, batch, 0, len(which), rename=True)
+        room.trial(sub, which, sums)
         return room
 
-    def members(self, k: int, key: Key, batch: Batch) -> tuple[NDArray[np.int64], Array]:
-        """Return a random row of each cluster: its number (k,), n or more if none, and it (k, d).
-
-        It is in the family's frame.
-        """
+    def members(self, k: int, key: Key, batch: Batch) -> Array:
+        """Return the statistics (k, p) of a random row of each cluster, 0 if it has none."""
         room = self._room(max(k, batch.n_names))
         room.say(key, batch, 0, k, rename=True)
         self._run(room, ("members",), lambda: self._launch_members(room))
         batch.renamed()
-        found = room.values[: k * (1 + self._d)].reshape(k, 1 + self._d)
-        return found[:, 0].astype(np.int64), found[:, 1:].copy()
+        return room.points(k, batch.n)
 
     def named(self, ids: Labels, skip: int, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return each row's id and its sub-label; see `Engine.named_labels`."""
         names = old_names(len(ids)) if batch.names is None else batch.names
         room = self._room(len(names))
-        room.ids[: names.size] = (2 * np.append(ids, -1)[names >> 1] + (names & 1)).ravel()
+        room.call(names, ids)
         self._run(room, ("named",), lambda: self._launch_named(room))
         out, subs = self._named[:, skip : batch.n].clone().unbind()
         return out, subs

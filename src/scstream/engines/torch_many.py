@@ -14,6 +14,7 @@ from scstream.engines import torch_many_kernels as kernels
 from scstream.engines.base import Key
 from scstream.engines.torch_batch import Batch
 from scstream.engines.torch_forms import Forms
+from scstream.engines.torch_ledger import Ledger
 from scstream.engines.torch_passes import (
     Courier,
     Pass,
@@ -106,12 +107,12 @@ class ManyColumns:
 
     @on_its_device
     def resplit(
-        self, sub: Forms, chosen: NDArray[np.bool_], centre: Array, batch: Batch
+        self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch
     ) -> Pass | None:
         """Try sub-labels; see `Engine.resplit`. None if a form is not curved the same way."""
         batch.settle()
         mid = np.zeros((len(chosen), self._width), dtype=np.float32)
-        mid[:, : self._d] = centre
+        mid[:, : self._d] = ledger.centre(len(chosen))
         parts = self._carry(
             [sub.eta, sub.power, sub.const], mid, chosen.astype("i4"), words_of(None, batch)
         )
@@ -205,10 +206,10 @@ class ManyColumns:
         p = 1 + self._d + self._d * (self._d + 1) // 2
         current, rows, own, rest = np.split(values, np.cumsum([2 * k * p, 2 * k, k]))
         done = Pass(current.reshape(k, 2, p), rows.reshape(k, 2).astype(np.int64), own)
-        if tables:
-            done.rivals = rest[: k * k].reshape(k, k).astype(np.int64)
-            done.between = rest[k * k :].reshape(k, k)
-        return done
+        if not tables:
+            return done
+        rivals, between = rest.reshape(2, k, k)
+        return done.with_tables(rivals.astype(np.int64), between)
 
 
 def _square(d: int, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -43,25 +43,21 @@ class Pass:
     rows : ndarray (k, 2)
     own : ndarray (k,)
         The doubts of the sub-labels.
-    rivals, between : ndarray (k, k) or None
-        Of a sweep: second choices, and the doubts of labels, summed on the side of the first.
+    rivals, doubt : ndarray (k, k) or None
+        Of a sweep, see `Sums`.
     """
 
     current: Array
     rows: NDArray[np.int64]
     own: Array
     rivals: NDArray[np.int64] | None = None
-    between: Array | None = None
+    doubt: Array | None = None
 
-    def spread(self, which: NDArray[np.int64], k: int) -> Pass:
-        """Return the same among k clusters, of which these are some; the others have nothing."""
-        if len(which) == k:
-            return self
-        out = Pass(
-            np.zeros((k, *self.current.shape[1:])), np.zeros((k, 2), dtype=np.int64), np.zeros(k)
-        )
-        out.current[which], out.rows[which], out.own[which] = self.current, self.rows, self.own
-        return out
+    def with_tables(self, rivals: NDArray[np.int64], between: Array) -> Pass:
+        """Return that of a sweep, whose labels' doubts were summed on the side of the first."""
+        self.rivals, self.doubt = rivals, between + between.T
+        np.fill_diagonal(self.doubt, self.own)
+        return self
 
 
 class Scratch:
@@ -238,10 +234,10 @@ def _bytes(shape: tuple[int, ...], kind: str) -> int:
     return -(-prod(shape) * int(kind[1]) // 256) * 256
 
 
-def words_of(key: Key | None, batch: Batch) -> NDArray[np.int64]:
-    """Return what draws are keyed by, as the kernels read it."""
+def words_of(key: Key | None, batch: Batch, *more: int) -> NDArray[np.int64]:
+    """Return what draws are keyed by, and more, as the kernels read it."""
     of_key = (0, 0, 0) if key is None else (key.seed, key.sweep, key.batch)
-    return np.array([*of_key, batch.first_row], dtype=np.uint64).view(np.int64)
+    return np.array([*of_key, batch.first_row, *more], dtype=np.uint64).view(np.int64)
 
 
 def copies(k: int) -> int:

@@ -161,12 +161,6 @@ class SparseRows(Rows):
         return torch.from_numpy(to_dense(belongs @ T)).to(self.device)
 
 
-def in_frame(z: Array) -> Array:
-    """Return the statistics ``(1, z, upper triangle of z z')`` of rows in a Gaussian's frame."""
-    row, col = np.triu_indices(z.shape[1])
-    return np.concatenate([np.ones((len(z), 1)), z, z[:, row] * z[:, col]], axis=1)
-
-
 def rows_of(
     family: Family, X: Points, device: torch.device, dtype: torch.dtype,
     upload: Upload | None = None,

@@ -8,8 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from scstream._room import room_of
+from scstream.engines import _parcels
 from scstream.engines.base import Key
 from scstream.engines.torch_batch import Batch
+from scstream.engines.torch_forms import Forms
 from scstream.engines.torch_passes import (
     Pass,
     Recorded,
@@ -21,6 +24,9 @@ from scstream.engines.torch_passes import (
     room_for,
     words_of,
 )
+from scstream.families.base import Array
+from scstream.families.gaussian import Gaussian
+from scstream.families.scores import Labels
 
 TILE = 64  # sub-clusters of a program that sums
 _FIXED = 10  # where the unit of doubts is among the words
@@ -38,9 +44,9 @@ class Room:
     def __init__(
         self, size: int, d: int, p: int, columns: int, groups: int, device: torch.device
     ) -> None:
-        self.size, self._d, self._columns = size, d, columns
+        self.size, self._d, self._p, self._columns = size, d, p, columns
         self.padded = grid(2 * size, TILE) * TILE  # places for sub-clusters
-        self._width = width = d + 2 + p
+        width = d + 2 + p
         shapes = (
             ((16,), "i8"), ((2 * size * width,), "f4"), ((size * d,), "f4"),
             ((size * width,), "f4"), ((size,), "i4"), ((4 * size,), "i4"), ((p + 2,), "f8"),
@@ -48,8 +54,9 @@ class Room:
         )  # fmt: skip
         self._here, self._there = both_sides(room_for(shapes), device)
         arrays, self.there = lay_out(shapes, self._here, self._there)
-        self._words, self._pairs, self._centre, self._numbers, self.rank, *rest = arrays
-        self._names, self.prior, self.ids = rest
+        self._words, self._pairs, self._centre, self._numbers, self._rank, *rest = arrays
+        self._names, self._prior, self._ids = rest
+        self._unit = self._words[_FIXED : _FIXED + 1].view(np.float64)
         self.fixed = self.there[0][_FIXED : _FIXED + 1].view(torch.float64)
         self.partial = torch.empty(groups * self.padded * columns, device=device)
         self.tables = empty_tables(size, device)
@@ -65,23 +72,34 @@ class Room:
         self, key: Key | None, batch: Batch, n_all: int, k: int, *, rename: bool = False
     ) -> None:
         """Fill in the words, and the new names of labels if they are to be taken."""
-        self._words[:4] = words_of(key, batch)
-        self._words[4:9] = batch.n, n_all, k, copies(k), rename and batch.n_names > 0
-        self._words[_FIXED : _FIXED + 1].view(np.float64)[0] = batch.unit
-        if rename and batch.names is not None:
-            self._names[: batch.names.size] = batch.names.ravel()
+        names = batch.names if rename else None
+        self._words[:9] = words_of(key, batch, batch.n, n_all, k, copies(k), names is not None)
+        self._unit[0] = batch.unit
+        if names is not None:
+            self._names[: names.size] = names.ravel()
 
-    def numbers(self, k: int) -> NDArray[np.float32]:
-        """Return the place for components, (k, width)."""
-        return self._numbers[: k * self._width].reshape(k, self._width)
+    def components(self, score: Forms, sub: Forms) -> None:
+        """Fill in the components of a sweep, and the pairs of all clusters."""
+        d, some = self._d, room_of(_parcels.ROOM, 0).floats
+        one, two = (score.eta, score.power, score.const), (sub.eta, sub.power, sub.const)
+        _parcels.forms(*one, d, some, self._numbers, 1, self._centre)
+        _parcels.forms(*two, d, some, self._pairs, len(sub.eta), self._centre[:0])
 
-    def pairs(self, k: int) -> NDArray[np.float32]:
-        """Return the place for pairs of components, (width, 2 k)."""
-        return self._pairs[: 2 * k * self._width].reshape(self._width, 2 * k)
+    def trial(self, sub: Forms, which: NDArray[np.int64], sums: Array) -> None:
+        """Fill in the pairs of some clusters, with all clusters' first sums (k, 2, 1 + d)."""
+        _parcels.trial(
+            sub.eta, sub.power, sub.const, which, sums, self._d, room_of(_parcels.ROOM, 0).floats,
+            self._pairs, self._centre, self._rank,
+        )  # fmt: skip
 
-    def centres(self, k: int) -> NDArray[np.float32]:
-        """Return the place for centres, (k, d)."""
-        return self._centre[: k * self._d].reshape(k, self._d)
+    def foretold(self, family: Gaussian, alpha: float) -> None:
+        """Fill in what predictives are made of."""
+        row, more, *_ = family.numbers
+        self._prior[:-2], self._prior[-2], self._prior[-1] = row, more, 0.5 * alpha
+
+    def call(self, names: NDArray[np.int32], ids: Labels) -> None:
+        """Fill in the ids, and sub-labels, that names stand for."""
+        _parcels.ids(names, ids, self._ids)
 
     def send(self) -> None:
         """Take to the device what was filled in."""
@@ -96,14 +114,18 @@ class Room:
         status = self.values[self.padded * self._columns :][: rounds * self.padded]
         return bool(status.reshape(rounds, self.padded)[:, : 2 * k].any())
 
-    def read(self, k: int, p: int, *, tables: bool) -> Pass:
-        """Return what has come from the device."""
-        size = 2 * k * self._columns
-        sums = self.values[:size].reshape(k, 2, self._columns)
-        done = Pass(
-            sums[..., :p].copy(), sums[..., p].astype(np.int64), sums[..., p + 1].sum(axis=1)
-        )
+    def read(self, which: NDArray[np.int64], k: int, *, tables: bool = False) -> Pass:
+        """Return what has come from the device about some of k clusters."""
+        done = Pass(np.empty((k, 2, self._p)), np.empty((k, 2), dtype=np.int64), np.empty(k))
+        _parcels.sums(self.values, self._columns, which, done.current, done.rows, done.own)
         if tables:
-            both = self.values[self.padded * self._columns :][: 2 * k * k].reshape(2, k, k)
-            done.rivals, done.between = both[0].astype(np.int64), both[1].copy()
+            done.rivals, done.doubt = np.empty((k, k), dtype=np.int64), np.empty((k, k))
+            both = self.values[self.padded * self._columns :]
+            _parcels.tables(both, done.own, done.rivals, done.doubt)
         return done
+
+    def points(self, k: int, n: int) -> Array:
+        """Return the statistics (k, p) of rows that have come, 0 where there is no row."""
+        out = np.empty((k, self._p))
+        _parcels.points(self.values, n, self._d, out)
+        return out
