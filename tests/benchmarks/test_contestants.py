@@ -157,6 +157,7 @@ def test_same_clusters_as_the_predictions_of_river(name: str) -> None:
     assert len(pairs) == len(set(labels[:n])) == len(set(own))
 
 
+@pytest.mark.usefixtures("settled_at_once")
 def test_every_sweep_is_sampled_where_none_is_deterministic(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -239,7 +239,7 @@ def test_show(rows, capsys):
     assert call("run", rows, *RUN, "-o", "none", "--checkpoint", "state", "--quiet") == 0
     assert call("show", "state") == 0
     told = capsys.readouterr().out
-    for word in ("gaussian, 2 columns", "12 batches", "half-life 5", "600 rows", "cov_strength"):
+    for word in ("gaussian, 2 columns", "12 batches", "half-life auto", "600 rows", "cov_strength"):
         assert word in told
     assert call("show", "state", "--json") == 0
     saved = json.loads(capsys.readouterr().out)

@@ -127,6 +127,7 @@ def test_the_model_labels_as_on_one_machine_whatever_the_chunks(
         assert model.clusters_[0].count == one.clusters_[0].count
 
 
+@pytest.mark.usefixtures("settled_at_once")
 def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small_leaves, short):
     rng = np.random.default_rng(0)
     batches = [np.column_stack([points(400, b), rng.random((400, 2)) < 0.1]) for b in range(2)]
@@ -140,6 +141,7 @@ def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small
     assert model.history_ == one.history_
 
 
+@pytest.mark.usefixtures("settled_at_once")
 def test_large_batches_set_the_prior_from_the_same_rows(client, small_leaves, short, monkeypatch):
     monkeypatch.setattr(learner, "_PRIOR_ROWS", 100)
     X = points(700)
@@ -194,6 +196,7 @@ def test_arrays_are_used_in_their_chunks(short):
         assert_allclose(lazy.compute(scheduler="synchronous"), expected, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("settled_at_once")
 def test_sparse_counts_in_chunks(client, small_leaves, short):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(12, 0.3), size=3)
