@@ -67,7 +67,8 @@ class TakesRows:
             X = self._sent(engine, X)
         if self._stays_on_device(engine, X, family):
             tensor = self._tensor(X, reset=first, least=1 if first else 0)
-            if (n := len(tensor)) >= self._recipe(family).settled_rows(tensor.shape[1]):
+            n, d = tensor.shape
+            if n >= (self._recipe(family).settled_rows(d) if first else family.enough_rows(d)):
                 return tensor, check.check_weight(sample_weight, n, shared=True)
         return None
 

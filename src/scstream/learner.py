@@ -164,7 +164,8 @@ def learn(
     """
     if type(batch.X) is not np.ndarray and isinstance(batch.X, RemoteRows):
         n, d = batch.X.shape
-        if n >= recipe.settled_rows(d):
+        begun = learner is not None and not learner.early
+        if n >= (recipe.family.enough_rows(d) if begun else recipe.settled_rows(d)):
             return _learn(learner, batch, recipe, engine, make_rng)
         batch = batch.fetched()  # so few rows may have to be kept
     if batch.even or _all_count(batch.weight):
@@ -367,7 +368,8 @@ def _learn_first(
         early=(),
     )
     outcome = _outcome(ctx, learner, new, batch, Events(), state)
-    if X.shape[0] < recipe.settled_rows(X.shape[1]) and batch.labels is None:
+    few, here = X.shape[0] < recipe.settled_rows(X.shape[1]), isinstance(X, np.ndarray)
+    if few and (here or sparse.issparse(X)) and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, early=_keep(kept, ids))
     return new, outcome
