@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,23 @@ class Numbers(NamedTuple):
     first: NDArray[np.int64]
 
 
+def compressed(
+    kind: Any, data: Array, indices: NDArray[Any], indptr: NDArray[Any], n: int, p: int
+) -> Any:
+    """Return compressed rows (n, p) that are known to be sound: checks take longer than a pass."""
+    rows = kind.__new__(kind)
+    vars(rows).update(_nothing(p), _shape=(n, p), data=data, indices=indices, indptr=indptr)
+    if rows.shape == (n, p):
+        return rows
+    return kind((data, indices, indptr), shape=(n, p))  # SciPy keeps them in another way now
+
+
+@lru_cache(maxsize=8)
+def _nothing(p: int) -> dict[str, Any]:
+    """Return what SciPy keeps of no rows."""
+    return dict(vars(sparse.csr_array((0, p))))
+
+
 class CountRows(sparse.csr_array):
     """Rows ``(1, x)`` of counts, from which a run of them is cut without a copy, and once."""
 
@@ -69,8 +86,8 @@ class CountRows(sparse.csr_array):
     def _run(self, a: int, b: int) -> CountRows:
         indptr = self.indptr[a : b + 1]
         run = slice(indptr[0], indptr[-1])
-        parts = (self.data[run], self.indices[run], indptr - indptr[0])
-        rows = CountRows(parts, shape=(b - a, self.shape[1]))
+        parts = self.data[run], self.indices[run], indptr - indptr[0]
+        rows: CountRows = compressed(CountRows, *parts, b - a, self.shape[1])
         whole, first = self.whole
         rows._cut = weakref.ref(whole), first + a
         return rows
@@ -112,7 +129,7 @@ class CountScore:
     Attributes
     ----------
     conc : ndarray (k, 1 + d)
-        The components' Dirichlet parameters, behind a column that counts for nothing.
+        The components' Dirichlet parameters, behind a column for their sums, which is filled.
     log_weight : ndarray (k,)
     """
 
@@ -122,9 +139,8 @@ class CountScore:
     @cached_property
     def _rows(self) -> Array:
         """The parameters (k, 1 + d), their sums in front."""
-        out = self.conc.copy()
-        out[:, 0] = out[:, 1:].sum(axis=1)
-        return out
+        np.sum(self.conc[:, 1:], axis=1, out=self.conc[:, 0])
+        return self.conc
 
     @cached_property
     def _columns(self) -> Array:

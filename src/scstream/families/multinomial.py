@@ -16,7 +16,7 @@ from scstream._threads import over_slices
 from scstream.families import _counts
 from scstream.families.base import Array, Family, as_floats, below
 from scstream.families.columns import not_counts
-from scstream.families.count_scores import CountRows, CountScore
+from scstream.families.count_scores import CountRows, CountScore, compressed
 from scstream.families.scores import Points, Score
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
@@ -151,7 +151,7 @@ class Multinomial(Family):
         data, indices = np.empty(X.nnz + n), np.empty(X.nnz + n, dtype=X.indices.dtype)
         indptr = np.empty_like(X.indptr)
         _counts.put_ones_first(X.data, X.indices, X.indptr, data, indices, indptr)
-        return CountRows((data, indices, indptr), shape=(n, d + 1))
+        return compressed(CountRows, data, indices, indptr, n, d + 1)
 
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
@@ -275,7 +275,7 @@ def _compressed(X: Points) -> Points:
     data, indices = np.empty(size + 1), np.empty(size + 1, dtype=kind)
     indptr = np.empty(len(X) + 1, dtype=kind)
     _counts.compress(X, data, indices, indptr)
-    out = sparse.csr_array((data[:size], indices[:size], indptr), shape=X.shape)
+    out = compressed(sparse.csr_array, data[:size], indices[:size], indptr, *X.shape)
     out.has_canonical_format = True
     return out
 
