@@ -45,14 +45,15 @@ BELOW = {
     "starts": {
         "families", "engines", "window", "state", "sweep", "moves", "fused", "seeding", "chain",
     },
+    "early": {"_frozen", "families", "engines", "window", "state", "chain"},
     "records": {"_frozen", "families"},
     "learner": {
         "_draws", "_frozen", "families", "engines", "window", "state", "sweep", "moves", "seeding",
-        "chain", "starts", "records",
+        "chain", "starts", "early", "records",
     },
     "events": {"_frozen", "families", "state", "learner", "records"},
     "_validation": {"_threads", "families", "engines"},
-    "inputs": {"_validation", "families", "engines", "learner"},
+    "inputs": {"_validation", "families", "engines", "early", "learner"},
     "report": {"chronicle", "plot"},
     "datasets": set(),
     "metrics": set(),

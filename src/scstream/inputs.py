@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from scstream import _validation as check
+from scstream.early import Recipe
 from scstream.engines import CpuEngine, DaskEngine, Engine
 from scstream.engines.choose import is_torch
 from scstream.engines.dask_rows import DaskRows, check_collection, is_collection
@@ -21,7 +22,7 @@ from scstream.families import Family
 from scstream.families.base import Array
 from scstream.families.columns import is_frame
 from scstream.families.scores import Points
-from scstream.learner import Learner, Recipe
+from scstream.learner import Learner
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 

@@ -10,17 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from scipy.special import gammaln
 
 from scstream._draws import Draws, Words
 from scstream._frozen import frozen
 from scstream.chain import (
     Events,
-    Plan,
-    Progress,
     first_batch,
     later_batch,
     log_posterior,
+)
+from scstream.early import (
+    Batch,
+    Early,
+    Recipe,
+    came_apart,
+    is_due,
+    joined,
+    keep,
+    kept_with,
+    remembered,
 )
 from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
@@ -32,78 +40,9 @@ from scstream.records import BatchRecord
 from scstream.starts import start_from_labels, start_over_clustered
 from scstream.state import Ints, State
 from scstream.sweep import Context, Outliers, deterministic_sweep
-from scstream.window import USUAL_ROWS, Forgetting
+from scstream.window import Forgetting
 
 _PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
-_SETTLED_ROWS = 1000  # from as many on clusters and prior are those of a good start
-_TOLD = 5.0, 0.3  # nats by which labels tell a batch from those before it, and for each row
-
-
-@frozen
-class Batch:
-    """A checked batch: rows, their weights and the time; labels if the user gives a start.
-
-    Rows that are elsewhere have their weights with them, all positive.
-    """
-
-    X: Points
-    weight: Array
-    time: float
-    labels: Labels | None = None
-    even: bool = False  # whether it is known that each row counts one
-
-    def rows(self, chosen: NDArray[np.bool_]) -> Batch:
-        """Return the chosen rows (n,) of the batch."""
-        labels = self.labels
-        if labels is not None:
-            labels = np.unique(labels[chosen], return_inverse=True)[1]
-        return Batch(self.X[chosen], self.weight[chosen], self.time, labels)
-
-    def fetched(self) -> Batch:
-        """Return the batch with its rows here."""
-        X, weight = self.X.fetch()
-        return replace(self, X=X, weight=weight)
-
-
-@frozen
-class Early:
-    """A batch that is kept while the model has seen too few rows to trust its prior."""
-
-    batch: Batch
-    ids: Labels
-
-
-@frozen
-class Recipe:
-    """What the user asked for: all that shapes the learning besides the data.
-
-    Where the half-life is left open (``auto``) it is longer for batches of a few rows.
-    """
-
-    family: Family
-    alpha: float
-    forgetting: Forgetting
-    plan: Plan
-    outlier_weight: float
-    progress: Progress | None
-    auto: bool = False
-
-    def for_rows(self, n: int) -> Recipe:
-        """Return what that means for a batch of n rows."""
-        if not self.auto or n >= USUAL_ROWS:
-            return self
-        return replace(self, forgetting=self.forgetting.of_rows(n))
-
-    def settled_rows(self, d: int) -> int:
-        """Return how many rows of d columns set clusters and prior for good.
-
-        A kernel tells batches apart that a start would join, and one who wants no new clusters,
-        or outliers from the first batch on, has them by that batch.
-        """
-        least = self.family.enough_rows(d)
-        by_batches = self.forgetting.kernel is not None or self.outlier_weight > 0
-        free = self.plan.splits and self.plan.merges and not by_batches
-        return max(_SETTLED_ROWS, least) if free else least
 
 
 @frozen
@@ -232,20 +171,8 @@ def _learn_later(
     )
     outcome = _outcome(ctx, learner, new, batch, events, state)
     if learner.early:
-        new = replace(new, early=_kept_with(learner, batch, outcome, recipe))
+        new = replace(new, early=kept_with(learner.early, batch, outcome.labels, recipe))
     return new, outcome
-
-
-def _kept_with(
-    learner: Learner, batch: Batch, outcome: Outcome, recipe: Recipe
-) -> tuple[Early, ...]:
-    """Return the first rows and those of a batch; none if they are enough or become fewer."""
-    n, d = batch.X.shape
-    early, _ = _remembered(learner, batch.time, recipe.forgetting)
-    known = sum(len(e.ids) for e in early) + n
-    if len(early) < len(learner.early) or known >= recipe.settled_rows(d):
-        return ()
-    return (*early, Early(_copied(batch), to_host(outcome.labels))) if n else learner.early
 
 
 def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
@@ -278,10 +205,6 @@ def _under(state: State, forgetting: Forgetting) -> State:
 def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     """Whether the batch is to set the prior: it is among the first, or all is forgotten.
 
-    The first rows are clustered anew, all of them, with each batch until they can set a prior,
-    and then whenever they have become twice as many, until there are enough of them: what a few
-    rows are taken for is hard to mend later, when batches are as small.
-
     Less than one point of the past is nothing against a batch of many rows. For a few rows
     nothing at all must be left: a stream of single points would otherwise begin again with each
     of them, as no point counts a full one when the next one comes.
@@ -290,12 +213,7 @@ def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     if n == 0:
         return False
     if learner.early:
-        early, _ = _remembered(learner, batch.time, recipe.forgetting)
-        before = sum(len(e.ids) for e in early)
-        after, settled = before + int(n), recipe.settled_rows(d)
-        if before == 0 or after < recipe.family.enough_rows(d):
-            return True
-        return before < settled and (after >= settled or after.bit_length() > before.bit_length())
+        return is_due(learner.early, batch, recipe)
     left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
     if left >= 1.0:
         return False
@@ -331,9 +249,9 @@ def _learn_first(
     None if these rows are better not taken together, since clusters move: then the clusters of
     the rows before, which could stand alone, had better be followed.
     """
-    early, ages = _remembered(learner, batch.time, recipe.forgetting)
+    early, ages = remembered(learner.early if learner else (), batch.time, recipe.forgetting)
     kept = [*(e.batch for e in early), batch]
-    X, weight = _joined(kept, [*ages, 1.0])
+    X, weight = joined(kept, [*ages, 1.0])
     rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
@@ -353,7 +271,7 @@ def _learn_first(
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in early)])
         known = engine.first_labels(len(old_ids))
         alone = len(known) >= recipe.family.enough_rows(X.shape[1])
-        if alone and _came_apart(known, state.now.rows.sum(axis=1)):
+        if alone and came_apart(known, state.now.rows.sum(axis=1)):
             return None
         state = _renamed(state, known, old_ids, learner)
     new = Learner(
@@ -371,67 +289,8 @@ def _learn_first(
     few, here = X.shape[0] < recipe.settled_rows(X.shape[1]), isinstance(X, np.ndarray)
     if few and (here or sparse.issparse(X)) and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
-        new = replace(new, early=_keep(kept, ids))
+        new = replace(new, early=keep(kept, ids))
     return new, outcome
-
-
-def _came_apart(known: Labels, rows: Ints) -> bool:
-    """Whether the labels of the last batch tell it from the rows before it.
-
-    ``known`` are the labels of those, and ``rows`` (k,) counts all rows of each cluster. In places
-    that stay the shares of clusters are about the same; where all clusters moved on, the new
-    places are clusters of their own, and a row tells a bit or more of when it came.
-    """
-    before = np.bincount(known[known >= 0], minlength=len(rows))
-    new = rows - before
-    told = _log_shares(new) + _log_shares(before) - _log_shares(rows)
-    return bool(told > _TOLD[0] + _TOLD[1] * new.sum())
-
-
-def _log_shares(n: Ints) -> float:
-    """Return the log-probability of labels with such counts (k,) if all shares are as likely."""
-    return float(gammaln(len(n)) - gammaln(len(n) + n.sum()) + gammaln(1.0 + n).sum())
-
-
-def _remembered(
-    learner: Learner | None, time: float, forgetting: Forgetting
-) -> tuple[list[Early], list[float]]:
-    """Return the early batches that still count at a later time, and what each counts."""
-    early = () if learner is None else learner.early
-    ages = [_age_weight(forgetting, time - e.batch.time) for e in early]
-    left = [(e, age) for e, age in zip(early, ages, strict=True) if age > forgetting.epsilon]
-    return [e for e, _ in left], [age for _, age in left]
-
-
-def _keep(batches: list[Batch], ids: Labels) -> tuple[Early, ...]:
-    """Return copies of the batches, which the caller may overwrite, with their labels."""
-    ends = np.cumsum([b.X.shape[0] for b in batches])[:-1]
-    return tuple(
-        Early(_copied(b), own) for b, own in zip(batches, np.split(ids, ends), strict=True)
-    )
-
-
-def _copied(batch: Batch) -> Batch:
-    """Return a batch of its own, in double precision."""
-    X = batch.X.astype(np.float64, copy=True)
-    return replace(batch, X=X, weight=batch.weight.copy(), labels=None, even=False)
-
-
-def _age_weight(forgetting: Forgetting, age: float) -> float:
-    if forgetting.kernel is None or age == 0:
-        return forgetting.decay(age)
-    return float(forgetting.weights(np.array([age]))[0])
-
-
-def _joined(batches: list[Batch], ages: list[float]) -> tuple[Points, Array]:
-    """Return the rows of all batches and what they count; only the last may be elsewhere."""
-    *before, last = batches
-    weights = [b.weight * age for b, age in zip(batches, ages, strict=True)]
-    if not isinstance(last.X, RemoteRows):
-        return _stack([b.X for b in batches]), np.concatenate(weights)
-    if not before:
-        return last.X, last.weight
-    return last.X.after(_stack([b.X for b in before]), np.concatenate(weights[:-1])), last.weight
 
 
 def _rows_for_prior(X: Points) -> Points:
@@ -455,14 +314,6 @@ def _everything(engine: Engine, p: int) -> Array:
     whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
     out: Array = whole.current.sum(axis=1)
     return out
-
-
-def _stack(parts: list[Points]) -> Points:
-    if len(parts) == 1:
-        return parts[0]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    return np.concatenate(parts)
 
 
 def _numbered(ctx: Context, state: State, time: float, first_id: int) -> State:

@@ -22,6 +22,7 @@ from scstream import fused
 from scstream._blas import single_threaded
 from scstream._threads import allowed
 from scstream.chain import Plan
+from scstream.early import Batch, Recipe
 from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
 from scstream.engines.choose import is_client, is_torch
 from scstream.engines.dask_rows import evaluated, is_collection
@@ -33,7 +34,7 @@ from scstream.families.base import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import TakesRows, on_host
 from scstream.judge import is_small
-from scstream.learner import Batch, Learner, Outcome, Recipe, learn
+from scstream.learner import Learner, Outcome, learn
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
 from scstream.sweep import next_point, predictive

@@ -20,10 +20,11 @@ from scstream._draws import generator_of, words_of
 from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_generator, unpack_generator
 from scstream.checkpoint.values import Node, Packer
+from scstream.early import Batch, Early
 from scstream.engines import Sums
 from scstream.families import Family, Product
 from scstream.families.scores import Points
-from scstream.learner import Batch, Early, Learner
+from scstream.learner import Learner
 from scstream.records import BatchRecord
 from scstream.state import State
 from scstream.sweep import Outliers
