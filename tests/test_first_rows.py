@@ -55,10 +55,18 @@ def test_a_few_rows_are_clustered_anew_with_each_batch(starts) -> None:
 
 
 def test_a_large_batch_is_a_start_at_once(starts) -> None:
-    model = ScStream(random_state=0).partial_fit(blobs(1000, 0)[0])
+    model = ScStream(random_state=0).partial_fit(blobs(500, 0)[0])
     assert model._learner.early == ()
-    model.partial_fit(blobs(10, 1)[0])
-    assert starts == [1000]
+    model.partial_fit(blobs(600, 1)[0])
+    assert starts == [500]
+
+
+def test_a_large_batch_after_a_few_rows_is_a_start(starts) -> None:
+    model = ScStream(random_state=0).partial_fit(blobs(9, 0)[0])
+    model.partial_fit(blobs(500, 1)[0])
+    assert model._learner.early == ()
+    model.partial_fit(blobs(600, 2)[0])
+    assert starts == [9, 509]
 
 
 def test_what_is_too_old_ends_the_beginning(starts) -> None:

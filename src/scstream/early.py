@@ -21,6 +21,7 @@ from scstream.state import Ints
 from scstream.window import USUAL_ROWS, Forgetting
 
 _SETTLED_ROWS = 1000  # from as many on clusters and prior are those of a good start
+_ALONE_ROWS = 500  # of a single batch, that are one too: why wait for the next one?
 _TOLD = 5.0, 0.3  # nats by which labels tell a batch from those before it, and for each row
 
 
@@ -89,6 +90,10 @@ class Recipe:
         by_batches = self.forgetting.kernel is not None or self.outlier_weight > 0
         free = self.plan.splits and self.plan.merges and not by_batches
         return max(_SETTLED_ROWS, least) if free else least
+
+    def alone_rows(self, d: int) -> int:
+        """Return how many rows of a single batch do."""
+        return min(self.settled_rows(d), max(_ALONE_ROWS, self.family.enough_rows(d)))
 
 
 def is_due(early: tuple[Early, ...], batch: Batch, recipe: Recipe) -> bool:

@@ -69,7 +69,7 @@ class TakesRows:
         if self._stays_on_device(engine, X, family):
             tensor = self._tensor(X, reset=first, least=1 if first else 0)
             n, d = tensor.shape
-            if n >= (self._recipe(family).settled_rows(d) if first else family.enough_rows(d)):
+            if n >= (self._recipe(family).alone_rows(d) if first else family.enough_rows(d)):
                 return tensor, check.check_weight(sample_weight, n, shared=True)
         return None
 

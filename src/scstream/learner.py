@@ -104,7 +104,7 @@ def learn(
     if type(batch.X) is not np.ndarray and isinstance(batch.X, RemoteRows):
         n, d = batch.X.shape
         begun = learner is not None and not learner.early
-        if n >= (recipe.family.enough_rows(d) if begun else recipe.settled_rows(d)):
+        if n >= (recipe.family.enough_rows(d) if begun else recipe.alone_rows(d)):
             return _learn(learner, batch, recipe, engine, make_rng)
         batch = batch.fetched()  # so few rows may have to be kept
     if batch.even or _all_count(batch.weight):
@@ -286,8 +286,10 @@ def _learn_first(
         early=(),
     )
     outcome = _outcome(ctx, learner, new, batch, Events(), state)
-    few, here = X.shape[0] < recipe.settled_rows(X.shape[1]), isinstance(X, np.ndarray)
-    if few and (here or sparse.issparse(X)) and batch.labels is None:
+    n, d = X.shape
+    few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
+    here = isinstance(X, np.ndarray) or sparse.issparse(X)
+    if few and here and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, early=keep(kept, ids))
     return new, outcome
