@@ -5,6 +5,7 @@ import subprocess
 import sys
 from functools import partial
 
+import numpy as np
 import pytest
 from streams import blobs, hyperbola
 
@@ -39,6 +40,19 @@ def test_a_few_rows_at_a_time_are_kept_only_until_there_are_enough() -> None:
         sizes.append(len(pickle.dumps(model._learner)))
     assert model._learner.early == ()
     assert max(sizes[100:]) < max(sizes[:100])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cluster_that_was_one_for_long_still_comes_apart(seed) -> None:
+    # A sub-cluster that gets no points for long must not stand in the way of a better one.
+    rng, model = np.random.default_rng(seed), ScStream("gaussian", random_state=seed)
+    for b in range(160):
+        X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)
+        X[:100, 0] += 0.2 * max(b - 100, 0) * (y[:100] - 0.5)
+        X[100:, 1] += 30.0
+        model.partial_fit(X)
+        assert model.n_clusters_ == 2 or b > 100
+    assert model.n_clusters_ == 3
 
 
 LONG = """

@@ -96,6 +96,20 @@ def test_a_part_without_points_is_no_part():
     assert np.isfinite(got[3])
 
 
+def test_what_is_next_to_nothing_is_no_part():
+    # A part of a cluster that no more points come to is forgotten. Its lgamma grows beyond all
+    # bounds, so that no other division would ever be taken for better.
+    case = problem("gaussian-2d")
+    whole = case.sums().sum(axis=0)
+    left = np.array([1e-12, 1e-3, 0.49, 0.51])[:, None] * (whole / whole[0])
+    parts = np.stack([whole - left, left], axis=1)
+    got = log_hastings_split(case.family, 1.0, parts, np.zeros(4))
+    assert_array_equal(got[:3], -np.inf)
+    assert np.isfinite(got[3])
+    merged = -log_hastings_split(case.family, 1.0, parts, np.zeros(4), least=0.0)
+    assert np.all(np.diff(merged) > 0)  # but who is almost gone is not merged for it
+
+
 # -- splits --------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from scstream import _draws
 from scstream._compile import bare, helper
 from scstream._gamma import log_gamma
 from scstream._judge import judged, log_marginal, merged
-from scstream._kernels import log_split, log_weights, shapes, stacked
+from scstream._kernels import PART, log_split, log_weights, shapes, stacked
 from scstream._room import line, table
 from scstream._rows import best_labels, divide_rows, order_of, sort, sweep_rows
 from scstream.engines._kernels import uniforms
@@ -297,10 +297,10 @@ def anything(
     totals, parts = sums[:k], sums[k:].reshape(k, 2, p)
     for r in range(k):
         own[r] = past_doubt[r, r] + doubt[r, r]
-    log_split(log(alpha), parts[:, :, 0], each, whole, own, ratio)
+    log_split(log(alpha), parts[:, :, 0], each, whole, own, PART, ratio)
     for r in range(k):
         here = rows[r, 0] + rows[r, 1] > 0
-        if here and ratio[r] > split_u[r] and parts[r, 0, 0] > 0.5 and parts[r, 1, 0] > 0.5:
+        if here and ratio[r] > split_u[r]:
             return True
         if not here and not totals[r, 0] >= 1.0:
             return True

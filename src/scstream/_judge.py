@@ -13,7 +13,7 @@ import numpy as np
 
 from scstream._compile import bare, helper
 from scstream._gamma import log_gamma
-from scstream._kernels import log_split, neighbours
+from scstream._kernels import PART, log_split, neighbours
 from scstream._room import line, table
 from scstream.families import _spd
 
@@ -67,7 +67,8 @@ def judged(
     if failed > 0:
         return failed
     for t in range(3):
-        log_split(log(alpha), parts[t, :, :, 0], log_parts[t], levels[6 * m :], doubts[t], ratio[t])
+        n, level = parts[t, :, :, 0], log_parts[t]
+        log_split(log(alpha), n, level, levels[6 * m :], doubts[t], PART, ratio[t])
     code = 0
     for i in range(m):
         r = which[i]

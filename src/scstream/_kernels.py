@@ -10,6 +10,8 @@ import numpy as np
 from scstream._compile import bare, helper, in_order, part
 from scstream._gamma import log_gamma
 
+PART = 0.5  # points, weighted, that are too few to be a part of a cluster
+
 
 @bare
 def dirichlets(past: Any, now: Any, alpha: float, sums: Any, n: Any) -> None:
@@ -107,12 +109,15 @@ def log_joint(totals: Any, log_marginal: Any, alpha: float) -> Any:
 
 @bare
 def log_split(
-    log_alpha: float, n: Any, each: Any, whole: Any, doubt: Any, out: Any
+    log_alpha: float, n: Any, each: Any, whole: Any, doubt: Any, least: float, out: Any
 ) -> None:  # fmt: skip
-    """Fill the log ratios (k,) of splits into parts with counts and log marginals (k, 2) each."""
+    """Fill the log ratios (k,) of splits into parts with counts and log marginals (k, 2) each.
+
+    There is no split into parts that do not both count more than ``least``.
+    """
     for r in range(len(out)):
         a, b = n[r, 0], n[r, 1]
-        if a > 0.0 and b > 0.0:
+        if a > least and b > least:
             gain = _both(log_gamma(a) + each[r, 0], log_gamma(b) + each[r, 1])
             out[r] = log_alpha + gain - log_gamma(a + b) - whole[r] + doubt[r]
         else:

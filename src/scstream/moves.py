@@ -23,7 +23,7 @@ RELUCTANCE = (2.0, 20.0)  # nats by which a merge must win: for each batch lived
 
 def log_hastings_split(
     family: Family, alpha: float, parts: Array, doubt: Array, each: Array | None = None,
-    whole: Array | None = None,
+    whole: Array | None = None, *, least: float = _kernels.PART,
 ) -> Array:  # fmt: skip
     """Return the log ratio (k,) for splitting clusters into the given parts (k, 2, p).
 
@@ -34,13 +34,15 @@ def log_hastings_split(
 
     A merge has the inverse ratio. The log marginals of the parts (k, 2) and of the wholes (k,)
     are computed unless they are given; if they are, the counts will do for the parts (k, 2, 1).
+    Parts must both count more than ``least``: next to nothing is no part, but ``lgamma(N_j)`` would
+    make it a good one, the better the more of it is forgotten.
     """
     if each is None:
         each = family.log_marginal(parts)
     if whole is None:
         whole = family.log_marginal(parts.sum(axis=1))
     out = np.empty(len(parts))
-    _kernels.log_split(float(np.log(alpha)), parts[..., 0], each, whole, doubt, out)
+    _kernels.log_split(float(np.log(alpha)), parts[..., 0], each, whole, doubt, least, out)
     return out
 
 
@@ -55,10 +57,9 @@ def propose_splits(
     that decide (k,) are drawn unless they are given.
     """
     log_h = _log_hastings_now(ctx, state)
-    divided = state.present & (state.parts[..., 0].min(axis=1) > 0.5)
     if log_u is None:
         log_u = log_uniforms(ctx, state.k, greedy=greedy)
-    which = np.flatnonzero((log_h > log_u) & divided)
+    which = np.flatnonzero((log_h > log_u) & state.present)
     if room is not None:
         which = np.sort(which[np.argsort(-log_h[which], kind="stable")[: max(room, 0)]])
     if len(which) == 0:
@@ -129,7 +130,8 @@ def _merge_ratios(
     whole = _joined_log_marginals(ctx, state, a, b)
     counts = state.totals[pairs, :1]
     each = known.whole[pairs]
-    return pairs, -log_hastings_split(ctx.family, ctx.alpha, counts, doubt, each, whole), whole
+    ratio = -log_hastings_split(ctx.family, ctx.alpha, counts, doubt, each, whole, least=0.0)
+    return pairs, ratio, whole
 
 
 def reluctance(lived: Ints) -> Array:

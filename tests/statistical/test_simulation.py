@@ -103,5 +103,5 @@ def test_the_truth_ranks_anywhere_in_many_runs():
 def test_a_broken_ratio_is_caught():
     """With 6 nats too many for every split clusters shatter."""
     right = moves.log_hastings_split
-    with patch.object(moves, "log_hastings_split", lambda *args: right(*args) + 6.0):
+    with patch.object(moves, "log_hastings_split", lambda *args, **how: right(*args, **how) + 6.0):
         assert ranked(40, seed=2)[1] > 0.6
