@@ -52,7 +52,8 @@ class Learner:
     Attributes
     ----------
     family : Family
-        Prepared; its prior does not change once enough rows were seen, until all is forgotten.
+        Prepared; once enough rows were seen its prior only follows the clusters, see
+        `Family.follow`, until all is forgotten.
     state : State
     rng : ndarray (6,)
         The state of a generator, see `scstream._draws`. Never advanced in place.
@@ -147,7 +148,7 @@ def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
-    family = learner.family.follow(learner.state.totals)
+    family = learner.family
     rng = Draws(learner.rng.copy())
     ctx = Context(
         family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
@@ -159,7 +160,7 @@ def _learn_later(
     else:
         state, events = later_batch(ctx, recipe.plan, state, batch.time)
     new = Learner(
-        family,
+        family.follow(state.totals, state.current),
         state.settle(batch.time),
         ctx.rng.words,
         learner.seed,

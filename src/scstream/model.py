@@ -111,7 +111,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     events_ : list of Event
         Births, deaths, splits, merges and drift in the last batch, worked out when asked for.
     family_ : Family
-        The family with its prior, as the first batch set it.
+        The family with its prior, as the first batch set it and as it followed the stream.
     prior_ : dict
         That prior's hyper-parameters in the data's units.
     time_ : float

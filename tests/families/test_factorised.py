@@ -175,7 +175,7 @@ def test_a_column_of_which_nothing_is_seen_does_no_harm(name):
     X[:, 0] = np.nan
     family = raw.prepare(X)
     s = np.concatenate([sums(family, a), sums(family, b)])
-    family = family.adapt(s).settled(2).follow(s)
+    family = family.adapt(s).settled(2).follow(s, s)
     assert np.all(np.isfinite(family.prior))
     assert np.all(np.isfinite(family.log_predictive(X, s)))
     assert np.all(np.isfinite(family.embed(X)))

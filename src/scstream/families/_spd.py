@@ -189,6 +189,34 @@ def middle(clusters: Any, out: Any) -> Any:
     return n
 
 
+@bare
+def pooled(clusters: Any, out: Any) -> Any:
+    """Fill the covariance (d, d) within clusters (k, p); returns its degrees of freedom.
+
+    These are the points less one for each cluster's mean. With few of them it is shrunk towards its
+    diagonal. It has no variance of 0.
+    """
+    d, n, k = len(out), 0.0, 0
+    out[:] = 0.0
+    for r in range(len(clusters)):
+        row = clusters[r]
+        if row[0] > 0.0:
+            n += row[0]
+            k += 1
+            q = 1 + d
+            for i in range(d):
+                for j in range(i, d):
+                    out[i, j] += row[q] - row[1 + i] * row[1 + j] / row[0]
+                    q += 1
+    spare = max(n - k, 1.0)
+    for i in range(d):
+        out[i, i] = (1.0 + 1e-6) * out[i, i] / spare + 1e-14
+        for j in range(i + 1, d):
+            out[i, j] /= spare + d
+            out[j, i] = out[i, j]
+    return n - k
+
+
 @kernel
 def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
     """Fill the row (p,) of a normal-inverse-Wishart prior; returns its log-normaliser."""

@@ -95,8 +95,16 @@ class Family(ABC):
         """
         return self
 
-    def follow(self, clusters: Array) -> Self:
-        """Return a copy whose open location is that of the clusters (k, p), before a new batch."""
+    def follow(self, clusters: Array, latest: Array) -> Self:
+        """Return a copy that expects what clusters are by now, where that was left open.
+
+        Parameters
+        ----------
+        clusters : ndarray (k, p)
+            Their statistics, the past included.
+        latest : ndarray (k, p)
+            Those of the batch that was just learned alone.
+        """
         return self
 
     def alike(self) -> Self:

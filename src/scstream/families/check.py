@@ -233,7 +233,7 @@ def _priors(t: _Trial) -> None:
     """Check that adapting changes a copy, and that a prior can be given back and pickled."""
     f = t.family
     before = f.prior.copy()
-    adapted = f.adapt(t.groups[1:3]).settled(2).follow(t.groups[1:3])
+    adapted = f.adapt(t.groups[1:3]).settled(2).follow(t.groups[1:3], t.groups[1:3])
     t.equal(f.prior, before, "adapt must leave the family as it is and return a copy")
     if not np.all(np.isfinite(adapted.log_marginal(t.groups))):
         raise t.fail("the adapted prior must give finite marginals.")

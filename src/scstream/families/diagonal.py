@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from scstream.families import rounding
 from scstream.families.base import Array
 from scstream.families.factorised import ColumnScore, Cut, Factorised, positive
-from scstream.families.gaussian import _as_vector, _frame, _positive
+from scstream.families.gaussian import KEPT, SHARES, _as_vector, _frame, _positive
 from scstream.families.scores import Points, Score
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -63,7 +63,7 @@ class Diagonal(Factorised):
     real: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "d+",
-        "_step": "d?",
+        "_step": "d?", "_share": "+?",
     }  # fmt: skip
     n_statistics: ClassVar[int] = 3
 
@@ -73,6 +73,7 @@ class Diagonal(Factorised):
     _kappa: float
     _nu: float
     _psi: Array  # (d,)
+    _share: float = 1.0  # of the variance within clusters that is expected
 
     def __init__(
         self,
@@ -150,27 +151,34 @@ class Diagonal(Factorised):
         if all(v is not None for v in (self.variance, self.variance_strength, self.mean_strength)):
             return self
         kappa, nu, psi = self._kappa, self._nu, self._psi
-        count, z, zz = self.split_up(clusters)
+        count = self.split_up(clusters)[0]
         if self.mean_strength is None:
             post = self.posterior(self._prior + clusters)
             seen = count > 0
             far = post.nu * (post.mean - self._m) ** 2 / post.scatter + 1.0 / post.kappa
             spread = far[seen].sum() + 2.0 / 0.01
             kappa = float(np.clip((seen.sum() + 2.0) / spread, 0.003, 10.0))
-        pooled = psi
+        trials = [self._with(kappa, nu, psi)]
         if self.variance is None:
-            scatter = (zz - z * z / np.maximum(count, _TINY)).sum(axis=0)
-            spare = np.maximum(count.sum(axis=0) - (count > 0).sum(axis=0), 1.0)
-            pooled = self._pool(np.maximum(scatter, 0.0), spare) * (1.0 + 1e-6) + 1e-14
-        shares = (0.5, 1.0) if self.variance is None else (1.0,)
-        trials = [self._with(kappa, nu, share * pooled) for share in shares]
+            pooled, _ = self._pooled(clusters)
+            trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
+            for trial, share in zip(trials, SHARES, strict=True):
+                trial._share = share
         if self.variance_strength is None:
             trials = [t._strengthened(clusters, 3.0, 3.0 + clusters[:, 0].sum()) for t in trials]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
 
-    def _pool(self, scatter: Array, spare: Array) -> Array:
-        """Return the variances (d,) within clusters with the given sums of squares in all."""
-        return scatter / spare
+    def _pooled(self, clusters: Array) -> tuple[Array, Array]:
+        """Return the variances (d,) within clusters (k, p), and their degrees of freedom (d,)."""
+        count, z, zz = self.split_up(clusters)
+        scatter = (zz - z * z / np.maximum(count, _TINY)).sum(axis=0)
+        spare = count.sum(axis=0) - (count > 0).sum(axis=0)
+        scatter, spare = self._shared(np.maximum(scatter, 0.0), spare)
+        return scatter / np.maximum(spare, 1.0) * (1.0 + 1e-6) + 1e-14, spare
+
+    def _shared(self, scatter: Array, spare: Array) -> tuple[Array, Array]:
+        """Return sums of squares (d,) and their degrees of freedom that each column may use."""
+        return scatter, spare
 
     def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
         """Return the copy with the best nu, doubling or halving it while that helps."""
@@ -187,14 +195,20 @@ class Diagonal(Factorised):
                 break
         return best
 
-    def follow(self, clusters: Array) -> Self:
-        """Return a copy that expects cluster means where the clusters (k, p) are by now."""
-        count, z, _ = (block.sum(axis=0) for block in self.split_up(clusters))
-        if self.mean is not None or clusters[:, 0].sum() < 1.0:
+    def follow(self, clusters: Array, latest: Array) -> Self:
+        """Return a copy that expects means like the clusters' (k, p), variances as of late."""
+        if self.mean is not None and self.variance is not None:
             return self
-        new = copy.copy(self)
-        new._m = np.where(count >= 1.0, z / np.maximum(count, 1.0), self._m)
-        return new._with(self._kappa, self._nu, self._psi)
+        family, psi = copy.copy(self), self._psi
+        if self.mean is None:
+            count, z, _ = (block.sum(axis=0) for block in self.split_up(clusters))
+            family._m = np.where(count >= 1.0, z / np.maximum(count, 1.0), self._m)
+        if self.variance is None:
+            pooled, spare = self._pooled(latest)
+            new = np.maximum(spare, 0.0)
+            old = np.maximum(3.0 * KEPT, new)
+            psi = (old * psi + (new * self._share) * pooled) / (old + new)
+        return family._with(self._kappa, self._nu, psi)
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream: from k clusters, nu is ``2 + k`` at most."""

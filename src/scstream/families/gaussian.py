@@ -16,6 +16,8 @@ from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore,
 from scstream.families.scores import Points
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
+SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
+KEPT = 10.0  # points for each column and two more that an expected covariance counts at least
 AXES = 4  # principal axes of a cluster along which it is cut in turn
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
@@ -48,7 +50,7 @@ class Gaussian(Family):
     What is left open is set from the first batch, together with its clusters (`adapt`): the
     expected covariance is the one pooled within the clusters, or half of it; that choice, its
     strength and the mean's are those under which the clusters are the most probable. Later
-    only an expected mean that was left open moves on, with the clusters.
+    an expected mean or covariance that was left open goes with the clusters.
 
     The family computes in a frame of its own, in which each column of the first batch has
     median 0 and a spread of 1. Results are in the user's units; adding a constant to a column
@@ -64,7 +66,7 @@ class Gaussian(Family):
     real: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",
-        "_step": "d?",
+        "_step": "d?", "_share": "+?",
     }  # fmt: skip
 
     _shift: Array  # (d,): the frame's centre and scales
@@ -73,6 +75,7 @@ class Gaussian(Family):
     _kappa: float
     _nu: float
     _psi: Array  # (d, d)
+    _share: float = 1.0  # of the covariance within clusters that is expected
     _prior: Array
     _log_z: float
     numbers: tuple[Array, float, float, int]  # for compiled code: prior, nu - kappa, log_z, d
@@ -155,35 +158,42 @@ class Gaussian(Family):
             far = (self._factored(clusters[:, None], off)[0][:, 1 : 1 + d] ** 2).sum(axis=1)
             spread = (self._dof(tau) * far + d / tau[:, 0]).sum()
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
-        pooled = psi
+        trials = [self._with(kappa, nu, psi)]
         if self.cov is None:
-            n = clusters[:, 0]
-            spare = max(n.sum() - k, 1.0)  # degrees of freedom: each cluster's mean takes one
-            within = clusters[n > 0]
-            means = _means(within, d)
-            pooled = _unpack(within[:, 1 + d :].sum(axis=0), d) - within[:, 1 : 1 + d].T @ means
-            pooled /= spare
-            pooled += d / (spare + d) * (np.diag(np.diag(pooled)) - pooled)  # few points: shrink
-            pooled += np.diag(1e-6 * np.diag(pooled) + 1e-14)
-        shares = (0.5, 1.0) if self.cov is None else (1.0,)
-        trials = [self._with(kappa, nu, share * pooled) for share in shares]
+            pooled = np.empty((d, d))
+            _spd.pooled(clusters, pooled)
+            trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
+            for trial, share in zip(trials, SHARES, strict=True):
+                trial._share = share
         if self.cov_strength is None:
             low = max(d + 2.0, self._least_nu)
             high = max(d + 2.0 + clusters[:, 0].sum(), low)
             trials = [t._strengthened(clusters, low, high) for t in trials]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
 
-    def follow(self, clusters: Array) -> Self:
-        """Return a copy that expects cluster means where the clusters (k, p) are by now.
+    def follow(self, clusters: Array, latest: Array) -> Self:
+        """Return a copy that expects means and covariances like those of the clusters (k, p).
 
-        Without this the prior would pull on a stream that has drifted far from its beginning.
+        Without this the prior would pull on a stream that has drifted far from its beginning, or
+        whose clusters have become much wider or narrower. The covariance is that of the latest
+        points (k, p) and the one expected so far, which counts as much as they do or more.
         """
-        if self.mean is not None:
+        if self.mean is not None and self.cov is not None:
             return self
-        m = np.empty(len(self._m))
-        if _spd.middle(clusters, m) < 1.0:
-            return self
-        return self._with(self._kappa, self._nu, self._psi, m)
+        d, m, psi = len(self._m), self._m, self._psi
+        if self.mean is None:
+            m = np.empty(d)
+            if _spd.middle(clusters, m) < 1.0:
+                return self
+        if self.cov is None:
+            pooled = np.empty((d, d))
+            new = max(_spd.pooled(latest, pooled), 0.0)
+            old = max(KEPT * (d + 2.0), new)
+            psi = (old * psi + (new * self._share) * pooled) / (old + new)
+        followed = self._with(self._kappa, self._nu, psi, m)
+        if np.isfinite(followed._log_z):
+            return followed
+        return self._with(self._kappa, self._nu, self._psi, m)  # rounding cost the covariance
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.

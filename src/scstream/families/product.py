@@ -134,9 +134,10 @@ class Product(Family):
         """Return a copy whose blocks suit the clusters (k, p)."""
         return self._changed(lambda family, s: family.adapt(s), clusters)
 
-    def follow(self, clusters: Array) -> Self:
+    def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose blocks follow the clusters (k, p)."""
-        return self._changed(lambda family, s: family.follow(s), clusters)
+        own = iter(self._split(latest))
+        return self._changed(lambda family, s: family.follow(s, next(own)), clusters)
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream."""

@@ -61,8 +61,8 @@ class Spherical(Diagonal):
     def _prior_scatter(self, nu: float, psi: Array) -> Array:
         return nu * psi / len(psi)
 
-    def _pool(self, scatter: Array, spare: Array) -> Array:
-        return np.full(len(scatter), scatter.sum() / spare.sum())
+    def _shared(self, scatter: Array, spare: Array) -> tuple[Array, Array]:
+        return np.full(len(scatter), scatter.sum()), np.full(len(spare), spare.sum())
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""

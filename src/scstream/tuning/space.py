@@ -98,16 +98,15 @@ class _Prior:
 
 
 def _suggest_gaussian(trial: optuna.Trial, X: Any) -> Settings:
-    """Leave the prior to the data, or all but how alike the covariances are, or choose it."""
-    settings: Settings = dict.fromkeys(_PRIORS["gaussian"].keys)
-    prior = trial.suggest_categorical("prior", ["adapted", "strength", "given"])
-    if prior != "adapted":
-        excess = trial.suggest_float("cov_excess", *_COV_EXCESS, log=True)
-        settings["cov_strength"] = (1.0 + excess) * np.shape(X)[1]
-    if prior == "given":
-        settings["cov_scale"] = trial.suggest_float("cov_scale", *_COV_SCALE, log=True)
-        settings["mean_strength"] = trial.suggest_float("mean_strength", *_MEAN_STRENGTH, log=True)
-    return settings
+    """Leave the prior to the data, or choose it."""
+    if trial.suggest_categorical("prior", ["adapted", "given"]) == "adapted":
+        return dict.fromkeys(_PRIORS["gaussian"].keys)
+    excess = trial.suggest_float("cov_excess", *_COV_EXCESS, log=True)
+    return {
+        "cov_scale": trial.suggest_float("cov_scale", *_COV_SCALE, log=True),
+        "cov_strength": (1.0 + excess) * np.shape(X)[1],
+        "mean_strength": trial.suggest_float("mean_strength", *_MEAN_STRENGTH, log=True),
+    }
 
 
 def _make_gaussian(
