@@ -217,6 +217,19 @@ def pooled(clusters: Any, out: Any) -> Any:
     return n - k
 
 
+@bare
+def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> None:
+    """Fill an expected covariance (d, d) between ``psi`` and a share of that within clusters.
+
+    Either counts as many points as it is of; ``psi`` at least so many, and not less than the other.
+    """
+    new = max(pooled(clusters, out), 0.0)
+    old = max(least, new)
+    for i in range(len(psi)):
+        for j in range(len(psi)):
+            out[i, j] = (old * psi[i, j] + new * share * out[i, j]) / (old + new)
+
+
 @kernel
 def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
     """Fill the row (p,) of a normal-inverse-Wishart prior; returns its log-normaliser."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from functools import cache
+from math import isfinite
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -186,12 +187,10 @@ class Gaussian(Family):
             if _spd.middle(clusters, m) < 1.0:
                 return self
         if self.cov is None:
-            pooled = np.empty((d, d))
-            new = max(_spd.pooled(latest, pooled), 0.0)
-            old = max(KEPT * (d + 2.0), new)
-            psi = (old * psi + (new * self._share) * pooled) / (old + new)
+            psi = np.empty((d, d))
+            _spd.follow(latest, self._psi, self._share, KEPT * (d + 2.0), psi)
         followed = self._with(self._kappa, self._nu, psi, m)
-        if np.isfinite(followed._log_z):
+        if isfinite(followed._log_z):
             return followed
         return self._with(self._kappa, self._nu, self._psi, m)  # rounding cost the covariance
 
