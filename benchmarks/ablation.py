@@ -19,9 +19,13 @@ from scstream import Gaussian, Multinomial, judge, moves, starts
 
 
 def _without_doubt(original: Callable) -> Callable:
-    return lambda family, alpha, parts, doubt, *known: original(
-        family, alpha, parts, 0.0 * doubt, *known
+    return lambda family, alpha, parts, doubt, *known, **how: original(
+        family, alpha, parts, 0.0 * doubt, *known, **how
     )
+
+
+def _staying(original: Callable) -> Callable:
+    return lambda family, clusters, latest: original(family, clusters, 0.0 * latest)
 
 
 @contextmanager
@@ -47,6 +51,7 @@ ABLATIONS: dict[str, Callable[[], Any]] = {
     "no restarts of sub-clusters": lambda: patch.object(
         moves, "restart_and_set_apart", lambda ctx, state, *key: moves.set_present_apart(ctx, state)
     ),
+    "expected covariance stays": lambda: patch.multiple(Gaussian, follow=_staying(Gaussian.follow)),
     "start from one cluster": lambda: patch.object(starts, "_SEEDS", 1),
 }
 

@@ -216,7 +216,8 @@ def _summary(entries: list[Entry]) -> str:
         "the paper's: ARI / NMI",
         "best other ARI",
         "best other NMI",
-        "ahead of ScStream",
+        "ahead of it untuned",
+        "ahead of it tuned",
     )
     body = []
     for name in dict.fromkeys(entry.dataset for entry in entries):
@@ -234,13 +235,12 @@ def _summary(entries: list[Entry]) -> str:
                 else "",
                 _best(others, "ari"),
                 _best(others, "nmi"),
-                _ahead(here, [ours[kind] for kind in ("tuned", "default") if kind in ours]),
+                *(_ahead(here, ours.get(kind)) for kind in ("default", "tuned")),
             ]
         )
     note = (
-        "The best others are those that finished. Whether one is ahead of ScStream, tuned if it "
-        "was, is seen on the batches that both scored, so it may be one that was stopped by its "
-        "time limit."
+        "The best others are those that finished. Whether one is ahead of ScStream is seen on the "
+        "batches that both scored; it may be one that was stopped by its time limit, which is said."
     )
     return f"{_markdown(columns, body)}\n\n{note}"
 
@@ -259,19 +259,19 @@ def _best(entries: list[Entry], column: str) -> str:
     return f"{_score(best.mean(column))}, {best.label}"
 
 
-def _ahead(entries: list[Entry], ours: list[Entry]) -> str:
-    """Name who is ahead of the first of ours that scored a batch, and by what."""
-    scored = [entry for entry in ours if entry.values("ari").size]
-    if not scored:
+def _ahead(entries: list[Entry], ours: Entry | None) -> str:
+    """Name who is ahead of ours, by what, and whether it was stopped."""
+    if ours is None or not ours.values("ari").size:
         return ""
     found = []
     for entry in entries:
         if entry.is_ours or not entry.values("ari").size:
             continue
         by = [title for column, title in (("ari", "ARI"), ("nmi", "NMI"))
-              if lead(entry, scored[0], column) > 0.0]  # fmt: skip
+              if lead(entry, ours, column) > 0.0]  # fmt: skip
         if by:
-            found.append(f"{entry.label} ({', '.join(by)})")
+            stopped = "" if entry.is_complete else "; stopped"
+            found.append(f"{entry.label} ({', '.join(by)}{stopped})")
     return "; ".join(found) or "nobody"
 
 

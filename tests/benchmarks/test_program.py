@@ -268,12 +268,15 @@ def test_summary_names_who_is_ahead():
     entries = entries_of(
         [
             run_row("ScStream", 0, [0.8, 0.8]),
+            run_row("ScStream", 0, [0.95, 0.95], settings_kind="tuned"),
             run_row("Better", 0, [0.9, 0.9]),
+            run_row("Early", 0, [0.85], status="time limit"),
             run_row("Worse", 0, [0.1, 0.1]),
         ]
     )
     line = report._summary(entries).splitlines()[2]
-    assert line.endswith("| .900, Better | .900, Better | Better (ARI, NMI) |")
+    ahead = "Better (ARI, NMI); Early (ARI, NMI; stopped)"
+    assert line.endswith(f"| .900, Better | .900, Better | {ahead} | nobody |")
 
 
 def test_seeds_are_gathered_into_one_entry():
