@@ -19,6 +19,7 @@ from benchmarks.store import Row
 from benchmarks.streams import DATASETS
 
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+_NAMED = 4  # methods ahead that the summary names
 _SCORES = ("ari", "nmi", "purity", "f")
 _COLUMNS = (
     "method",
@@ -260,19 +261,21 @@ def _best(entries: list[Entry], column: str) -> str:
 
 
 def _ahead(entries: list[Entry], ours: Entry | None) -> str:
-    """Name who is ahead of ours, by what, and whether it was stopped."""
+    """Name who is ahead of ours, by what, and whether it was stopped; of many the first few."""
     if ours is None or not ours.values("ari").size:
         return ""
     found = []
     for entry in entries:
         if entry.is_ours or not entry.values("ari").size:
             continue
-        by = [title for column, title in (("ari", "ARI"), ("nmi", "NMI"))
-              if lead(entry, ours, column) > 0.0]  # fmt: skip
+        leads = {title: lead(entry, ours, title.lower()) for title in ("ARI", "NMI")}
+        by = [title for title, value in leads.items() if value > 0.0]
         if by:
             stopped = "" if entry.is_complete else "; stopped"
-            found.append(f"{entry.label} ({', '.join(by)}{stopped})")
-    return "; ".join(found) or "nobody"
+            found.append((max(leads.values()), f"{entry.label} ({', '.join(by)}{stopped})"))
+    found.sort(reverse=True)
+    more = [f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []
+    return "; ".join([name for _, name in found[:_NAMED]] + more) or "nobody"
 
 
 def _tuned_settings(tunings: list[Row]) -> str:
