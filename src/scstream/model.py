@@ -134,7 +134,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     >>> from scstream import ScStream
     >>> from scstream.datasets import gaussian_stream
     >>> model = ScStream(random_state=3)
-    >>> for batch in gaussian_stream(n_batches=5, n_clusters=3, random_state=1):
+    >>> for batch in gaussian_stream(n_batches=20, n_clusters=3, random_state=1):
     ...     model = model.partial_fit(batch.X)
     >>> model.n_clusters_, sorted(cluster.id for cluster in model.clusters_)
     (3, [0, 1, 2])
