@@ -49,11 +49,17 @@ def test_the_expected_covariance_goes_half_of_the_way() -> None:
     later = family.follow(groups, 4.0 * groups)  # each point four times, about the same centres
     z = family.embed(X).reshape(3, 300, 3)
     z -= z.mean(axis=1, keepdims=True)
-    scatter, spare = 4.0 * np.einsum("gni,gnj->ij", z, z), 3600 - 3
-    within = scatter / (spare + 3) + np.diag(np.diag(scatter)) * (1 / spare - 1 / (spare + 3))
-    assert_allclose(later._psi, 0.5 * (family._psi + family._share * within), rtol=3e-6)
-    few = family.follow(groups, 0.05 * groups)  # 45 points count against 50 of the prior
-    assert_allclose(few._psi, family._psi, rtol=0.1)
+    scatter = np.einsum("gni,gnj->ij", z, z)
+
+    def within(times):
+        spare = 900 * times - 3
+        shrunk = times * scatter / (spare + 3)
+        return shrunk + np.diag(np.diag(shrunk)) * 3 / spare
+
+    assert_allclose(later._psi, 0.5 * (family._psi + family._share * within(4.0)), rtol=3e-6)
+    few = family.follow(groups, 0.02 * groups)  # 18 points, less three, against 50 of the prior
+    expected = (50 * family._psi + 15 * family._share * within(0.02)) / 65
+    assert_allclose(few._psi, expected, rtol=3e-6)
     none = family.follow(groups, 0.0 * groups)
     assert_array_equal(none._psi, family._psi)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import gammaln
 
 from scstream._frozen import frozen
@@ -16,7 +15,7 @@ from scstream.engines import RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families import Family
 from scstream.families.base import Array
-from scstream.families.scores import Labels, Points
+from scstream.families.scores import Labels, Points, stack
 from scstream.state import Ints
 from scstream.window import USUAL_ROWS, Forgetting
 
@@ -164,18 +163,10 @@ def joined(batches: list[Batch], ages: list[float]) -> tuple[Points, Array]:
     *before, last = batches
     weights = [b.weight * age for b, age in zip(batches, ages, strict=True)]
     if not isinstance(last.X, RemoteRows):
-        return _stack([b.X for b in batches]), np.concatenate(weights)
+        return stack([b.X for b in batches]), np.concatenate(weights)
     if not before:
         return last.X, last.weight
-    return last.X.after(_stack([b.X for b in before]), np.concatenate(weights[:-1])), last.weight
-
-
-def _stack(parts: list[Points]) -> Points:
-    if len(parts) == 1:
-        return parts[0]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    return np.concatenate(parts)
+    return last.X.after(stack([b.X for b in before]), np.concatenate(weights[:-1])), last.weight
 
 
 def kept_with(

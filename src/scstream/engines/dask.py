@@ -29,10 +29,10 @@ from scstream.engines.dask_rows import (
     lost_is_an_error,
     require_dask,
 )
-from scstream.engines.dask_shard import EngineMaker, Shard, cut_evenly, stack
+from scstream.engines.dask_shard import EngineMaker, Shard, cut_evenly
 from scstream.engines.tree import Part, Tree, Values
 from scstream.families.base import Array, Family
-from scstream.families.scores import Labels, Points, Score
+from scstream.families.scores import Labels, Points, Score, stack
 
 _PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import EngineLost, RemoteRows
-from scstream.engines.dask_shard import Chunk, stack
+from scstream.engines.dask_shard import Chunk
 from scstream.families.base import Array, Family
-from scstream.families.scores import Points
+from scstream.families.scores import Points, stack
 
 Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
 

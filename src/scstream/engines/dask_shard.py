@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from scstream._blas import single_threaded
 from scstream.engines import _kernels, tree
 from scstream.engines.base import Engine, EngineLost, Key
 from scstream.engines.tree import Part, Tree
 from scstream.families.base import Array, Family
-from scstream.families.scores import Labels, Points, Score, to_dense
+from scstream.families.scores import Labels, Points, Score, stack, to_dense
 
 Chunk = tuple[Points, Array | None]  # rows and their weights, None for ones
 EngineMaker = Callable[[int], Engine]  # called on the worker with the number of its threads
@@ -180,15 +179,6 @@ def cut_evenly(n: int, shares: Sequence[float]) -> list[int]:
     ideal = leaves * np.cumsum(shares) / np.sum(shares)
     edges = np.unique(np.append(np.rint(ideal[:-1] / unit) * unit, [0, leaves])).astype(np.int64)
     return [min(int(edge) * tree.LEAF_ROWS, n) for edge in edges]
-
-
-def stack(parts: Sequence[Points]) -> Points:
-    """Return rows below one another."""
-    if len(parts) == 1:
-        return parts[0]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    return np.concatenate(parts)
 
 
 def _writeable(X: Points) -> Points:

@@ -158,12 +158,13 @@ class Diagonal(Factorised):
             far = post.nu * (post.mean - self._m) ** 2 / post.scatter + 1.0 / post.kappa
             spread = far[seen].sum() + 2.0 / 0.01
             kappa = float(np.clip((seen.sum() + 2.0) / spread, 0.003, 10.0))
-        trials = [self._with(kappa, nu, psi)]
         if self.variance is None:
             pooled, _ = self._pooled(clusters)
             trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
             for trial, share in zip(trials, SHARES, strict=True):
                 trial._share = share
+        else:
+            trials = [self._with(kappa, nu, psi)]
         if self.variance_strength is None:
             trials = [t._strengthened(clusters, 3.0, 3.0 + clusters[:, 0].sum()) for t in trials]
         return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]

@@ -159,13 +159,14 @@ class Gaussian(Family):
             far = (self._factored(clusters[:, None], off)[0][:, 1 : 1 + d] ** 2).sum(axis=1)
             spread = (self._dof(tau) * far + d / tau[:, 0]).sum()
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
-        trials = [self._with(kappa, nu, psi)]
         if self.cov is None:
             pooled = np.empty((d, d))
             _spd.pooled(clusters, pooled)
             trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
             for trial, share in zip(trials, SHARES, strict=True):
                 trial._share = share
+        else:
+            trials = [self._with(kappa, nu, psi)]
         if self.cov_strength is None:
             low = max(d + 2.0, self._least_nu)
             high = max(d + 2.0 + clusters[:, 0].sum(), low)

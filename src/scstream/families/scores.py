@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from scstream.families import _kernels
 
@@ -212,6 +213,15 @@ def to_dense(T: Points) -> Array:
     """Return rows as a dense array."""
     dense: Array = T if isinstance(T, np.ndarray) else T.toarray()
     return dense
+
+
+def stack(parts: Sequence[Points]) -> Points:
+    """Return rows below one another."""
+    if len(parts) == 1:
+        return parts[0]
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 def _products(T: Points, eta: Array) -> Array:
