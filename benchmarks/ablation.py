@@ -15,7 +15,8 @@ from unittest.mock import patch
 import numpy as np
 from quality import HEADER, SYNTHETIC, run
 
-from scstream import Gaussian, Multinomial, judge, moves, starts
+from scstream import Gaussian, Multinomial
+from scstream.sampler import gaussian_ratios, initialise, split_merge
 
 
 def _without_doubt(original: Callable) -> Callable:
@@ -36,10 +37,10 @@ def _nothing() -> Any:
 ABLATIONS: dict[str, Callable[[], Any]] = {
     "as it is": _nothing,
     "ratio without the doubt": lambda: patch.object(
-        moves, "log_hastings_split", _without_doubt(moves.log_hastings_split)
+        split_merge, "log_hastings_split", _without_doubt(split_merge.log_hastings_split)
     ),
     "no adaptive forgetting": lambda: patch.object(
-        moves, "shares_worth_keeping", lambda family, alpha, past, *more: np.ones(len(past))
+        split_merge, "shares_worth_keeping", lambda family, alpha, past, *more: np.ones(len(past))
     ),
     "past halved, not cut": lambda: patch.multiple(
         Gaussian, divide=lambda self, past, boundary: 0.5 * past
@@ -47,12 +48,16 @@ ABLATIONS: dict[str, Callable[[], Any]] = {
     "counts' past halved": lambda: patch.multiple(
         Multinomial, divide=lambda self, past, boundary: 0.5 * past
     ),
-    "no reluctance to merge": lambda: patch.object(moves, "reluctance", lambda lived: 0.0 * lived),
+    "no reluctance to merge": lambda: patch.object(
+        split_merge, "reluctance", lambda lived: 0.0 * lived
+    ),
     "no restarts of sub-clusters": lambda: patch.object(
-        moves, "restart_and_set_apart", lambda ctx, state, *key: moves.set_present_apart(ctx, state)
+        split_merge,
+        "restart_and_set_apart",
+        lambda ctx, state, *key: split_merge.set_present_apart(ctx, state),
     ),
     "expected covariance stays": lambda: patch.multiple(Gaussian, follow=_staying(Gaussian.follow)),
-    "start from one cluster": lambda: patch.object(starts, "_SEEDS", 1),
+    "start from one cluster": lambda: patch.object(initialise, "_SEEDS", 1),
 }
 
 
@@ -65,7 +70,7 @@ def main() -> None:
     for name in args.only:
         print(f"\n{name}\n\n{HEADER}")
         for ablation, applied in ABLATIONS.items():
-            with applied(), patch.object(judge, "_MOST_COLUMNS", 0):
+            with applied(), patch.object(gaussian_ratios, "_MOST_COLUMNS", 0):
                 seeds = range(args.first, args.first + args.seeds)
                 run(name, SYNTHETIC[name], seeds, {}, title=ablation)
 

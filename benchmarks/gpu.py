@@ -18,7 +18,7 @@ import torch
 
 from scstream import ScStream
 from scstream.engines import Key
-from scstream.engines.torch_engine import TorchEngine
+from scstream.engines.torch.engine import TorchEngine
 from scstream.families import Gaussian
 from scstream.families.scores import LinearScore
 

@@ -24,11 +24,11 @@ import numpy as np
 from scipy.optimize import nnls
 
 from scstream import Gaussian, ScStream
-from scstream._blas import single_threaded
-from scstream._validation import resolve_threads
 from scstream.engines import CpuEngine, DaskEngine, Engine, Key, cpu
-from scstream.engines.tree import LEAF_ROWS, Part
+from scstream.engines.ordered_sums import LEAF_ROWS, Part
 from scstream.families.scores import LinearScore
+from scstream.support.blas import single_threaded
+from scstream.validation import resolve_threads
 
 TARGET = 0.7  # of the speed of as many threads that two workers should reach
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from scstream import early
+from scstream.sampler import warmup
 
 
 @pytest.fixture
 def settled_at_once(monkeypatch):
     """Let the first batch of a stream be its start for good, however few its rows are."""
-    monkeypatch.setattr(early, "_SETTLED_ROWS", 0)
+    monkeypatch.setattr(warmup, "_SETTLED_ROWS", 0)

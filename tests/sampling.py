@@ -7,12 +7,12 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense
 
-from scstream._draws import Draws
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Family, Gaussian, Multinomial
-from scstream.state import State
-from scstream.sweep import Context, Outliers, restricted_sweep
-from scstream.window import Forgetting
+from scstream.kernels.draws import Draws
+from scstream.sampler.clusters import State
+from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.sweep import Context, Outliers, restricted_sweep
 
 FORGETTINGS = {
     "half-life": Forgetting(half_life=2.0),

@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from streams import blobs, counts, snapshot
 
-from scstream import Gaussian, Multinomial, ScStream, _fused
+from scstream import Gaussian, Multinomial, ScStream
 from scstream.engines import CpuEngine
+from scstream.kernels import small_batch
 
 # How far a model is when the mistake happens: rows of each batch it has seen. A model with few
 # rows still keeps them (see the notes of `ScStream`), which is another way through the code.
@@ -391,7 +392,7 @@ def test_an_error_inside_a_kernel_comes_through_as_it_is() -> None:
 def test_an_interruption_in_mid_sweep_leaves_the_model_as_it_was(
     model, monkeypatch, error, sweeps
 ) -> None:
-    sweep, done = _fused.sweep, []
+    sweep, done = small_batch.sweep, []
 
     def interrupted(*args):
         if len(done) == sweeps:
@@ -402,7 +403,7 @@ def test_an_interruption_in_mid_sweep_leaves_the_model_as_it_was(
 
     def offend(m):
         with monkeypatch.context() as patch:
-            patch.setattr(_fused, "sweep", interrupted)
+            patch.setattr(small_batch, "sweep", interrupted)
             m.set_params(sweeps=3)
             try:
                 m.partial_fit(X)
@@ -418,7 +419,7 @@ def test_a_generator_of_the_users_moves_on_only_if_the_batch_was_learned(make, m
 
     def offend(m):
         with monkeypatch.context() as patch:
-            patch.setattr(_fused, "sweep", lambda *_: 1 / 0)
+            patch.setattr(small_batch, "sweep", lambda *_: 1 / 0)
             m.partial_fit(X)
 
     refused(model, ZeroDivisionError, "division", offend)

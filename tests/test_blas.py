@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from scstream._blas import single_threaded
+from scstream.support.blas import single_threaded
 
 
 def blas_threads():

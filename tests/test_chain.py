@@ -8,22 +8,17 @@ from problems import REFERENCED, dense, problem
 from sampling import FORGETTINGS, Stream
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import ScStream, chain
-from scstream._draws import Draws
-from scstream.chain import (
-    Events,
-    Plan,
-    first_batch,
-    later_batch,
-    log_posterior,
-)
+from scstream import ScStream
 from scstream.datasets import gaussian_stream
 from scstream.engines import CpuEngine
 from scstream.evaluate import prequential
 from scstream.families import Gaussian
-from scstream.starts import start_from_labels, start_over_clustered
-from scstream.sweep import Context, predictive_sweep
-from scstream.window import Forgetting
+from scstream.kernels.draws import Draws
+from scstream.sampler import batch as batch_module
+from scstream.sampler.batch import Events, Plan, first_batch, later_batch, log_posterior
+from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.initialise import start_from_labels, start_over_clustered
+from scstream.sampler.sweep import Context, predictive_sweep
 
 HALF_LIFE = FORGETTINGS["half-life"]
 CENTRES = np.array([[0.0, 0.0], [15.0, 0.0], [0.0, 15.0], [15.0, 15.0]])
@@ -210,7 +205,7 @@ def test_moves_that_are_switched_off_are_not_even_proposed(monkeypatch, off):
     def never(*_, **__):
         raise AssertionError(f"{off} are off")
 
-    monkeypatch.setattr(chain, f"propose_{off}", never)
+    monkeypatch.setattr(batch_module, f"propose_{off}", never)
     plan, batch = Plan(max_sweeps=10, **{off: False}), Batches()
     labels = batch.truth // 4 if off == "splits" else batch.truth * 3 + np.arange(batch.n) % 3
     start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
@@ -327,11 +322,11 @@ def test_nothing_is_founded_where_that_is_not_allowed(monkeypatch, plan):
     batch.ctx.family.points_for_a_shape = lambda: 10**6
     state = batch.state.settle(0.0).advance(1.0)
     called = []
-    groups = chain.over_cluster
-    monkeypatch.setattr(chain, "over_cluster", lambda *a: called.append(a) or groups(*a))
-    assert chain._founded(batch.ctx, plan, state, Events(), 1.0) is state
+    groups = batch_module.over_cluster
+    monkeypatch.setattr(batch_module, "over_cluster", lambda *a: called.append(a) or groups(*a))
+    assert batch._founded(batch.ctx, plan, state, Events(), 1.0) is state
     assert not called
-    chain._founded(batch.ctx, Plan(), state, Events(), 1.0)
+    batch._founded(batch.ctx, Plan(), state, Events(), 1.0)
     assert called
 
 
@@ -344,9 +339,9 @@ def test_what_the_past_foretells_is_the_rise_of_the_log_posterior():
     family, past = batch.ctx.family, state.totals
     level = log_posterior(family, batch.ctx.alpha, swept.totals)
     before = log_posterior(family, batch.ctx.alpha, past)
-    assert_allclose(chain.foresight(batch.ctx, swept), level - before, rtol=1e-9)
+    assert_allclose(batch_module.foresight(batch.ctx, swept), level - before, rtol=1e-9)
     nobody = state.select(np.arange(0))
-    assert chain.foresight(batch.ctx, nobody) == 0.0
+    assert batch_module.foresight(batch.ctx, nobody) == 0.0
 
 
 def test_clusters_that_drift_in_many_columns_keep_their_ids():
@@ -357,7 +352,7 @@ def test_clusters_that_drift_in_many_columns_keep_their_ids():
 
 
 def test_founders_are_tried_ever_more_seldom():
-    assert [calm for calm in range(33) if chain._is_due(calm)] == [0, 1, 2, 4, 8, 16, 24, 32]
+    assert [calm for calm in range(33) if batch_module._is_due(calm)] == [0, 1, 2, 4, 8, 16, 24, 32]
 
 
 def test_a_cluster_that_is_seen_no_more_is_forgotten_and_its_id_with_it():

@@ -5,14 +5,13 @@ import subprocess
 import sys
 import textwrap
 
-from scstream import _compile, _fused
-from scstream.engines import _blocks
+from scstream.kernels import compiling, screened_blocks, small_batch
 
 
 def test_kernels_are_stamped_with_all_files_they_are_made_from():
-    for kernel in (_fused.restart, _blocks.draw_block):
+    for kernel in (small_batch.restart, screened_blocks.draw_block):
         stamp = kernel._cache._cache_file._source_stamp
-        assert stamp[1] == _compile.sources()
+        assert stamp[1] == compiling.sources()
         pickle.dumps(stamp)
 
 
@@ -22,10 +21,10 @@ def test_another_stamp_compiles_anew(tmp_path):
         textwrap.dedent(
             """
             import sys
-            from scstream import _compile
-            _compile.sources = lambda: sys.argv[1]
+            from scstream.kernels import compiling
+            compiling.sources = lambda: sys.argv[1]
 
-            @_compile.kernel
+            @compiling.kernel
             def twice(x):
                 return 2.0 * x
 
@@ -50,7 +49,7 @@ def test_the_garbage_collector_waits_for_kernels_and_for_nobody_else(tmp_path):
             import gc
             import numba
             from numba.core import event
-            from scstream import _compile
+            from scstream.kernels import compiling
 
             seen = []
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream import _draws
-from scstream._compile import bare, kernel
-from scstream._gamma import log_gamma
-from scstream._room import room_of, table
+from scstream.kernels import draws
+from scstream.kernels.compiling import bare, kernel
+from scstream.kernels.gamma import log_gamma
+from scstream.kernels.workspace import room_of, table
 
 
 @kernel
 def drawn(state, shapes, uniforms, normals):
-    _draws.gammas(state, shapes)
+    draws.gammas(state, shapes)
     for i in range(len(uniforms)):
-        uniforms[i] = _draws.uniform(state)
-    _draws.normals(state, normals)
+        uniforms[i] = draws.uniform(state)
+    draws.normals(state, normals)
 
 
 @kernel
@@ -39,15 +39,15 @@ def test_draws_are_those_of_numpy(seed):
     assert one.integers(5) == other.integers(5)  # which leaves half a word behind
     shapes = 1.0 + np.random.default_rng(9).exponential(20.0, size=20_000)
     uniforms, normals, gammas = np.empty(100), np.empty(100_000), shapes.copy()
-    draws = _draws.Draws.of(one)
-    drawn(draws.words, gammas, uniforms, normals)
+    mine = draws.Draws.of(one)
+    drawn(mine.words, gammas, uniforms, normals)
     assert_allclose(gammas, other.standard_gamma(shapes), rtol=1e-12)
     assert_allclose(uniforms, other.random(100), rtol=0)
     assert_allclose(normals, other.standard_normal(100_000), rtol=1e-12, atol=1e-15)
-    assert_allclose(draws.log_uniforms(100), np.log(other.random(100)), rtol=1e-15)
-    assert draws.generator.bit_generator.state == other.bit_generator.state
-    assert_allclose(draws.log_uniforms(100), np.log(other.random(100)), rtol=0)  # NumPy's by now
-    assert_array_equal(draws.words, _draws.words_of(other))
+    assert_allclose(mine.log_uniforms(100), np.log(other.random(100)), rtol=1e-15)
+    assert mine.generator.bit_generator.state == other.bit_generator.state
+    assert_allclose(mine.log_uniforms(100), np.log(other.random(100)), rtol=0)  # NumPy's by now
+    assert_array_equal(mine.words, draws.words_of(other))
 
 
 def test_logarithms_of_gammas_are_exact_to_rounding():

@@ -5,9 +5,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from streams import blobs, counts, ids
 
-from scstream import ScStream, learner
+from scstream import ScStream
 from scstream.datasets import gaussian_stream
-from scstream.window import Forgetting
+from scstream.sampler import learner
+from scstream.sampler.forgetting import Forgetting
 
 CENTRES = np.array([[x, y] for x in (0.0, 9.0, 18.0) for y in (0.0, 9.0, 18.0)])
 

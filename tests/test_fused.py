@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream import Gaussian, ScStream, chain, fused, judge
+from scstream import Gaussian, ScStream
 from scstream.datasets import gaussian_stream
+from scstream.sampler import batch, gaussian, gaussian_ratios
 
 STREAMS = {
     "2-D": {"n_clusters": 8, "births": 0.5},
@@ -20,7 +21,7 @@ def batches(name, n=25, seed=0):
 
 
 def step_by_step(monkeypatch):
-    monkeypatch.setattr(judge, "_MOST_COLUMNS", 0)
+    monkeypatch.setattr(gaussian_ratios, "_MOST_COLUMNS", 0)
 
 
 def learn(stream, weights=None, **params):
@@ -65,7 +66,7 @@ def test_weights_count_at_once_too(monkeypatch):
 
 def test_what_is_to_be_done_is_told(monkeypatch):
     """It is told exactly where splits, merges or drops then happen."""
-    right, seen = fused.anything_to_do, []
+    right, seen = gaussian.anything_to_do, []
 
     def watched(ctx, state, log_u):
         told = right(ctx, state, log_u)
@@ -73,15 +74,15 @@ def test_what_is_to_be_done_is_told(monkeypatch):
         seen.append((told, was))
         return True
 
-    monkeypatch.setattr(fused, "anything_to_do", watched)
-    accept, moved = chain._accept, []
+    monkeypatch.setattr(gaussian, "anything_to_do", watched)
+    accept, moved = batch._accept, []
 
     def accepted(ctx, plan, state, events, time, *, greedy):
         after = accept(ctx, plan, state, events, time, greedy=greedy)
         moved.append(after is not state)
         return after
 
-    monkeypatch.setattr(chain, "_accept", accepted)
+    monkeypatch.setattr(batch, "_accept", accepted)
     for seed in range(3):
         learn(batches("sudden", 30, seed))
     told = [told for told, _ in seen]

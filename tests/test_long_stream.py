@@ -11,7 +11,7 @@ from streams import blobs, hyperbola
 
 from scstream import ScStream
 from scstream import model as model_module
-from scstream.window import Forgetting
+from scstream.sampler.forgetting import Forgetting
 
 OPTIONS = {"half-life": {}, "no forgetting": {"half_life": None}, "kernel": {"kernel": hyperbola}}
 

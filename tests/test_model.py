@@ -196,10 +196,10 @@ def test_a_bad_start_is_left_if_clusters_may_split_and_merge() -> None:
 
 
 def test_more_sweeps_are_made_if_asked_for(monkeypatch, settled_at_once) -> None:
-    from scstream import fused
+    from scstream.sampler import gaussian
 
-    sweep, made = fused.restricted_sweep, []
-    monkeypatch.setattr(fused, "restricted_sweep", lambda *args: made.append(1) or sweep(*args))
+    sweep, made = gaussian.restricted_sweep, []
+    monkeypatch.setattr(gaussian, "restricted_sweep", lambda *args: made.append(1) or sweep(*args))
     model = ScStream(random_state=0, max_sweeps=3, sweeps=4).partial_fit(STREAM[0][0])
     assert len(made) == 3
     model.partial_fit(STREAM[1][0])

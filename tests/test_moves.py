@@ -11,9 +11,10 @@ from sampling import FORGETTINGS, Stream, random_state
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import moves
-from scstream._draws import Draws
-from scstream.moves import (
+from scstream.kernels.draws import Draws
+from scstream.sampler import split_merge
+from scstream.sampler.forgetting import Forgetting, shares_worth_keeping
+from scstream.sampler.split_merge import (
     drop_forgotten,
     log_hastings_split,
     log_marginals,
@@ -23,8 +24,7 @@ from scstream.moves import (
     restart_subclusters,
     set_present_apart,
 )
-from scstream.sweep import Context, deterministic_sweep, restricted_sweep
-from scstream.window import Forgetting, shares_worth_keeping
+from scstream.sampler.sweep import Context, deterministic_sweep, restricted_sweep
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 K = 4
@@ -43,7 +43,7 @@ class Tables:
 @pytest.fixture
 def made_up(monkeypatch):
     """Return a context without points, and four clusters of counts with a past."""
-    monkeypatch.setattr(moves, "restart_subclusters", lambda ctx, state, *_, **__: state)
+    monkeypatch.setattr(split_merge, "restart_subclusters", lambda ctx, state, *_, **__: state)
     ctx = Context(PlainPoisson(2.0, 0.5), Tables(), Draws.of(np.random.default_rng(0)), 0.7, 1, 0)
     state = random_state(K, 2, Forgetting(half_life=2.0))
     return ctx, replace(state, lived=0 * state.lived)
@@ -329,7 +329,7 @@ def test_a_division_that_stands_ends_the_rounds(monkeypatch):
         everything = np.ones(stream.state.k, dtype=bool)
         return restart_subclusters(stream.ctx, stream.state, everything), len(tried)
 
-    monkeypatch.setattr(moves, "ROUNDS", 50)
+    monkeypatch.setattr(split_merge, "ROUNDS", 50)
     found, rounds = restarted(stand=True)
     assert 2 <= rounds < 51
     other, every = restarted(stand=False)
@@ -341,7 +341,7 @@ def test_a_division_that_stands_ends_the_rounds(monkeypatch):
 
 def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, monkeypatch):
     ctx, state = made_up
-    monkeypatch.setattr("scstream.state._RECALLED", 0)
+    monkeypatch.setattr("scstream.sampler.clusters._RECALLED", 0)
     before, asked, compute = log_marginals(ctx, state), [], ctx.family.log_marginal
 
     def log_marginal(s):
@@ -366,13 +366,13 @@ def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, m
 
 
 def test_forgetting_leaves_log_marginals_that_hold(made_up, monkeypatch):
-    monkeypatch.setattr("scstream.state._RECALLED", 0)
+    monkeypatch.setattr("scstream.sampler.clusters._RECALLED", 0)
     ctx, state = made_up
     past = state.past.sum(axis=1)
     share = shares_worth_keeping(ctx.family, ctx.alpha, past, state.current)
     less = np.where(np.arange(K) < 2, share, 0.5)  # some keep all of it, or what they would
-    monkeypatch.setattr(moves, "shares_worth_keeping", lambda *known: less)
-    new = moves.forget(ctx, state)
+    monkeypatch.setattr(split_merge, "shares_worth_keeping", lambda *known: less)
+    new = split_merge.forget(ctx, state)
     assert_array_equal(new.past, state.forget(less).past)
     known = log_marginals(ctx, new)
     assert_allclose(known.each, ctx.family.log_marginal(new.parts))

@@ -4,25 +4,27 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream import Gaussian, ScStream, _rows, _series, judge
-from scstream._compile import bare, kernel
+from scstream import Gaussian, ScStream
 from scstream.engines import CpuEngine, Key
 from scstream.families.scores import LinearScore, StudentScore
+from scstream.kernels import series, small_rows
+from scstream.kernels.compiling import bare, kernel
+from scstream.sampler import gaussian_ratios
 
 
 @kernel
 def exponentials(x):
-    _series.exponentials(x, len(x))
+    series.exponentials(x, len(x))
 
 
 @kernel
 def logarithms(x):
-    _series.logs(x, len(x))
+    series.logs(x, len(x))
 
 
 @bare
 def swept(T, w, eta, const, power, u, drawn, d, room, ints, z, sub, current, rows, rivals, doubt):
-    _rows.sweep_rows(
+    small_rows.sweep_rows(
         T, w, eta, const, power, u, drawn, d, room, ints, z, sub, current, rows, rivals, doubt
     )
 
@@ -70,13 +72,13 @@ def at_once(T, w, eta, const, power, key):
     drawn = key is not None
     u = np.empty((2, n))
     if drawn:
-        from scstream.engines._kernels import uniforms
+        from scstream.kernels.labelling import uniforms
 
         uniforms(key.seed, key.batch, key.sweep, 0, u)
     z, sub = np.zeros((2, n), dtype=np.int64)
     current, rows = np.zeros((k, 2, T.shape[1])), np.zeros((k, 2), dtype=np.int64)
     rivals, doubt = np.zeros((k, k), dtype=np.int64), np.zeros((k, k))
-    floats, ints = _rows.room_needed(n, k, T.shape[1])
+    floats, ints = small_rows.room_needed(n, k, T.shape[1])
     room = np.full(floats, np.nan), np.full(ints, -1)
     swept(T, w, eta, const, power, u, drawn, d, *room, z, sub, current, rows, rivals, doubt)
     return z, sub, current, rows, rivals, doubt
@@ -164,6 +166,6 @@ def test_predictions_are_those_of_the_long_way(d, dtype, monkeypatch):
     X = (centres[rng.integers(12, size=900)] + rng.normal(size=(900, d))).astype(dtype)
     model = ScStream(random_state=0).partial_fit(X)
     quick = model.predict(X)
-    monkeypatch.setattr(judge, "_MOST_COLUMNS", 0)
+    monkeypatch.setattr(gaussian_ratios, "_MOST_COLUMNS", 0)
     assert_array_equal(quick, model.predict(X))
     assert len(np.unique(quick)) > 1

@@ -7,7 +7,7 @@ from problems import PROBLEMS, problem
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
-from scstream.seeding import _plus_plus, k_means, over_cluster, telling_columns
+from scstream.sampler.seeding import _plus_plus, k_means, over_cluster, telling_columns
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 

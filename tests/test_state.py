@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sampling import FORGETTINGS, arrays, check_state, random_state
 
-from scstream.state import State
+from scstream.sampler.clusters import State
 
 K, P = 5, 3
 

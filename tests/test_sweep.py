@@ -11,13 +11,19 @@ from sampling import Stream, random_state
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from scstream._draws import Draws
 from scstream.engines import CpuEngine, Key, Sums
 from scstream.families import Multinomial
 from scstream.families.scores import JoinedScore
-from scstream.state import State
-from scstream.sweep import Context, Outliers, deterministic_sweep, predictive, restricted_sweep
-from scstream.window import Forgetting
+from scstream.kernels.draws import Draws
+from scstream.sampler.clusters import State
+from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.sweep import (
+    Context,
+    Outliers,
+    deterministic_sweep,
+    predictive,
+    restricted_sweep,
+)
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 ALPHA = 1.7

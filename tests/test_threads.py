@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from scstream._threads import allowed, over_slices, together
+from scstream.support.threads import allowed, over_slices, together
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -12,8 +12,8 @@ from streams import blobs, counts
 import scstream
 from scstream import Gaussian, Multinomial, ScStream, tune
 from scstream.datasets import gaussian_stream
+from scstream.sampler.forgetting import HALF_LIFE
 from scstream.tuning import build, default_point, suggest
-from scstream.window import HALF_LIFE
 
 optuna = pytest.importorskip("optuna")
 

@@ -6,7 +6,7 @@ import reference
 from numpy.testing import assert_allclose
 from problems import problem
 
-from scstream.window import Forgetting, Window, shares_worth_keeping
+from scstream.sampler.forgetting import Forgetting, Window, shares_worth_keeping
 
 K, P = 3, 4
 TIMES = np.cumsum([0.0, 1.0, 0.25, 3.0, 0.5, 0.5, 7.0, 1.0, 1.0, 2.0, 0.1, 0.4])

@@ -17,10 +17,13 @@ import pytest
 from streams import box
 
 import scstream
-from scstream import ScStream, _fused, chain, fused, learner, moves
+from scstream import ScStream
 from scstream.engines import CpuEngine
 from scstream.families import BY_NAME
-from scstream.moves import NEIGHBOURS, ROUNDS, merge_candidates
+from scstream.kernels import small_batch
+from scstream.sampler import batch as batch_module
+from scstream.sampler import gaussian, learner, split_merge
+from scstream.sampler.split_merge import NEIGHBOURS, ROUNDS, merge_candidates
 
 PACKAGE = str(Path(scstream.__file__).parent)
 CASES = {
@@ -153,14 +156,14 @@ def test_nor_does_that_of_predict():
 
 
 def test_a_loop_over_clusters_is_noticed(monkeypatch):
-    drop = chain.drop_forgotten
+    drop = batch_module.drop_forgotten
 
     def one_by_one(ctx, state):
         for i in range(state.k):
             state.totals[i].sum()
         return drop(ctx, state)
 
-    monkeypatch.setattr(chain, "drop_forgotten", one_by_one)
+    monkeypatch.setattr(batch_module, "drop_forgotten", one_by_one)
     few, many = python_work(20, "diagonal"), python_work(80, "diagonal")
     assert grows(few["calls"], many["calls"])
 
@@ -208,8 +211,8 @@ def test_a_merge_of_all_pairs_is_noticed(monkeypatch):
     def all_pairs(rivals, neighbours):
         return np.stack(np.triu_indices(len(rivals), 1), axis=1)
 
-    monkeypatch.setattr(moves, "merge_candidates", all_pairs)
-    monkeypatch.setattr(moves, "NEIGHBOURS", 80)  # as many decisions
+    monkeypatch.setattr(split_merge, "merge_candidates", all_pairs)
+    monkeypatch.setattr(split_merge, "NEIGHBOURS", 80)  # as many decisions
     few, many = (marginals(k, "diagonal", monkeypatch) for k in (20, 80))
     assert many > 4.4 * few
 
@@ -225,14 +228,14 @@ def test_candidates_are_three_a_cluster_even_if_all_are_rivals(k):
 def decisions(k, case, monkeypatch):
     """Return about how many moves a batch may decide, made or not."""
     model, (X, *_) = steady(k, **CASES[case])
-    count, draw = Counter(), moves.log_uniforms
+    count, draw = Counter(), split_merge.log_uniforms
 
     def log_uniforms(ctx, size, *, greedy=False):
         count["drawn"] += size
         return draw(ctx, size, greedy=greedy)
 
     with monkeypatch.context() as patch:
-        patch.setattr(moves, "log_uniforms", log_uniforms)
+        patch.setattr(split_merge, "log_uniforms", log_uniforms)
         learned(model, X)
     return count["drawn"]
 
@@ -245,7 +248,7 @@ def test_decisions_are_drawn_for_a_few_moves_a_cluster(case, monkeypatch):
 
 
 def test_decisions_for_all_pairs_are_noticed(monkeypatch):
-    monkeypatch.setattr(moves, "NEIGHBOURS", 79)
+    monkeypatch.setattr(split_merge, "NEIGHBOURS", 79)
     assert decisions(80, "diagonal", monkeypatch) > 2 * (1 + NEIGHBOURS) * 80
 
 
@@ -266,7 +269,7 @@ def passes(k, case, monkeypatch):
 
         return call
 
-    at_once = _fused.sweep
+    at_once = small_batch.sweep
 
     def sweep_at_once(*arguments):
         count["sweep"] += 1
@@ -276,7 +279,7 @@ def passes(k, case, monkeypatch):
         for name in ("load", "sweep", "resplit", "members", "evaluate", "assign"):
             patch.setattr(CpuEngine, name, counting(name, getattr(CpuEngine, name)))
         patch.setattr(kind, "statistics", counting("statistics", kind.statistics))
-        patch.setattr(_fused, "sweep", sweep_at_once)
+        patch.setattr(small_batch, "sweep", sweep_at_once)
         learned(model, X)
     return SimpleNamespace(**{"n": X.shape[0], **Counter(PASSES), **count})
 
@@ -307,7 +310,7 @@ def test_another_pass_and_statistics_computed_anew_are_noticed(monkeypatch):
 
     before = passes(20, "diagonal", monkeypatch)
     monkeypatch.setattr(CpuEngine, "sweep", twice)
-    monkeypatch.setattr(moves, "ROUNDS", ROUNDS + 3)
+    monkeypatch.setattr(split_merge, "ROUNDS", ROUNDS + 3)
     after = passes(20, "diagonal", monkeypatch)
     assert after.rows > before.rows == before.n
     assert after.resplit > 1 + ROUNDS + 1 >= before.resplit
@@ -315,7 +318,7 @@ def test_another_pass_and_statistics_computed_anew_are_noticed(monkeypatch):
 
 def test_a_small_gaussian_batch_tries_divisions_in_one_compiled_call(monkeypatch):
     assert passes(20, "gaussian", monkeypatch).resplit == 0
-    monkeypatch.setattr(fused, "_few_rows", lambda ctx: None)
+    monkeypatch.setattr(gaussian, "_few_rows", lambda ctx: None)
     assert passes(20, "gaussian", monkeypatch).resplit == 1 + ROUNDS
 
 

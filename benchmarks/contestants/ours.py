@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.contestants.base import Contestant, Task
 from benchmarks.contestants.matching import Numbering
-from scstream import Gaussian, Multinomial, ScStream, fused
+from scstream import Gaussian, Multinomial, ScStream
+from scstream.sampler import gaussian
 from scstream.tuning import build, suggest
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class SampledThroughout(ScStream):
     """ScStream whose last sweep of a batch is another sampled one, not the deterministic one."""
 
     def partial_fit(self, X: Any, y: Any = None, **options: Any) -> Self:
-        with patch.object(fused, "deterministic_sweep", fused.restricted_sweep):
+        with patch.object(gaussian, "deterministic_sweep", gaussian.restricted_sweep):
             return super().partial_fit(X, y, **options)
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from benchmarks.speed.jobs import product, started, updates
 from benchmarks.speed.tables import Result, Table, digits, holds, ms
 from benchmarks.speed.timing import Job, Options, alternate, exponent, say
-from scstream import ScStream, learner
+from scstream import ScStream
 from scstream.datasets import gaussian_stream
 from scstream.engines.cpu import block_rows
+from scstream.sampler import learner
 
 
 def growth(options: Options) -> Result:

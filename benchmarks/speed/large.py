@@ -12,13 +12,13 @@ from benchmarks.speed.jobs import product
 from benchmarks.speed.tables import Result, Table, digits, holds, ms
 from benchmarks.speed.timing import Job, Options, alternate, say
 from scstream import Gaussian
-from scstream._blas import single_threaded
-from scstream._draws import Draws
 from scstream.datasets import gaussian_stream
 from scstream.engines import CpuEngine
-from scstream.state import State
-from scstream.sweep import Context, deterministic_sweep, restricted_sweep
-from scstream.window import Forgetting
+from scstream.kernels.draws import Draws
+from scstream.sampler.clusters import State
+from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.sweep import Context, deterministic_sweep, restricted_sweep
+from scstream.support.blas import single_threaded
 
 
 def large(options: Options) -> Result:

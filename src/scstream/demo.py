@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from scstream import ScStream
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
-from scstream.plot import ClusterColors, extend_paths, plot_clusters, plot_paths, require_matplotlib
+from scstream.plot import (
+    ClusterColors,
+    extend_paths,
+    plot_clusters,
+    plot_paths,
+    require_matplotlib,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from scstream._frozen import frozen
-from scstream.families.base import Array, Family
-from scstream.learner import Learner
+from scstream.families.contract import Array, Family
 from scstream.records import BatchRecord
-from scstream.state import Ints
+from scstream.sampler.clusters import Ints
+from scstream.sampler.learner import Learner
+from scstream.support.frozen import frozen
 
 KINDS = ("split", "merge", "birth", "death", "drift")
 _WIDE = 4096  # statistics beyond which what drift needs is not kept from batch to batch

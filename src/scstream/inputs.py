@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from scstream import _validation as check
-from scstream.early import Recipe
+from scstream import validation as check
 from scstream.engines import CpuEngine, DaskEngine, Engine
 from scstream.engines.choose import is_torch
-from scstream.engines.dask_rows import DaskRows, check_collection, is_collection
+from scstream.engines.dask.rows import DaskRows, check_collection, is_collection
 from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, to_host
 from scstream.families import Family
-from scstream.families.base import Array
 from scstream.families.columns import is_frame
+from scstream.families.contract import Array
 from scstream.families.scores import Points
-from scstream.learner import Learner
+from scstream.sampler.learner import Learner
+from scstream.sampler.warmup import Recipe
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 

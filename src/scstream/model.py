@@ -17,28 +17,28 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from scstream import _validation as check
-from scstream import fused
-from scstream._blas import single_threaded
-from scstream._threads import allowed
-from scstream.chain import Plan
-from scstream.early import Batch, Recipe
+from scstream import validation as check
 from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
 from scstream.engines.choose import is_client, is_torch
-from scstream.engines.dask_rows import evaluated, is_collection
-from scstream.engines.readout import Best, LogTotal, Probabilities
+from scstream.engines.dask.rows import evaluated, is_collection
+from scstream.engines.outputs import Best, LogTotal, Probabilities
 from scstream.engines.tensors import like_input
 from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Categorical, Family, Product
-from scstream.families.base import Array
+from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import TakesRows, on_host
-from scstream.judge import is_small
-from scstream.learner import Learner, Outcome, learn
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
-from scstream.sweep import next_point, predictive
-from scstream.window import HALF_LIFE, Forgetting
+from scstream.sampler import gaussian
+from scstream.sampler.batch import Plan
+from scstream.sampler.forgetting import HALF_LIFE, Forgetting
+from scstream.sampler.gaussian_ratios import is_small
+from scstream.sampler.learner import Learner, Outcome, learn
+from scstream.sampler.sweep import next_point, predictive
+from scstream.sampler.warmup import Batch, Recipe
+from scstream.support.blas import single_threaded
+from scstream.support.threads import allowed
 
 _parameters = itemgetter(*check.CONSTRAINTS)
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
@@ -351,7 +351,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         """
         learner = self._fitted()
         if learner.outliers is None and self.engine == "cpu" and self._is_sound(X):
-            ids = fused.best_ids(learner.family, learner.alpha, learner.state, X)
+            ids = gaussian.best_ids(learner.family, learner.alpha, learner.state, X)
             if ids is not None:
                 return ids
         with allowed(check.resolve_threads(self.n_jobs)):
@@ -594,7 +594,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
 def _needs_no_threads(learner: Learner, batch: Batch, engine: Engine) -> bool:
     """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
-    if fused.applies(learner.family, engine, batch.X.shape[0]):
+    if gaussian.applies(learner.family, engine, batch.X.shape[0]):
         return True
     return is_torch(engine) and is_small(learner.family)
 

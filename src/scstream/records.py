@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from scstream.families.base import Array
+from scstream.families.contract import Array
 
 HISTORY = 1000  # batches of which a record is kept
 

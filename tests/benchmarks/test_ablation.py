@@ -6,8 +6,9 @@ from unittest.mock import patch
 
 import pytest
 
-from scstream import ScStream, judge
+from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
+from scstream.sampler import gaussian_ratios
 
 with patch.object(sys, "path", [str(Path(__file__).parents[2] / "benchmarks"), *sys.path]):
     import ablation
@@ -20,7 +21,7 @@ STREAMS = {
 
 def learned(family):
     """Return what a stream comes to, each step taken by itself."""
-    with patch.object(judge, "_MOST_COLUMNS", 0):
+    with patch.object(gaussian_ratios, "_MOST_COLUMNS", 0):
         model = ScStream(family, random_state=0)
         for batch in STREAMS[family]():
             model.partial_fit(batch.X)

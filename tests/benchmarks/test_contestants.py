@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 from benchmarks.contestants import moa, ours, river_methods, scikit
 from benchmarks.contestants.base import Contestant, Model, Task
 from benchmarks.contestants.matching import NOWHERE, Numbering, Prototypes
-from scstream import fused
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import prequential
+from scstream.sampler import gaussian
 
 _ALL = {c.name: c for c in (*scikit.CONTESTANTS, *river_methods.CONTESTANTS, *moa.CONTESTANTS)}
 
@@ -163,13 +163,13 @@ def test_every_sweep_is_sampled_where_none_is_deterministic(
 ) -> None:
     stream = list(gaussian_stream(3, 200, n_clusters=3, random_state=0))
     drawn = []
-    sample = fused.restricted_sweep
+    sample = gaussian.restricted_sweep
 
     def counted(ctx: Any, state: Any) -> Any:
         drawn.append(ctx.batch)
         return sample(ctx, state)
 
-    monkeypatch.setattr(fused, "restricted_sweep", counted)
+    monkeypatch.setattr(gaussian, "restricted_sweep", counted)
     model = ours.SampledThroughout("gaussian", random_state=0, n_jobs=1)
     for batch in stream:
         model.partial_fit(batch.X)

@@ -7,7 +7,7 @@ import pytest
 
 from scstream import ScStream
 from scstream.engines import CpuEngine, DaskEngine, choose, make_engine
-from scstream.engines.dask import current_client
+from scstream.engines.dask.engine import current_client
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 
@@ -69,7 +69,7 @@ def test_the_default_says_nothing_and_is_the_cpu(capsys):
 )
 def test_without_the_extra_its_name_is_said(monkeypatch, engine, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.delitem(sys.modules, "scstream.engines.torch_engine", raising=False)
+    monkeypatch.delitem(sys.modules, "scstream.engines.torch.engine", raising=False)
     model = ScStream(engine=engine)
     with pytest.raises(ImportError, match=rf"scstream\[{extra}\]"):
         model.partial_fit(X)

@@ -7,15 +7,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense, problem, reference_parameters
 from scipy import stats
 
-from scstream.engines import CpuEngine, DaskEngine, Key, cpu, tree
+from scstream.engines import CpuEngine, DaskEngine, Key, cpu, ordered_sums
 from scstream.engines.base import finished_sweep
-from scstream.engines.tree import Tree
+from scstream.engines.ordered_sums import Tree
 from scstream.families.scores import JoinedScore, LinearScore
 
 
 def in_blocks(monkeypatch, n_threads, *, kept=True):
     """Return an engine that takes even a small batch in several blocks."""
-    monkeypatch.setattr(tree, "LEAF_ROWS", 8)
+    monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 8)
     monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 8)
     if not kept:
         monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
@@ -25,14 +25,14 @@ def in_blocks(monkeypatch, n_threads, *, kept=True):
 def on_torch():
     """Return the engine on PyTorch, in the precision of the others, if PyTorch is there."""
     pytest.importorskip("torch")
-    from scstream.engines.torch_engine import TorchEngine
+    from scstream.engines.torch.engine import TorchEngine
 
     return TorchEngine(device="cpu")
 
 
 def on_dask(client, monkeypatch, n_workers, shard_engine=CpuEngine):
     """Return an engine that cuts even a small batch into shards."""
-    monkeypatch.setattr(tree, "LEAF_ROWS", 8)
+    monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 8)
     monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 8)
     return DaskEngine(client, shard_engine, workers=list(client.nthreads())[:n_workers])
 

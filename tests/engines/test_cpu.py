@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import problem, reference_parameters
 from scipy import sparse
 
-from scstream.engines import CpuEngine, Key, cpu, tree
+from scstream.engines import CpuEngine, Key, cpu, ordered_sums
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import LinearScore
 
@@ -62,7 +62,7 @@ def test_threads_change_not_a_bit(monkeypatch, small_blocks, name, kept):
     if not kept:
         monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
     for n_threads, leaf in product([1, 2, 3], [128, 4096]):
-        monkeypatch.setattr(tree, "LEAF_ROWS", leaf)
+        monkeypatch.setattr(ordered_sums, "LEAF_ROWS", leaf)
         expected = everything(CpuEngine(1), family, points, w)
         got = everything(CpuEngine(n_threads), family, points, w)
         for one, other in zip(got, expected, strict=True):

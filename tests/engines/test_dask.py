@@ -14,10 +14,11 @@ from problems import problem
 from scipy import sparse
 from sklearn.base import clone
 
-from scstream import Multinomial, ScStream, chain, learner, starts
-from scstream.engines import CpuEngine, DaskEngine, Key, cpu, tree
-from scstream.engines.dask_rows import DaskRows
+from scstream import Multinomial, ScStream
+from scstream.engines import CpuEngine, DaskEngine, Key, cpu, ordered_sums
+from scstream.engines.dask.rows import DaskRows
 from scstream.families.scores import LinearScore
+from scstream.sampler import batch, initialise, learner
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -30,7 +31,7 @@ KEY = Key(seed=7, batch=1, sweep=4)
 @pytest.fixture
 def small_leaves(monkeypatch):
     """Let a few hundred rows be many leaves, some of several blocks."""
-    monkeypatch.setattr(tree, "LEAF_ROWS", 32)
+    monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 32)
     monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 16)
 
 
@@ -101,9 +102,9 @@ SHARDS = {
 @pytest.fixture
 def short(monkeypatch):
     """Let a first batch start from few clusters: it takes fewer calls."""
-    monkeypatch.setattr(starts, "_SEEDS", 10)
-    monkeypatch.setattr(chain, "_ADAPT_SWEEPS", 2)
-    monkeypatch.setattr(chain, "_SETTLE", 3)
+    monkeypatch.setattr(initialise, "_SEEDS", 10)
+    monkeypatch.setattr(batch, "_ADAPT_SWEEPS", 2)
+    monkeypatch.setattr(batch, "_SETTLE", 3)
 
 
 @pytest.mark.parametrize("n_workers", SHARDS)
@@ -250,7 +251,7 @@ def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
 
 def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, short, wire, monkeypatch):
     monkeypatch.setattr(learner, "_PRIOR_ROWS", 100)
-    monkeypatch.setattr(starts, "SEED_ROWS", 100)
+    monkeypatch.setattr(initialise, "SEED_ROWS", 100)
     fetched, each = [], DaskRows.each
 
     def counting(self, *args):
@@ -367,7 +368,7 @@ class Murderous(DaskEngine):
 
 
 def test_a_batch_is_run_again_when_a_worker_dies(processes, short, capsys):
-    batches = [points(2 * tree.LEAF_ROWS, seed) for seed in range(2)]
+    batches = [points(2 * ordered_sums.LEAF_ROWS, seed) for seed in range(2)]
     one = ScStream(random_state=0, max_sweeps=3)
     model = clone(one).set_params(engine=lambda: Murderous(processes))
     for i, X in enumerate(batches):
@@ -384,7 +385,7 @@ def test_a_batch_is_run_again_when_a_worker_dies(processes, short, capsys):
 def test_rows_that_are_gone_for_good_are_an_error(processes, short, monkeypatch):
     monkeypatch.setattr("scstream.model.sleep", lambda seconds: None)
     processes.wait_for_workers(2)
-    X = points(2 * tree.LEAF_ROWS)
+    X = points(2 * ordered_sums.LEAF_ROWS)
     model = ScStream(random_state=0, max_sweeps=3, engine=lambda: Murderous(processes))
     model.partial_fit(X)
     before = pickle.dumps(model._learner)
@@ -410,7 +411,7 @@ def test_a_shard_keeps_the_memory_of_its_blocks():
     """Dask tells the C library of its workers to give it back, whence it comes page by page."""
     program = """
 import resource, numpy as np
-from scstream.engines.dask_shard import keep_freed_memory
+from scstream.engines.dask.shard import keep_freed_memory
 keep_freed_memory()
 for i in range(60):
     if i == 10:

@@ -5,7 +5,7 @@ import pytest
 import reference
 from numpy.testing import assert_array_equal
 
-from scstream.engines import _kernels
+from scstream.kernels import labelling
 
 PLAIN = np.empty(0), np.empty(0)  # scores that are finished
 
@@ -21,7 +21,7 @@ PLAIN = np.empty(0), np.empty(0)  # scores that are finished
 )
 def test_uniforms_are_philox_keyed_by_seed_batch_sweep_and_row(seed, batch, sweep, first):
     got = np.empty((2, 6))
-    _kernels.uniforms(seed, batch, sweep, first, got)
+    labelling.uniforms(seed, batch, sweep, first, got)
     assert_array_equal(got, reference.uniforms(seed, batch, sweep, first, 6))
 
 
@@ -29,7 +29,7 @@ def draw(scores, u):
     """Return labels, second choices and doubts of rows with the given uniforms."""
     n = len(u)
     z, second, doubt = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
-    _kernels.draw(
+    labelling.draw(
         np.tile(np.asarray(scores, float), (n, 1)), np.asarray(u, float), z, second, doubt
     )
     return z.tolist(), second.tolist(), doubt
@@ -57,7 +57,7 @@ def test_a_lone_label_is_beyond_doubt():
     assert (z, second) == ([0, 0], [-1, -1])
     assert_array_equal(doubt, 0.0)
     z, second, doubt = np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1)
-    _kernels.best(np.array([[-3.0]]), *PLAIN, z, second, doubt)
+    labelling.best(np.array([[-3.0]]), *PLAIN, z, second, doubt)
     assert (z[0], second[0], doubt[0]) == (0, -1, 0.0)
 
 
@@ -65,21 +65,21 @@ def test_of_equals_the_first_is_best():
     n = 3
     z, second, doubt = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     scores = np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 2.0], [3.0, 0.0, 3.0]])
-    _kernels.best(scores, *PLAIN, z, second, doubt)
+    labelling.best(scores, *PLAIN, z, second, doubt)
     assert z.tolist() == [0, 1, 0]
     assert second.tolist() == [1, 2, 2]
     np.testing.assert_allclose(doubt, np.log(2.0))
     sub = np.empty(1, np.int64)
-    _kernels.best_pair(np.array([[5.0, 5.0]]), sub, doubt[:1])
+    labelling.best_pair(np.array([[5.0, 5.0]]), sub, doubt[:1])
     assert sub[0] == 0
 
 
 @pytest.mark.parametrize("gap", [-800.0, -37.0, -35.0, -1.0, 0.0, 2.0, 35.0, 37.0, 800.0])
 def test_doubt_is_minus_the_log_probability_of_the_chosen_of_two(gap):
     expected = reference.against(0.0, gap)
-    assert _kernels.certainty(gap) == pytest.approx(expected, rel=1e-14, abs=1e-15)
+    assert labelling.certainty(gap) == pytest.approx(expected, rel=1e-14, abs=1e-15)
     pairs, sub, doubt = np.array([[0.0, gap]] * 2), np.empty(2, np.int64), np.empty(2)
-    _kernels.draw_pair(pairs, np.array([0.0, np.nextafter(1.0, 0.0)]), sub, doubt)
+    labelling.draw_pair(pairs, np.array([0.0, np.nextafter(1.0, 0.0)]), sub, doubt)
     if abs(gap) > 36.0:  # certain
         assert sub.tolist() == [int(gap > 0)] * 2
     else:  # the second sub-label is drawn below its probability
@@ -101,9 +101,9 @@ def test_unfinished_scores_are_compared_as_if_every_logarithm_were_taken(k, powe
     const[: k // 2], powers[: k // 2] = 0.0, power
     scores = const - powers * np.log(np.maximum(q, 1.0))
     z, second, doubt = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    _kernels.best(q, const, powers, z, second, doubt)
+    labelling.best(q, const, powers, z, second, doubt)
     expected = [np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)]
-    _kernels.best(scores, *PLAIN, *expected)
+    labelling.best(scores, *PLAIN, *expected)
     assert_array_equal(z, np.argmax(scores, axis=1))
     assert_array_equal(z, expected[0])
     assert_array_equal(second, expected[1])
@@ -119,7 +119,7 @@ def test_unlikely_labels_are_drawn_as_often_as_they_should(k):
     at = rng.integers(k, size=2000)
     u = cumulated[np.arange(2000), at] / cumulated[:, -1] * (1.0 - 1e-10)
     z, second, doubt = np.empty(2000, np.int64), np.empty(2000, np.int64), np.empty(2000)
-    _kernels.draw(scores, u, z, second, doubt)
+    labelling.draw(scores, u, z, second, doubt)
     expected = (cumulated <= (u * cumulated[:, -1])[:, None]).sum(axis=1)
     assert_array_equal(z, expected)
     assert (scores[np.arange(2000), z] < -15.0).any()
@@ -136,6 +136,6 @@ def test_scores_that_are_no_numbers_still_give_a_label(value):
     assert z == [0, 0, 0]
     n = 3
     best = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    _kernels.best(np.full((n, 7), value), *PLAIN, *best)
+    labelling.best(np.full((n, 7), value), *PLAIN, *best)
     assert best[0].tolist() == [0, 0, 0]
     assert all(-1 <= other < 7 for other in [*second, *best[1]])

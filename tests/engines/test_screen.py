@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.engines import CpuEngine, Key, _blocks, _kernels, _tiles, screen
-from scstream.engines.screen import Screen, screened
+from scstream.engines import CpuEngine, Key, screening
+from scstream.engines.screening import Screen, screened
 from scstream.families import Gaussian
 from scstream.families.scores import JoinedScore, LinearScore, StudentScore
+from scstream.kernels import labelling, screened_blocks, screened_tiles
 
 NONE = np.zeros(0)
 
@@ -34,11 +35,11 @@ def drawn(T, eta, u):
     n, k = len(T), len(eta)
     found = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     S, off = Screen(eta, NONE, NONE).products(T)
-    _blocks.draw_labels(S, off, T, eta, u, *found)
-    _blocks._doubts(T, eta, NONE, NONE, *found)
+    screened_blocks.draw_labels(S, off, T, eta, u, *found)
+    screened_blocks._doubts(T, eta, NONE, NONE, *found)
     plain = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     with np.errstate(all="ignore"):
-        _kernels.draw(T @ eta.T, u, *plain)
+        labelling.draw(T @ eta.T, u, *plain)
     assert S.shape == (k + -k % 4, n)
     return found, plain
 
@@ -49,11 +50,11 @@ def best(T, quad, const, power):
     found = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     made = Screen(quad, const, power)
     terms = made.level, made.slope
-    _blocks.best_labels(*made.products(T), *terms, T, quad, const, power, *found)
-    _blocks._doubts(T, quad, const, power, *found)
+    screened_blocks.best_labels(*made.products(T), *terms, T, quad, const, power, *found)
+    screened_blocks._doubts(T, quad, const, power, *found)
     plain = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     with np.errstate(all="ignore"):
-        _kernels.best(T @ quad.T, const, power, *plain)
+        labelling.best(T @ quad.T, const, power, *plain)
     assert_array_equal(made.best(T), found[0])
     return found, plain
 
@@ -204,26 +205,26 @@ def test_few_rows_need_exact_scores():
     S = T @ (-0.5 * forms).T
     weight = np.exp(S - S.max(axis=1, keepdims=True))
     cumulated = np.cumsum(weight, axis=1) / weight.sum(axis=1, keepdims=True)
-    slack = 2.5 * (off + _tiles.WEIGHT_ERROR)
+    slack = 2.5 * (off + screened_tiles.WEIGHT_ERROR)
     close = np.abs(cumulated[:, :-1] - rng.random((4000, 1))).min(axis=1) < slack
     assert close.mean() < 0.02
 
 
 def test_the_bits_of_powers_and_logarithms():
     rng = np.random.default_rng(6)
-    k, tile = 8, _tiles.TILE
+    k, tile = 8, screened_tiles.TILE
     S = rng.uniform(-140.0, 0.0, (k, tile)).astype(np.float32)
     S[0] = 0.0
     cell, run = np.empty(k * tile, np.float32), np.empty(k * tile, np.float32)
     state = np.empty(4 * tile, np.float32)
-    _tiles.load(S, 0, tile, cell, state)
+    screened_tiles.load(S, 0, tile, cell, state)
     assert_array_equal(state[:tile], S.max(axis=0))
-    _tiles.cumulate(cell, state, run)
+    screened_tiles.cumulate(cell, state, run)
     exact = np.cumsum(2.0 ** S.astype(float), axis=0)
-    assert_allclose(run.reshape(k, tile), exact, rtol=_tiles.WEIGHT_ERROR)
+    assert_allclose(run.reshape(k, tile), exact, rtol=screened_tiles.WEIGHT_ERROR)
     q = (1.0 + 10.0 ** rng.uniform(-7, 8, (k, tile))).astype(np.float32)
-    _tiles.load_student(q, 0, tile, np.zeros(k, np.float32), np.ones(k, np.float32), cell)
-    assert_allclose(cell.reshape(k, tile), -np.log2(q.astype(float)), rtol=_tiles.LOG_ERROR)
+    screened_tiles.load_student(q, 0, tile, np.zeros(k, np.float32), np.ones(k, np.float32), cell)
+    assert_allclose(cell.reshape(k, tile), -np.log2(q.astype(float)), rtol=screened_tiles.LOG_ERROR)
 
 
 def test_scores_that_have_no_screen():
@@ -252,8 +253,8 @@ def test_a_sweep_in_float64_gives_the_same(key, monkeypatch):
         score = family.sampled_score(np.random.default_rng(0), clusters, log_weight)
         sub = family.sampled_score(np.random.default_rng(1), parts, np.full(8, -0.7))
     swept = []
-    for loose in (screen._LOOSE, 0.0):
-        monkeypatch.setattr(screen, "_LOOSE", loose)
+    for loose in (screening._LOOSE, 0.0):
+        monkeypatch.setattr(screening, "_LOOSE", loose)
         engine = CpuEngine()
         engine.load(family, X, np.ones(9000))
         swept.append((engine.sweep(score, sub, 4, key), engine.labels, engine.sublabels))

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.engines import _kernels, _terms, labels
-from scstream.families import Multinomial, _count_scores
+from scstream.engines import labels
+from scstream.families import Multinomial
 from scstream.families.scores import JoinedScore, unfinished_sums
+from scstream.kernels import count_scores, labelling, summed_labels
 
 PLAIN = np.empty(0), np.empty(0)
 # how far clusters are apart, and how long the rows are, up to where single precision is too coarse
@@ -37,7 +38,7 @@ def room(n):
 def test_best_labels_are_those_of_the_sums_in_full(how):
     score, T = scored(how)
     expected, got = room(T.shape[0]), room(T.shape[0])
-    _kernels.best(score.block(T), *PLAIN, *expected)
+    labelling.best(score.block(T), *PLAIN, *expected)
     labels.best_labels(score, T, *got)
     for mine, theirs in zip(got[:2], expected[:2], strict=True):
         assert_array_equal(mine, theirs)
@@ -51,7 +52,7 @@ def test_labels_are_drawn_as_by_the_sums_in_full(how):
     exact, u = score.block(T), np.random.default_rng(1).random(T.shape[0])
     u[:4] = 0.0, 1e-9, 0.5, np.nextafter(1.0, 0.0)
     expected, got = room(len(u)), room(len(u))
-    _kernels.draw(exact, u, *expected)
+    labelling.draw(exact, u, *expected)
     labels.draw_labels(score, T, u, *got)
     for mine, theirs in zip(got[:2], expected[:2], strict=True):
         assert_array_equal(mine, theirs)
@@ -69,7 +70,7 @@ def test_uniforms_at_the_very_boundaries_find_the_label_of_the_sums_in_full():
     for side in (-1e-7, 1e-7):
         u = np.clip(share + side, 1e-6, 1.0 - 1e-6)
         expected, got = room(len(u)), room(len(u))
-        _kernels.draw(exact, u, *expected)
+        labelling.draw(exact, u, *expected)
         labels.draw_labels(score, T, u, *got)
         assert_array_equal(got[0], expected[0])
 
@@ -79,7 +80,7 @@ def test_the_first_of_equal_components_is_taken():
     which, first, table, narrow, length = unfinished_sums(score, T)
     table, narrow = (np.ascontiguousarray(each[:, [1, 1, 1]]) for each in (table, narrow))
     z, second, doubt = room(T.shape[0])
-    _terms.best_rows(which, first, table, narrow, length, z, second, doubt)
+    summed_labels.best_rows(which, first, table, narrow, length, z, second, doubt)
     assert set(z) == {0}
     assert set(second) == {1}
     assert_allclose(doubt, np.log(2.0))
@@ -109,10 +110,10 @@ def test_what_is_added_up_comes_to_no_more_than_its_length(how):
     score, T = scored(how)
     which, first, table, narrow, length = unfinished_sums(score, T)
     sizes, sums = np.empty((T.shape[0], table.shape[1])), np.empty((T.shape[0], table.shape[1]))
-    _count_scores.add_terms(which, first, np.abs(table), sizes)
+    count_scores.add_terms(which, first, np.abs(table), sizes)
     assert (sizes.max(axis=1) <= length * (1.0 + 1e-12)).all()
-    _count_scores.add_terms(which, first, table, sums)
+    count_scores.add_terms(which, first, table, sums)
     single = np.empty(sums.shape, dtype=np.float32)
-    _count_scores.add_terms(which, first, narrow, single)
-    off = [_terms._ROUNDING * (n // 8 + 4) for n in np.diff(first)] * length
+    count_scores.add_terms(which, first, narrow, single)
+    off = [summed_labels._ROUNDING * (n // 8 + 4) for n in np.diff(first)] * length
     assert (np.abs(single - sums).max(axis=1) <= off).all()

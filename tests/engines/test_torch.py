@@ -6,16 +6,18 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
-from scstream.engines import CpuEngine, Key, _parcels, readout, tensors
+from scstream.engines import CpuEngine, Key, outputs, tensors
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import JoinedScore, LinearScore
+from scstream.kernels import packing
 
 torch = pytest.importorskip("torch")
 
-from scstream.engines import torch_draws, torch_engine  # noqa: E402
-from scstream.engines.torch_engine import TorchEngine  # noqa: E402
-from scstream.engines.torch_forms import Forms, forms_of  # noqa: E402
-from scstream.engines.torch_ledger import Ledger  # noqa: E402
+from scstream.engines.torch import draws  # noqa: E402
+from scstream.engines.torch import engine as torch_engine  # noqa: E402
+from scstream.engines.torch.engine import TorchEngine  # noqa: E402
+from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
+from scstream.engines.torch.ledger import Ledger  # noqa: E402
 
 KEY = Key(seed=2**63 - 12345, batch=3, sweep=7)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -80,7 +82,7 @@ def assert_same(got, expected, *, rtol=1e-9):
 
 def test_random_bits_are_those_of_the_reference():
     for key, first in ((KEY, 0), (Key(1, 0, 1), 2**33 - 2), (Key(0, 5, 2**31), 17)):
-        got = torch_draws.uniforms(key, first, 5, torch.device("cpu"))
+        got = draws.uniforms(key, first, 5, torch.device("cpu"))
         assert_array_equal(got, reference.uniforms(key.seed, key.batch, key.sweep, first, 5))
 
 
@@ -255,7 +257,7 @@ def test_sound_tensors_keep_their_numbers():
     assert tensors.check_tensor(huge) is not None
 
 
-@pytest.mark.parametrize("what", [readout.Best(), readout.LogTotal(), readout.Probabilities(4)])
+@pytest.mark.parametrize("what", [outputs.Best(), outputs.LogTotal(), outputs.Probabilities(4)])
 def test_reading_scores_on_the_device_is_reading_them_on_the_host(what):
     problem = Problem()
     score = problem.outlying()[0]
@@ -264,7 +266,7 @@ def test_reading_scores_on_the_device_is_reading_them_on_the_host(what):
         got = TorchEngine("cpu", "float32").evaluate(problem.family, X, score, what)
         assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
     best = TorchEngine("cpu").assign(problem.family, problem.X, score)
-    assert_array_equal(best, readout.Best()(score.block(problem.family.statistics(problem.X))))
+    assert_array_equal(best, outputs.Best()(score.block(problem.family.statistics(problem.X))))
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -288,11 +290,11 @@ def test_a_missing_gpu_is_said_to_be_missing():
 
 def centre_all(forms, d, numbers, centre):
     """Fill numbers and centres of forms in d columns."""
-    room = np.empty(_parcels.ROOM)
+    room = np.empty(packing.ROOM)
     parts = forms.eta, forms.power, forms.const
-    _parcels.forms(*parts, d, room, numbers.reshape(-1), 1, centre.reshape(-1))
+    packing.forms(*parts, d, room, numbers.reshape(-1), 1, centre.reshape(-1))
     apart = np.zeros(numbers.size, dtype=np.float32)
-    _parcels.forms(*parts, d, room, apart, len(numbers), np.empty(0, dtype=np.float32))
+    packing.forms(*parts, d, room, apart, len(numbers), np.empty(0, dtype=np.float32))
     assert_array_equal(apart.reshape(numbers.shape[::-1]).T, numbers)
 
 

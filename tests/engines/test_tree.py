@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from scstream.engines import tree
-from scstream.engines.dask_shard import cut_evenly
-from scstream.engines.tree import Part, Tree
+from scstream.engines import ordered_sums
+from scstream.engines.dask.shard import cut_evenly
+from scstream.engines.ordered_sums import Part, Tree
 
 
 def leaves(n):
@@ -57,9 +57,9 @@ def test_runs_are_even_and_their_parts_few_however_many_rows(workers):
         assert edges[0] == 0
         assert edges[-1] == n
         assert np.all(np.diff(edges) > 0)
-        assert np.all(edges[:-1] % tree.LEAF_ROWS == 0)
+        assert np.all(edges[:-1] % ordered_sums.LEAF_ROWS == 0)
         assert len(edges) <= workers + 1
-        if n > 100 * workers * tree.LEAF_ROWS:
+        if n > 100 * workers * ordered_sums.LEAF_ROWS:
             assert len(edges) == workers + 1
             assert np.diff(edges).max() < 1.07 * n / workers
     few = [most_parts(n, workers) for n in (10**7, 10**7 + 3, 10**8 + 12345)]
@@ -68,7 +68,7 @@ def test_runs_are_even_and_their_parts_few_however_many_rows(workers):
 
 def most_parts(n, workers):
     """Return how many parts a run is sent as, at most."""
-    edges = -(-np.array(cut_evenly(n, [1] * workers)) // tree.LEAF_ROWS)
+    edges = -(-np.array(cut_evenly(n, [1] * workers)) // ordered_sums.LEAF_ROWS)
     values = np.zeros((edges[-1], 1))
     return max(len(parts(values, a, b)) for a, b in itertools.pairwise(edges))
 

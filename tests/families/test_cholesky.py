@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from scstream import Gaussian
-from scstream.families import _cholesky, _spd
+from scstream.kernels import cholesky, matrices
 
 SIZES = [1, 3, 4, 5, 16, 19, 64]
 NONE = {d: np.empty((0, d)) for d in SIZES}
@@ -22,7 +22,7 @@ def groups(d, k=6):
 
 def factored(kernels, s, prior, vector):
     out, log_det = np.full((len(s), s.shape[2]), np.nan), np.empty(len(s))
-    room = [_spd.room_for(vector.shape[1])] if kernels is _spd else []
+    room = [matrices.room_for(vector.shape[1])] if kernels is matrices else []
     failed = kernels.factor(s, prior, vector, *room, out, log_det)
     return out, log_det, failed
 
@@ -33,8 +33,8 @@ def test_factors_are_those_of_one_column_after_the_other(d, together):
     prior, _, s = groups(d)
     s = s.reshape(-1, together, s.shape[1])
     for vector in (NONE[d], np.random.default_rng(0).normal(size=(len(s), d))):
-        expected, level, _ = factored(_spd, s, prior, vector)
-        got, log_det, failed = factored(_cholesky, s, prior, vector)
+        expected, level, _ = factored(matrices, s, prior, vector)
+        got, log_det, failed = factored(cholesky, s, prior, vector)
         assert failed == 0
         assert_allclose(got, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
         assert_allclose(log_det, level, rtol=1e-11, atol=1e-11)
@@ -44,20 +44,20 @@ def test_factors_are_those_of_one_column_after_the_other(d, together):
 def test_so_are_log_partitions(d):
     prior, more, s = groups(d)
     log_det, got, expected = np.empty((3, len(s)))
-    _spd.log_partition(s, prior, more, d, _spd.room_for(d), expected)
-    assert _cholesky.factor(s[:, None], prior, NONE[d], np.empty((0, s.shape[1])), log_det) == 0
-    _cholesky.normalisers(prior[0] + s[:, 0], more, log_det, d, got)
+    matrices.log_partition(s, prior, more, d, matrices.room_for(d), expected)
+    assert cholesky.factor(s[:, None], prior, NONE[d], np.empty((0, s.shape[1])), log_det) == 0
+    cholesky.normalisers(prior[0] + s[:, 0], more, log_det, d, got)
     assert_allclose(got, expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("d", SIZES)
 def test_a_matrix_that_is_not_positive_definite_spoils_no_other(d):
     prior, _, s = groups(d)
-    expected = factored(_cholesky, s[:, None], prior, NONE[d])
+    expected = factored(cholesky, s[:, None], prior, NONE[d])
     bad = s.copy()
     bad[1, -1] = -1e6
     bad[3] = np.nan
-    got = factored(_cholesky, bad[:, None], prior, NONE[d])
+    got = factored(cholesky, bad[:, None], prior, NONE[d])
     well = [0, 2, 4, 5]
     assert got[2] == 2
     assert np.isnan(got[1][[1, 3]]).all()
@@ -69,7 +69,7 @@ def test_a_matrix_that_is_not_positive_definite_spoils_no_other(d):
 def test_determinants_beyond_the_range_of_numbers_have_a_logarithm(size):
     d = 16
     prior, _, s = groups(d)
-    _, log_det, _ = factored(_cholesky, s[:, None], prior, NONE[d])
+    _, log_det, _ = factored(cholesky, s[:, None], prior, NONE[d])
     scale = np.concatenate([[1.0], np.full(d, np.sqrt(size)), np.full(len(prior) - d - 1, size)])
-    _, scaled, _ = factored(_cholesky, (s * scale)[:, None], prior * scale, NONE[d])
+    _, scaled, _ = factored(cholesky, (s * scale)[:, None], prior * scale, NONE[d])
     assert_allclose(scaled, log_det + d * np.log(size), rtol=1e-12)

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from scstream.kernels.text_layout import fixed, lay_out
 from scstream.sinks import FIELDS, open_sink
-from scstream.sinks._layout import fixed, lay_out
 from scstream.sinks.journals import RejectJournal
 from scstream.sources import Batch, Reject, SourceOptions, open_source
 

@@ -11,7 +11,8 @@ import time
 import numpy as np
 import pytest
 
-from scstream.sources import MalformedRow, SourceOptions, _scan, open_source
+from scstream.kernels import text_scan
+from scstream.sources import MalformedRow, SourceOptions, open_source
 from scstream.sources.readers import BLOCK
 
 
@@ -33,11 +34,11 @@ def rows(path, **options):
 
 
 def numbers(texts, point=46):
-    high, low = _scan.powers()
+    high, low = text_scan.powers()
     out = []
     for text in texts:
         buf = np.frombuffer(text.encode(), np.uint8)
-        out.append(_scan.number(buf, 0, len(buf), point, high, low))
+        out.append(text_scan.number(buf, 0, len(buf), point, high, low))
     return out
 
 

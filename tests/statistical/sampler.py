@@ -6,14 +6,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from scstream import chain, starts
-from scstream._draws import Draws
-from scstream.chain import Plan
 from scstream.engines import CpuEngine
 from scstream.families import Family
-from scstream.state import State
-from scstream.sweep import Context
-from scstream.window import Forgetting
+from scstream.kernels.draws import Draws
+from scstream.sampler import batch, initialise
+from scstream.sampler.batch import Plan
+from scstream.sampler.clusters import State
+from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.sweep import Context
 
 
 def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> Context:
@@ -27,11 +27,11 @@ def loaded(family: Family, X: np.ndarray, alpha: float, seed: int) -> Context:
 
 def in_one_cluster(ctx: Context) -> State:
     nothing = np.zeros(len(ctx.engine.labels), dtype=np.int64)
-    return starts.start_from_labels(ctx, Forgetting(half_life=None), nothing, adapt=False)
+    return initialise.start_from_labels(ctx, Forgetting(half_life=None), nothing, adapt=False)
 
 
 def over_clustered(ctx: Context) -> State:
-    return starts.start_over_clustered(ctx, Plan(), Forgetting(half_life=None), adapt=False)
+    return initialise.start_over_clustered(ctx, Plan(), Forgetting(half_life=None), adapt=False)
 
 
 def sampled(
@@ -47,8 +47,8 @@ def sampled(
         if sweep > burn:
             seen.append(look())
 
-    with patch.object(chain, "_PATIENCE", np.inf):
-        chain.first_batch(
+    with patch.object(batch, "_PATIENCE", np.inf):
+        batch.first_batch(
             ctx, Plan(max_sweeps=burn + sweeps), start, adapt=False, progress=progress
         )
     return seen

@@ -18,8 +18,9 @@ import pytest
 from scipy.stats import chisquare
 from statistical.sampler import loaded, over_clustered, sampled
 
-from scstream import Gaussian, moves
-from scstream.chain import log_posterior
+from scstream import Gaussian
+from scstream.sampler import split_merge
+from scstream.sampler.batch import log_posterior
 
 N, ALPHA, KAPPA, NU, BURN, DRAWS, THIN = 40, 1.0, 0.01, 8.0, 20, 19, 3
 FAMILY = Gaussian(mean=[0.0, 0.0], mean_strength=KAPPA, cov=1.0, cov_strength=NU)
@@ -102,6 +103,8 @@ def test_the_truth_ranks_anywhere_in_many_runs():
 @pytest.mark.slow
 def test_a_broken_ratio_is_caught():
     """With 6 nats too many for every split clusters shatter."""
-    right = moves.log_hastings_split
-    with patch.object(moves, "log_hastings_split", lambda *args, **how: right(*args, **how) + 6.0):
+    right = split_merge.log_hastings_split
+    with patch.object(
+        split_merge, "log_hastings_split", lambda *args, **how: right(*args, **how) + 6.0
+    ):
         assert ranked(40, seed=2)[1] > 0.6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scstream import _validation as check
+from scstream import validation as check
 from scstream.checkpoint import envelope, tables
 from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_random_state, unpack_random_state

@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream._draws import generator_of, words_of
 from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_generator, unpack_generator
 from scstream.checkpoint.values import Node, Packer
-from scstream.early import Batch, Early
 from scstream.engines import Sums
 from scstream.families import Family, Product
 from scstream.families.scores import Points
-from scstream.learner import Learner
+from scstream.kernels.draws import generator_of, words_of
 from scstream.records import BatchRecord
-from scstream.state import State
-from scstream.sweep import Outliers
-from scstream.window import Forgetting, Window
+from scstream.sampler.clusters import State
+from scstream.sampler.forgetting import Forgetting, Window
+from scstream.sampler.learner import Learner
+from scstream.sampler.sweep import Outliers
+from scstream.sampler.warmup import Batch, Early
 
 Tree = dict[str, Any]
 Kernel = Callable[[float], float]

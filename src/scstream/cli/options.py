@@ -321,8 +321,8 @@ def _shown(name: str, how: dict[str, Any]) -> dict[str, Any]:
 
 def make_model(args: argparse.Namespace) -> ScStream:
     """Return the model that the command line asks for."""
-    from scstream._validation import check_parameters
     from scstream.model import ScStream
+    from scstream.validation import check_parameters
 
     model = ScStream(args.family, **{name: getattr(args, name) for name in _MODEL if name in args})
     try:

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from scstream.cli.errors import UsageError
-from scstream.cli.options import add_model, add_source, make_model, real, source_options, whole
+from scstream.cli.options import (
+    add_model,
+    add_source,
+    make_model,
+    real,
+    source_options,
+    whole,
+)
 
 _EPILOG = """\
 examples:

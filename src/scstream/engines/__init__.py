@@ -3,7 +3,7 @@
 from scstream.engines.base import Engine, EngineLost, Key, RemoteRows, Sums
 from scstream.engines.choose import make_engine
 from scstream.engines.cpu import CpuEngine
-from scstream.engines.dask import DaskEngine
+from scstream.engines.dask.engine import DaskEngine
 
 __all__ = [
     "CpuEngine",

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream._frozen import frozen
-from scstream.engines import _kernels
-from scstream.engines.readout import Best
-from scstream.engines.tree import Part, Values
-from scstream.families.base import Array, Family
+from scstream.engines.ordered_sums import Part, Values
+from scstream.engines.outputs import Best
+from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
+from scstream.kernels import labelling
+from scstream.support.frozen import frozen
 
 
 @frozen
@@ -98,7 +98,7 @@ class Engine(ABC):
 
     An engine may hold a part of a batch only, as one of several workers does. It is then told
     where the part begins, and the methods whose names end in ``parts`` return sums that are
-    added up with those of the others, see `scstream.engines.tree`.
+    added up with those of the others, see `scstream.engines.ordered_sums`.
     """
 
     def sent(self, X: NDArray[Any]) -> Any:
@@ -204,7 +204,7 @@ class Engine(ABC):
         """
         labels = self.labels[skip:]
         out: Labels = np.empty(len(labels), dtype=np.int64)
-        _kernels.named(labels, ids, out)
+        labelling.named(labels, ids, out)
         return out, self.sublabels[skip:].copy()
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:

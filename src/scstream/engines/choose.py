@@ -8,8 +8,8 @@ from typing import Any
 
 from scstream.engines.base import Engine
 from scstream.engines.cpu import CpuEngine
-from scstream.engines.dask import DaskEngine, current_client
-from scstream.engines.dask_rows import is_collection, require_dask
+from scstream.engines.dask.engine import DaskEngine, current_client
+from scstream.engines.dask.rows import is_collection, require_dask
 
 NAMES = ("auto", "cpu", "dask", "torch")
 _LARGE = 2**20  # entries of a batch from which a GPU is worth the way there
@@ -28,7 +28,7 @@ def is_engine_choice(value: Any) -> bool:
 
 def is_torch(engine: Engine | None) -> bool:
     """Whether it is the engine on PyTorch, which nobody has if its module was not loaded."""
-    module = sys.modules.get("scstream.engines.torch_engine")
+    module = sys.modules.get("scstream.engines.torch.engine")
     kind = getattr(module, "TorchEngine", None)  # there is none if PyTorch could not be loaded
     return kind is not None and isinstance(engine, kind)
 
@@ -84,7 +84,7 @@ def _dask_engine(client: Any, device: str | None) -> Engine:
 
 
 def _torch_engine(device: str | None, last: Engine | None = None) -> Engine:
-    from scstream.engines.torch_engine import TorchEngine
+    from scstream.engines.torch.engine import TorchEngine
 
     if device is None:
         device = "cuda" if _has_gpu() else "cpu"

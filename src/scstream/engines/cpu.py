@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream._frozen import frozen
-from scstream._threads import allowed, mapped, over_slices, together
-from scstream.engines import _blocks, _kernels, tree
+from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, Key, Sums, finished_sweep
 from scstream.engines.labels import best_alone, best_labels, draw_labels
-from scstream.engines.screen import Screen, screened
-from scstream.engines.tree import Part, Tree, Values
-from scstream.families.base import Array, Family
+from scstream.engines.ordered_sums import Part, Tree, Values
+from scstream.engines.screening import Screen, screened
+from scstream.families.contract import Array, Family
 from scstream.families.scores import (
     SOME_ROWS,
     Labels,
@@ -27,6 +25,9 @@ from scstream.families.scores import (
     get_ready,
     unfinished_pairs,
 )
+from scstream.kernels import labelling, screened_blocks
+from scstream.support.frozen import frozen
+from scstream.support.threads import allowed, mapped, over_slices, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
 _BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
@@ -89,7 +90,7 @@ class CpuEngine(Engine):
         small = 8 * n * len(family.prior) <= _KEPT_BYTES
         self._T = family.statistics(X) if small or sparse.issparse(X) else None
         self._few: FewRows | None = None
-        if 0 < n <= tree.LEAF_ROWS and isinstance(self._T, np.ndarray):
+        if 0 < n <= ordered_sums.LEAF_ROWS and isinstance(self._T, np.ndarray):
             self._few = FewRows(self._T, weight, self._z, self._sub, self._trial)
 
     # -- passes over the points -----------------------------------------------------------------
@@ -114,19 +115,19 @@ class CpuEngine(Engine):
             if key is None:
                 best_labels(score, T, z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
-                _kernels.best_pair(own, self._sub[rows], own_doubt)
+                labelling.best_pair(own, self._sub[rows], own_doubt)
             else:
                 u = np.empty((2, len(z)))
                 first = self._first + rows.start
-                _kernels.uniforms(key.seed, key.batch, key.sweep, first, u)
+                labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
                 draw_labels(score, T, u[0], z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
-                _kernels.draw_pair(own, u[1], self._sub[rows], own_doubt)
+                labelling.draw_pair(own, u[1], self._sub[rows], own_doubt)
 
         def add(rows: slice, T: Points, to: Values) -> None:
             z, sub, weight = self._z[rows], self._sub[rows], self._weight[rows]
             second, (doubt, own_doubt, _) = self._second[rows], self._doubts[:, rows]
-            _kernels.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
+            labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
             _add_by_label(T, weight, z, sub, to[0])
 
         def nothing() -> Values:
@@ -148,11 +149,11 @@ class CpuEngine(Engine):
         scores, weight = screen.products(T), self._weight[rows]
         if key is None:
             terms = screen.level, screen.slope
-            _blocks.best_block(*scores, *terms, T, weight, *screen.exact, *pairs, *out)
+            screened_blocks.best_block(*scores, *terms, T, weight, *screen.exact, *pairs, *out)
         else:
             at = key.seed, key.batch, key.sweep, self._first + rows.start
             eta = screen.exact[0], pairs[0]
-            _blocks.draw_block(*scores, T, weight, *eta, *at, *out)
+            screened_blocks.draw_block(*scores, T, weight, *eta, *at, *out)
 
     def resplit(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
@@ -173,7 +174,7 @@ class CpuEngine(Engine):
             at = mine + rows.start
             own = sub.pairs(T if len(at) == T.shape[0] else T[mine], self._z[at])
             trial, doubt = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
-            _kernels.best_pair(own, trial, doubt)
+            labelling.best_pair(own, trial, doubt)
             self._trial[at], self._doubts[2, at] = trial, doubt
 
         def add(rows: slice, T: Points, to: Values) -> None:
@@ -181,7 +182,7 @@ class CpuEngine(Engine):
             weight = self._weight[rows]
             _add_by_label(T, weight, z, self._trial[rows], to[0])
             if doubts:
-                _kernels.add_doubts(z, weight, self._doubts[2, rows], to[1])
+                labelling.add_doubts(z, weight, self._doubts[2, rows], to[1])
 
         def both(rows: slice, T: Points, to: Values) -> None:
             z, weight, trial = self._z[rows], self._weight[rows], self._trial[rows]
@@ -189,7 +190,7 @@ class CpuEngine(Engine):
             def resplit(cut: slice) -> None:
                 some = np.zeros_like(chosen)
                 some[cut] = chosen[cut]
-                _kernels.resplit_block(T, weight, z, some, *pairs, doubts, trial, *to)
+                labelling.resplit_block(T, weight, z, some, *pairs, doubts, trial, *to)
 
             _by_cluster(resplit, k, T.size)
 
@@ -212,7 +213,7 @@ class CpuEngine(Engine):
         is work to speak of, where a row is long, and adding up is little.
         """
         size = self._block_rows(k, _BLOCK_CELLS if both is None else _LONG_CELLS)
-        leaves = _cut(len(self._z), tree.LEAF_ROWS)
+        leaves = _cut(len(self._z), ordered_sums.LEAF_ROWS)
 
         def label_and_add(rows: slice, T: Points, to: Values) -> None:
             label(rows, T)
@@ -225,7 +226,7 @@ class CpuEngine(Engine):
                 step(rows, self._statistics(rows), to)
             return to
 
-        sums, first = Tree(), self._first // tree.LEAF_ROWS
+        sums, first = Tree(), self._first // ordered_sums.LEAF_ROWS
         if len(leaves) == 1:
             blocks = _cut(len(self._z), size)
             apart = self.n_threads > 1 and len(blocks) > 1 and both is None
@@ -240,12 +241,12 @@ class CpuEngine(Engine):
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
         rows = np.zeros((len(chosen), 2), dtype=np.int64)
-        _kernels.take_trial(chosen, self._trial, self._z, self._sub, rows)
+        labelling.take_trial(chosen, self._trial, self._z, self._sub, rows)
         return rows
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
-        _kernels.rename(label, sublabel, self._z, self._sub)
+        labelling.rename(label, sublabel, self._z, self._sub)
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
@@ -256,7 +257,7 @@ class CpuEngine(Engine):
         """Return the statistics of one random point of each cluster."""
         row = np.full(k, -1, dtype=np.int64)
         at = key.seed, key.batch, key.sweep, self._first
-        _kernels.least(*at, self._z, row, np.empty(k))
+        labelling.least(*at, self._z, row, np.empty(k))
         out = np.zeros((k, len(self._family.prior)))
         have = row >= 0
         T = self._points
@@ -265,7 +266,7 @@ class CpuEngine(Engine):
         elif isinstance(T, np.ndarray):
             out[have] = T[row[have]]
         else:
-            _kernels.take_csr(T.data, T.indices, T.indptr, row, out)
+            labelling.take_csr(T.data, T.indices, T.indptr, row, out)
         return out
 
     def sample(self, rng: np.random.Generator, size: int) -> Points:
@@ -369,9 +370,9 @@ def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> No
     def add(cut: slice) -> None:
         own, to = z - (cut.start or 0), out[cut]  # the others' labels are out of range
         if isinstance(T, np.ndarray):
-            _kernels.add_by_label(T, w, own, sub, to)
+            labelling.add_by_label(T, w, own, sub, to)
         else:
-            _kernels.add_by_label_csr(T.data, T.indices, T.indptr, w, own, sub, to)
+            labelling.add_by_label_csr(T.data, T.indices, T.indptr, w, own, sub, to)
 
     _by_cluster(add, len(out), T.size)
 

@@ -4,10 +4,10 @@ A new family is one file, and one line here: it is then known by its name, and t
 contract find it.
 """
 
-from scstream.families.base import Family as Family
 from scstream.families.bernoulli import Bernoulli as Bernoulli
 from scstream.families.categorical import Categorical as Categorical
 from scstream.families.check import check_family as check_family
+from scstream.families.contract import Family as Family
 from scstream.families.diagonal import Diagonal as Diagonal
 from scstream.families.directional import Directional as Directional
 from scstream.families.gamma import Exponential as Exponential

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from scstream.families.base import Family
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
 from scstream.families.columns import Columns, absent, columns_of, kind_of
+from scstream.families.contract import Family
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.poisson import Poisson

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 
-from scstream.families.base import Array
+from scstream.families.contract import Array
 from scstream.families.factorised import Factorised, observed_mean, positive
 from scstream.families.scores import LinearScore, Points, Score
 

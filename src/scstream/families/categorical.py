@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
-from scstream.families.base import Array, Family, as_floats
 from scstream.families.columns import Columns, absent, columns_of, kind_of
+from scstream.families.contract import Array, Family, as_floats
 from scstream.families.factorised import Lean, divided, log_odds
 from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points, Score

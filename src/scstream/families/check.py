@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from scstream.families.base import Array, Family
+from scstream.families.contract import Array, Family
 from scstream.families.scores import GenericScore, Points, to_dense
 
 _SURE = 6.0  # standard errors that a right program exceeds one time in 500 million

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
-from scstream._threads import over_slices
-from scstream.families import _count_scores
 from scstream.families.scores import Array, Labels, Points
+from scstream.kernels import count_scores
+from scstream.support.threads import over_slices
 
 _TABLED = 256  # counts of a category below this are scored once for all rows that have them
 _TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
@@ -102,7 +102,7 @@ class CountRows(sparse.csr_array):
     def total(self) -> Array:
         """The rows' sums (n,)."""
         out = np.empty(self.shape[0])
-        _count_scores.totals(self.data, self.indptr, out)
+        count_scores.totals(self.data, self.indptr, out)
         return out
 
     @cached_property
@@ -112,9 +112,9 @@ class CountRows(sparse.csr_array):
         sums = np.zeros(int(min(self.total.max(initial=0.0), room)) + 1, dtype=np.int32)
         found = np.zeros((p, min(_TABLED, room // p)), dtype=np.int32)
         terms = np.empty((n + self.nnz, 2), dtype=np.int64)
-        which = np.empty(self.nnz + _count_scores.EIGHT * n, dtype=np.int32)
+        which = np.empty(self.nnz + count_scores.EIGHT * n, dtype=np.int32)
         first = np.empty(n + 1, dtype=np.int64)
-        n_sums, m = _count_scores.number(
+        n_sums, m = count_scores.number(
             self.data, self.indices, self.indptr, self.total, sums, found, first, which, terms
         )
         return Numbers(terms[:m], n_sums, which, first)
@@ -171,10 +171,10 @@ class CountScore:
         log_weight = self.log_weight[part]
         out = np.empty((len(terms) + 1, conc.shape[1]))
         out[-1] = 0.0
-        factors = _count_scores.FACTORS if conc.max() < 1e18 else _count_scores.FACTORS // 2
+        factors = count_scores.FACTORS if conc.max() < 1e18 else count_scores.FACTORS // 2
 
         def fill(cut: slice) -> None:
-            _count_scores.fill_terms(terms[cut], conc, log_weight, factors, out[:-1][cut])
+            count_scores.fill_terms(terms[cut], conc, log_weight, factors, out[:-1][cut])
 
         over_slices(fill, len(terms))
         return out
@@ -205,7 +205,7 @@ class CountScore:
         n, k = T.shape[0], len(self.conc)
         out, held = np.empty((n, k)), self.terms(T)
         if held:
-            _count_scores.add_terms(*held[:3], out)
+            count_scores.add_terms(*held[:3], out)
             return out
         numbers = T.numbers
         width = self._width(numbers)
@@ -213,7 +213,7 @@ class CountScore:
             part = slice(a, min(a + width, k))
             some = np.empty((n, part.stop - a))
             table = self._table(numbers, part)
-            _count_scores.add_terms(numbers.which, numbers.first, table, some)
+            count_scores.add_terms(numbers.which, numbers.first, table, some)
             out[:, part] = some
         return out
 
@@ -223,5 +223,5 @@ class CountScore:
         whole, first = T.whole
         total = whole.total[first : first + len(z)]
         rows, own = (T.data, T.indices, T.indptr), (self._rows, self._level)
-        _count_scores.counts_pairs(*rows, total, *own, z, out)
+        count_scores.counts_pairs(*rows, total, *own, z, out)
         return out

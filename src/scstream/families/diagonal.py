@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from scstream.families import rounding
-from scstream.families.base import Array
+from scstream.families.contract import Array
 from scstream.families.factorised import ColumnScore, Cut, Factorised, positive
 from scstream.families.gaussian import KEPT, SHARES, _as_vector, _frame, _positive
 from scstream.families.scores import Points, Score

@@ -13,8 +13,8 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ive
 
-from scstream.families.base import Array, Family, as_floats
 from scstream.families.columns import columns_of
+from scstream.families.contract import Array, Family, as_floats
 from scstream.families.factorised import Cut, Lean, divided, log_odds
 from scstream.families.merging import merged
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense

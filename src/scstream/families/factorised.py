@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families import _kernels
-from scstream.families.base import CERTAIN, Array, Family, as_floats, below
 from scstream.families.columns import columns_of, numbers_of
+from scstream.families.contract import CERTAIN, Array, Family, as_floats, below
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
+from scstream.kernels import scores
 
 _TINY = 1e-300
 
@@ -279,14 +279,14 @@ class ColumnScore:
         rows = to_dense(T)
         out = LinearScore(self.eta).block(rows)
         columns = [np.ascontiguousarray(v.T) for v in (self.a, self.b, self.c, self.power)]
-        _kernels.column_logs(rows, *columns, out)
+        scores.column_logs(rows, *columns, out)
         return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
         rows = to_dense(T)
         out = LinearScore(self.eta).pairs(rows, z)
-        _kernels.column_logs_pairs(rows, self.a, self.b, self.c, self.power, z, out)
+        scores.column_logs_pairs(rows, self.a, self.b, self.c, self.power, z, out)
         return out
 
 

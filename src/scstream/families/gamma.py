@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from scstream.families.base import Array
+from scstream.families.contract import Array
 from scstream.families.factorised import ColumnScore, Factorised, positive
 from scstream.families.merging import merged
 from scstream.families.scores import Points, Score

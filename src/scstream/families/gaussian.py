@@ -11,10 +11,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families import _cholesky, _near, _spd, rounding
-from scstream.families.base import CERTAIN, Array, Family, as_floats
+from scstream.families import rounding
+from scstream.families.contract import CERTAIN, Array, Family, as_floats
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.scores import Points
+from scstream.kernels import cholesky, matrices, pruning
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
@@ -134,7 +135,7 @@ class Gaussian(Family):
         """Return a copy with another prior in the same frame; its mean is the same unless given."""
         m = self._m if m is None else m
         row = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
-        log_z = _spd.prior(kappa, nu, m, psi, row)
+        log_z = matrices.prior(kappa, nu, m, psi, row)
         numbers = row, nu - kappa, log_z, len(m)
         new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
         new.__dict__.update(
@@ -161,7 +162,7 @@ class Gaussian(Family):
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
         if self.cov is None:
             pooled = np.empty((d, d))
-            _spd.pooled(clusters, pooled)
+            matrices.pooled(clusters, pooled)
             trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
             for trial, share in zip(trials, SHARES, strict=True):
                 trial._share = share
@@ -185,11 +186,11 @@ class Gaussian(Family):
         d, m, psi = len(self._m), self._m, self._psi
         if self.mean is None:
             m = np.empty(d)
-            if _spd.middle(clusters, m) < 1.0:
+            if matrices.middle(clusters, m) < 1.0:
                 return self
         if self.cov is None:
             psi = np.empty((d, d))
-            _spd.follow(latest, self._psi, self._share, KEPT * (d + 2.0), psi)
+            matrices.follow(latest, self._psi, self._share, KEPT * (d + 2.0), psi)
         followed = self._with(self._kappa, self._nu, psi, m)
         if isfinite(followed._log_z):
             return followed
@@ -267,7 +268,7 @@ class Gaussian(Family):
         T = np.empty((len(X), len(self._prior)))
 
         def fill(cut: slice) -> None:
-            _spd.statistics(X[cut], self._shift, self._scale, T[cut])
+            matrices.statistics(X[cut], self._shift, self._scale, T[cut])
 
         shared(fill, len(X), len(self._m))
         return T
@@ -316,9 +317,9 @@ class Gaussian(Family):
         def factor(cut: slice) -> int:
             aims = vector[cut] if len(vector) else vector
             if len(self._m) >= MANY:
-                return int(_cholesky.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
-            room = _spd.room_for(len(self._m))
-            return int(_spd.factor(s[cut], self._prior, aims, room, out[cut], log_det[cut]))
+                return int(cholesky.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
+            room = matrices.room_for(len(self._m))
+            return int(matrices.factor(s[cut], self._prior, aims, room, out[cut], log_det[cut]))
 
         if sum(shared(factor, len(s), len(self._m))):
             bad = np.isnan(log_det)
@@ -357,13 +358,13 @@ class Gaussian(Family):
 
         def fill(cut: slice) -> int:
             if d < MANY:
-                room = _spd.room_for(d)
-                return int(_spd.log_partition(flat[cut], prior, more, d, room, out[cut]))
+                room = matrices.room_for(d)
+                return int(matrices.log_partition(flat[cut], prior, more, d, room, out[cut]))
             nothing = np.empty((0, flat.shape[1]))
             failed = int(
-                _cholesky.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
+                cholesky.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
             )
-            _cholesky.normalisers(flat[cut, 0] + prior[0], more, out[cut], d, out[cut])
+            cholesky.normalisers(flat[cut, 0] + prior[0], more, out[cut], d, out[cut])
             return failed
 
         if sum(shared(fill, len(flat), d)):
@@ -371,7 +372,7 @@ class Gaussian(Family):
                 tau = prior + flat[r]
                 L = self._mended(self.posterior(tau).scatter[None])[0]
                 log_det = 2.0 * np.log(np.diag(L)).sum()
-                out[r] = _spd.normaliser(tau[0], tau[0] + more, log_det, d)
+                out[r] = matrices.normaliser(tau[0], tau[0] + more, log_det, d)
         return out.reshape(s.shape[:-1])
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
@@ -398,7 +399,7 @@ class Gaussian(Family):
         factors, log_det = self._factored(s[:, None], np.empty((0, d)))
         const, power = np.empty(len(s)), np.empty(len(s))
         more = self._nu - self._kappa
-        _spd.student_level(factors, log_det, more, d, log_weight, const, power)
+        matrices.student_level(factors, log_det, more, d, log_weight, const, power)
         return PredictiveScore(factors, const, power, d, lambda: self._widths(s))
 
     def _widths(self, s: Array) -> tuple[Array, Array]:
@@ -406,7 +407,7 @@ class Gaussian(Family):
         mean, widest = np.empty((len(s), len(self._m))), np.empty(len(s))
 
         def fill(cut: slice) -> None:
-            _near.widths(s[cut], self._prior, len(self._m), mean[cut], widest[cut])
+            pruning.widths(s[cut], self._prior, len(self._m), mean[cut], widest[cut])
 
         shared(fill, len(s), len(self._m))
         return mean, widest
@@ -439,8 +440,8 @@ class Gaussian(Family):
         s = np.ascontiguousarray(s)
 
         def fill(cut: slice) -> None:
-            room = _spd.room_for(d)
-            _spd.directions(s[cut], member[cut], attempt[cut], axes, d, room, out[cut])
+            room = matrices.room_for(d)
+            matrices.directions(s[cut], member[cut], attempt[cut], axes, d, room, out[cut])
 
         shared(fill, len(s), d)
         return out
@@ -451,10 +452,10 @@ class Gaussian(Family):
         k, d = len(first), len(self._m)
         between, middle, dof = np.empty((k, d)), np.empty((k, d)), np.empty(k)
         more = self._nu - self._kappa
-        _spd.between(both, self._prior, more, between, middle, dof)
+        matrices.between(both, self._prior, more, between, middle, dof)
         factors, _ = self._factored(both, between)
         normal, offset = np.empty((k, d)), np.empty(k)
-        _spd.discriminant(factors, dof, middle, both, normal, offset)
+        matrices.discriminant(factors, dof, middle, both, normal, offset)
         return normal, offset
 
     def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
@@ -465,14 +466,14 @@ class Gaussian(Family):
         normal, offset = boundary
 
         def cut(some: slice) -> None:
-            room = _spd.room_for(len(self._m))
-            _spd.truncate(whole[some], normal[some], offset[some], CERTAIN, room, out[some])
+            room = matrices.room_for(len(self._m))
+            matrices.truncate(whole[some], normal[some], offset[some], CERTAIN, room, out[some])
 
         if len(whole) == len(normal):
             shared(cut, len(whole), normal.shape[1])
         else:
-            room = _spd.room_for(len(self._m))
-            _spd.truncate(whole, normal, offset, CERTAIN, room, out)
+            room = matrices.room_for(len(self._m))
+            matrices.truncate(whole, normal, offset, CERTAIN, room, out)
         return part
 
     def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -8,16 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scstream._threads import over_slices
-from scstream.families import _near, _spd
-from scstream.families.scores import (
-    SOME_ROWS,
-    Array,
-    Labels,
-    LinearScore,
-    Points,
-    StudentScore,
-)
+from scstream.families.scores import SOME_ROWS, Array, Labels, LinearScore, Points, StudentScore
+from scstream.kernels import matrices, pruning
+from scstream.support.threads import over_slices
 
 MANY = 16  # columns from which a triangular solution for a point is cheaper than an inverse
 _LEADING = 16  # columns by which most components are ruled out where there are twice as many
@@ -69,7 +62,7 @@ class PredictiveScore(StudentScore):
         out = np.empty(self.factors.shape)
 
         def fill(cut: slice) -> None:
-            _spd.student(self.factors[cut], self.d, _spd.room_for(self.d), out[cut])
+            matrices.student(self.factors[cut], self.d, matrices.room_for(self.d), out[cut])
 
         shared(fill, len(out), self.d)
         return out
@@ -81,7 +74,11 @@ class PredictiveScore(StudentScore):
         L = self.factors[:, 1 + self.d : 1 + self.d + m * (m + 1) // 2]
         rows = np.concatenate([self.factors[:, : 1 + m], L], axis=1)
         out = np.empty(rows.shape)
-        shared(lambda cut: _spd.student(rows[cut], m, _spd.room_for(m), out[cut]), len(out), self.d)
+        shared(
+            lambda cut: matrices.student(rows[cut], m, matrices.room_for(m), out[cut]),
+            len(out),
+            self.d,
+        )
         return out
 
     @cached_property
@@ -125,7 +122,7 @@ class PredictiveScore(StudentScore):
             return self.block(T)
         q = T[:, 1:].astype(np.float32) @ single.T
         known = (self.factors, self._inverse, self.const, self.power)
-        _near.refine(*known, T, q, base, error, size, out)
+        pruning.refine(*known, T, q, base, error, size, out)
         return out
 
     def _is_easy(self, some: Points) -> bool:
@@ -135,10 +132,10 @@ class PredictiveScore(StudentScore):
     def _ruled_out(self, T: Points, out: Array) -> bool:
         """Whether scores (n, k), or bounds, were filled by looking at few components of a row."""
         first = np.empty((len(T), self._leading.shape[1]))
-        _near.leading(T, self.d, _LEADING, first)
+        pruning.leading(T, self.d, _LEADING, first)
         np.matmul(first, self._leading.T, out=out)
         known = (self.factors, self._inverse, self.const, self.power)
-        return bool(_near.students(*known, T, out) == len(T))
+        return bool(pruning.students(*known, T, out) == len(T))
 
     def best(self, Z: Array) -> Labels | None:
         """Return the best component of rows (n, d) in the family's frame, if few come close.
@@ -152,7 +149,7 @@ class PredictiveScore(StudentScore):
         np.einsum("ij,ij->i", Z, Z, out=T[:, -1])
         known = (self.factors, self._inverse, self.const, self.power)
         z = np.empty(len(T), dtype=np.int64)
-        done = _near.best_students(*known, T, T @ self._balls.T, z)
+        done = pruning.best_students(*known, T, T @ self._balls.T, z)
         return z if done == len(T) else None
 
     @cached_property
@@ -186,7 +183,7 @@ class PredictiveScore(StudentScore):
         if not self.solves_pairs:
             return super().pairs(T, z)
         out, order = np.empty((len(z), 2)), np.argsort(z)
-        _near.student_pairs(self.factors, self._inverse, self.const, self.power, T, z, order, out)
+        pruning.student_pairs(self.factors, self._inverse, self.const, self.power, T, z, order, out)
         return out
 
 
@@ -222,8 +219,8 @@ class DrawnScore(LinearScore):
         out = np.empty(self.drawn[0].shape)
 
         def fill(cut: slice) -> None:
-            drawn, room = (each[cut] for each in self.drawn), _spd.room_for(d)
-            _spd.wishart(*drawn, self.log_weight[cut], room, out[cut])
+            drawn, room = (each[cut] for each in self.drawn), matrices.room_for(d)
+            matrices.wishart(*drawn, self.log_weight[cut], room, out[cut])
 
         d = self.drawn[1].shape[1]
         shared(fill, len(out), d)
@@ -245,5 +242,5 @@ class DrawnScore(LinearScore):
             return super().pairs(T, z)
         level = self.log_weight + np.log(chi).sum(axis=1) - 0.5 * self.log_det
         out = np.empty((len(z), 2))
-        _spd.drawn_pairs(factors, chi, low, noise, level, T, z, out)
+        matrices.drawn_pairs(factors, chi, low, noise, level, T, z, out)
         return out

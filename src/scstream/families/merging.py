@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial import KDTree
 from scipy.special import gammaln
 
-from scstream.families.base import Array, Family
+from scstream.families.contract import Array, Family
 
 _NEIGHBOURS = 3
 

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import gammaln
 
-from scstream._threads import over_slices
-from scstream.families import _counts
-from scstream.families.base import Array, Family, as_floats, below
 from scstream.families.columns import not_counts
+from scstream.families.contract import Array, Family, as_floats, below
 from scstream.families.count_scores import CountRows, CountScore, compressed
 from scstream.families.scores import Points, Score
+from scstream.kernels import counts
+from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 _SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
@@ -59,24 +59,24 @@ class Multinomial(Family):
 
     def check(self, X: Points) -> Points:
         """Return counts as compressed rows of float64."""
-        counts = _compressed(X)
-        if not counts.has_canonical_format:
-            counts = counts.copy()
-            counts.sum_duplicates()
-        if not _counts.faults(counts.data):
-            return counts
-        low = np.flatnonzero(counts.data < 0)
+        rows = _compressed(X)
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        if not counts.faults(rows.data):
+            return rows
+        low = np.flatnonzero(rows.data < 0)
         if len(low):
             at = low[0]
             raise ValueError(
                 "Negative values in data: counts cannot be negative, but column "
-                f"{counts.indices[at]} holds {counts.data[at]:g}. "
+                f"{rows.indices[at]} holds {rows.data[at]:g}. "
                 "For real-valued data use family='gaussian'."
             )
-        at = np.flatnonzero(counts.data != np.floor(counts.data))[0]
+        at = np.flatnonzero(rows.data != np.floor(rows.data))[0]
         raise ValueError(
-            f"Counts must be whole numbers, but column {counts.indices[at]} holds "
-            f"{counts.data[at]:g}. "
+            f"Counts must be whole numbers, but column {rows.indices[at]} holds "
+            f"{rows.data[at]:g}. "
             "Round them, or use family='gaussian' for real-valued data."
         )
 
@@ -150,7 +150,7 @@ class Multinomial(Family):
         n, d = X.shape
         data, indices = np.empty(X.nnz + n), np.empty(X.nnz + n, dtype=X.indices.dtype)
         indptr = np.empty_like(X.indptr)
-        _counts.put_ones_first(X.data, X.indices, X.indptr, data, indices, indptr)
+        counts.put_ones_first(X.data, X.indices, X.indptr, data, indices, indptr)
         return compressed(CountRows, data, indices, indptr, n, d + 1)
 
     def log_base(self, X: Points) -> Array:
@@ -182,7 +182,7 @@ class Multinomial(Family):
         flat, pieces = out.reshape(-1), _log_gamma_pieces()
 
         def fill(cut: slice) -> None:
-            _counts.counts_marginal(
+            counts.counts_marginal(
                 rows[cut], self._prior, self._whole, self._log_gammas, pieces, flat[cut]
             )
 
@@ -228,7 +228,7 @@ class Multinomial(Family):
     def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
         """Return mean and variance of the discriminant over a past (..., k, p)."""
         level, variance = np.empty(past.shape[:-1]), np.empty(past.shape[:-1])
-        _counts.leans(_rows(past), cut[0], level.reshape(-1), variance.reshape(-1))
+        counts.leans(_rows(past), cut[0], level.reshape(-1), variance.reshape(-1))
         return level - cut[1], variance
 
     def part(
@@ -237,7 +237,7 @@ class Multinomial(Family):
         """Return a share of the past, moved along the discriminant."""
         out = np.empty(past.shape)
         share, pull = (np.ascontiguousarray(each).reshape(-1) for each in (share, pull))
-        _counts.parted(_rows(past), cut[0], share, pull, _rows(out))
+        counts.parted(_rows(past), cut[0], share, pull, _rows(out))
         return out
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -274,7 +274,7 @@ def _compressed(X: Points) -> Points:
     kind = np.int32 if X.size < 2**31 else np.int64
     data, indices = np.empty(size + 1), np.empty(size + 1, dtype=kind)
     indptr = np.empty(len(X) + 1, dtype=kind)
-    _counts.compress(X, data, indices, indptr)
+    counts.compress(X, data, indices, indptr)
     out = compressed(sparse.csr_array, data[:size], indices[:size], indptr, *X.shape)
     out.has_canonical_format = True
     return out
@@ -293,8 +293,8 @@ def _log_gamma_pieces() -> Array:
     between they err by less than rounding does.
     """
     v = np.cos(np.pi * (np.arange(8) + 0.5) / 8)
-    octaves, pieces = 2.0 ** np.array(_counts.OCTAVES), np.arange(_counts.PIECES)
-    places = octaves[:, None] * (1.0 + pieces / _counts.PIECES)
-    width = np.repeat(octaves / _counts.PIECES, _counts.PIECES)
+    octaves, pieces = 2.0 ** np.array(counts.OCTAVES), np.arange(counts.PIECES)
+    places = octaves[:, None] * (1.0 + pieces / counts.PIECES)
+    width = np.repeat(octaves / counts.PIECES, counts.PIECES)
     values = gammaln(places.ravel() + width * (v[:, None] + 1.0) / 2)
     return np.ascontiguousarray(np.linalg.solve(np.vander(v, increasing=True), values).T)

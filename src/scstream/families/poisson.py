@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from scstream.families import _kernels
-from scstream.families.base import Array
 from scstream.families.columns import not_counts
+from scstream.families.contract import Array
 from scstream.families.factorised import Factorised, observed_mean, positive
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+from scstream.kernels import scores
 
 _SHAPES = 2.0 ** np.arange(-4, 8)  # shapes of the prior among which the evidence chooses
 _MEANS = 2.0 ** np.arange(-3, 3)  # and means, against the column's own
@@ -177,12 +177,12 @@ class RisingScore:
         rows = to_dense(T)
         out = LinearScore(self.eta).block(rows)
         shape = np.ascontiguousarray(self.shape.T)
-        _kernels.column_rises(rows, shape, gammaln(shape), out)
+        scores.column_rises(rows, shape, gammaln(shape), out)
         return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
         rows = to_dense(T)
         out = LinearScore(self.eta).pairs(rows, z)
-        _kernels.column_rises_pairs(rows, self.shape, z, out)
+        scores.column_rises_pairs(rows, self.shape, z, out)
         return out

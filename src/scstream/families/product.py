@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.families.base import Array, Family
 from scstream.families.columns import Columns, columns_of, complete_numbers
+from scstream.families.contract import Array, Family
 from scstream.families.factorised import Lean, divided, log_odds
 from scstream.families.gaussian import Gaussian
 from scstream.families.multinomial import Multinomial

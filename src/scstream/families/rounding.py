@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 if TYPE_CHECKING:
-    from scstream.families.base import Array
+    from scstream.families.contract import Array
     from scstream.families.scores import Points
 
 _ROWS = 4096  # that tell how coarse columns are, about

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.families import _kernels
+from scstream.kernels import scores
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -87,13 +87,13 @@ class StudentScore:
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
         q = _products(T, self.quad)
-        _kernels.student(q, self.const, self.power)
+        scores.student(q, self.const, self.power)
         return q
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
         q = _pair_products(T, self.quad, z)
-        _kernels.student_pairs(q, self.const, self.power, z)
+        scores.student_pairs(q, self.const, self.power, z)
         return q
 
 
@@ -232,7 +232,7 @@ def _products(T: Points, eta: Array) -> Array:
 def _pair_products(T: Points, eta: Array, z: Labels) -> Array:
     out = np.empty((T.shape[0], 2))
     if isinstance(T, np.ndarray):
-        _kernels.pair_products(T, eta, z, out)
+        scores.pair_products(T, eta, z, out)
     else:
-        _kernels.pair_products_csr(T.data, T.indices, T.indptr, eta, z, out)
+        scores.pair_products_csr(T.data, T.indices, T.indptr, eta, z, out)
     return out

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from scstream.families.base import Array
+from scstream.families.contract import Array
 from scstream.families.diagonal import Diagonal, Posterior
 from scstream.families.factorised import positive
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream._blas import single_threaded
-from scstream._compile import kernel
-from scstream.sweep import next_point
+from scstream.kernels.compiling import kernel
+from scstream.sampler.sweep import next_point
+from scstream.support.blas import single_threaded
 
 if TYPE_CHECKING:
-    from scstream.learner import Learner
     from scstream.model import ScStream
+    from scstream.sampler.learner import Learner
 
 _ROWS = 4096  # looked at at once: their scores fit into the cache
 

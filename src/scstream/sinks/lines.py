@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sinks._layout import fixed, lay_out
+from scstream.kernels.text_layout import fixed, lay_out
 from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
 from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sources import _scan
+from scstream.kernels import text_scan
 from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords, split
@@ -59,9 +59,9 @@ class SeparatedSource(TextSource):
         none = np.empty((_SAMPLE, 0))
         bounds, fields = np.empty((_SAMPLE, 5), np.int64), np.empty(_SAMPLE, np.int64)
         sep, point = ord(self.separator), ord(self.options.decimal)
-        rows = _scan.scan(
+        rows = text_scan.scan(
             np.frombuffer(text, np.uint8), final, sep, point, np.empty(0, np.int64),
-            *_scan.powers(), none, np.empty((_SAMPLE, 0, 2), np.int64), bounds, fields,
+            *text_scan.powers(), none, np.empty((_SAMPLE, 0, 2), np.int64), bounds, fields,
             np.empty((0, 4), np.int64),
         )[0]  # fmt: skip
         return bounds[:rows]
@@ -92,8 +92,8 @@ class SeparatedSource(TextSource):
         bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
         odd = np.empty((cap * n_numbers, 4), np.int64)
         sep, point = ord(self.separator), ord(self.options.decimal)
-        rows, n_odd, taken, lines = _scan.scan(
-            np.frombuffer(text, np.uint8), start.final, sep, point, roles, *_scan.powers(),
+        rows, n_odd, taken, lines = text_scan.scan(
+            np.frombuffer(text, np.uint8), start.final, sep, point, roles, *text_scan.powers(),
             numbers, spans, bounds, fields, odd,
         )  # fmt: skip
         if rows == 0:
@@ -206,7 +206,7 @@ def _roles(schema: Schema) -> tuple[Ints, int, int]:
 
     The times are the last of the numbers, or of the texts.
     """
-    roles = np.full(len(schema.names), _scan.SKIP)
+    roles = np.full(len(schema.names), text_scan.SKIP)
     numbers = texts = 0
     for j, kind in zip(schema.used, schema.kinds, strict=True):
         if kind == "number":

@@ -13,7 +13,7 @@ from scipy import sparse
 from scstream.datasets import Batch
 from scstream.evaluate import prequential
 from scstream.families import BY_NAME, Family
-from scstream.families.base import Array
+from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.model import ScStream
 

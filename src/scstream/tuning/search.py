@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from scstream._validation import AUTO, make_rng, resolve_family
 from scstream.model import ScStream
+from scstream.sampler.forgetting import USUAL_ROWS
 from scstream.tuning.objective import (
     Rows,
     reference_of,
@@ -24,7 +24,7 @@ from scstream.tuning.objective import (
 )
 from scstream.tuning.result import Trial, TuningResult
 from scstream.tuning.space import Settings, Space, build, default_point, suggest
-from scstream.window import USUAL_ROWS
+from scstream.validation import AUTO, make_rng, resolve_family
 
 _FAILURES = (ValueError, ArithmeticError, MemoryError)  # of a model that cannot be
 

@@ -1,0 +1,1 @@
+"""The engine of a Dask cluster: each worker holds a part of the rows."""

@@ -1,0 +1,305 @@
+"""The engine of several machines: a batch in shards on the workers of a Dask cluster.
+
+Each worker holds a run of rows in an actor, with an engine of its own. A sweep sends the
+parameters to all of them and adds up the sums that come back; points and labels stay where they
+are. Draws are keyed by the number of the row within the batch and sums are taken along one fixed
+tree (`scstream.engines.ordered_sums`), so the labels are those that one machine would give,
+whatever the number of workers.
+
+Actors, because a sweep is one call to each worker and nothing else: a call and its answer, with
+the parameters of 50 clusters in 10-D, took 5 ms with actors and 26 ms with tasks pinned to
+workers, which the scheduler has to book one by one. A task that mutates what a worker holds
+would also be repeated silently, on fresh labels, if the worker died; an actor's loss is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines.base import Engine, EngineLost, Key, RemoteRows, Sums, finished_sweep
+from scstream.engines.cpu import CpuEngine
+from scstream.engines.dask.rows import DaskRows, joined_array, lost_is_an_error, require_dask
+from scstream.engines.dask.shard import EngineMaker, Shard, cut_evenly
+from scstream.engines.ordered_sums import Part, Tree, Values
+from scstream.families.contract import Array, Family
+from scstream.families.scores import Labels, Points, Score, stack
+
+_PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
+
+
+class DaskEngine(Engine):
+    """Runs the data pass on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        The cluster; by default the client that this process last made.
+    shard_engine : callable, optional
+        Called on each worker with the number of its threads; returns the engine that passes
+        over the worker's rows. By default `CpuEngine`. Only with that one are the results the
+        same to the last bit on any number of workers.
+    workers : collection of str, optional
+        Addresses of the workers that may hold rows; all by default.
+    """
+
+    def __init__(
+        self,
+        client: Any = None,
+        shard_engine: EngineMaker = CpuEngine,
+        workers: Collection[str] | None = None,
+    ) -> None:
+        self.client = current_client() if client is None else client
+        self.shard_engine = shard_engine
+        self.workers = workers
+        self._workers: list[str] = []
+        self._actors: list[Any] = []
+        self._edges: list[int] = [0]
+        self._steps = 0
+        self._remote = False
+
+    # -- the batch ------------------------------------------------------------------------------
+
+    def read(self, X: Any, check: Callable[[Any], Points]) -> DaskRows:
+        """Return the rows of a Dask collection, checked on the workers."""
+        return DaskRows.read(self.client, X, check)
+
+    def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
+        """Take a batch: local rows are sent once, those of a cluster move among workers only."""
+        self._actors, self._workers, self._steps = [], [], 0
+        threads = self._threads()
+        self._edges = cut_evenly(X.shape[0], list(threads.values()))
+        self._remote = isinstance(X, RemoteRows)
+        runs = list(zip(self._edges[:-1], self._edges[1:], strict=True))
+        with lost_is_an_error():
+            if isinstance(X, DaskRows):
+                sources, cuts = self._cut_remote(X, runs, list(threads))
+            else:
+                sources, cuts = self._scatter(X, weight, runs, list(threads))
+            futures = [
+                self.client.submit(
+                    Shard,
+                    self.shard_engine,
+                    threads[worker],
+                    family,
+                    source,
+                    cut,
+                    first_row + run[0],
+                    run is runs[-1],
+                    actor=True,
+                    workers=[worker],
+                    pure=False,
+                )
+                for worker, source, cut, run in zip(self._workers, sources, cuts, runs, strict=True)
+            ]
+            self._actors = [
+                self._answer(future, worker)
+                for future, worker in zip(futures, self._workers, strict=True)
+            ]
+
+    def _threads(self) -> dict[str, int]:
+        """Return the workers that are there and the number of threads of each."""
+        found: dict[str, int] = self.client.nthreads()
+        if self.workers is not None:
+            found = {worker: n for worker, n in found.items() if worker in self.workers}
+        if not found:
+            raise RuntimeError("The Dask cluster has no workers left that could hold the batch.")
+        return found
+
+    def _scatter(
+        self, X: Points, weight: Array, runs: list[tuple[int, int]], workers: list[str]
+    ) -> tuple[list[list[Any]], list[list[tuple[int, int]]]]:
+        """Send each worker its run of local rows; returns each one's chunks and where to cut."""
+        self._workers = workers[: len(runs)]
+        sources = [
+            self.client.scatter([(X[a:b], weight[a:b])], workers=[worker], hash=False)
+            for (a, b), worker in zip(runs, self._workers, strict=True)
+        ]
+        return sources, [[(0, b - a)] for a, b in runs]
+
+    def _cut_remote(
+        self, X: DaskRows, runs: list[tuple[int, int]], workers: list[str]
+    ) -> tuple[list[list[Any]], list[list[tuple[int, int]]]]:
+        """Do the same with chunks that are on the workers already."""
+        chunks = X.chunks()
+        X.release()  # the shards will hold the rows
+        pieces = [X.pieces(a, b) for a, b in runs]
+        self._workers = self._nearest(workers, pieces, chunks)
+        sources = [[chunks[i] for i, _ in piece] for piece in pieces]
+        return sources, [[cut for _, cut in piece] for piece in pieces]
+
+    def _nearest(self, free: list[str], pieces: list[Any], chunks: list[Any]) -> list[str]:
+        """Return a worker for each run, of those still free the one that holds most of it."""
+        has = self.client.who_has(chunks)
+        chosen = []
+        for piece in pieces:
+            held = dict.fromkeys(free, 0)
+            for i, (start, stop) in piece:
+                for worker in has.get(chunks[i].key, ()):
+                    if worker in held:
+                        held[worker] += stop - start
+            best = max(held, key=lambda worker: held[worker])
+            free = [worker for worker in free if worker != best]
+            chosen.append(best)
+        return chosen
+
+    # -- calls ----------------------------------------------------------------------------------
+
+    def _all(self, name: str, *args: Any, each: list[tuple[Any, ...]] | None = None) -> list[Any]:
+        """Call a method of every shard at once, with the same arguments or each its own."""
+        step, self._steps = self._steps, self._steps + 1
+        own = [args] * len(self._actors) if each is None else each
+        with lost_is_an_error():
+            calls = [
+                actor.call(step, name, *mine) for actor, mine in zip(self._actors, own, strict=True)
+            ]
+            return [
+                self._answer(call, worker)
+                for call, worker in zip(calls, self._workers, strict=True)
+            ]
+
+    def _answer(self, future: Any, worker: str) -> Any:
+        """Wait for an answer as long as the worker lives."""
+        while True:
+            try:
+                return future.result(timeout=_PATIENCE)
+            except TimeoutError:
+                if worker not in self.client.nthreads():
+                    raise EngineLost(f"The Dask worker {worker} is gone.") from None
+
+    # -- the contract ---------------------------------------------------------------------------
+
+    def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
+        """Label every point and sum up."""
+        return finished_sweep(_joined(self._all("sweep", score, sub, k, key)))
+
+    def resplit(
+        self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
+    ) -> tuple[Array, Array]:
+        """Try new sub-labels for the chosen clusters."""
+        current, doubt = _joined(self._all("resplit", sub, chosen, doubts))
+        return current, doubt
+
+    def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Keep the sub-labels last tried for the chosen clusters."""
+        rows: NDArray[np.int64] = np.sum(self._all("adopt", chosen), axis=0)
+        return rows
+
+    def relabel(self, label: Labels, sublabel: Labels) -> None:
+        """Rename pairs of label and sub-label."""
+        self._all("relabel", label, sublabel)
+
+    def start(self, labels: Labels) -> None:
+        """Set the labels."""
+        self._all("start", each=[(cut,) for cut in np.split(labels, self._edges[1:-1])])
+
+    def members(self, k: int, key: Key) -> Array:
+        """Return the statistics of one random point of each cluster."""
+        found = self._all("members", k, key)
+        first = np.argmin([draw for _, draw in found], axis=0)
+        out: Array = np.stack([rows for rows, _ in found])[first, np.arange(k)]
+        return out
+
+    def sample(self, rng: np.random.Generator, size: int) -> Points:
+        """Return some rows of the batch."""
+        n = self.n_rows
+        rows = np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
+        cuts = np.split(rows, np.searchsorted(rows, self._edges[1:-1]))
+        within = [(cut - edge,) for cut, edge in zip(cuts, self._edges[:-1], strict=True)]
+        return stack(self._all("take", each=within))
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the batch."""
+        return self._edges[-1]
+
+    @property
+    def labels(self) -> Labels:
+        """The labels (n,), fetched from the workers."""
+        return np.concatenate(self._all("labels"))
+
+    @property
+    def sublabels(self) -> Labels:
+        """The sub-labels (n,), fetched from the workers."""
+        return np.concatenate(self._all("sublabels"))
+
+    def keep_labels(self) -> None:
+        """Remember the labels where they are."""
+        self._all("keep_labels")
+
+    def labels_as_kept(self) -> bool:
+        """Whether the labels are those last kept."""
+        return all(self._all("labels_as_kept"))
+
+    def restore_labels(self) -> None:
+        """Set the labels to those last kept."""
+        self._all("restore_labels")
+
+    def first_labels(self, n: int) -> Labels:
+        """Return the labels of the first n rows."""
+        left = [(max(n - edge, 0),) for edge in self._edges[:-1]]
+        return np.concatenate(self._all("first_labels", each=left))
+
+    def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
+        """Return ids and sub-labels: Dask arrays on the workers if the rows were there before."""
+        skips = [max(skip - edge, 0) for edge in self._edges[:-1]]
+        if not self._remote:
+            found = self._all("named_labels", each=[(ids, s) for s in skips])
+            labels, sublabels = zip(*found, strict=True)
+            return np.concatenate(labels), np.concatenate(sublabels)
+        step, self._steps = self._steps, self._steps + 1
+        with lost_is_an_error():
+            pairs = [
+                self.client.submit(
+                    _left_there, actor, step, ids, skip, workers=[worker], pure=False
+                )
+                for actor, skip, worker in zip(self._actors, skips, self._workers, strict=True)
+            ]
+            # the actors go when the engine does: what they hold must be out before
+            for pair, worker in zip(pairs, self._workers, strict=True):
+                self._answer(self.client.submit(len, pair, workers=[worker], pure=False), worker)
+        lengths = np.diff(self._edges) - np.minimum(skips, np.diff(self._edges))
+        return self._array(pairs, 0, lengths), self._array(pairs, 1, lengths)
+
+    def _array(self, pairs: list[Any], which: int, lengths: NDArray[np.int64]) -> Any:
+        """Return a Dask array of the first or the second of a pair of arrays on each worker."""
+        futures = self.client.map(partial(_item, which=which), pairs, pure=False)
+        return joined_array(futures, lengths.tolist(), np.zeros(0, dtype=np.int64))
+
+    def evaluate(
+        self, family: Family, X: Points, score: Score, what: Callable[[Array], Any]
+    ) -> NDArray[Any]:
+        """Apply ``what`` to the scores of local rows, here: sending them would cost more."""
+        return CpuEngine().evaluate(family, X, score, what)
+
+
+def current_client() -> Any:
+    """Return the client that this process last made, or say how to make one."""
+    distributed = require_dask()
+    try:
+        return distributed.Client.current()
+    except ValueError:
+        raise RuntimeError(
+            "engine='dask' needs a cluster, and this process is connected to none. "
+            "Make a client first: client = distributed.Client(address), or "
+            "distributed.Client() for a cluster on this machine."
+        ) from None
+
+
+def _joined(answers: list[list[Part]]) -> Values:
+    """Return the sums over all shards, whose parts come in their order."""
+    return Tree(part for parts in answers for part in parts).total()
+
+
+def _left_there(actor: Any, step: int, ids: Labels, skip: int) -> tuple[Labels, Labels]:
+    """Return ids and sub-labels of a shard, on its worker."""
+    pair: tuple[Labels, Labels] = actor.call(step, "named_labels", ids, skip).result()
+    return pair
+
+
+def _item(pair: tuple[Labels, Labels], which: int) -> Labels:
+    return pair[which]

@@ -1,0 +1,225 @@
+"""Rows of a Dask collection: checked where they are, and cut into runs without coming here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines.base import EngineLost, RemoteRows
+from scstream.engines.dask.shard import Chunk
+from scstream.families.contract import Array, Family
+from scstream.families.scores import Points, stack
+
+Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
+
+
+def is_collection(X: Any) -> bool:
+    """Whether it is a Dask array, data frame, or the like."""
+    return hasattr(X, "__dask_graph__")
+
+
+def require_dask() -> Any:
+    """Return the module ``distributed``, or say how to get it."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError(
+            "The Dask engine needs dask and distributed: pip install 'scstream[dask]'."
+        ) from error
+    return distributed
+
+
+class DaskRows(RemoteRows):
+    """A batch in chunks on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    parts : list of Delayed
+        Chunks, see `scstream.engines.dask.shard.Chunk`, as Dask is to compute them.
+    """
+
+    def __init__(self, client: Any, parts: list[Any]) -> None:
+        self._client, self._parts = client, parts
+        self._futures: list[Any] | None = None
+        shapes = np.array(self.each(_shape), dtype=np.int64).reshape(-1, 2)
+        self.lengths = shapes[:, 0]
+        self.shape = int(self.lengths.sum()), int(shapes[0, 1])
+
+    @classmethod
+    def read(cls, client: Any, X: Any, check: Check) -> DaskRows:
+        """Return a collection's rows, checked on the workers."""
+        from dask.delayed import delayed
+
+        read = delayed(partial(_read, check), pure=False)
+        return cls(client, [read(block) for block in blocks_of(X)])
+
+    def weighed(self, weight: Any, check: Callable[[Any], Array]) -> DaskRows:
+        """Return the rows with weights (n,), a local array or a Dask one, checked likewise."""
+        from dask.delayed import delayed
+
+        weigh = delayed(partial(_weighed, check), pure=False)
+        blocks = weight_blocks(weight, self.lengths)
+        parts = [weigh(part, w) for part, w in zip(self._parts, blocks, strict=True)]
+        return DaskRows(self._client, parts)
+
+    def chunks(self) -> list[Any]:
+        """Return futures of the chunks, computed if they are not there."""
+        if self._futures is None:
+            self._futures = self._client.compute(self._parts)
+        return self._futures
+
+    def release(self) -> None:
+        """Let go of the chunks; they are computed again if they are asked for."""
+        self._futures = None
+
+    def each(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
+        """Return what a job makes of each chunk, done where the chunk is."""
+        with lost_is_an_error():
+            done = self._client.map(job, self.chunks(), *others, pure=False)
+            return list(self._client.gather(done))
+
+    def take(self, rows: NDArray[np.int64]) -> Points:
+        """Fetch the given rows."""
+        ends = np.cumsum(self.lengths)
+        cuts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+        within = [at - end + n for at, end, n in zip(cuts, ends, self.lengths, strict=True)]
+        return stack(self.each(_taken, within))
+
+    def after(self, rows: Points, weight: Array) -> DaskRows:
+        """Return the batch with local rows before it."""
+        from dask.delayed import delayed
+
+        return DaskRows(self._client, [delayed((rows, weight), pure=False), *self._parts])
+
+    def unrounded(self, family: Family, batch: int) -> DaskRows:
+        """Return the rows with coarse numbers at places within their cells."""
+        from dask.delayed import delayed
+
+        unrounded = delayed(partial(_unrounded, family, batch), pure=False)
+        begins = np.cumsum(self.lengths) - self.lengths
+        parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
+        return DaskRows(self._client, parts)
+
+    def fetch(self) -> tuple[Points, Array]:
+        """Fetch everything."""
+        rows, weights = zip(*self.each(_whole), strict=True)
+        ones = [np.ones(n) if w is None else w for n, w in zip(self.lengths, weights, strict=True)]
+        return stack(rows), np.concatenate(ones)
+
+    def pieces(self, start: int, stop: int) -> list[tuple[int, tuple[int, int]]]:
+        """Return which chunks a run of rows is cut from, and from which row to which of each."""
+        ends = np.cumsum(self.lengths)
+        begins = ends - self.lengths
+        return [
+            (i, (max(start - int(a), 0), min(stop, int(b)) - int(a)))
+            for i, (a, b) in enumerate(zip(begins, ends, strict=True))
+            if a < stop and b > start
+        ]
+
+
+def check_collection(X: Any) -> None:
+    """Raise if it is no Dask array or data frame of rows and columns."""
+    if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
+        raise ValueError(
+            "Expected 2D array: a Dask collection must be a data frame or an array of two "
+            f"dimensions; got {X!r}."
+        )
+
+
+def blocks_of(X: Any) -> list[Any]:
+    """Return a collection's chunks of whole rows, one Delayed each."""
+    if hasattr(X, "chunks"):
+        X = X.rechunk({1: -1})
+    return list(np.ravel(X.to_delayed()))
+
+
+def weight_blocks(weight: Any, lengths: NDArray[np.int64]) -> list[Any]:
+    """Return row weights, a local array or a Dask one, in chunks of the given lengths."""
+    if not is_collection(weight):
+        weight = np.asarray(weight)
+    elif hasattr(weight, "to_dask_array"):
+        weight = weight.to_dask_array(lengths=True)
+    elif np.isnan(weight.shape).any():
+        weight = weight.compute_chunk_sizes()
+    n = int(lengths.sum())
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight must have one entry for each of the {n} rows; "
+            f"it has shape {weight.shape}."
+        )
+    if is_collection(weight):
+        return list(weight.rechunk((tuple(lengths.tolist()),)).to_delayed())
+    return np.split(weight, np.cumsum(lengths)[:-1])
+
+
+def evaluated(X: Any, job: Callable[[Any], NDArray[Any]], like: NDArray[Any]) -> Any:
+    """Return the Dask array of what a job makes of each chunk's rows; ``like`` has no rows."""
+    from dask.delayed import delayed
+
+    blocks = blocks_of(X)
+    lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(blocks)
+    run = delayed(job, pure=False)
+    return joined_array([run(block) for block in blocks], lengths, like)
+
+
+def joined_array(parts: list[Any], lengths: Iterable[float], like: NDArray[Any]) -> Any:
+    """Return the Dask array of parts of the given lengths, NaN if unknown, below one another."""
+    from dask import array
+
+    da: Any = array  # whose functions have no types
+    pieces = [
+        da.from_delayed(part, (n, *like.shape[1:]), dtype=like.dtype)
+        for part, n in zip(parts, lengths, strict=True)
+    ]
+    return da.concatenate(pieces, allow_unknown_chunksizes=True)
+
+
+def _read(check: Check, block: Any) -> Chunk:
+    return check(block), None
+
+
+def _weighed(check: Callable[[Any], Array], chunk: Chunk, weight: Any) -> Chunk:
+    return chunk[0], check(weight)
+
+
+def _unrounded(family: Family, batch: int, chunk: Chunk, first_row: int) -> Chunk:
+    return family.unrounded(chunk[0], batch, first_row), chunk[1]
+
+
+def _whole(chunk: Chunk) -> Chunk:
+    return chunk
+
+
+def _shape(chunk: Chunk) -> tuple[int, int]:
+    n, d = chunk[0].shape
+    return n, d
+
+
+def _taken(chunk: Chunk, rows: NDArray[np.int64]) -> Points:
+    return chunk[0][rows]
+
+
+@contextmanager
+def lost_is_an_error() -> Iterator[None]:
+    """Raise `EngineLost` for the several ways in which Dask says that a worker is gone."""
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except CancelledError as error:
+        raise EngineLost(
+            "Rows of the batch were lost with a Dask worker, and Dask cannot compute them again."
+        ) from error
+    except (OSError, RuntimeError) as error:
+        # that of the actor's own file system has a subclass of its own, such as FileNotFoundError
+        unreachable = isinstance(error, CommClosedError) or type(error) is OSError
+        if unreachable or "Worker holding Actor was lost" in str(error):
+            raise EngineLost("A Dask worker is gone.") from error
+        raise

@@ -1,0 +1,187 @@
+"""What a Dask worker holds of a batch: a run of its rows, and an engine of its own."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import ordered_sums
+from scstream.engines.base import Engine, EngineLost, Key
+from scstream.engines.ordered_sums import Part, Tree
+from scstream.families.contract import Array, Family
+from scstream.families.scores import Labels, Points, Score, stack, to_dense
+from scstream.kernels import labelling
+from scstream.support.blas import single_threaded
+
+Chunk = tuple[Points, Array | None]  # rows and their weights, None for ones
+EngineMaker = Callable[[int], Engine]  # called on the worker with the number of its threads
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as malloc.h has them
+_FINENESS = 16  # an even share of the rows is met up to one part in so many
+
+
+class Shard:
+    """A run of rows on one worker; lives there as an actor.
+
+    Parameters
+    ----------
+    make_engine : callable
+        Called with ``n_threads``; returns the engine that passes over the rows.
+    chunks : sequence of (rows, weights)
+        What the run is cut from.
+    cuts : sequence of (int, int)
+        From which row to which of each chunk.
+    first_row : int
+        The number of the run's first row within the batch.
+    last : bool
+        Whether the run ends the batch.
+    """
+
+    def __init__(
+        self,
+        make_engine: EngineMaker,
+        n_threads: int,
+        family: Family,
+        chunks: Sequence[Chunk],
+        cuts: Sequence[tuple[int, int]],
+        first_row: int,
+        last: bool,
+    ) -> None:
+        self._family, self._first, self._last = family, first_row, last
+        pieces = [rows[a:b] for (rows, _), (a, b) in zip(chunks, cuts, strict=True)]
+        self._X = _writeable(stack(pieces))
+        weight = np.concatenate(
+            [
+                np.ones(b - a) if weight is None else weight[a:b]
+                for (_, weight), (a, b) in zip(chunks, cuts, strict=True)
+            ]
+        )
+        keep_freed_memory()
+        self._engine = make_engine(n_threads)
+        self._steps = 0
+        with single_threaded():
+            self._engine.load(family, self._X, weight, first_row)
+
+    def call(self, step: int, name: str, *args: Any) -> Any:
+        """Run a method, the ``step``-th since the batch was loaded.
+
+        A shard that was made anew behind the caller's back, on a worker that came back, knows
+        nothing of earlier steps: it must not go on as if it did.
+        """
+        if step != self._steps:
+            raise EngineLost("A worker lost what it held and was set up again.")
+        self._steps += 1
+        with single_threaded():
+            return getattr(self, name)(*args)
+
+    # -- the contract, for this run of rows -----------------------------------------------------
+
+    def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
+        """Return the parts of a sweep."""
+        return self._sent(self._engine.sweep_parts(score, sub, k, key))
+
+    def resplit(self, sub: Score, chosen: NDArray[np.bool_], doubts: bool) -> list[Part]:
+        """Return the parts of new sub-labels tried."""
+        return self._sent(self._engine.resplit_parts(sub, chosen, doubts=doubts))
+
+    def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Keep what was tried; returns rows (k, 2)."""
+        return self._engine.adopt(chosen)
+
+    def relabel(self, label: Labels, sublabel: Labels) -> None:
+        """Rename pairs of label and sub-label."""
+        self._engine.relabel(label, sublabel)
+
+    def start(self, labels: Labels) -> None:
+        """Set the labels."""
+        self._engine.start(labels)
+
+    def keep_labels(self) -> None:
+        """Remember the labels."""
+        self._engine.keep_labels()
+
+    def labels_as_kept(self) -> bool:
+        """Whether the labels are those last kept."""
+        return self._engine.labels_as_kept()
+
+    def restore_labels(self) -> None:
+        """Set the labels to those last kept."""
+        self._engine.restore_labels()
+
+    def members(self, k: int, key: Key) -> tuple[Array, Array]:
+        """Return the statistics (k, p) of the row of each cluster with the least draw (k,)."""
+        z: Labels = self._engine.labels
+        row, draw = np.full(k, -1, dtype=np.int64), np.full(k, np.inf)
+        labelling.least(key.seed, key.batch, key.sweep, self._first, z, row, draw)
+        have = row >= 0
+        out = np.zeros((k, len(self._family.prior)))
+        out[have] = to_dense(self._family.statistics(self._X[row[have]]))
+        return out, draw
+
+    def take(self, rows: NDArray[np.int64]) -> Points:
+        """Return the given rows of the run."""
+        return self._X[rows]
+
+    def labels(self) -> Labels:
+        """Return a copy of the labels."""
+        return self._engine.labels.copy()
+
+    def sublabels(self) -> Labels:
+        """Return a copy of the sub-labels."""
+        return self._engine.sublabels.copy()
+
+    def first_labels(self, n: int) -> Labels:
+        """Return the labels of the first n rows of the run."""
+        return self._engine.first_labels(n).copy()
+
+    def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
+        """Return ids and sub-labels of all rows but the first ones."""
+        named: tuple[Labels, Labels] = self._engine.named_labels(ids, skip)
+        return named
+
+    def _sent(self, parts: list[Part]) -> list[Part]:
+        return Tree(parts).closed() if self._last else parts
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let this process keep memory of up to some MiB that it has freed.
+
+    That is what the GNU C library comes to by itself, unless it is told a threshold, as Dask tells
+    its workers (64 KiB). With that, the arrays of every block of rows come fresh from the system,
+    page by page: a sweep takes 1.4 times as long.
+    """
+    if sys.platform != "linux":
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # as in the GNU C library
+        library.mallopt(_MMAP_THRESHOLD, 2**25)  # which is the largest that it takes
+        library.mallopt(_TRIM_THRESHOLD, 2**26)
+
+
+def cut_evenly(n: int, shares: Sequence[float]) -> list[int]:
+    """Return where runs of n rows begin and end that are in proportion to the shares, roughly.
+
+    Runs are whole leaves of the tree of sums, and begin at a multiple of a power of two of
+    leaves, so that the sums of each go into a few parts whose number does not grow with n.
+
+    Examples
+    --------
+    >>> cut_evenly(1_000_000, [1, 1, 1])
+    [0, 327680, 671744, 1000000]
+    """
+    leaves = max(-(-n // ordered_sums.LEAF_ROWS), 1)
+    unit = 2 ** max(int(np.log2(leaves / (_FINENESS * len(shares)))), 0)
+    ideal = leaves * np.cumsum(shares) / np.sum(shares)
+    edges = np.unique(np.append(np.rint(ideal[:-1] / unit) * unit, [0, leaves])).astype(np.int64)
+    return [min(int(edge) * ordered_sums.LEAF_ROWS, n) for edge in edges]
+
+
+def _writeable(X: Points) -> Points:
+    """Return the rows such that compiled kernels take them for what they take everywhere."""
+    return np.require(X, requirements=["C", "W"]) if isinstance(X, np.ndarray) else X

@@ -1,0 +1,1 @@
+"""The engine of a GPU, or of any other device of PyTorch."""

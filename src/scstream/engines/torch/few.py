@@ -1,0 +1,284 @@
+"""Passes over rows of at most 8 columns by fused kernels, for Gaussian statistics in float32.
+
+Batches of about the same size use the same memory, one after the other. So the launches of a pass
+are the same each time, and are recorded and replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from scstream.engines.base import Key
+from scstream.engines.torch import few_kernels as kernels
+from scstream.engines.torch.batch import Batch, constant, old_names
+from scstream.engines.torch.forms import Forms
+from scstream.engines.torch.ledger import Ledger
+from scstream.engines.torch.passes import Pass, Recorded, grid, on_its_device, rounded
+from scstream.engines.torch.triton import least_bits, least_row
+from scstream.engines.torch.workspace import TILE, Room
+from scstream.families.contract import Array
+from scstream.families.gaussian import Gaussian
+from scstream.families.scores import Labels
+
+FEW = 8  # columns up to which this is the way
+_BLOCK, _UNROLL = {False: 512, True: 256}, 4  # rows of a program that labels, components at once
+_GROUP, _STEP = 1024, 64  # rows of a program that sums, in all and at a time
+_CLUSTERS = 32  # memory is for multiples of so many
+_ROW_BLOCK, _TABLE_BLOCK = 256, 256  # rows, entries of a program that does little with each
+_HOW = {"num_warps": 4, "num_stages": 1}
+_ROOMS = 8  # for different numbers of clusters that are kept
+
+
+class FewColumns:
+    """Memory for batches of about n rows, and the passes over them.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows, and columns: at most 8.
+    device : torch.device
+    """
+
+    def __init__(self, n: int, d: int, device: torch.device) -> None:
+        self._d, self.device = d, device
+        self._size = size = rounded(n, _GROUP)
+        self._p = 1 + d + d * (d + 1) // 2
+        self._columns = max(16, 1 << (self._p + 1).bit_length())
+        self._Z, self._Y = torch.zeros((2, d, size), device=device).unbind()
+        self._weight, self._doubt = torch.zeros((2, size), device=device).unbind()
+        whole = torch.zeros((4, size), dtype=torch.int32, device=device)
+        self._z, self._sub, self._trial, self._code = whole.unbind()
+        self._named = torch.zeros((2, size), dtype=torch.int64, device=device)
+        self._factors = torch.from_numpy(_factors(d, self._columns)).to(device).unbind()
+        self._same: float | None = None
+        self._frame = torch.zeros(2 * d, dtype=torch.float64, device=device)
+        self._framed: tuple[Array, Array] | None = None
+        self._raw: dict[torch.dtype, Tensor] = {}
+        self._loads: dict[Any, Recorded] = {}
+        self._rooms: dict[int, Room] = {}
+
+    def suits(self, n: int, d: int) -> bool:
+        """Whether a batch has so many rows and columns as there is room for, or a few less."""
+        return d == self._d and self._size // 2 < n <= self._size
+
+    @on_its_device
+    def load(
+        self, pieces: Iterable[tuple[int, Tensor]], shift: Array, scale: Array, weight: Array
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Take rows, given by pieces with the number of each one's first row, and weights.
+
+        Returns where the weights, labels, sub-labels, and sub-labels last tried are.
+        """
+        n = len(weight)
+        self._weigh(weight)
+        self._scale(shift, scale)
+        self._z[n:].fill_(-1)
+        for a, x in pieces:
+            self._take_in(a, x)
+        return self._weight[:n], self._z[:n], self._sub[:n], self._trial[:n]
+
+    def _take_in(self, a: int, x: Tensor) -> None:
+        """Take rows to the family's frame, those from row a on; no row has a label yet."""
+        raw = self._raw.get(x.dtype)
+        if raw is None or len(raw) < len(x):
+            raw = torch.zeros((rounded(len(x), _GROUP), self._d), dtype=x.dtype, device=x.device)
+            self._raw[x.dtype], self._loads = raw, {}
+        raw[: len(x)].copy_(x)
+        if (a, x.dtype) not in self._loads:
+            n = min(len(raw), self._size - a)
+            values = raw, self._frame, self._Z[:, a:], self._z[a:], self._sub[a:], self._trial[a:]
+            self._loads[a, x.dtype] = Recorded(
+                self.device,
+                lambda: kernels.take_in[(grid(n, _ROW_BLOCK),)](
+                    *values, self._size, n, d=self._d, block=_ROW_BLOCK
+                ),
+            )
+        self._loads[a, x.dtype].run(wait=False)
+
+    def _weigh(self, weight: Array) -> None:
+        same = constant(weight)
+        if same is None:
+            here = torch.from_numpy(np.require(weight, requirements=["C", "W"]))
+            self._weight[: len(weight)].copy_(here)
+        elif same != self._same:
+            self._weight.fill_(same)
+        self._same = same
+
+    def _scale(self, shift: Array, scale: Array) -> None:
+        """Take shifts and scales of the frame to the device; they hardly ever change."""
+        if self._framed is None or self._framed[0] is not shift or self._framed[1] is not scale:
+            self._frame.copy_(torch.from_numpy(np.concatenate([shift, scale])))
+            self._framed = shift, scale
+
+    def sweep(self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch) -> Pass:
+        """Label every row; see `Engine.sweep`."""
+        n_all = len(score.eta)
+        room = self._room(n_all)
+        room.say(key, batch, n_all, k)
+        room.components(score, sub)
+        flags = score.student, sub.student, key is not None
+        self._run(room, ("sweep", *flags), lambda: self._launch_sweep(room, *flags))
+        return room.read(np.arange(k), k, tables=True)
+
+    def resplit(self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch) -> Pass:
+        """Try sub-labels; see `Engine.resplit`. Sums are taken about where the ledger says."""
+        which = np.flatnonzero(chosen)
+        room = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
+        student = sub.student
+        self._run(room, ("resplit", student), lambda: self._launch_trials(room, student, 0))
+        batch.renamed()
+        return room.read(which, len(chosen))
+
+    def refine(
+        self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch,
+        family: Gaussian, alpha: float, rounds: int,
+    ) -> Pass | None:  # fmt: skip
+        """Try sub-labels, and refine them; see `Engine.refine`.
+
+        None if some scatter is not safely positive definite.
+        """
+        which = np.flatnonzero(chosen)
+        room = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
+        room.foretold(family, alpha)
+        student = sub.student
+        self._run(
+            room, ("refine", student, rounds), lambda: self._launch_trials(room, student, rounds)
+        )
+        batch.renamed()
+        if room.failed(len(which), rounds):
+            return None
+        return room.read(which, len(chosen))
+
+    def _for_trial(self, sub: Forms, which: NDArray[np.int64], sums: Array, batch: Batch) -> Room:
+        """Return a room with what a trial of some clusters needs."""
+        room = self._room(max(len(sums), batch.n_names))
+        room.say(None, batch, 0, len(which), rename=True)
+        room.trial(sub, which, sums)
+        return room
+
+    def members(self, k: int, key: Key, batch: Batch) -> Array:
+        """Return the statistics (k, p) of a random row of each cluster, 0 if it has none."""
+        room = self._room(max(k, batch.n_names))
+        room.say(key, batch, 0, k, rename=True)
+        self._run(room, ("members",), lambda: self._launch_members(room))
+        batch.renamed()
+        return room.points(k, batch.n)
+
+    def named(self, ids: Labels, skip: int, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return each row's id and its sub-label; see `Engine.named_labels`."""
+        names = old_names(len(ids)) if batch.names is None else batch.names
+        room = self._room(len(names))
+        room.call(names, ids)
+        self._run(room, ("named",), lambda: self._launch_named(room))
+        out, subs = self._named[:, skip : batch.n].clone().unbind()
+        return out, subs
+
+    # -- launches -------------------------------------------------------------------------------
+
+    def _room(self, k: int) -> Room:
+        size = rounded(k, _CLUSTERS)
+        if size not in self._rooms:
+            if len(self._rooms) == _ROOMS:
+                del self._rooms[next(iter(self._rooms))]
+            groups = self._size // _GROUP
+            self._rooms[size] = Room(size, self._d, self._p, self._columns, groups, self.device)
+        return self._rooms[size]
+
+    def _run(self, room: Room, name: tuple[Any, ...], launch: Callable[[], None]) -> None:
+        """Run launches with what was filled in, and wait for what comes back."""
+        if name not in room.recorded:
+            room.recorded[name] = Recorded(self.device, launch)
+        room.recorded[name].run()
+
+    def _launch_sweep(self, room: Room, student: bool, sub_student: bool, draw: bool) -> None:
+        room.send()
+        words, pairs, centre, numbers, *_ = room.there
+        block = _BLOCK[student or sub_student]
+        kernels.label_few[(grid(self._size, block),)](
+            self._Z, self._size, numbers, pairs, centre, words, room.fixed, self._weight,
+            self._z, self._sub, self._code, self._Y, self._doubt, *room.tables,
+            d=self._d, width=self._d + 2 + self._p, student=student, sub_student=sub_student,
+            draw=draw, block=block, unroll=_UNROLL, **_HOW,
+        )  # fmt: skip
+        self._launch_sums(room, tables=True)
+        room.fetch(len(room.out))
+
+    def _launch_trials(self, room: Room, student: bool, rounds: int) -> None:
+        """Try the pairs that were sent, then those that their sums foretell, some rounds."""
+        words, pairs, *_, prior, _ = room.there
+        room.send()
+        self._launch_names(room)
+        self._launch_trial(room, student)
+        for i in range(rounds):
+            kernels.foretell[(room.padded,)](
+                room.out, prior, words, pairs, room.status[i * room.padded :],
+                p=self._p, columns=self._columns, d=self._d, num_warps=1,
+            )  # fmt: skip
+            self._launch_trial(room, True)
+        room.fetch(room.padded * (self._columns + rounds))
+
+    def _launch_trial(self, room: Room, student: bool) -> None:
+        words, pairs, centre, _, rank, *_ = room.there
+        block = _BLOCK[student]
+        kernels.divide_few[(grid(self._size, block),)](
+            self._Z, self._size, pairs, centre, words, rank, self._weight, self._z, self._trial,
+            self._code, self._Y, self._doubt,
+            d=self._d, sub_student=student, block=block, **_HOW,
+        )  # fmt: skip
+        self._launch_sums(room, tables=False)
+
+    def _launch_names(self, room: Room) -> None:
+        words, *_, names, _, _ = room.there
+        kernels.rename[(grid(self._size, _ROW_BLOCK),)](
+            words, names, self._z, self._sub, self._trial, block=_ROW_BLOCK
+        )
+
+    def _launch_named(self, room: Room) -> None:
+        room.send()
+        kernels.read_names[(grid(self._size, _ROW_BLOCK),)](
+            room.there[-1], self._z, self._sub, self._trial, *self._named, block=_ROW_BLOCK
+        )
+
+    def _launch_members(self, room: Room) -> None:
+        room.send()
+        self._launch_names(room)
+        words, least, row = room.there[0], room.least[0], room.least[1]
+        room.least.fill_(2**62)
+        programs = (grid(self._size, _ROW_BLOCK),)
+        least_bits[programs](words, self._z, least, self._size, block=_ROW_BLOCK)
+        least_row[programs](words, self._z, least, row, self._size, block=_ROW_BLOCK)
+        kernels.gather[(room.size // _CLUSTERS,)](
+            self._Z, self._size, row, words, room.out, d=self._d, block=_CLUSTERS
+        )
+        room.fetch(room.size * (1 + self._d))
+
+    def _launch_sums(self, room: Room, *, tables: bool) -> None:
+        """Sum statistics by code, and add up the tables of a sweep."""
+        words, _, centre, *_ = room.there
+        a, b = self._factors
+        columns, groups, padded = self._columns, self._size // _GROUP, room.padded
+        kernels.sum_few[(groups, padded // TILE)](
+            self._Y, self._size, self._code, self._weight, self._doubt, a, b, words,
+            room.partial, padded,
+            p=self._p, columns=columns, rows=_GROUP, block=_STEP, tile=TILE, **_HOW,
+        )  # fmt: skip
+        more = grid(room.size**2, _TABLE_BLOCK) if tables else 0
+        kernels.finish_few[(padded + more,)](
+            room.partial, centre, a, b, words, room.out, *room.tables, room.fixed, groups, padded,
+            d=self._d, columns=columns, step=32, block=_TABLE_BLOCK, **_HOW,
+        )  # fmt: skip
+
+
+def _factors(d: int, columns: int) -> NDArray[np.int32]:
+    """Return the two coordinates that statistics are products of, -1 for 1: (2, columns)."""
+    out = np.full((2, columns), -1, dtype=np.int32)
+    out[1, 1 : 1 + d] = np.arange(d)
+    p = 1 + d + d * (d + 1) // 2
+    out[:, 1 + d : p] = np.triu_indices(d)
+    return out

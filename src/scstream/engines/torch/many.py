@@ -1,0 +1,229 @@
+"""Passes over rows of 9 to 128 columns by fused kernels, for Gaussian statistics in float32."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from scstream.engines.base import Key
+from scstream.engines.torch import many_kernels as kernels
+from scstream.engines.torch.batch import Batch
+from scstream.engines.torch.forms import Forms
+from scstream.engines.torch.ledger import Ledger
+from scstream.engines.torch.passes import (
+    Courier,
+    Pass,
+    Scratch,
+    copies,
+    grid,
+    on_its_device,
+    words_of,
+)
+from scstream.families.contract import Array
+
+MANY = 128  # columns up to which this is the way
+_ROWS, _SUB_BLOCK = 1024, 64  # rows of a program that sums sorted rows
+_SCORE = {False: (256, 8, 3), True: (64, 4, 1)}  # rows, warps, stages of a program that scores
+_SCORES = 2**29  # bytes of scores that are held at a time
+_FLAT, _CURVED, _STUDENT = 2, 0, 1  # kinds of pairs, as the kernel knows them
+
+
+@dataclass
+class _Curved:
+    """Components on the device as ``|z L - offset|^2`` forms, padded to ``width`` columns."""
+
+    factors: Tensor  # (3, k, width, width), bfloat16: L in thirds
+    offset: Tensor  # (k, width)
+    numbers: Tensor  # (k, 3): value at the centre, power, const
+    centre: Tensor  # (k, width)
+    kind: int
+
+
+class ManyColumns:
+    """Passes over rows of 9 to 128 columns.
+
+    Parameters
+    ----------
+    rows : Tensor (n, d)
+        The rows in the family's frame, float32.
+    courier : Courier
+    scratch : Scratch
+    """
+
+    def __init__(self, rows: Tensor, courier: Courier, scratch: Scratch) -> None:
+        n, d = rows.shape
+        self._n, self._d, self.device = n, d, rows.device
+        self._width = max(16, 1 << (d - 1).bit_length())
+        self._Z = rows.contiguous()
+        if self._width > d:
+            self._Z = torch.zeros((n, self._width), device=rows.device)
+            self._Z[:, :d] = rows
+        self._courier, self._scratch = courier, scratch
+        self._order: tuple[int, int, tuple[Tensor, Tensor, Tensor]] | None = None
+
+    @on_its_device
+    def sweep(self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch) -> Pass | None:
+        """Label every row, see `Engine.sweep`; None if a form has no centre."""
+        device, width, n = self._Z.device, self._width, self._n
+        parts = self._carry(
+            [score.eta, score.power, score.const, sub.eta, sub.power, sub.const],
+            words_of(key, batch),
+        )
+        form = self._curved(parts[:3], student=score.student)
+        pairs = self._curved(parts[3:6], student=sub.student)
+        if form is None or pairs is None or form.kind == _FLAT:
+            return None
+        words, fixed = parts[6], batch.fixed
+        n_all, tables = len(score.eta), copies(k)
+        rivals, between = self._scratch.tables(k)
+        block, warps, stages = _SCORE[width > 64]
+        ahead = min(grid(n, block) * block, max(block, _SCORES // (4 * n_all) // block * block))
+        scores = self._scratch.take("scores", n_all * ahead)
+        for first in range(0, n, ahead):
+            m = min(ahead, n - first)
+            kernels.score_many[(grid(m, block),)](
+                self._Z, form.factors, form.offset, form.numbers, scores, first, n, n_all, ahead,
+                d=width, student=score.student, block=block, num_warps=warps,
+                num_stages=stages,
+            )  # fmt: skip
+            kernels.label_many[(grid(m, 256),)](
+                scores, ahead, words, fixed, batch.weight, batch.z, rivals, between,
+                first, n, n_all, k, tables, draw=key is not None, block=256, num_warps=4,
+            )  # fmt: skip
+        batch.touch()
+        batch.sub.zero_()
+        everyone = torch.ones(k, dtype=torch.int32, device=device)
+        sums = self._divide(pairs, form.centre[:k], everyone, words, batch.sub, key, batch)
+        whole = torch.empty(2 * k * k, dtype=torch.float64, device=device)
+        kernels.finish_tables[(grid(k * k, 256),)](
+            rivals, between, fixed, whole, k, tables, block=256
+        )
+        return self._read(torch.cat([sums, whole]), k, tables=True)
+
+    @on_its_device
+    def resplit(
+        self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch
+    ) -> Pass | None:
+        """Try sub-labels; see `Engine.resplit`. None if a form is not curved the same way."""
+        batch.settle()
+        mid = np.zeros((len(chosen), self._width), dtype=np.float32)
+        mid[:, : self._d] = ledger.centre(len(chosen))
+        parts = self._carry(
+            [sub.eta, sub.power, sub.const], mid, chosen.astype("i4"), words_of(None, batch)
+        )
+        pairs = self._curved(parts[:3], student=sub.student)
+        if pairs is None:
+            return None
+        mid_there = parts[3].view(len(chosen), self._width)
+        sums = self._divide(pairs, mid_there, parts[4], parts[5], batch.trial, None, batch)
+        return self._read(sums, len(chosen), tables=False)
+
+    def _carry(self, forms: list[Array], *others: NDArray[Any]) -> list[Tensor]:
+        arrays = [*forms, *others]
+        here = self._courier.room(*((a.shape, a.dtype.str[1:]) for a in arrays))
+        for to, a in zip(here, arrays, strict=True):
+            to[...] = a
+        return self._courier.send()
+
+    def _curved(self, forms: list[Tensor], *, student: bool) -> _Curved | None:
+        """Return the components with their centres, None if some have none."""
+        eta, power, const = forms
+        k, d, width = len(power), self._d, self._width
+        eta = eta.view(k, -1)
+        b = eta[:, 1 : 1 + d]
+        pad = torch.nn.functional.pad
+        curved = bool(eta[:, 1 + d :].any())
+        sign = torch.where(power > 0, 1.0, -1.0).double()
+        factors = torch.zeros(3, 1, device=eta.device, dtype=torch.bfloat16)
+        if curved:
+            place, half = _square(d, eta.device)
+            A = eta[:, 1 + d :][:, place] * half * sign[:, None, None]
+            L, info = torch.linalg.cholesky_ex(A)
+            if bool(info.any()):
+                return None
+            rhs = (-0.5 * sign)[:, None] * b
+            centre = torch.cholesky_solve(rhs[:, :, None], L)[:, :, 0]
+            value = eta[:, 0] + 0.5 * (b * centre).sum(dim=1) - (power > 0).double()
+            offset = (centre[:, None, :] @ L)[:, 0]
+            factors = _thirds(pad(L, (0, width - d, 0, width - d)).float())
+        elif student:
+            return None
+        else:
+            centre, value, offset = torch.zeros_like(b), eta[:, 0], b
+        numbers = torch.stack([value, power, const], dim=1).float()
+        kind = _STUDENT if student else _CURVED if curved else _FLAT
+        offset, centre = (pad(x, (0, width - d)).float() for x in (offset, centre))
+        return _Curved(factors, offset.contiguous(), numbers, centre.contiguous(), kind)
+
+    def _sorted(self, k: int, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the rows by label, where clusters begin, and the programs before each."""
+        if self._order is None or self._order[:2] != (batch.version, k):
+            label, order = torch.sort(batch.z[: self._n], stable=True)
+            each = torch.arange(k + 1, dtype=torch.int32, device=label.device)
+            begin = torch.searchsorted(label, each, out_int32=True)
+            items = torch.zeros_like(begin)
+            items[1:] = ((begin[1:] - begin[:-1] + (_ROWS - 1)) // _ROWS).cumsum(0)
+            self._order = batch.version, k, (order, begin, items)
+        return self._order[2]
+
+    def _divide(
+        self, pairs: _Curved, centre: Tensor, chosen: Tensor, words: Tensor, to: Tensor,
+        key: Key | None, batch: Batch,
+    ) -> Tensor:  # fmt: skip
+        """Give sub-labels; returns sums (k, 2, p), numbers of rows (k, 2) and doubts (k,)."""
+        k, d, width, device = len(chosen), self._d, self._width, self._Z.device
+        order, begin, items = self._sorted(k, batch)
+        n_items = self._n // _ROWS + k + 1
+        shape = [2 * width * width, 2 * width, 8]
+        parts = [self._scratch.take(f"part {i}", n_items * size) for i, size in enumerate(shape)]
+        kernels.divide_many[(n_items,)](
+            self._Z, order, begin, items, pairs.factors, pairs.offset, pairs.numbers, centre,
+            chosen, words, batch.weight, to, *parts, k,
+            d=width, k_padded=1 << (k - 1).bit_length(), rows=_ROWS, block=_SUB_BLOCK,
+            kind=pairs.kind, draw=key is not None, num_warps=8 if width > 64 else 4, num_stages=1,
+        )  # fmt: skip
+        totals = [torch.empty((k, size), dtype=torch.float64, device=device) for size in shape]
+        for size, part, total in zip(shape, parts, totals, strict=True):
+            kernels.finish_many[(k, grid(size, 512))](
+                items, chosen, part, total, k, size=size, block=512
+            )
+        yy, y = totals[0].view(k, 2, width, width), totals[1].view(k, 2, width)
+        n = totals[2].view(k, 2, 4)
+        c = centre.double()[:, None, :]
+        whole = y + n[..., :1] * c
+        yy = yy + c[..., :, None] * y[..., None, :] + whole[..., :, None] * c[..., None, :]
+        upper = torch.triu_indices(d, d, device=device)
+        sums = torch.cat([n[..., :1], whole[..., :d], yy[..., upper[0], upper[1]]], dim=-1)
+        return torch.cat([sums.reshape(-1), n[..., 1].reshape(-1), n[:, 0, 2]])
+
+    def _read(self, out: Tensor, k: int, *, tables: bool) -> Pass:
+        values = self._courier.fetch(out)
+        p = 1 + self._d + self._d * (self._d + 1) // 2
+        current, rows, own, rest = np.split(values, np.cumsum([2 * k * p, 2 * k, k]))
+        done = Pass(current.reshape(k, 2, p), rows.reshape(k, 2).astype(np.int64), own)
+        if not tables:
+            return done
+        rivals, between = rest.reshape(2, k, k)
+        return done.with_tables(rivals.astype(np.int64), between)
+
+
+def _square(d: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return where each entry of a (d, d) matrix is packed, and its share of the packed number."""
+    row, col = np.triu_indices(d)
+    place = np.empty((d, d), dtype=np.int64)
+    place[row, col] = place[col, row] = np.arange(len(row))
+    half = np.where(np.eye(d) > 0, 1.0, 0.5)
+    return torch.from_numpy(place).to(device), torch.from_numpy(half).to(device)
+
+
+def _thirds(x: Tensor) -> Tensor:
+    """Cut float32 into three numbers of 8 bits each that add up to it: (3, ...)."""
+    a = x.bfloat16()
+    rest = x - a.float()
+    b = rest.bfloat16()
+    return torch.stack([a, b, (rest - b.float()).bfloat16()])

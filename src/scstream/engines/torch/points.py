@@ -1,0 +1,184 @@
+"""Where the statistics of a batch's rows come from, block by block, on a device or on the host."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
+
+from scstream.engines.tensors import is_tensor, to_host
+from scstream.families.contract import Array, Family
+from scstream.families.gaussian import Gaussian
+from scstream.families.scores import (
+    JoinedScore,
+    LinearScore,
+    Points,
+    Score,
+    StudentScore,
+    to_dense,
+)
+
+Upload = Callable[[NDArray[Any]], Tensor]
+_PIECE = 2**26  # numbers that are brought to the device at a time
+_KEPT_BYTES = 2**31  # statistics are kept on the device up to this size
+
+
+class Rows(ABC):
+    """Rows of a family and their statistics.
+
+    Parameters
+    ----------
+    family : Family
+    X : array, sparse array or tensor (n, d)
+        Kept as it is, wherever it is.
+    device, dtype
+        Where blocks of statistics are made, and in which precision.
+    """
+
+    def __init__(self, family: Family, X: Points, device: torch.device, dtype: torch.dtype) -> None:
+        self.family, self.X, self.device, self.dtype = family, X, device, dtype
+
+    @abstractmethod
+    def block(self, rows: slice) -> Tensor:
+        """Return the statistics of some rows (m, p) on the device."""
+
+    def on_host(self, rows: Any) -> Points:
+        """Return the statistics of some rows on the host, as the family makes them."""
+        return self.family.statistics(to_host(self.X[rows]))
+
+    def scores(self, score: Score, rows: slice) -> Tensor:
+        """Return scores (m, k). What is no linear form is scored on the host."""
+        if isinstance(score, JoinedScore):
+            return torch.cat([self.scores(part, rows) for part in score.parts], dim=1)
+        if isinstance(score, LinearScore):
+            return self.block(rows) @ self._send(score.eta).T
+        if isinstance(score, StudentScore):
+            q = torch.log((self.block(rows) @ self._send(score.quad).T).clamp_(min=1.0))
+            return self._send(score.const) - self._send(score.power) * q
+        return self._send(score.block(self.on_host(rows)))
+
+    def pairs(self, score: Score, rows: slice, z: Tensor) -> Tensor:
+        """Return the scores (m, 2) of rows under the pairs of their own clusters z."""
+        if isinstance(score, JoinedScore):
+            return self.pairs(score.parts[0], rows, z)
+        if isinstance(score, LinearScore):
+            return self._own(score.eta, rows, z)
+        if isinstance(score, StudentScore):
+            q = torch.log(self._own(score.quad, rows, z).clamp_(min=1.0))
+            const, power = (self._send(v).view(-1, 2)[z] for v in (score.const, score.power))
+            return const - power * q
+        return self._send(score.pairs(self.on_host(rows), z.cpu().numpy()))
+
+    def sums(self, rows: slice, w: Tensor, code: Tensor, size: int) -> Tensor:
+        """Return the weighted sums (size, p), float64, of rows by code; -1 is left out."""
+        T = self.block(rows).double()
+        if T.is_cuda:  # adding rows by atomic operations has no order: a product has
+            belongs = code[None, :] == torch.arange(size, device=T.device)[:, None]
+            return (belongs * w.double()) @ T
+        out = torch.zeros((size + 1, T.shape[1]), dtype=torch.float64)
+        return out.index_add_(0, torch.where(code < 0, size, code), T * w.double()[:, None])[:-1]
+
+    def _own(self, eta: Array, rows: slice, z: Tensor) -> Tensor:
+        T, own = self.block(rows), self._send(eta).view(-1, 2, eta.shape[1])[z]
+        return torch.einsum("np,njp->nj", T, own)
+
+    def _send(self, values: Array) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device, self.dtype)
+
+
+class GaussianRows(Rows):
+    """Rows with means and covariances: statistics are made on the device from the frame."""
+
+    family: Gaussian
+
+    def __init__(
+        self, family: Gaussian, X: Points, device: torch.device, dtype: torch.dtype, upload: Upload
+    ) -> None:
+        super().__init__(family, X, device, dtype)
+        self._upload = upload
+
+    def pieces(self) -> Iterator[tuple[int, Tensor]]:
+        """Bring the rows to the device by pieces; each comes with the number of its first row."""
+        n, d = self.X.shape
+        for a in range(0, n, step := max(_PIECE // max(d, 1) // 1024, 1) * 1024):
+            x = self.X[a : a + step]
+            yield a, x.to(self.device) if is_tensor(x) else self._upload(x)
+
+    @cached_property
+    def frame(self) -> Tensor:
+        """The rows (n, d) in the family's frame, which float64 takes them to: it costs digits."""
+        frame = torch.empty(tuple(self.X.shape), dtype=self.dtype, device=self.device)
+        scales = self.family._shift, self.family._scale
+        shift, scale = (torch.from_numpy(v).to(self.device) for v in scales)
+        for a, x in self.pieces():
+            frame[a : a + len(x)] = (x.double() - shift) / scale
+        return frame
+
+    def block(self, rows: slice) -> Tensor:
+        """Return ``(1, z, upper triangle of z z')``."""
+        z = self.frame[rows]
+        row, col = torch.triu_indices(z.shape[1], z.shape[1], device=self.device)
+        return torch.cat([torch.ones_like(z[:, :1]), z, z[:, row] * z[:, col]], dim=1)
+
+
+class DenseRows(Rows):
+    """Rows of any family with dense statistics, which the family makes on the host."""
+
+    def __init__(self, family: Family, X: Points, device: torch.device, dtype: torch.dtype) -> None:
+        super().__init__(family, X, device, dtype)
+        self._kept: Tensor | None = None
+        if X.shape[0] * len(family.prior) * 8 <= _KEPT_BYTES:
+            self._kept = self.block(slice(None))
+
+    def block(self, rows: slice) -> Tensor:
+        """Return the family's statistics."""
+        if self._kept is not None:
+            return self._kept[rows]
+        return self._send(to_dense(self.on_host(rows)))
+
+
+class SparseRows(Rows):
+    """Rows of counts, few of which are not 0: they are scored and summed on the host."""
+
+    def block(self, rows: slice) -> Tensor:
+        """Return the statistics, made dense."""
+        return self._send(to_dense(self.on_host(rows)))
+
+    def scores(self, score: Score, rows: slice) -> Tensor:
+        """Return scores (m, k)."""
+        return self._send(score.block(self.on_host(rows)))
+
+    def pairs(self, score: Score, rows: slice, z: Tensor) -> Tensor:
+        """Return the scores (m, 2) of rows under the pairs of their own clusters z."""
+        return self._send(score.pairs(self.on_host(rows), z.cpu().numpy()))
+
+    def sums(self, rows: slice, w: Tensor, code: Tensor, size: int) -> Tensor:
+        """Return the weighted sums (size, p) of rows by code."""
+        T = self.on_host(rows)
+        label, weight = code.cpu().numpy(), w.double().cpu().numpy()
+        mine = np.flatnonzero(label >= 0)
+        belongs = sparse.csr_array((weight[mine], (label[mine], mine)), shape=(size, T.shape[0]))
+        return torch.from_numpy(to_dense(belongs @ T)).to(self.device)
+
+
+def rows_of(
+    family: Family, X: Points, device: torch.device, dtype: torch.dtype,
+    upload: Upload | None = None,
+) -> Rows:  # fmt: skip
+    """Return rows in the way that suits the family; ``upload`` takes arrays to the device."""
+    if isinstance(family, Gaussian) and type(family).statistics is Gaussian.statistics:
+        return GaussianRows(family, X, device, dtype, upload or _plain_upload(device))
+    if sparse.issparse(X):
+        return SparseRows(family, X, device, dtype)
+    return DenseRows(family, X, device, dtype)
+
+
+def _plain_upload(device: torch.device) -> Upload:
+    return lambda rows: torch.from_numpy(np.ascontiguousarray(rows)).to(device)

@@ -1,0 +1,131 @@
+"""Memory for passes over rows of few columns, here and on the device, by the number of clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from scstream.engines.base import Key
+from scstream.engines.torch.batch import Batch
+from scstream.engines.torch.forms import Forms
+from scstream.engines.torch.passes import (
+    Pass,
+    Recorded,
+    both_sides,
+    copies,
+    empty_tables,
+    grid,
+    lay_out,
+    room_for,
+    words_of,
+)
+from scstream.families.contract import Array
+from scstream.families.gaussian import Gaussian
+from scstream.families.scores import Labels
+from scstream.kernels import packing
+from scstream.kernels.workspace import room_of
+
+TILE = 64  # sub-clusters of a program that sums
+_FIXED = 10  # where the unit of doubts is among the words
+
+
+class Room:
+    """Memory for passes over up to ``size`` clusters, here and there, and the launches recorded.
+
+    Attributes
+    ----------
+    there : list of Tensor
+        Words, pairs, centres, numbers, rank, names, prior and ids, see `torch_few_kernels`.
+    """
+
+    def __init__(
+        self, size: int, d: int, p: int, columns: int, groups: int, device: torch.device
+    ) -> None:
+        self.size, self._d, self._p, self._columns = size, d, p, columns
+        self.padded = grid(2 * size, TILE) * TILE  # places for sub-clusters
+        width = d + 2 + p
+        shapes = (
+            ((16,), "i8"), ((2 * size * width,), "f4"), ((size * d,), "f4"),
+            ((size * width,), "f4"), ((size,), "i4"), ((4 * size,), "i4"), ((p + 2,), "f8"),
+            ((4 * size,), "i8"),
+        )  # fmt: skip
+        self._here, self._there = both_sides(room_for(shapes), device)
+        arrays, self.there = lay_out(shapes, self._here, self._there)
+        self._words, self._pairs, self._centre, self._numbers, self._rank, *rest = arrays
+        self._names, self._prior, self._ids = rest
+        self._unit = self._words[_FIXED : _FIXED + 1].view(np.float64)
+        self.fixed = self.there[0][_FIXED : _FIXED + 1].view(torch.float64)
+        self.partial = torch.empty(groups * self.padded * columns, device=device)
+        self.tables = empty_tables(size, device)
+        numbers = self.padded * columns + 2 * size * size
+        self.out = torch.empty(numbers, dtype=torch.float64, device=device)
+        self._back = torch.empty(self.out.shape, dtype=torch.float64, pin_memory=True)
+        self.values = self._back.numpy()
+        self.status = self.out[self.padded * columns :]
+        self.least = torch.empty((2, size), dtype=torch.int64, device=device)
+        self.recorded: dict[tuple[Any, ...], Recorded] = {}
+
+    def say(
+        self, key: Key | None, batch: Batch, n_all: int, k: int, *, rename: bool = False
+    ) -> None:
+        """Fill in the words, and the new names of labels if they are to be taken."""
+        names = batch.names if rename else None
+        self._words[:9] = words_of(key, batch, batch.n, n_all, k, copies(k), names is not None)
+        self._unit[0] = batch.unit
+        if names is not None:
+            self._names[: names.size] = names.ravel()
+
+    def components(self, score: Forms, sub: Forms) -> None:
+        """Fill in the components of a sweep, and the pairs of all clusters."""
+        d, some = self._d, room_of(packing.ROOM, 0).floats
+        one, two = (score.eta, score.power, score.const), (sub.eta, sub.power, sub.const)
+        packing.forms(*one, d, some, self._numbers, 1, self._centre)
+        packing.forms(*two, d, some, self._pairs, len(sub.eta), self._centre[:0])
+
+    def trial(self, sub: Forms, which: NDArray[np.int64], sums: Array) -> None:
+        """Fill in the pairs of some clusters, with all clusters' first sums (k, 2, 1 + d)."""
+        packing.trial(
+            sub.eta, sub.power, sub.const, which, sums, self._d, room_of(packing.ROOM, 0).floats,
+            self._pairs, self._centre, self._rank,
+        )  # fmt: skip
+
+    def foretold(self, family: Gaussian, alpha: float) -> None:
+        """Fill in what predictives are made of."""
+        row, more, *_ = family.numbers
+        self._prior[:-2], self._prior[-2], self._prior[-1] = row, more, 0.5 * alpha
+
+    def call(self, names: NDArray[np.int32], ids: Labels) -> None:
+        """Fill in the ids, and sub-labels, that names stand for."""
+        packing.ids(names, ids, self._ids)
+
+    def send(self) -> None:
+        """Take to the device what was filled in."""
+        self._there.copy_(self._here, non_blocking=True)
+
+    def fetch(self, size: int) -> None:
+        """Bring so many numbers from the device."""
+        self._back[:size].copy_(self.out[:size], non_blocking=True)
+
+    def failed(self, k: int, rounds: int) -> bool:
+        """Whether the scatter of some part of k clusters failed in some round."""
+        status = self.values[self.padded * self._columns :][: rounds * self.padded]
+        return bool(status.reshape(rounds, self.padded)[:, : 2 * k].any())
+
+    def read(self, which: NDArray[np.int64], k: int, *, tables: bool = False) -> Pass:
+        """Return what has come from the device about some of k clusters."""
+        done = Pass(np.empty((k, 2, self._p)), np.empty((k, 2), dtype=np.int64), np.empty(k))
+        packing.sums(self.values, self._columns, which, done.current, done.rows, done.own)
+        if tables:
+            done.rivals, done.doubt = np.empty((k, k), dtype=np.int64), np.empty((k, k))
+            both = self.values[self.padded * self._columns :]
+            packing.tables(both, done.own, done.rivals, done.doubt)
+        return done
+
+    def points(self, k: int, n: int) -> Array:
+        """Return the statistics (k, p) of rows that have come, 0 where there is no row."""
+        out = np.empty((k, self._p))
+        packing.points(self.values, n, self._d, out)
+        return out

@@ -1,0 +1,176 @@
+"""Which labels score best for each row: a look in single precision, and how far it may be off.
+
+Half as many bits are twice as many numbers at once. Scores are products of statistics and
+parameters (k, p), or ``const - power log(product)``. Rows are taken in blocks; scratch for a block
+is flat, its columns ``WIDTH`` apart: between such columns the compiler sees that no two are the
+same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scstream.kernels.compiling import helper, numbers, part
+from scstream.kernels.series import LN2
+
+MOST = 1e30  # products from there on may look smaller than they are
+BLOCK = 128  # rows: their scores under some dozens of clusters stay in the fastest cache
+WIDTH = BLOCK + 8  # no power of two: down a row are other lines of the cache
+GROUP = 5  # columns that are taken at once
+
+_UNIT = np.float32(1.0)
+_LEAST = np.float32(-(2.0**127))  # what scores count at least: a tag makes no number of an infinity
+_ONE = np.int32(_UNIT.view(np.int32))
+_MANTISSA = np.int32(2**23 - 1)
+_EXPONENT_AT = 23
+_WHOLE = np.int32(np.float32(2.0**23).view(np.int32))  # with such bits a float is a whole number
+_NONE = np.float32(2.0**23 + 127.0)  # what the exponent's bits of 1 are then
+_L0 = -2.80037048
+_L1, _L2, _L3, _L4, _L5 = (
+    np.float32(v) for v in (5.09173346, -3.55082416, 1.63116988, -0.41657068, 0.04487452)
+)
+_OFF = 1.6e-5  # how far the polynomial of these is off from log2(g)
+
+
+@helper
+def look(
+    scores: Any, m: int, k: int, const: Any, power: Any, plain: bool, short: Any, top: Any,
+    place: Any,
+) -> None:  # fmt: skip
+    """Fill the best three scores of m rows and whose the first two are, -1 if there is none.
+
+    ``plain`` scores are not by logarithms. How near they are is what `offness` says.
+    """
+    _shortened(scores, m, k, short)
+    if not plain:
+        _student(short, m, k, const, power)
+    _best_three(short, m, k, top, place)
+
+
+@helper
+def offness(k: int, const: Any, power: Any, plain: bool) -> Any:
+    """Return how far differences of scores that `look` finds are off: by their size, and anyway."""
+    off = 0.0
+    if not plain:
+        for c in range(k):
+            off = max(off, 2.0 * power[c] * LN2 * _OFF + 2.0**-19 * abs(const[c]))
+    return (_tags(k) + 8.0) * 2.0**-23, off
+
+
+@helper
+def ahead(a: Any, b: Any, share: float, off: float) -> Any:
+    """Whether a score that is higher by `look` is so in truth; ``off`` more if that is added."""
+    return a - b > share * (abs(a) + abs(b)) + off
+
+
+@part
+def squares(cols: Any, m: int, d: int) -> None:
+    """Fill the products of m rows' first d columns, behind these."""
+    at = d
+    for a in range(d):
+        for b in range(a, d):
+            x, y, to = cols[a * WIDTH :], cols[b * WIDTH :], cols[at * WIDTH :]
+            for j in range(m):
+                to[j] = x[j] * y[j]
+            at += 1
+
+
+@part
+def products(cols: Any, m: int, eta: Any, first: int, k: int, out: Any) -> None:
+    """Fill ``out`` with the products of m rows and k parameters from the first, two at a time.
+
+    A last one without a partner is filled twice.
+    """
+    p = eta.shape[1]
+    for c in range(0, k, 2):
+        to = out[c * WIDTH : (c + 2) * WIDTH]
+        for q in range(1, p, GROUP):
+            x = cols[(q - 1) * WIDTH : (q - 1 + GROUP) * WIDTH]
+            a, b = first + c, first + min(c + 1, k - 1)
+            q1, q2 = min(q + 1, p - 1), min(q + 2, p - 1)  # columns beyond the last are 0
+            q3, q4 = min(q + 3, p - 1), min(q + 4, p - 1)
+            a0, a1, a2, a3, a4 = eta[a, q], eta[a, q1], eta[a, q2], eta[a, q3], eta[a, q4]
+            b0, b1, b2, b3, b4 = eta[b, q], eta[b, q1], eta[b, q2], eta[b, q3], eta[b, q4]
+            if q > 1:
+                for j in range(m):
+                    x0, x1, x2 = x[j], x[j + WIDTH], x[j + 2 * WIDTH]
+                    x3, x4 = x[j + 3 * WIDTH], x[j + 4 * WIDTH]
+                    to[j] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3 + a4 * x4
+                    to[j + WIDTH] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3 + b4 * x4
+                continue
+            level_a, level_b = eta[a, 0], eta[b, 0]
+            for j in range(m):
+                x0, x1, x2 = x[j], x[j + WIDTH], x[j + 2 * WIDTH]
+                x3, x4 = x[j + 3 * WIDTH], x[j + 4 * WIDTH]
+                to[j] = level_a + a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3 + a4 * x4
+                to[j + WIDTH] = level_b + b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3 + b4 * x4
+
+
+@part
+def _shortened(scores: Any, m: int, k: int, out: Any) -> None:
+    """Fill the same numbers in single precision."""
+    for c in range(k):
+        s, to = scores[c * WIDTH : (c + 1) * WIDTH], out[c * WIDTH : (c + 1) * WIDTH]
+        for j in range(m):
+            to[j] = s[j]
+
+
+@numbers
+def _student(squares: Any, m: int, k: int, const: Any, power: Any) -> None:
+    """Turn products into scores: the logarithm of ``2^e g`` is by a polynomial in g."""
+    for c in range(k):
+        slope = np.float32(power[c] * LN2)
+        level = np.float32(const[c] - power[c] * LN2 * _L0)
+        s = squares[c * WIDTH : (c + 1) * WIDTH]
+        for j in range(m):
+            bits = np.float32(max(s[j], _UNIT)).view(np.int32)
+            e = np.int32((bits >> _EXPONENT_AT) | _WHOLE).view(np.float32) - _NONE
+            g = np.int32((bits & _MANTISSA) | _ONE).view(np.float32)
+            h = g * g
+            rest = (_L2 + _L3 * g) + h * (_L4 + _L5 * g)
+            s[j] = level - slope * ((e + _L1 * g) + h * rest)
+
+
+@numbers
+def _best_three(scores: Any, m: int, k: int, top: Any, place: Any) -> None:
+    """Fill the best three scores of m rows and whose the first two are, -1 if there is none.
+
+    The last bits of a score are made to tell whose it is. That says in a single pass without a
+    branch who leads. Whole numbers are cut short again wherever numba makes them longer.
+    """
+    tag = _tags(k)
+    keep = np.int32(~tag)
+    for j in range(m):
+        top[j] = top[j + WIDTH] = top[j + 2 * WIDTH] = _LEAST
+        if k % 2 == 1:
+            scores[k * WIDTH + j] = _LEAST
+    for c in range(0, k, 2):
+        s, a, b = scores[c * WIDTH : (c + 2) * WIDTH], np.int32(c), np.int32(c + 1)
+        for j in range(m):
+            one = np.int32(np.float32(max(s[j], _LEAST)).view(np.int32) & keep)
+            two = np.int32(np.float32(max(s[j + WIDTH], _LEAST)).view(np.int32) & keep)
+            v, w = np.int32(one | a).view(np.float32), np.int32(two | b).view(np.float32)
+            t, second, third = top[j], top[j + WIDTH], top[j + 2 * WIDTH]
+            low = min(v, t)
+            t = max(v, t)
+            third = max(third, min(low, second))
+            second = max(low, second)
+            low = min(w, t)
+            top[j] = max(w, t)
+            top[j + 2 * WIDTH] = max(third, min(low, second))
+            top[j + WIDTH] = max(low, second)
+    for j in range(m):
+        second = top[j + WIDTH]
+        place[0, j] = np.float32(top[j]).view(np.int32) & tag
+        place[1, j] = np.float32(second).view(np.int32) & tag if second > _LEAST else -1
+
+
+@helper
+def _tags(k: int) -> Any:
+    """Return the bits that tell k labels apart."""
+    tag = 1
+    while tag < k:
+        tag *= 2
+    return tag - 1

@@ -1,0 +1,370 @@
+"""Compiled kernels of the data pass: counter-based draws, best labels and sums by label.
+
+A gap of 36 between log-probabilities (a factor of 4e15) is taken for certainty.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+import numpy as np
+
+from scstream.kernels.compiling import bare, helper, kernel, part
+from scstream.kernels.scores import student_bounds
+
+_M0 = np.uint64(0xD2511F53)
+_M1 = np.uint64(0xCD9E8D57)
+_W0 = np.uint64(0x9E3779B9)
+_W1 = np.uint64(0xBB67AE85)
+_LOW = np.uint64(0xFFFFFFFF)
+_S32 = np.uint64(32)
+_S11 = np.uint64(11)
+_UNIT = 2.0**-53
+LIKELY, _POSSIBLE = -18.0, -36.0  # log-probabilities against the best label's
+SLACK = float(np.exp(LIKELY))
+
+
+@kernel
+def uniforms(seed: Any, batch: Any, sweep: Any, first: Any, out: Any) -> None:
+    """Fill ``out`` (2, n) with uniforms in [0, 1) keyed by (seed, batch, sweep, row).
+
+    Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed.
+    """
+    for i in range(out.shape[1]):
+        row = np.uint64(first + i)
+        c0 = row & _LOW
+        c1 = row >> _S32
+        c2 = np.uint64(sweep) & _LOW
+        c3 = np.uint64(batch) & _LOW
+        k0 = np.uint64(seed) & _LOW
+        k1 = np.uint64(seed) >> _S32
+        for _ in range(10):
+            p0 = _M0 * c0
+            p1 = _M1 * c2
+            c0 = (p1 >> _S32) ^ c1 ^ k0
+            c2 = (p0 >> _S32) ^ c3 ^ k1
+            c1 = p1 & _LOW
+            c3 = p0 & _LOW
+            k0 = (k0 + _W0) & _LOW
+            k1 = (k1 + _W1) & _LOW
+        out[0, i] = np.float64(((c0 << _S32) | c1) >> _S11) * _UNIT
+        out[1, i] = np.float64(((c2 << _S32) | c3) >> _S11) * _UNIT
+
+
+@helper
+def certainty(gap: Any) -> Any:
+    """Return minus the log-probability of a label that leads another by ``-gap``."""
+    if gap < -36.0:
+        return 0.0
+    if gap > 36.0:
+        return gap
+    return log(1.0 + exp(gap))
+
+
+@kernel
+def draw(scores: Any, u: Any, z: Any, second: Any, doubt: Any) -> None:
+    """Draw ``z[i]`` with probability proportional to ``exp(scores[i])``.
+
+    ``second`` becomes the best other label, -1 if there is none, and ``doubt`` minus the
+    log-probability of the drawn label against that one.
+
+    Exponentials are taken of the labels with some chance only. The rest, e^-18 of the best each
+    at most, is looked at in the rare case that it could change what is drawn.
+    """
+    n, k = scores.shape
+    near, weight = np.empty(k + 1, np.int64), np.empty(k)
+    for i in range(n):
+        row = scores[i]
+        top = _greatest(row)
+        m, total = weigh(row, top, LIKELY, near, weight)
+        at, sure = pick_one(u[i], total, SLACK * (k - m), weight, m)
+        if not sure:
+            m, total = weigh(row, top, _POSSIBLE, near, weight)
+            at, _ = pick_one(u[i], total, 0.0, weight, m)
+        pick = near[at]
+        other = -1
+        runner = 0.0
+        for j in range(m):
+            if j != at and weight[j] > runner:
+                other = near[j]
+                runner = weight[j]
+        if other < 0:
+            score = -np.inf
+            for c in range(k):
+                if row[c] > score and c != pick:
+                    other = c
+                    score = row[c]
+            runner = exp(score - top) if score - top > _POSSIBLE else 0.0
+        z[i] = pick
+        second[i] = other
+        doubt[i] = log(1.0 + runner / weight[at])
+
+
+@helper
+def _greatest(row: Any) -> Any:
+    """Return the largest entry; four at a time, since none waits for another."""
+    k = len(row)
+    a = b = c = d = -np.inf
+    whole = k - k % 4
+    for j in range(0, whole, 4):
+        a = row[j] if row[j] > a else a
+        b = row[j + 1] if row[j + 1] > b else b
+        c = row[j + 2] if row[j + 2] > c else c
+        d = row[j + 3] if row[j + 3] > d else d
+    for j in range(whole, k):
+        a = row[j] if row[j] > a else a
+    return max(max(a, b), max(c, d))
+
+
+@part
+def weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
+    """List the labels within ``least`` of the top, and their weights; return number and total."""
+    m = 0
+    for c in range(len(row)):  # without a branch: which ones they are cannot be foreseen
+        near[m] = c
+        m += row[c] - top > least
+    if m == 0:  # nothing but NaN, or infinities
+        near[0] = 0
+        weight[0] = 1.0
+        return 1, 1.0
+    total = 0.0
+    for j in range(m):
+        weight[j] = exp(row[near[j]] - top)
+        total += weight[j]
+    return m, total
+
+
+@helper
+def pick_one(u: float, total: float, slack: float, weight: Any, m: int) -> Any:
+    """Return which of m weights the uniform falls on, and whether ``slack`` more leaves it so."""
+    low, high = u * total, u * (total + slack)
+    run = 0.0
+    for j in range(m):
+        before = run
+        run += weight[j]
+        if run > low:
+            return j, run > high and before + slack <= low
+    return m - 1, False
+
+
+@kernel
+def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> None:
+    """Take the best label of each row, the smaller of equals; the rest as in `draw`.
+
+    The scores are ``const - power log(q)``, or ``q`` itself if ``const`` is empty. Of logarithms
+    a lower bound is taken first, and few are left to take.
+    """
+    n, k = q.shape
+    plain = len(const) == 0
+    bound = np.empty(k)
+    for i in range(n):
+        row = q[i]
+        if plain:
+            pick, top, other, runner, _ = best_three(row)
+        else:
+            student_bounds(row, const, power, bound)
+            pick, top, other, runner = _best_two(row, const, power, bound)
+        z[i] = pick
+        second[i] = other
+        doubt[i] = certainty(runner - top)
+
+
+@helper
+def best_three(row: Any) -> Any:
+    """Return where the two largest entries are, the first of equals first, them and the third."""
+    pick = 0
+    top = row[0]
+    other = -1
+    runner = third = -np.inf
+    for c in range(1, len(row)):
+        v = row[c]
+        if v > third:
+            if v > runner:
+                third = runner
+                if v > top:
+                    other = pick
+                    runner = top
+                    pick = c
+                    top = v
+                else:
+                    other = c
+                    runner = v
+            else:
+                third = v
+    return pick, top, other, runner, third
+
+
+@kernel
+def _best_two(row: Any, const: Any, power: Any, bound: Any) -> Any:
+    """Return the best label and the best other with their scores, the first of equals first."""
+    pick, _, other, runner, third = best_three(bound)
+    top = const[pick] - power[pick] * log(max(row[pick], 1.0))
+    if other >= 0:
+        runner = const[other] - power[other] * log(max(row[other], 1.0))
+    if runner > top or (runner == top and other < pick):
+        pick, top, other, runner = other, runner, pick, top
+    if third >= runner:
+        one, two = pick, other
+        for c in range(len(row)):
+            if bound[c] >= runner and c != one and c != two:
+                v = const[c] - power[c] * log(max(row[c], 1.0))
+                if v > top or (v == top and c < pick):
+                    pick, top, other, runner = c, v, pick, top
+                elif v > runner or (v == runner and c < other):
+                    other, runner = c, v
+    return pick, top, other, runner
+
+
+@kernel
+def draw_pair(pairs: Any, u: Any, sub: Any, doubt: Any) -> None:
+    """Draw one of two sub-labels with probability proportional to ``exp(pairs[i])``."""
+    for i in range(len(pairs)):
+        gap = pairs[i, 1] - pairs[i, 0]
+        if gap > 36.0 or gap < -36.0:
+            sub[i] = gap > 0.0
+            doubt[i] = 0.0
+        else:
+            odds = exp(gap)
+            one = u[i] * (1.0 + odds) < odds
+            sub[i] = one
+            doubt[i] = log(1.0 + (1.0 / odds if one else odds))
+
+
+@kernel
+def best_pair(pairs: Any, sub: Any, doubt: Any) -> None:
+    """Take the better of two sub-labels."""
+    for i in range(len(pairs)):
+        gap = pairs[i, 1] - pairs[i, 0]
+        sub[i] = 1 if gap > 0.0 else 0
+        doubt[i] = certainty(-abs(gap))
+
+
+@kernel
+def tally(
+    z: Any, sub: Any, second: Any, doubt: Any, sub_doubt: Any, weight: Any, rows: Any,
+    rivals: Any, between: Any,
+) -> None:  # fmt: skip
+    """Count rows, second choices and doubts by cluster; labels out of range become -1."""
+    k = len(rows)
+    for i in range(len(z)):
+        a = z[i]
+        if a >= k:
+            z[i] = -1
+            sub[i] = 0
+            continue
+        rows[a, sub[i]] += 1
+        between[a, a] += weight[i] * sub_doubt[i]
+        b = second[i]
+        if 0 <= b < k:
+            rivals[a, b] += 1
+            between[a, b] += weight[i] * doubt[i]
+
+
+@kernel
+def add_doubts(z: Any, weight: Any, doubt: Any, out: Any) -> None:
+    """Add ``weight[i] doubt[i]`` to ``out[z[i]]``, labels of -1 left out."""
+    for i in range(len(z)):
+        if z[i] >= 0:
+            out[z[i]] += weight[i] * doubt[i]
+
+
+@kernel
+def take_trial(chosen: Any, trial: Any, z: Any, sub: Any, rows: Any) -> None:
+    """Take the tried sub-labels of the chosen clusters, and count rows (k, 2) anew."""
+    for i in range(len(z)):
+        a = z[i]
+        if a >= 0:
+            if chosen[a]:
+                sub[i] = trial[i]
+            rows[a, sub[i]] += 1
+
+
+@bare
+def named(labels: Any, ids: Any, out: Any) -> None:
+    """Fill the ids of labels; a label of -1 stays that."""
+    for i in range(len(labels)):
+        out[i] = ids[labels[i]] if labels[i] >= 0 else -1
+
+
+@kernel
+def rename(label: Any, sublabel: Any, z: Any, sub: Any) -> None:
+    """Rename pairs of label and sub-label by the tables (k, 2) each; -1 stays."""
+    for i in range(len(z)):
+        a, b = z[i], sub[i]
+        if a >= 0:
+            z[i] = label[a, b]
+            sub[i] = sublabel[a, b]
+
+
+@kernel
+def least(seed: Any, batch: Any, sweep: Any, first: Any, z: Any, row: Any, low: Any) -> None:
+    """Fill ``row[c]`` with the row of cluster c that has the least uniform, ``low[c]``."""
+    u = np.empty((2, 256))
+    for start in range(0, len(z), 256):
+        uniforms(seed, batch, sweep, first + start, u)
+        for i in range(start, min(start + 256, len(z))):
+            c = z[i]
+            if c >= 0 and (row[c] < 0 or u[0, i - start] < low[c]):
+                row[c] = i
+                low[c] = u[0, i - start]
+
+
+@kernel
+def take_csr(data: Any, indices: Any, indptr: Any, row: Any, out: Any) -> None:
+    """Fill zeros (k, p) with the given rows (k,) of compressed ones, -1 for none."""
+    for c in range(len(row)):
+        if row[c] >= 0:
+            for q in range(indptr[row[c]], indptr[row[c] + 1]):
+                out[c, indices[q]] = data[q]
+
+
+@kernel
+def add_by_label(T: Any, w: Any, z: Any, sub: Any, out: Any) -> None:
+    """Add ``w[i] T[i]`` to ``out[z[i], sub[i]]``, rows with labels out of range left out."""
+    n, p = T.shape
+    for i in range(n):
+        a = z[i]
+        if 0 <= a < len(out):
+            b = sub[i]
+            for c in range(p):
+                out[a, b, c] += w[i] * T[i, c]
+
+
+@kernel
+def add_by_label_csr(
+    data: Any, indices: Any, indptr: Any, w: Any, z: Any, sub: Any, out: Any
+) -> None:
+    """Add ``w[i] T[i]`` to ``out[z[i], sub[i]]`` for statistics in compressed rows."""
+    for i in range(len(indptr) - 1):
+        if 0 <= z[i] < len(out):
+            to, weight = out[z[i], sub[i]], w[i]
+            for q in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
+                to[np.uint32(indices[q])] += weight * data[q]  # a place is not negative
+
+
+@kernel
+def resplit_block(
+    T: Any, w: Any, z: Any, chosen: Any, eta: Any, const: Any, power: Any, doubts: bool,
+    trial: Any, current: Any, doubt: Any,
+) -> None:  # fmt: skip
+    """Try the better sub-labels for points of the chosen clusters, and add up."""
+    n, p = T.shape
+    plain = len(const) == 0
+    for i in range(n):
+        c = z[i]
+        if c < 0 or not chosen[c]:
+            continue
+        a, b = 0.0, 0.0
+        for j in range(p):
+            a += T[i, j] * eta[2 * c, j]
+            b += T[i, j] * eta[2 * c + 1, j]
+        if not plain:
+            a = const[2 * c] - power[2 * c] * log(max(a, 1.0))
+            b = const[2 * c + 1] - power[2 * c + 1] * log(max(b, 1.0))
+        j = 1 if b > a else 0
+        trial[i] = j
+        if doubts:
+            doubt[c] += w[i] * certainty(-abs(b - a))
+        for q in range(p):
+            current[c, j, q] += w[i] * T[i, q]

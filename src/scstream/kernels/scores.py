@@ -1,0 +1,146 @@
+"""Compiled kernels of the families' scores."""
+
+from __future__ import annotations
+
+from math import lgamma, log
+from typing import Any
+
+import numpy as np
+
+from scstream.kernels.compiling import helper, kernel
+
+_ONE = int(np.float64(1.0).view(np.int64))
+_PER_BIT = 2.0**-52
+_MANTISSA = 2**52 - 1
+_LN2 = float(np.log(2.0))
+_A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
+
+
+@kernel
+def pair_products(T: Any, eta: Any, z: Any, out: Any) -> None:
+    """Fill ``out[i, j] = T[i] . eta[2 z[i] + j]``."""
+    n, p = T.shape
+    for i in range(n):
+        r = 2 * z[i]
+        a = 0.0
+        b = 0.0
+        for c in range(p):
+            a += T[i, c] * eta[r, c]
+            b += T[i, c] * eta[r + 1, c]
+        out[i, 0] = a
+        out[i, 1] = b
+
+
+@kernel
+def pair_products_csr(data: Any, indices: Any, indptr: Any, eta: Any, z: Any, out: Any) -> None:
+    """Fill ``out[i, j] = T[i] . eta[2 z[i] + j]`` for statistics in compressed rows."""
+    for i in range(len(indptr) - 1):
+        r = 2 * z[i]
+        a = 0.0
+        b = 0.0
+        for q in range(indptr[i], indptr[i + 1]):
+            a += data[q] * eta[r, indices[q]]
+            b += data[q] * eta[r + 1, indices[q]]
+        out[i, 0] = a
+        out[i, 1] = b
+
+
+@kernel
+def student(q: Any, const: Any, power: Any) -> None:
+    """Replace products (n, k) by ``const - power log(q)``; what rounding put below 1 is 1."""
+    n, k = q.shape
+    for i in range(n):
+        for c in range(k):
+            q[i, c] = const[c] - power[c] * log(max(q[i, c], 1.0))
+
+
+@helper
+def student_bounds(q: Any, const: Any, power: Any, out: Any) -> None:
+    """Fill upper bounds of scores ``const - power log(q)``.
+
+    The bits of a float, read as a whole number, are e + f for ``2^e (1 + f)``; and
+    ``log2(1 + f)`` is at least ``f + f (1 - f) (A - B f)``, and hardly more.
+    """
+    for c in range(len(q)):
+        v = q[c] if q[c] > 1.0 else 1.0
+        bits = np.float64(v).view(np.int64)
+        f = np.int64((bits & _MANTISSA) | _ONE).view(np.float64) - 1.0
+        x = np.float64(bits - _ONE) * _PER_BIT + f * (1.0 - f) * (_A - _B * f)
+        out[c] = const[c] - power[c] * (_LN2 * x)
+
+
+@kernel
+def student_pairs(q: Any, const: Any, power: Any, z: Any) -> None:
+    """Do the same to the products (n, 2) of each row's own pair."""
+    for i in range(len(z)):
+        for b in range(2):
+            r = 2 * z[i] + b
+            q[i, b] = const[r] - power[r] * log(max(q[i, b], 1.0))
+
+
+@kernel
+def rising(a: Any, count: Any) -> Any:
+    """Return ``lgamma(a + count) - lgamma(a)`` for a whole count, small ones by products."""
+    if count > 8.0:
+        return lgamma(a + count) - lgamma(a)
+    out = 1.0
+    for i in range(int(count)):
+        out *= a + i
+    return log(out)
+
+
+@kernel
+def column_logs(T: Any, a: Any, b: Any, c: Any, power: Any, out: Any) -> None:
+    """Subtract ``power log(a + b x + c y)``, (d, k) each, of every observed column of each row."""
+    d, k = a.shape
+    for i in range(len(T)):
+        for j in range(d):
+            if T[i, 1 + j] > 0.0:
+                x = T[i, 1 + d + j]
+                y = T[i, 1 + 2 * d + j]
+                for r in range(k):
+                    out[i, r] -= power[j, r] * log(a[j, r] + b[j, r] * x + c[j, r] * y)
+
+
+@kernel
+def column_logs_pairs(T: Any, a: Any, b: Any, c: Any, power: Any, z: Any, out: Any) -> None:
+    """Subtract the same, (k, d) each, under the components ``2 z[i]`` and ``2 z[i] + 1``."""
+    d = a.shape[1]
+    for i in range(len(T)):
+        for h in range(2):
+            r = 2 * z[i] + h
+            s = 0.0
+            for j in range(d):
+                if T[i, 1 + j] > 0.0:
+                    x = T[i, 1 + d + j]
+                    y = T[i, 1 + 2 * d + j]
+                    s += power[r, j] * log(a[r, j] + b[r, j] * x + c[r, j] * y)
+            out[i, h] -= s
+
+
+@kernel
+def column_rises(T: Any, shape: Any, log_gamma: Any, out: Any) -> None:
+    """Add ``lgamma(shape + x) - lgamma(shape)``, (d, k), of every column's count x of each row."""
+    d, k = shape.shape
+    for i in range(len(T)):
+        for j in range(d):
+            x = T[i, 1 + d + j]
+            if x > 8.0:
+                for r in range(k):
+                    out[i, r] += lgamma(shape[j, r] + x) - log_gamma[j, r]
+            elif x > 0.0:
+                for r in range(k):
+                    out[i, r] += rising(shape[j, r], x)
+
+
+@kernel
+def column_rises_pairs(T: Any, shape: Any, z: Any, out: Any) -> None:
+    """Add the same, (k, d), under the components ``2 z[i]`` and ``2 z[i] + 1``."""
+    d = shape.shape[1]
+    for i in range(len(T)):
+        for h in range(2):
+            r = 2 * z[i] + h
+            for j in range(d):
+                x = T[i, 1 + d + j]
+                if x > 0.0:
+                    out[i, h] += rising(shape[r, j], x)

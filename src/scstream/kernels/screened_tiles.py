@@ -1,0 +1,162 @@
+"""Compiled passes over scores in float32, 64 rows at a time, cluster by cluster.
+
+Each inner loop runs along rows, so that it takes four of them at once; nothing branches. What
+comes out is a proposal: who uses it knows how far scores may be off, and settles what is not
+sure by exact scores. Rows with scores that are no numbers get any label in range.
+
+Scores of a tile lie in ``cell`` (64 k,), cluster by cluster, k a multiple of 4. The rows' state
+is one array (4 * 64,), so that the compiler sees that its parts do not overlap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from scstream.kernels.compiling import kernel
+
+TILE = 64
+TOP, TOTAL, LEVEL = 0, TILE, 2 * TILE  # the state before a label is drawn, which becomes
+BEST, NEXT, WHICH = 0, TILE, 2 * TILE  # the best score, the next and whose the best is
+COUNT = 3 * TILE
+WEIGHT_ERROR = 1e-4  # of a weight by `cumulate`, relative
+LOG_ERROR = 5e-4  # of a logarithm by `load_student`, relative
+
+_F = np.float32
+_NONE = _F(-np.inf)
+_LEAST = _F(-126.0)
+_ROUND = _F(1.5 * 2.0**23)  # added and taken away again, it leaves a whole number
+_E0, _E1, _E2, _E3 = map(_F, (0.99992807, 0.69326099, 0.24261112, 0.05517166))
+_ONE = int(_F(1.0).view(np.int32))
+_MANTISSA = 2**23 - 1
+_PER_BIT = _F(2.0**-23)
+_L0, _L1, _L2, _L3 = map(_F, (0.44205681, -0.70010752, 0.36118968, -0.10313897))
+
+
+# no reordering, which would undo the rounding; NaN is the business of who calls
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "nsz", "nnan"},
+}
+
+
+def _pass(function: Any) -> Any:
+    return numba.njit(cache=True, **_OPTIONS)(function)
+
+
+@kernel
+def narrow(T: Any, reach: Any, loose: float, small: Any, off: Any) -> int:
+    """Fill ``small`` with rows (n, p) and ``off`` with ``|T| @ reach``; count those that are loose.
+
+    That is those of more than ``loose``, or NaN.
+    """
+    count = 0
+    for i in range(len(T)):
+        total = 0.0
+        for j in range(T.shape[1]):
+            small[i, j] = T[i, j]
+            total += abs(T[i, j]) * reach[j]
+        off[i] = total
+        count += not total <= loose
+    return count
+
+
+@_pass
+def load(S: Any, first: int, rows: int, cell: Any, state: Any) -> None:
+    """Take the scores of a tile of ``S`` (k, n), and find the best."""
+    for i in range(TILE):
+        state[TOP + i] = _NONE
+    for c in range(0, len(S), 4):
+        to = cell[TILE * c : TILE * (c + 4)]
+        a, b = S[c, first : first + rows], S[c + 1, first : first + rows]
+        p, q = S[c + 2, first : first + rows], S[c + 3, first : first + rows]
+        for i in range(rows):
+            to[i], to[TILE + i], to[2 * TILE + i], to[3 * TILE + i] = a[i], b[i], p[i], q[i]
+            one = a[i] if a[i] > b[i] else b[i]
+            two = p[i] if p[i] > q[i] else q[i]
+            one = one if one > two else two
+            state[TOP + i] = one if one > state[TOP + i] else state[TOP + i]
+
+
+@_pass
+def load_student(S: Any, first: int, rows: int, const: Any, power: Any, cell: Any) -> None:
+    """Take the scores ``const - power log2(q)`` of a tile of ``S`` (k, n), which holds the ``q``.
+
+    The bits of a float, read as a whole number, are e + f for ``2^e (1 + f)``, and
+    ``log2(1 + f) - f`` is about f times a polynomial that is 0 at 1.
+    """
+    for c in range(len(S)):
+        to, q = cell[TILE * c : TILE * (c + 1)], S[c, first : first + rows]
+        level, slope = const[c], power[c]
+        for i in range(rows):
+            v = _F(q[i] if q[i] > _F(1.0) else _F(1.0))
+            bits = v.view(np.int32)
+            f = np.int32((bits & _MANTISSA) | _ONE).view(_F) - _F(1.0)
+            bend = f * (_L0 + f * (_L1 + f * (_L2 + f * _L3)))
+            to[i] = level - slope * (_F(np.int32(bits - _ONE)) * _PER_BIT + bend)
+
+
+@_pass
+def cumulate(cell: Any, state: Any, run: Any) -> None:
+    """Fill ``run`` with sums of ``2^(score - top)`` over the clusters so far, and the total."""
+    for i in range(TILE):
+        state[TOTAL + i] = _F(0.0)
+    for c in range(0, len(cell), 2 * TILE):
+        s, to = cell[c : c + 2 * TILE], run[c : c + 2 * TILE]
+        for i in range(TILE):
+            total = state[TOTAL + i] + _exp2(s[i] - state[TOP + i])
+            to[i] = total
+            total += _exp2(s[TILE + i] - state[TOP + i])
+            to[TILE + i] = total
+            state[TOTAL + i] = total
+
+
+@numba.njit(**_OPTIONS)
+def _exp2(t: Any) -> Any:
+    """Return ``2^t``: a polynomial on either side of a whole number, which is put in the bits."""
+    t = t if t > _LEAST else _LEAST
+    whole = _F(t + _ROUND)
+    f = t - (whole - _ROUND)
+    y = _F((_E0 + f * _E1) + (f * f) * (_E2 + f * _E3))
+    return np.int32(y.view(np.int32) + np.int32(whole.view(np.int32) << 23)).view(_F)
+
+
+@kernel  # told that there is no NaN, the compiler compares one by one
+def locate(run: Any, state: Any) -> None:
+    """Count the clusters at which the running sum is below the level sought."""
+    for i in range(TILE):
+        state[COUNT + i] = _F(0.0)
+    for c in range(0, len(run), 4 * TILE):
+        r = run[c : c + 4 * TILE]
+        for i in range(TILE):
+            level = state[LEVEL + i]
+            one = _F(1.0) if r[i] < level else _F(0.0)
+            two = _F(1.0) if r[TILE + i] < level else _F(0.0)
+            three = _F(1.0) if r[2 * TILE + i] < level else _F(0.0)
+            four = _F(1.0) if r[3 * TILE + i] < level else _F(0.0)
+            state[COUNT + i] += (one + two) + (three + four)
+
+
+@_pass
+def best_two(cell: Any, state: Any) -> None:
+    """Find the best score, the first of equals, the next best, and whose the best is."""
+    for i in range(TILE):
+        state[BEST + i] = state[NEXT + i] = _NONE
+        state[WHICH + i] = _F(-1.0)
+    for c in range(0, len(cell) // TILE, 2):
+        s, one, two = cell[TILE * c : TILE * (c + 2)], _F(c), _F(c + 1)
+        for i in range(TILE):
+            best, runner, which = state[BEST + i], state[NEXT + i], state[WHICH + i]
+            v = s[i]
+            low = v if v < best else best
+            runner = low if low > runner else runner
+            which = one if v > best else which
+            best = v if v > best else best
+            v = s[TILE + i]
+            low = v if v < best else best
+            state[NEXT + i] = low if low > runner else runner
+            state[WHICH + i] = two if v > best else which
+            state[BEST + i] = v if v > best else best

@@ -1,0 +1,59 @@
+"""Logarithms and exponentials of many numbers, written out: such loops become vector code."""
+
+from __future__ import annotations
+
+from math import factorial, log
+from typing import Any
+
+import numpy as np
+
+from scstream.kernels.compiling import in_order
+
+POSSIBLE = -36.0  # what log-probabilities against the best label's count for nothing from there on
+ONE = int(np.float64(1.0).view(np.int64))
+MANTISSA = 2**52 - 1
+LN2 = log(2.0)
+
+_STEPS = 64  # of the numbers between 1 and 2
+_STEP_AT, _EXPONENT_AT, _BIAS = 46, 52, 1023  # places of bits
+_NEAR = np.array([1.0, *(1.0 / (1.0 + (i + 0.5) / _STEPS) for i in range(1, _STEPS))])
+_NEAR_LOG = -np.log(_NEAR)
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ROUND = 1.5 * 2.0**52  # what is added to it loses its fraction
+_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
+    1.0 / factorial(i) for i in range(2, 14)
+)
+
+
+@in_order
+def logs(x: Any, m: int) -> None:
+    """Replace m numbers of at least 1 by their logarithms, to rounding.
+
+    A number is ``2^e g``, and g near the inverse of a number of the table, which is 1 for the
+    first: there the logarithm is as exact as far from 1.
+    """
+    for j in range(m):
+        bits = np.float64(x[j]).view(np.int64)
+        i = (bits >> _STEP_AT) & (_STEPS - 1)
+        r = np.int64((bits & MANTISSA) | ONE).view(np.float64) * _NEAR[i] - 1.0
+        s = r * r
+        rest = (-1.0 / 2.0 + r * (1.0 / 3.0)) + s * (
+            (-1.0 / 4.0 + r * (1.0 / 5.0)) + s * ((-1.0 / 6.0 + r * (1.0 / 7.0)) - s * (1.0 / 8.0))
+        )
+        e = np.float64((bits >> _EXPONENT_AT) - _BIAS)
+        x[j] = e * LN2 + (_NEAR_LOG[i] + (r + s * rest))
+
+
+@in_order
+def exponentials(x: Any, m: int) -> None:
+    """Replace m numbers below 1 by their exponentials, to rounding; 0 from -36 down, and of NaN."""
+    for j in range(m):
+        v = x[j] if x[j] > POSSIBLE else POSSIBLE
+        t = v * (1.0 / LN2) + _ROUND
+        e = t - _ROUND
+        r = v - e * _LN2_HIGH - e * _LN2_LOW
+        s = r * r
+        high = _C8 + _C9 * r + s * (_C10 + _C11 * r + s * (_C12 + _C13 * r))
+        rest = s * (_C2 + _C3 * r + s * (_C4 + _C5 * r + s * (_C6 + _C7 * r + s * high)))
+        scale = np.int64((np.float64(t).view(np.int64) << _EXPONENT_AT) + ONE).view(np.float64)
+        x[j] = (1.0 + (r + rest)) * scale if x[j] > POSSIBLE else 0.0

@@ -1,0 +1,1 @@
+"""The method: what happens to the clusters in a batch, step by step."""

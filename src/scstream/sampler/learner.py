@@ -1,0 +1,379 @@
+"""What the model keeps between batches, and how a batch changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from scstream.engines import Engine, RemoteRows
+from scstream.engines.tensors import to_host
+from scstream.families import Family
+from scstream.families.contract import Array
+from scstream.families.scores import Labels, LinearScore, Points
+from scstream.kernels.draws import Draws, Words
+from scstream.records import BatchRecord
+from scstream.sampler.batch import Events, first_batch, later_batch, log_posterior
+from scstream.sampler.clusters import Ints, State
+from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.initialise import start_from_labels, start_over_clustered
+from scstream.sampler.split_merge import drop_forgotten
+from scstream.sampler.sweep import Context, Outliers, deterministic_sweep
+from scstream.sampler.warmup import (
+    Batch,
+    Early,
+    Recipe,
+    came_apart,
+    is_due,
+    joined,
+    keep,
+    kept_with,
+    remembered,
+)
+from scstream.support.frozen import frozen
+
+_PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
+
+
+@frozen
+class Learner:
+    """A model between two batches. Immutable: a batch makes a new one.
+
+    Attributes
+    ----------
+    family : Family
+        Prepared; once enough rows were seen its prior only follows the clusters, see
+        `Family.follow`, until all is forgotten.
+    state : State
+    rng : ndarray (6,)
+        The state of a generator, see `scstream.kernels.draws`. Never advanced in place.
+    seed : int
+        Keys the draws of labels.
+    alpha : float
+        That of the last batch.
+    outliers : Outliers or None
+    time : float
+    n_batches : int
+    early : tuple of Early
+        The first rows, until there are enough of them; then empty.
+    """
+
+    family: Family
+    state: State
+    rng: Words
+    seed: int
+    alpha: float
+    outliers: Outliers | None
+    time: float
+    n_batches: int
+    early: tuple[Early, ...]
+
+
+@frozen
+class Outcome:
+    """What a batch came to: its labels (ids), sub-labels, and a record of events.
+
+    The labels of rows that are elsewhere may be there too.
+    """
+
+    labels: Any
+    sublabels: Any
+    record: BatchRecord
+
+
+def learn(
+    learner: Learner | None,
+    batch: Batch,
+    recipe: Recipe,
+    engine: Engine,
+    make_rng: Callable[[], np.random.Generator],
+) -> tuple[Learner, Outcome]:
+    """Return the model after a batch; ``make_rng`` starts the randomness of a new one.
+
+    Rows without weight teach nothing. They are left out, and labelled by what was learned.
+    """
+    if type(batch.X) is not np.ndarray and isinstance(batch.X, RemoteRows):
+        n, d = batch.X.shape
+        begun = learner is not None and not learner.early
+        if n >= (recipe.family.enough_rows(d) if begun else recipe.alone_rows(d)):
+            return _learn(learner, batch, recipe, engine, make_rng)
+        batch = batch.fetched()  # so few rows may have to be kept
+    if batch.even or _all_count(batch.weight):
+        return _learn(learner, batch, recipe, engine, make_rng)
+    counted = batch.weight > 0
+    if learner is None and not counted.any():
+        raise ValueError(
+            "Every row of the first batch has weight zero: there is nothing to learn from. "
+            "Give at least one row a positive sample_weight."
+        )
+    new, outcome = _learn(learner, batch.rows(counted), recipe, engine, make_rng)
+    return new, _with_the_rest(new, outcome, batch, counted, engine)
+
+
+def _all_count(weight: Array) -> bool:
+    """Whether no row is without weight. Equal weights may share their memory."""
+    some = weight[:1] if weight.strides == (0,) else weight
+    return bool(some.min(initial=np.inf) > 0.0)
+
+
+def _learn(
+    learner: Learner | None,
+    batch: Batch,
+    recipe: Recipe,
+    engine: Engine,
+    make_rng: Callable[[], np.random.Generator],
+) -> tuple[Learner, Outcome]:
+    """Return the model after a batch all of whose rows count."""
+    recipe = recipe.for_rows(batch.X.shape[0])
+    if learner is None or _begins(learner, batch, recipe):
+        begun = _learn_first(learner, batch, recipe, engine, make_rng)
+        if learner is None or begun is not None:
+            assert begun is not None
+            return begun
+        learner = replace(learner, early=())
+    return _learn_later(learner, batch, recipe, engine)
+
+
+def _learn_later(
+    learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
+) -> tuple[Learner, Outcome]:
+    """Return the model after a batch that finds its prior set and something remembered."""
+    family = learner.family
+    rng = Draws(learner.rng.copy())
+    ctx = Context(
+        family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
+    )
+    _load(engine, family, batch.X, batch.weight, learner.n_batches)
+    state = _under(learner.state, recipe.forgetting).advance(batch.time)
+    if batch.X.shape[0] == 0:
+        state, events = drop_forgotten(ctx, state), Events()
+    else:
+        state, events = later_batch(ctx, recipe.plan, state, batch.time)
+    new = Learner(
+        family.follow(state.totals, state.current),
+        state.settle(batch.time),
+        ctx.rng.words,
+        learner.seed,
+        recipe.alpha,
+        learner.outliers,
+        batch.time,
+        learner.n_batches + 1,
+        early=(),
+    )
+    outcome = _outcome(ctx, learner, new, batch, events, state)
+    if learner.early:
+        new = replace(new, early=kept_with(learner.early, batch, outcome.labels, recipe))
+    return new, outcome
+
+
+def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
+    """Give an engine the rows of a batch, coarse numbers at places within their cells."""
+    if family.is_coarse():
+        remote = isinstance(X, RemoteRows)
+        X = X.unrounded(family, batch) if remote else family.unrounded(to_host(X), batch)
+    engine.load(family, X, weight)
+
+
+def _under(state: State, forgetting: Forgetting) -> State:
+    """Return the clusters to be forgotten as the user asks now, which may be new."""
+    window = state.window
+    if window.forgetting is forgetting:
+        return state
+    if window.forgetting.kernel is not None and forgetting.kernel is None:
+        past, doubt = window.past()  # without a kernel one record is all there is
+        window = replace(
+            window,
+            sums=past[None],
+            doubt=doubt[None],
+            times=window.times[-1:],
+            weight=np.ones(1),
+        )
+    if window.forgetting == forgetting:
+        return state
+    return state.having(window=replace(window, forgetting=forgetting))
+
+
+def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
+    """Whether the batch is to set the prior: it is among the first, or all is forgotten.
+
+    Less than one point of the past is nothing against a batch of many rows. For a few rows
+    nothing at all must be left: a stream of single points would otherwise begin again with each
+    of them, as no point counts a full one when the next one comes.
+    """
+    n, d = batch.X.shape
+    if n == 0:
+        return False
+    if learner.early:
+        return is_due(learner.early, batch, recipe)
+    left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
+    if left >= 1.0:
+        return False
+    return n >= recipe.family.enough_rows(d) or left <= recipe.forgetting.epsilon
+
+
+def _with_the_rest(
+    new: Learner, outcome: Outcome, batch: Batch, counted: NDArray[np.bool_], engine: Engine
+) -> Outcome:
+    """Return the outcome with the best labels for the rows that did not count."""
+    rest = batch.rows(~counted)
+    _load(engine, new.family, rest.X, rest.weight, new.n_batches - 1)
+    ctx = Context(
+        new.family, engine, Draws(new.rng), new.alpha, new.seed, new.n_batches, new.outliers
+    )  # draws nothing
+    deterministic_sweep(ctx, new.state)
+    labels, sublabels = (np.empty(len(counted), dtype=np.int64) for _ in range(2))
+    labels[counted], sublabels[counted] = to_host(outcome.labels), to_host(outcome.sublabels)
+    labels[~counted] = np.append(new.state.ids, -1)[engine.labels]
+    sublabels[~counted] = engine.sublabels
+    return Outcome(labels, sublabels, replace(outcome.record, n_points=len(counted)))
+
+
+def _learn_first(
+    learner: Learner | None,
+    batch: Batch,
+    recipe: Recipe,
+    engine: Engine,
+    make_rng: Callable[[], np.random.Generator],
+) -> tuple[Learner, Outcome] | None:
+    """Return the model of all rows so far that are not forgotten, its prior set from them.
+
+    None if these rows are better not taken together, since clusters move: then the clusters of
+    the rows before, which could stand alone, had better be followed.
+    """
+    early, ages = remembered(learner.early if learner else (), batch.time, recipe.forgetting)
+    kept = [*(e.batch for e in early), batch]
+    X, weight = joined(kept, [*ages, 1.0])
+    rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
+    seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
+    n_batches = 0 if learner is None else learner.n_batches
+    family = recipe.family.prepare(_rows_for_prior(X))
+    _load(engine, family, X, weight, n_batches)
+    outliers = None
+    if recipe.outlier_weight > 0:
+        outliers = Outliers(recipe.outlier_weight, _everything(engine, len(family.prior)))
+    ctx = Context(family, engine, rng, recipe.alpha, seed, n_batches, outliers)
+    if batch.labels is not None:
+        start = start_from_labels(ctx, recipe.forgetting, batch.labels, adapt=True)
+    else:
+        start = start_over_clustered(ctx, recipe.plan, recipe.forgetting, adapt=True)
+    state = first_batch(ctx, recipe.plan, start, adapt=True, progress=recipe.progress)
+    state = _numbered(ctx, state, batch.time, 0)
+    if learner is not None:
+        old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in early)])
+        known = engine.first_labels(len(old_ids))
+        alone = len(known) >= recipe.family.enough_rows(X.shape[1])
+        if alone and came_apart(known, state.now.rows.sum(axis=1)):
+            return None
+        state = _renamed(state, known, old_ids, learner)
+    new = Learner(
+        ctx.family,
+        state.settle(batch.time),
+        ctx.rng.words,
+        seed,
+        recipe.alpha,
+        outliers,
+        batch.time,
+        n_batches + 1,
+        early=(),
+    )
+    outcome = _outcome(ctx, learner, new, batch, Events(), state)
+    n, d = X.shape
+    few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
+    here = isinstance(X, np.ndarray) or sparse.issparse(X)
+    if few and here and batch.labels is None:
+        ids = np.append(new.state.ids, -1)[engine.labels]
+        new = replace(new, early=keep(kept, ids))
+    return new, outcome
+
+
+def _rows_for_prior(X: Points) -> Points:
+    """Return the rows that a prior is prepared from: all, or one of each of many equal strata.
+
+    Which row of a stratum depends on nothing but the number of rows, so that a batch sets the
+    same prior wherever its rows are.
+    """
+    n = X.shape[0]
+    remote = isinstance(X, RemoteRows)
+    if n <= _PRIOR_ROWS:
+        return X.take(np.arange(n)) if remote else to_host(X)
+    within = np.random.default_rng(0).random(_PRIOR_ROWS)
+    rows = ((np.arange(_PRIOR_ROWS) + within) * (n / _PRIOR_ROWS)).astype(np.int64)
+    rows = np.minimum(rows, n - 1)
+    return X.take(rows) if remote else to_host(X[rows])
+
+
+def _everything(engine: Engine, p: int) -> Array:
+    """Return the statistics (1, p) of the whole loaded batch."""
+    whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
+    out: Array = whole.current.sum(axis=1)
+    return out
+
+
+def _numbered(ctx: Context, state: State, time: float, first_id: int) -> State:
+    """Return clusters just born, the heaviest first, numbered from ``first_id``."""
+    order = np.argsort(-state.totals[:, 0], kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    same = np.tile(np.array([0, 1]), (len(order), 1))
+    ctx.engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
+    state = state.select(order)
+    k = state.k
+    return replace(state, ids=first_id + np.arange(k), born=np.full(k, time), next_id=first_id + k)
+
+
+def _renamed(state: State, known: Labels, old_ids: Ints, learner: Learner) -> State:
+    """Return the clusters with the ids, and births, of the old ones that share most points.
+
+    ``known`` are the labels now, and ``old_ids`` the ids before, of rows seen before.
+    """
+    before = learner.state
+    both = (known >= 0) & np.isin(old_ids, before.ids)
+    old = np.searchsorted(np.sort(before.ids), old_ids[both])
+    old = np.argsort(before.ids)[old]
+    shared = np.zeros((state.k, before.k))
+    np.add.at(shared, (known[both], old), 1.0)
+    mine, theirs = linear_sum_assignment(-shared)
+    overlap = shared[mine, theirs] > 0
+    mine, theirs = mine[overlap], theirs[overlap]
+    new = np.ones(state.k, dtype=bool)
+    new[mine] = False
+    ids, born = state.ids.copy(), state.born.copy()
+    ids[mine], born[mine] = before.ids[theirs], before.born[theirs]
+    ids[new] = before.next_id + np.arange(new.sum())
+    return replace(state, ids=ids, born=born, next_id=before.next_id + int(new.sum()))
+
+
+def _outcome(
+    ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events,
+    state: State,
+) -> Outcome:  # fmt: skip
+    """Return labels as ids and what happened to clusters, seen from outside the batch.
+
+    ``state`` holds the clusters before they were settled.
+    """
+    known = None if state.known is None else state.known.whole
+    n = batch.X.shape[0]
+    labels, sublabels = ctx.engine.named_labels(after.state.ids, ctx.engine.n_rows - n)
+    level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
+    changes = _changes(before, after, events)
+    record = BatchRecord(after.n_batches - 1, batch.time, n, after.state.k, level, *changes)
+    return Outcome(labels, sublabels, record)
+
+
+def _changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:
+    """Return the births, deaths, splits and merges of a batch."""
+    if before is not None and before.state.ids is after.state.ids:
+        return (), (), (), ()
+    old = [] if before is None else before.state.ids.tolist()
+    new = after.state.ids.tolist()
+    return (
+        tuple(sorted(set(new) - set(old))),
+        tuple(sorted(set(old) - set(new))),
+        tuple(pair for pair in events.splits if pair[1] in new),
+        tuple(pair for pair in events.merges if pair[1] in old),
+    )

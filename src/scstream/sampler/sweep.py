@@ -1,0 +1,143 @@
+"""Weights and parameters of a sampled sweep and of a deterministic one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scstream.engines import Engine, Key
+from scstream.families.contract import Array, Family
+from scstream.families.scores import JoinedScore, Score
+from scstream.kernels import mixture
+from scstream.kernels.draws import Draws
+from scstream.sampler.clusters import State
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """A fixed component for points that no cluster should take.
+
+    Attributes
+    ----------
+    weight : float
+        Its share of the mixture, in (0, 1).
+    sums : ndarray (1, p)
+        The statistics whose predictive it is: those of the whole first batch.
+    """
+
+    weight: float
+    sums: Array
+
+    def beside(self, score: Score, family: Family) -> Score:
+        """Return the clusters' score with this component's behind it, as odds."""
+        odds = np.log(self.weight) - np.log1p(-self.weight)
+        return JoinedScore([score, family.predictive_score(self.sums, np.array([odds]))])
+
+
+@dataclass
+class Context:
+    """What sweeps and moves work with.
+
+    Attributes
+    ----------
+    family : Family
+        Prepared, with its prior.
+    engine : Engine
+        Holds the batch.
+    rng : Draws
+        Draws parameters, weights and decisions.
+    alpha : float
+        Concentration of the Dirichlet process.
+    seed, batch : int
+        Key the draws of labels, together with the number of the sweep.
+    outliers : Outliers or None
+        The component for points that no cluster should take.
+    """
+
+    family: Family
+    engine: Engine
+    rng: Draws
+    alpha: float
+    seed: int
+    batch: int
+    outliers: Outliers | None = None
+    _sweeps: int = field(default=0, init=False)
+
+    def next_key(self) -> Key:
+        """Return the key of the next draw of labels."""
+        self._sweeps += 1
+        return Key(self.seed, self.batch, self._sweeps)
+
+    def all_components(self, score: Score) -> Score:
+        """Return the clusters' score, with the outlier component behind it if there is one."""
+        return score if self.outliers is None else self.outliers.beside(score, self.family)
+
+
+def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
+    """Draw weights, parameters, labels and sub-labels; no point founds a new cluster.
+
+    The key of the labels is the next one unless it is given.
+    """
+    k = state.k
+    everything, weights = draw_weights(ctx, state)
+    score = ctx.family.sampled_score(ctx.rng.generator, everything, weights)
+    key = ctx.next_key() if key is None else key
+    return _swept(ctx, state, score.part(slice(k)), score.part(slice(k, None)), key)
+
+
+def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
+    """Return the statistics (3 k, p) of clusters and sub-clusters, and log weights (3 k,) drawn."""
+    m, rng = 3 * state.k, ctx.rng.generator
+    everything, n, weights = np.empty((m, state.past.shape[2])), np.empty(m + 1), np.empty(m)
+    mixture.dirichlets(state.past, state.now.current, ctx.alpha, everything, n)
+    mixture.log_weights(rng.standard_gamma(n + 1.0), rng.random(len(n)), n, weights)
+    return everything, weights
+
+
+def predictive_sweep(ctx: Context, state: State) -> State:
+    """Draw labels and sub-labels by weight times predictive."""
+    return _predictive_pass(ctx, state, ctx.next_key())
+
+
+def deterministic_sweep(ctx: Context, state: State) -> State:
+    """Give every point the label and sub-label with the best weight times predictive."""
+    return _predictive_pass(ctx, state, None)
+
+
+def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
+    parts = state.parts
+    score = predictive(ctx.family, state.totals, ctx.alpha)
+    log_sub = np.log(parts[..., 0] + 0.5 * ctx.alpha)
+    sub = ctx.family.predictive_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
+    return _swept(ctx, state, score, sub, key)
+
+
+def _swept(ctx: Context, state: State, score: Score, sub: Score, key: Key | None) -> State:
+    return state.having(now=ctx.engine.sweep(ctx.all_components(score), sub, state.k, key))
+
+
+def next_point(
+    family: Family, totals: Array, alpha: float, outliers: Outliers | None
+) -> tuple[Score, float]:
+    """Return a score whose total, with the level returned beside it, is the next point's density.
+
+    Its components are the clusters (k, p), one yet to be born, and the outliers' if there is one.
+    """
+    unborn = np.log(alpha) - np.log(totals[:, 0].sum() + alpha)
+    nothing = np.zeros((1, totals.shape[1]))
+    score: Score = JoinedScore(
+        [
+            predictive(family, totals, alpha),
+            family.predictive_score(nothing, np.array([unborn])),
+        ]
+    )
+    if outliers is None:
+        return score, 0.0
+    return outliers.beside(score, family), float(np.log1p(-outliers.weight))
+
+
+def predictive(family: Family, totals: Array, alpha: float) -> Score:
+    """Return the predictive score of clusters (k, p) by weights ``N_k / (N + alpha)``."""
+    n = np.maximum(totals[:, 0], 1e-300)
+    return family.predictive_score(totals, np.log(n) - np.log(n.sum() + alpha))

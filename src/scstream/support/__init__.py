@@ -1,0 +1,1 @@
+"""Small things that any part of the package may use: threads, BLAS, quick data classes."""
