@@ -324,9 +324,9 @@ def test_nothing_is_founded_where_that_is_not_allowed(monkeypatch, plan):
     called = []
     groups = batch_module.over_cluster
     monkeypatch.setattr(batch_module, "over_cluster", lambda *a: called.append(a) or groups(*a))
-    assert batch._founded(batch.ctx, plan, state, Events(), 1.0) is state
+    assert batch_module._founded(batch.ctx, plan, state, Events(), 1.0) is state
     assert not called
-    batch._founded(batch.ctx, Plan(), state, Events(), 1.0)
+    batch_module._founded(batch.ctx, Plan(), state, Events(), 1.0)
     assert called
 
 

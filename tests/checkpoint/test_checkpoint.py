@@ -39,7 +39,7 @@ from scstream.checkpoint import (
 )
 from scstream.families import BY_NAME
 
-FIXTURE = Path(__file__).parent / "data" / "checkpoint-v1.scs"
+FIXTURE = Path(__file__).parents[1] / "data" / "checkpoint-v1.scs"
 FAST = {"random_state": 0, "max_sweeps": 3}
 
 
