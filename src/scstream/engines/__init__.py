@@ -1,6 +1,6 @@
 """Engines: where the points of a batch live and who passes over them."""
 
-from scstream.engines.base import Engine, EngineLost, Key, RemoteRows, Sums
+from scstream.engines.base import Engine, EngineLost, FewRows, Key, RemoteRows, Sums
 from scstream.engines.choose import make_engine
 from scstream.engines.cpu import CpuEngine
 from scstream.engines.dask.engine import DaskEngine
@@ -10,6 +10,7 @@ __all__ = [
     "DaskEngine",
     "Engine",
     "EngineLost",
+    "FewRows",
     "Key",
     "RemoteRows",
     "Sums",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,27 @@ class Sums:
         )
 
 
+@frozen
+class FewRows:
+    """The rows of a small batch, dense, at most a leaf, as the engine holds them.
+
+    Attributes
+    ----------
+    T : ndarray (n, p)
+    weight : ndarray (n,)
+    labels, sublabels : ndarray (n,)
+        To be written.
+    trial : ndarray (n,)
+        The sub-labels last tried, to be written.
+    """
+
+    T: Array
+    weight: Array
+    labels: Labels
+    sublabels: Labels
+    trial: Labels
+
+
 class EngineLost(RuntimeError):
     """Part of an engine is gone in mid batch. Loading the batch again may find it mended."""
 
@@ -100,6 +121,17 @@ class Engine(ABC):
     where the part begins, and the methods whose names end in ``parts`` return sums that are
     added up with those of the others, see `scstream.engines.ordered_sums`.
     """
+
+    takes_tensors: ClassVar[bool] = False  # whether `load` takes PyTorch tensors where they are
+    takes_collections: ClassVar[bool] = False  # whether it has `read`, for Dask collections
+
+    def few_rows(self) -> FewRows | None:
+        """Return the rows of a small batch, for steps that pass over them themselves.
+
+        They are dense, at most a leaf. None where rows are many, sparse or elsewhere. A subclass
+        that changes the sweep overrides this to return None: the steps would not call it.
+        """
+        return None
 
     def sent(self, X: NDArray[Any]) -> Any:
         """Return the rows of an array where this engine likes to have them: here, as they are."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.engines import ordered_sums
-from scstream.engines.base import Engine, Key, Sums, finished_sweep
+from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.labels import best_alone, best_labels, draw_labels
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.engines.screening import Screen, screened
@@ -26,7 +26,6 @@ from scstream.families.scores import (
     unfinished_pairs,
 )
 from scstream.kernels import labelling, screened_blocks
-from scstream.support.frozen import frozen
 from scstream.support.threads import allowed, mapped, over_slices, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
@@ -35,27 +34,6 @@ _LONG_CELLS = 2**19  # of a block that one kernel does: threads take turns betwe
 _SHARED = 2**17  # numbers from which adding them up is work for threads
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-
-
-@frozen
-class FewRows:
-    """The rows of a small batch, a leaf at most, as the engine holds them.
-
-    Attributes
-    ----------
-    T : ndarray (n, p)
-    weight : ndarray (n,)
-    labels, sublabels : ndarray (n,)
-        To be written.
-    trial : ndarray (n,)
-        The sub-labels last tried, to be written.
-    """
-
-    T: Array
-    weight: Array
-    labels: Labels
-    sublabels: Labels
-    trial: Labels
 
 
 class CpuEngine(Engine):
@@ -316,7 +294,7 @@ class CpuEngine(Engine):
         )
 
     def few_rows(self) -> FewRows | None:
-        """Return the rows, for who does the whole pass; None if they are many, or not dense."""
+        """Return the rows of a small dense batch."""
         return self._few
 
     def evaluate(

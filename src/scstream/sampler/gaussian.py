@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scstream.engines import CpuEngine, Engine, Key, Sums
-from scstream.engines.cpu import FewRows
+from scstream.engines.base import FewRows
 from scstream.engines.ordered_sums import LEAF_ROWS
 from scstream.families import Family, Gaussian
 from scstream.families.contract import CERTAIN, Array

@@ -47,6 +47,8 @@ class DaskEngine(Engine):
         Addresses of the workers that may hold rows; all by default.
     """
 
+    takes_collections = True
+
     def __init__(
         self,
         client: Any = None,

@@ -57,6 +57,8 @@ class TorchEngine(Engine):
     Results of the same calls on the same device have the same bits.
     """
 
+    takes_tensors = True
+
     def __init__(self, device: str = "cuda", dtype: str | None = None) -> None:
         self._device = torch.device(device)
         kind = self._device.type
