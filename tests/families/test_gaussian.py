@@ -249,6 +249,33 @@ def test_an_impossible_prior_is_refused_by_name(given, name):
         Gaussian(**given).prepare(problem("gaussian-2d").X)
 
 
+class Shifted(Gaussian):
+    """A Gaussian that is not plain: its statistics are its own."""
+
+    def statistics(self, X):
+        return super().statistics(X + 1.0)
+
+
+class Plain(Gaussian):
+    """A Gaussian that says that it is plain."""
+
+    def small_gaussian(self):
+        return self.numbers
+
+
+def test_compiled_steps_are_offered_the_prior_of_a_plain_gaussian_alone():
+    X = problem("gaussian-2d").X
+    family = Gaussian(mean_strength=0.5, cov_strength=4.5).prepare(X)
+    prior = family.small_gaussian()
+    assert_array_equal(prior.row, family.prior)
+    assert prior.more == 4.0
+    assert prior.log_normaliser == pytest.approx(float(family.log_partition(family.prior)))
+    assert prior.columns == 2
+    assert Shifted().prepare(X).small_gaussian() is None
+    assert Plain().prepare(X).small_gaussian() is not None
+    assert problem("diagonal-example").family.small_gaussian() is None
+
+
 # -- hard cases ----------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,15 @@ from scstream.families.scores import GenericScore, LinearScore, Points, Score, t
 
 Array = NDArray[np.float64]
 CERTAIN = 6.0  # standard deviations beyond which a past lies on one side of a boundary
+
+
+class GaussianPrior(NamedTuple):
+    """A Gaussian prior as the numbers that compiled steps take."""
+
+    row: Array  # (p,): the prior's tau
+    more: float  # nu - kappa
+    log_normaliser: float
+    columns: int
 
 
 class Family(ABC):
@@ -165,6 +174,22 @@ class Family(ABC):
         A later batch with fewer for each cluster founds clusters on trial.
         """
         return 0
+
+    def small_gaussian(self) -> GaussianPrior | None:
+        """Return the prior for the compiled steps on small Gaussian batches.
+
+        None where a family is not a plain Gaussian, whose methods those steps replace. How many
+        columns they take is a rule of the sampler, which looks at `GaussianPrior.columns`.
+        """
+        return None
+
+    @property
+    def frame(self) -> tuple[Array, Array]:
+        """Centre and scale of the columns in which the family computes: by default 0 and 1.
+
+        (d,) each, or (1,) where all columns have the same.
+        """
+        return np.zeros(1), np.ones(1)
 
     def sound(self, X: Points) -> bool:
         """Whether rows are such as `check` returns them."""

@@ -97,7 +97,7 @@ class Diagonal(Factorised):
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         d = X.shape[1]
         new = copy.copy(self)
-        new._shift, new._scale = self.frame(X)
+        new._shift, new._scale = self.frame_of(X)
         if self.variance is None:
             new._step = self.steps(X, new._scale)
             new._scale = rounding.widened(new._scale, new._step)
@@ -114,7 +114,7 @@ class Diagonal(Factorised):
             psi = self.expected(self.variance, d) / new._scale**2
         return new._with(kappa, nu, psi)
 
-    def frame(self, X: Array) -> tuple[Array, Array]:
+    def frame_of(self, X: Array) -> tuple[Array, Array]:
         """Return the centres and scales of the columns' observed entries."""
         frames = [
             _frame(seen[:, None]) if len(seen) else (np.zeros(1), np.ones(1))
@@ -245,6 +245,11 @@ class Diagonal(Factorised):
         """Return the constants of the observed entries, the frame's units included (n,)."""
         out: Array = ~np.isnan(X) @ (-0.5 * _LOG_2PI - np.log(self._scale))
         return out
+
+    @property
+    def frame(self) -> tuple[Array, Array]:
+        """The frame's centre and scales (d,) each."""
+        return self._shift, self._scale
 
     def posterior(self, tau: Array) -> Posterior:
         """Return the parameters at ``tau`` (..., p)."""

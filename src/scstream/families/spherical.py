@@ -45,9 +45,9 @@ class Spherical(Diagonal):
 
     name: ClassVar[str] = "spherical"
 
-    def frame(self, X: Array) -> tuple[Array, Array]:
+    def frame_of(self, X: Array) -> tuple[Array, Array]:
         """Return the columns' centres and one scale for all."""
-        centre, scale = super().frame(X)
+        centre, scale = super().frame_of(X)
         return centre, np.full(len(scale), np.median(scale))
 
     def steps(self, X: Array, scale: Array) -> Array:
