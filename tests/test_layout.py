@@ -18,7 +18,7 @@ BELOW = {
     "records": {"families", "support"},
     "sampler": {"engines", "families", "kernels", "records", "support"},
     "events": {"families", "records", "sampler", "support"},
-    "validation": {"engines", "families", "support"},
+    "validation": {"engines", "families", "sampler", "support"},
     "inputs": {"engines", "families", "sampler", "validation"},
     "report": {"chronicle", "plot"},
     "datasets": set(),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Spherical,
     )
     from scstream.model import ScStream
+    from scstream.sampler.rules import Rules
     from scstream.tuning import tune
 
 __version__ = "0.1.0"
@@ -45,6 +46,7 @@ __all__ = [
     "Multinomial",
     "Poisson",
     "Product",
+    "Rules",
     "ScStream",
     "Spherical",
     "__version__",
@@ -55,6 +57,7 @@ __all__ = [
 _HOME = {
     "CheckpointError": "scstream.checkpoint",
     "Event": "scstream.events",
+    "Rules": "scstream.sampler.rules",
     "ScStream": "scstream.model",
     "tune": "scstream.tuning",
 }

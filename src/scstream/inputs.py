@@ -22,7 +22,7 @@ from scstream.families.columns import is_frame
 from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.sampler.learner import Learner
-from scstream.sampler.warmup import Recipe
+from scstream.sampler.recipe import Recipe
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
@@ -62,7 +62,7 @@ class TakesRows:
         if isinstance(engine, DaskEngine) and is_collection(X):
             rows = self._remote_rows(engine, X, family, sample_weight, reset=first)
             return rows, np.zeros(0)
-        if learner is not None and learner.early:
+        if learner is not None and learner.warmup:
             return None
         if learner is not None and family.name == "gaussian":
             X = self._sent(engine, X)

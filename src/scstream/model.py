@@ -30,13 +30,13 @@ from scstream.families.scores import Points, Score
 from scstream.inputs import TakesRows, on_host
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster
-from scstream.sampler import gaussian
-from scstream.sampler.batch import Plan
-from scstream.sampler.forgetting import HALF_LIFE, Forgetting
-from scstream.sampler.gaussian_ratios import is_small
+from scstream.sampler.choose import few_columns
+from scstream.sampler.gaussian import best_ids, predicts_at_once
 from scstream.sampler.learner import Learner, Outcome, learn
+from scstream.sampler.recipe import Batch, Plan, Recipe
+from scstream.sampler.rules import RULES, Rules
 from scstream.sampler.sweep import next_point, predictive
-from scstream.sampler.warmup import Batch, Recipe
+from scstream.sampler.window import Forgetting
 from scstream.support.blas import single_threaded
 from scstream.support.threads import allowed
 
@@ -95,6 +95,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         Called with every `Event` of a batch, one after the other, once the batch is learned.
         An error that it raises comes out of `partial_fit` or `fit` as it is; the batch stays
         learned, and the events that were not told any more are in `events_`.
+    rules : Rules, optional
+        Numbers that steer the sampler, for experiments, see `scstream.Rules`.
 
     Attributes
     ----------
@@ -164,6 +166,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         device: str | None = None,
         verbose: bool = False,
         on_event: Callable[[Event], object] | None = None,
+        rules: Rules | None = None,
     ) -> None:
         self.family = family
         self.alpha = alpha
@@ -182,6 +185,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         self.device = device
         self.verbose = verbose
         self.on_event = on_event
+        self.rules = rules
 
     # -- learning -------------------------------------------------------------------------------
 
@@ -214,7 +218,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             The model itself. If an error is raised it is what it was before, unless it is
             `on_event` that raised it.
         """
-        return self._learn(X, time, sample_weight, labels, getattr(self, "_learner", None))
+        return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
         """Cluster one data set, forgetting everything before: the non-streaming sampler.
@@ -241,34 +245,41 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         """Learn from a batch, or raise and leave everything as it was."""
         kept = dict(self.__dict__)
         try:
-            self._learn_batch(X, time, sample_weight, labels, learner)
+            self._check_parameters()
+            engine = self._engine(X)
+            batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
+            new, outcome = self._run(learner, batch, self._recipe(family), engine)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
             raise
+        self._remember(X, learner, new, outcome)
         if self.on_event is not None:
             for event in self.events_:
                 self.on_event(event)
         return self
 
-    def _learn_batch(
-        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
-    ) -> None:
-        self._check_parameters()
-        engine = self._engine(X)
+    def _batch(
+        self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
+        learner: Learner | None,
+    ) -> tuple[Batch, Family, Learner | None]:  # fmt: skip
+        """Return a checked batch, and family and model after they have met its rows."""
         before = None if learner is None else learner.family
         family = check.resolve_family(self.family, X, before)
         if before is not None:
             check.check_same_family(family, before)
         points, weight, family, learner = self._points(engine, X, family, learner, sample_weight)
-        first = learner is None
-        if labels is not None and not first:
-            raise ValueError("labels can only be given with the first batch.")
         if labels is not None:
+            if learner is not None:
+                raise ValueError("labels can only be given with the first batch.")
             labels = check.check_labels(labels, points.shape[0], self.max_clusters)
         time = check.check_time(time, None if learner is None else learner.time)
-        batch = Batch(points, weight, time, labels, even=sample_weight is None)
-        new, outcome = self._run(learner, batch, self._recipe(family), engine)
+        even = sample_weight is None
+        return Batch(points, weight, time, labels, even=even), family, learner
+
+    def _remember(self, X: Any, learner: Learner | None, new: Learner, outcome: Outcome) -> None:
+        """Take over what a batch came to."""
+        first = learner is None
         if first:
             check.make_rng(self.random_state)  # a generator of the user's moves on only now
         self._before = Sight.of(learner)
@@ -288,7 +299,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             self._checked = values
             self._asked = (
                 Forgetting(
-                    HALF_LIFE if self.half_life == "auto" else self.half_life,
+                    self._rules.half_life if self.half_life == "auto" else self.half_life,
                     self.kernel,
                     self.epsilon,
                 ),
@@ -314,13 +325,18 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     def _recipe(self, family: Family) -> Recipe:
         progress = _report if self.verbose else None
         weight, auto = float(self.outlier_weight), self.half_life == "auto"
-        return Recipe(family, float(self.alpha), *self._asked, weight, progress, auto)
+        asked = (family, float(self.alpha), *self._asked)
+        return Recipe(*asked, weight, progress, auto, self._rules)
+
+    @property
+    def _rules(self) -> Rules:
+        return RULES if self.rules is None else self.rules
 
     def _run(
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine
     ) -> tuple[Learner, Outcome]:
         """Learn from a checked batch, again from the start if a part of the engine is lost."""
-        if learner is not None and _needs_no_threads(learner, batch, engine):
+        if learner is not None and self._needs_no_threads(learner, batch, engine):
             return learn(learner, batch, recipe, engine, self._make_rng)
         tries = 0
         while True:
@@ -337,6 +353,13 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
                 print(f"scstream: {error} The batch is run again.", file=sys.stderr, flush=True)
                 sleep(0.2 * tries)  # until the cluster knows who is left
 
+    def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
+        """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
+        small = predicts_at_once(learner.family, self._rules, batch.X.shape[0])
+        if small and not engine.takes_collections:
+            return True
+        return engine.takes_tensors and few_columns(learner.family, self._rules)
+
     def _make_rng(self) -> np.random.Generator:
         """Return the randomness of a new model; a generator of the user's stays where it is."""
         return check.make_rng(copy.deepcopy(self.random_state))
@@ -350,10 +373,9 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         for a Dask collection, and a NumPy array for everything else.
         """
         learner = self._fitted()
-        if learner.outliers is None and self.engine == "cpu" and self._is_sound(X):
-            ids = gaussian.best_ids(learner.family, learner.alpha, learner.state, X)
-            if ids is not None:
-                return ids
+        plain = learner.outliers is None and self.engine == "cpu" and self._is_sound(X)
+        if plain and predicts_at_once(learner.family, self._rules, len(X)):
+            return best_ids(learner.family, learner.alpha, learner.state, X)
         with allowed(check.resolve_threads(self.n_jobs)):
             score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
@@ -590,13 +612,6 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             )
             for i in range(state.k)
         ]
-
-
-def _needs_no_threads(learner: Learner, batch: Batch, engine: Engine) -> bool:
-    """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
-    if gaussian.applies(learner.family, engine, batch.X.shape[0]):
-        return True
-    return is_torch(engine) and is_small(learner.family)
 
 
 def _report(sweep: int, k: int, log_posterior: float) -> None:

@@ -26,6 +26,7 @@ from scstream.families.columns import (
 )
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
+from scstream.sampler.rules import Rules
 from scstream.support.threads import cores
 
 _ONES = np.ones(4096)  # weights of most batches, which nobody changes
@@ -90,6 +91,10 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "None or the name of a PyTorch device such as 'cuda' or 'cpu'",
     ),
     "verbose": (lambda v: _is_flag(v) or _is_count(v, 0), "True, False or a whole number"),
+    "rules": (
+        lambda v: v is None or isinstance(v, Rules),
+        "None or scstream.Rules, such as Rules(founders=0)",
+    ),
     "on_event": (lambda v: v is None or callable(v), "None or a function of an event"),
 }
 

@@ -16,6 +16,7 @@ from scstream.checkpoint.values import Node, Packer
 from scstream.engines.tensors import to_host
 from scstream.families import BY_NAME
 from scstream.records import HISTORY
+from scstream.sampler.rules import RULES, Rules
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -25,7 +26,14 @@ _PLAIN = (
     "family", "alpha", "half_life", "epsilon", "sweeps", "max_sweeps", "max_clusters", "splits",
     "merges", "outlier_weight", "n_jobs", "verbose",
 )  # fmt: skip
-_APART = {"kernel", "on_event", "random_state", "engine", "device"}  # the last two: where, not what
+_APART = {
+    "kernel",
+    "rules",
+    "on_event",
+    "random_state",
+    "engine",
+    "device",
+}  # the last two: where, not what
 _MOST_COLUMNS = 2**31
 
 
@@ -61,6 +69,7 @@ def save(model: ScStream, path: str | os.PathLike[str], extra: dict[str, Any] | 
     content: dict[str, Any] = {
         "parameters": {name: packer.value(params[name], name) for name in _PLAIN},
         "kernel": params["kernel"] is not None,
+        "rules": (params["rules"] or RULES).to_saved(),
         "random_state": pack_random_state(params["random_state"], packer),
         "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
         "fitted": _pack_fitted(model, packer) if model.n_batches_ else None,
@@ -141,6 +150,8 @@ def _unpack(kind: type[ScStream], node: Node, kernel: Any) -> tuple[ScStream, di
     params = {name: given.value(name) for name in _PLAIN}
     params["kernel"] = (kernel or LostKernel()) if with_kernel else None
     params["random_state"] = unpack_random_state(node, "random_state")
+    changed = node.node("rules").tree if "rules" in node.tree else {}
+    params["rules"] = Rules.from_saved(changed) if changed else None
     model = kind(**params)
     check.check_parameters(model.get_params(deep=False))
     output = node.get("output")

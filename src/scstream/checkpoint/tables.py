@@ -25,10 +25,11 @@ from scstream.families.scores import Points
 from scstream.kernels.draws import generator_of, words_of
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import State
-from scstream.sampler.forgetting import Forgetting, Window
+from scstream.sampler.context import Outliers
 from scstream.sampler.learner import Learner
-from scstream.sampler.sweep import Outliers
-from scstream.sampler.warmup import Batch, Early
+from scstream.sampler.recipe import Batch
+from scstream.sampler.warmup import KeptBatch
+from scstream.sampler.window import Forgetting, Window
 
 Tree = dict[str, Any]
 Kernel = Callable[[float], float]
@@ -46,7 +47,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
         "outliers": None if learner.outliers is None else _pack_outliers(learner.outliers, packer),
         "time": float(learner.time),
         "n_batches": learner.n_batches,
-        "early": [_pack_early(early, packer) for early in learner.early],
+        "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
 
 
@@ -66,7 +67,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         outliers=None if outliers is None else _unpack_outliers(outliers, p),
         time=time,
         n_batches=node.integer("n_batches", 1, _MOST),
-        early=tuple(_unpack_early(early, family, width, time) for early in node.nodes("early")),
+        warmup=tuple(_unpack_kept(kept, family, width, time) for kept in node.nodes("early")),
     )
 
 
@@ -184,8 +185,8 @@ def _counts(node: Node, name: str, *shape: int | None) -> NDArray[np.int64]:
 # -- the first rows -----------------------------------------------------------------------------
 
 
-def _pack_early(early: Early, packer: Packer) -> Tree:
-    X = early.batch.X
+def _pack_kept(kept: KeptBatch, packer: Packer) -> Tree:
+    X = kept.batch.X
     if sparse.issparse(X):
         rows: Any = {
             "data": packer.array(X.data),
@@ -196,24 +197,24 @@ def _pack_early(early: Early, packer: Packer) -> Tree:
         rows = packer.array(np.asarray(X))
     return {
         "rows": rows,
-        "weight": packer.array(early.batch.weight),
-        "time": float(early.batch.time),
-        "ids": packer.array(early.ids),
+        "weight": packer.array(kept.batch.weight),
+        "time": float(kept.batch.time),
+        "ids": packer.array(kept.ids),
     }
 
 
-def _unpack_early(node: Node, family: Family, d: int, time: float) -> Early:
+def _unpack_kept(node: Node, family: Family, d: int, time: float) -> KeptBatch:
     weight = node.array("weight", float, None)
     n = len(weight)
     when = node.number("time")
     if n == 0 or np.any(weight < 0) or when > time:
-        raise node.fail("weight", "not that of an early batch")
+        raise node.fail("weight", "not that of one of the first batches")
     ids = node.array("ids", np.int64, n)
     compressed = isinstance(node.get("rows"), dict)
     X = _unpack_csr(node.node("rows"), n, d) if compressed else _unpack_rows(node, n, d)
     if np.any(ids < -1) or not family.sound(X):
         raise node.fail("rows", f"not what the family {family.name!r} takes")
-    return Early(Batch(X, weight, when), ids)
+    return KeptBatch(Batch(X, weight, when), ids)
 
 
 def _unpack_rows(node: Node, n: int, d: int) -> Points:

@@ -15,13 +15,11 @@ import numpy as np
 from scstream.kernels import draws, matrices
 from scstream.kernels.compiling import bare, helper
 from scstream.kernels.gamma import log_gamma
-from scstream.kernels.gaussian_moves import judged, log_marginal, merged
+from scstream.kernels.gaussian_moves import log_marginal, merged
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import PART, log_split, log_weights, shapes, stacked
 from scstream.kernels.small_rows import best_labels, divide_rows, order_of, sort, sweep_rows
 from scstream.kernels.workspace import line, table
-
-MEMBERS = -1  # what `restart` may return, or what `judged` does
 
 
 @bare
@@ -187,78 +185,29 @@ def forget(
 
 
 @bare
-def restart(
-    T: Any, w: Any, z: Any, sub: Any, trial: Any, past: Any, past_doubt: Any, now: Any, rows: Any,
-    doubt: Any, attempt: Any, member: Any, prior: Any, more: float, log_z: float, d: int,
-    axes: int, certain: float, rounds: int, alpha: float, room: Any, ints: Any, each: Any,
-    whole: Any,
+def try_division(
+    T: Any, w: Any, z: Any, now: Any, chosen: Any, attempt: Any, member: Any, prior: Any,
+    more: float, log_z: float, d: int, axes: int, rounds: int, alpha: float, room: Any, ints: Any,
+    trial: Any, current: Any, doubt: Any,
 ) -> Any:  # fmt: skip
-    """Do what `restart_subclusters` does to k clusters that have points, and what comes before.
+    """Try a new division of the points of the chosen clusters (k,): by a cut, then by predictives.
 
-    Where the new division is better it takes the place of the old one in the sub-labels ``sub``,
-    in the past (k, 2, p) and its doubts (k, k), and in the present's sums ``now`` (k, 2, p), rows
-    (k, 2) and doubts (k, k); and each counts another ``attempt`` (k,). Fills the log marginals of
-    the parts (k, 2) and wholes (k,). Returns ``APART`` if the past and the present of some cluster
-    had better be set apart, or how many matrices failed, or ``MEMBERS`` if a member of each
-    cluster (k, p) is needed but was not given: then sub-labels and sums are what they were.
+    The present's sums ``now`` (k, 2, p) and a member (k, p) of each cluster say where to cut. Fills
+    the sub-labels that are tried, and their sums (k, 2, p) and doubts (k,). Returns how many
+    matrices fail.
     """
-    k, p = len(past), past.shape[2]
-    if len(member) == 0:
-        for r in range(k):
-            if attempt[r] % 2 == 1:
-                return MEMBERS
-    current_rows, at = table(room, np.int64(0), 2 * k, p)
-    present, at = table(room, at, k, p)
-    tried, at = line(room, at, k)
-    chosen, which, ints, rest = ints[:k], ints[k : 2 * k], ints[2 * k :], room[at:]
-    current = current_rows.reshape(k, 2, p)
-    for r in range(k):
-        which[r], chosen[r] = r, rows[r, 0] + rows[r, 1] > 0
-        for q in range(p):
-            present[r, q] = now[r, 0, q] + now[r, 1, q]
-    failed = _divide(
-        T, w, z, present, attempt, member, prior, more, d, axes, rounds, alpha, rest, ints, trial,
-        current, tried,
-    )  # fmt: skip
-    if failed > 0:
-        return failed
-    code = judged(
-        which, True, current, tried, past, past_doubt, now, doubt, prior, more, log_z, d, certain,
-        alpha, rest, chosen, each, whole,
-    )  # fmt: skip
-    if code > 0:
-        return code
-    for r in range(k):
-        attempt[r] += rows[r, 0] + rows[r, 1] > 0
-        if chosen[r]:
-            rows[r, 0] = rows[r, 1] = 0
-    for i in range(len(z)):
-        r = z[i]
-        if r >= 0 and chosen[r]:
-            sub[i] = trial[i]
-            rows[r, sub[i]] += 1
-    return code
-
-
-@helper
-def _divide(
-    T: Any, w: Any, z: Any, present: Any, attempt: Any, member: Any, prior: Any, more: float,
-    d: int, axes: int, rounds: int, alpha: float, room: Any, ints: Any, trial: Any, current: Any,
-    doubt: Any,
-) -> Any:  # fmt: skip
-    """Try a new division of the points of each cluster: by a cut, then by predictives.
-
-    Returns how many matrices fail.
-    """
-    k, p = present.shape
-    eta, at = table(room, np.int64(0), 2 * k, p)
+    k, p = len(now), now.shape[2]
+    present, at = table(room, np.int64(0), k, p)
+    eta, at = table(room, at, 2 * k, p)
     levels, at = table(room, at, np.int64(3), 2 * k)
     log_sub, const, power = levels[0], levels[1], levels[2]
     rest, pairs = room[at:], current.reshape(2 * k, p)
     order, start, at = order_of(ints, len(z), k)
     sort(z, k, order, start)
-    one = member if len(member) else present
-    matrices.directions(present, one, attempt, axes, d, rest, pairs[:k])
+    for r in range(k):
+        for q in range(p):
+            present[r, q] = now[r, 0, q] + now[r, 1, q]
+    matrices.directions(present, member, attempt, axes, d, rest, pairs[:k])
     for r in range(k):
         for q in range(p):
             eta[2 * r, q], eta[2 * r + 1, q] = 0.0, pairs[r, q]
@@ -272,8 +221,9 @@ def _divide(
             pairs[:] = 0.0
         plain, last = left == rounds, left == 0
         divide_rows(
-            T, w, order, start, eta, const, power, plain, last, d, rest, trial, current, doubt
-        )
+            T, w, order, start, chosen, eta, const, power, plain, last, d, rest, trial, current,
+            doubt,
+        )  # fmt: skip
     return failed
 
 

@@ -117,10 +117,10 @@ def best_labels(
 
 @helper
 def divide_rows(
-    T: Any, w: Any, order: Any, start: Any, eta: Any, const: Any, power: Any, plain: bool,
-    last: bool, d: int, room: Any, sub: Any, current: Any, doubt: Any,
+    T: Any, w: Any, order: Any, start: Any, chosen: Any, eta: Any, const: Any, power: Any,
+    plain: bool, last: bool, d: int, room: Any, sub: Any, current: Any, doubt: Any,
 ) -> None:  # fmt: skip
-    """Take the better sub-labels by pairs (2 k, p), and add up.
+    """Take the better sub-labels of the chosen clusters' rows by pairs (2 k, p), and add up.
 
     Order and starts of the rows are as in `sort`. Scores are as in `sweep_rows`, or the products
     alone if they are ``plain``. The ``last`` time the doubts (k,) about it are filled.
@@ -129,6 +129,8 @@ def divide_rows(
     for c in range(len(doubt)):
         a = 2 * c
         doubt[c] = 0.0
+        if not chosen[c]:
+            continue
         for first in range(start[c], start[c + 1], BLOCK):
             m = min(BLOCK, start[c + 1] - first)
             _columns(T, order, first, m, d, cols)

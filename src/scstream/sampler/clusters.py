@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
-from scstream.sampler.forgetting import Forgetting, Window
+from scstream.sampler.rules import RULES
+from scstream.sampler.window import Forgetting, Window
 from scstream.support.frozen import frozen
 from scstream.support.threads import over_slices
 
 Ints = NDArray[np.int64]
 _RECALLED = 2**13  # sub-clusters' statistics that it takes longer to compute than to compare
 _SHARED = 2**16  # numbers from which adding them up is work for threads
-_DUE = 3.0  # points expected at a place, none of which came, that mean that it was left
 
 
 class _once:  # reads like the property that it is
@@ -266,18 +266,27 @@ class State:
             Window(window.forgetting, sums, doubts, window.times, window.weight)
         )
 
+    def with_past(self, past: Array, doubt: Array) -> State:
+        """Return the clusters with another past (k, 2, p), of a single record or none."""
+        window = self.window
+        if len(window.times):
+            window = Window(window.forgetting, past[None], doubt[None], window.times, window.weight)
+        return self.having(window=window, past=past, past_doubt=doubt)
+
     def _with_window(self, window: Window) -> State:
         past, past_doubt = window.past()
         return self.having(window=window, past=past, past_doubt=past_doubt)
 
-    def split(self, which: Ints, time: float) -> tuple[State, Ints]:
+    def split(
+        self, which: Ints, time: float, due_points: float = RULES.due_points
+    ) -> tuple[State, Ints]:
         """Return the clusters with the given ones split, and where their parts went (k, 2).
 
         The larger part keeps the place and the id, the other becomes a new cluster at the end.
         The parts are undivided: all of each is in its first sub-cluster.
         """
         k, new = self.k, self.k + np.arange(len(which))
-        major = np.argmax(self._claim(which), axis=1)
+        major = np.argmax(self._claim(which, due_points), axis=1)
         moved = np.repeat(np.arange(k)[:, None], 2, axis=1)
         moved[which, 1 - major] = new
 
@@ -323,15 +332,15 @@ class State:
             state.learn(self.known.split(which, major))
         return state, moved
 
-    def _claim(self, which: Ints) -> Array:
+    def _claim(self, which: Ints, due_points: float) -> Array:
         """Return how much each part of the given clusters has a claim to the id (m, 2).
 
         That is its past, if the cluster has one: a cluster is where it was, whatever comes beside
-        it. But a place where points were due and none came has been left.
+        it. But a place where more than ``due_points`` were expected and none came has been left.
         """
         past = self.past[which, :, 0]
         due = past / max(self.past[..., 0].sum(), 1e-300) * self.now.rows.sum()
-        left = (self.now.rows[which] == 0) & (due > _DUE)
+        left = (self.now.rows[which] == 0) & (due > due_points)
         old = past.sum(axis=1, keepdims=True) >= 1.0
         return np.where(old, np.where(left, -1.0, past), self.parts[which, :, 0])
 

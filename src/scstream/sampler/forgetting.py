@@ -1,207 +1,37 @@
-"""Forgetting: past batches live on as statistics, weighed by a kernel of their age."""
+"""Adaptive forgetting: how much of each cluster's past predicts its present best."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from scstream.families.contract import Array, Family
-from scstream.kernels import mixture
-from scstream.support.frozen import frozen
-
-HALF_LIFE = 5.0  # the usual one
-USUAL_ROWS = 100  # of a batch: with fewer the usual half-life would leave too few to learn from
-SHARES = 2.0 ** -np.arange(6)  # shares of its past among which a cluster's evidence chooses
-_LESS = SHARES[2:]
-RELUCTANCE = 2.0  # nats by which forgetting more must win
+from scstream.sampler.clusters import LogMarginals, State
+from scstream.sampler.context import Context
 
 
-@dataclass(frozen=True)
-class Forgetting:
-    """How much a batch of a given age counts.
-
-    Attributes
-    ----------
-    half_life : float or None
-        The age at which a batch counts half; None never forgets.
-    kernel : callable or None
-        Weight of an age, in place of the half-life; needs a record of each batch.
-    epsilon : float
-        A batch whose weight falls to this or below is dropped.
-    max_records : int
-        More records than this are thinned out by joining neighbours of like weight.
-    """
-
-    half_life: float | None = HALF_LIFE
-    kernel: Callable[[float], float] | None = None
-    epsilon: float = 1e-8
-    max_records: int = 256
-
-    @property
-    def adaptive(self) -> bool:
-        """Whether clusters that change may forget faster: not if the user said what counts."""
-        return self.kernel is None and self.half_life is not None
-
-    def of_rows(self, n: int) -> Forgetting:
-        """Return the same for batches of a few rows: as slow as so many rows of usual ones."""
-        if self.half_life is None or n == 0:
-            return self
-        return replace(self, half_life=self.half_life * max(1.0, USUAL_ROWS / n))
-
-    def decay(self, age: float) -> float:
-        """Return the weight of an age under the half-life."""
-        return 1.0 if self.half_life is None else float(2.0 ** (-age / self.half_life))
-
-    def weights(self, ages: Array) -> Array:
-        """Return the kernel's weights of ages (b,), checked."""
-        assert self.kernel is not None
-        given = [self.kernel(float(age)) for age in ages]
-        for age, weight in zip(ages, given, strict=True):
-            if not (np.isrealobj(weight) and np.ndim(weight) == 0 and _is_weight(weight)):
-                raise ValueError(
-                    "The kernel must give a finite weight of at least 0 for every age; "
-                    f"for age {age:g} it gave {weight!r}."
-                )
-        return np.array([float(weight) for weight in given])
-
-
-@frozen
-class Window:
-    """Statistics of past batches, oldest first, of k clusters.
-
-    With a half-life there is a single record, the weighted sum of all batches, and its weight
-    is 1: memory does not grow with the stream. With a kernel each batch is a record until its
-    weight is negligible.
-
-    Attributes
-    ----------
-    sums : ndarray (b, k, 2, p)
-    doubt : ndarray (b, k, k)
-        See `scstream.engines.Sums`.
-    times, weight : ndarray (b,)
-    """
-
-    forgetting: Forgetting
-    sums: Array
-    doubt: Array
-    times: Array
-    weight: Array
-
-    @staticmethod
-    def empty(forgetting: Forgetting, k: int, p: int) -> Window:
-        """Return a window that remembers nothing of k clusters."""
-        none = np.zeros(0)
-        return Window(forgetting, np.zeros((0, k, 2, p)), np.zeros((0, k, k)), none, none)
-
-    def past(self) -> tuple[Array, Array]:
-        """Return the weighted sums (k, 2, p) and doubts (k, k) over all records."""
-        return self.weighted(self.sums), self.weighted(self.doubt)
-
-    def weighted(self, records: Array) -> Array:
-        """Return the weighted sum of records (b, ...) of batches."""
-        if len(records) == 1 and self.weight.item(0) == 1.0:
-            only: Array = records[0]
-            return only
-        return np.tensordot(self.weight, records, 1)
-
-    def whole(self) -> Array:
-        """Return the weighted sums (k, p) of the clusters' statistics over all records."""
-        return self.weighted(self.wholes)
-
-    @cached_property
-    def wholes(self) -> Array:
-        """The clusters' statistics (b, k, p)."""
-        whole: Array = self.sums[:, :, 0] + self.sums[:, :, 1]
-        return whole
-
-    def advance(self, time: float) -> Window:
-        """Return the window as it stands at a later time."""
-        if len(self.times) == 0:
-            return self
-        if self.forgetting.kernel is None:
-            factor = self.forgetting.decay(time - self.times.item(-1))
-            sums, doubt = np.empty(self.sums.shape), np.empty(self.doubt.shape)
-            mixture.scaled(self.sums, self.doubt, factor, sums, doubt)
-            return Window(self.forgetting, sums, doubt, np.array([time]), self.weight)
-        weight = self.forgetting.weights(time - self.times)
-        kept = weight > self.forgetting.epsilon
-        return replace(
-            self,
-            sums=self.sums[kept],
-            doubt=self.doubt[kept],
-            times=self.times[kept],
-            weight=weight[kept],
-        )
-
-    def count_at(self, time: float) -> float:
-        """Return how many points of the past still count at a later time."""
-        if len(self.times) == 0:
-            return 0.0
-        if self.forgetting.kernel is None:
-            n = float(mixture.count(self.sums[-1]))
-            return n * self.forgetting.decay(time - self.times.item(-1))
-        n = self.sums[..., 0].sum(axis=(1, 2))
-        weight = self.forgetting.weights(time - self.times)
-        return float((n * weight)[weight > self.forgetting.epsilon].sum())
-
-    def absorb(self, current: Array, doubt: Array, time: float) -> Window:
-        """Return the window with the present batch in it."""
-        if self.forgetting.kernel is None and len(self.times):
-            sums, doubts = self.sums + current[None], self.doubt + doubt[None]
-            return Window(self.forgetting, sums, doubts, self.times, self.weight)
-        grown = replace(
-            self,
-            sums=np.concatenate([self.sums, current[None]]),
-            doubt=np.concatenate([self.doubt, doubt[None]]),
-            times=np.append(self.times, time),
-            weight=np.append(self.weight, 1.0),
-        )
-        return grown if len(grown.times) <= self.forgetting.max_records else grown._thinned()
-
-    def _thinned(self) -> Window:
-        """Join the two neighbours whose weights differ least."""
-        gap = np.diff(self.times)
-        i = int(np.argmin(np.abs(np.diff(self.weight)) + 1e-3 * gap / gap.sum()))
-        n = self.sums[i : i + 2, :, :, 0].sum(axis=(1, 2)) + 1e-12
-        sums, doubt, times = self.sums.copy(), self.doubt.copy(), self.times.copy()
-        sums[i] += sums[i + 1]
-        doubt[i] += doubt[i + 1]
-        times[i] = (n * times[i : i + 2]).sum() / n.sum()
-        kept = np.arange(len(times)) != i + 1
-        return replace(
-            self, sums=sums[kept], doubt=doubt[kept], times=times[kept], weight=self.weight[kept]
-        )
-
-    def scaled(self, share: Array) -> Window:
-        """Return the window with only a share (k,) of each cluster's past."""
-        pair = np.minimum(share[:, None], share[None, :])
-        return replace(self, sums=self.sums * share[:, None, None], doubt=self.doubt * pair)
-
-
-def _is_weight(value: Any) -> bool:
-    try:
-        return bool(0.0 <= float(value) < np.inf) and not isinstance(value, str)
-    except (TypeError, ValueError):
-        return False
+def forget(ctx: Context, state: State) -> State:
+    """Return the clusters with the share of each one's past that best predicts its present."""
+    family, past = ctx.family, state.window.whole()
+    whole, alone = family.log_marginal(state.totals), family.log_marginal(past)
+    unknown = np.full((state.k, 2), np.nan)
+    state.recall(LogMarginals(family, unknown, whole, past=alone))
+    share = shares_worth_keeping(ctx, past, state.current, whole - alone)
+    return state.forget(share)
 
 
 def shares_worth_keeping(
-    family: Family, alpha: float, past: Array, current: Array, whole: Array | None = None
+    ctx: Context, past: Array, current: Array, whole: Array | None = None
 ) -> NDArray[np.float64]:
-    """Return for each cluster the share (k,) of its past that best foretells its present.
+    """Return for each cluster the share (k,) of its past that best predicts its present.
 
     A cluster that moved, or changed its shape, is described better by less of its past. The
     evidence of its present points given a share r of the past ``P`` is
     ``log_marginal(r P + C) - log_marginal(r P)``; the past is kept whole unless less of it wins
     clearly. Where half of it is no better than the whole, less is not tried. So the half-life is
     an upper bound, and fast clusters forget faster. Where the present looks like a new cluster
-    rather than the old one changed, nothing is forgotten: a split will tell the two apart.
+    rather than the old one changed, nothing is forgotten: a split will distinguish the two.
 
     Parameters
     ----------
@@ -209,20 +39,24 @@ def shares_worth_keeping(
     whole : ndarray (k,), optional
         The evidence given all of the past, if it is known.
     """
+    family, shares = ctx.family, np.array(ctx.rules.keep_shares)
+    share = np.ones(len(past))
+    if len(shares) == 1:
+        return share
     if whole is None:
         whole = _evidence(family, past, current)
-    halved = _evidence(family, 0.5 * past, current)
-    which = np.flatnonzero((halved > whole) & (current[:, 0] > 0))
-    share = np.ones(len(past))
+    second = _evidence(family, shares[1] * past, current)
+    which = np.flatnonzero((second > whole) & (current[:, 0] > 0))
     if len(which) == 0:
         return share
     past, current, whole = past[which], current[which], whole[which]
-    less = _LESS[:, None, None] * past
-    evidence = np.vstack([whole + RELUCTANCE, halved[which], _evidence(family, less, current)])
+    less = _evidence(family, shares[2:, None, None] * past, current)
+    evidence = np.vstack([whole + ctx.rules.forget_reluctance, second[which], less])
     best = np.argmax(evidence, axis=0)
     n, m = np.maximum(past[:, 0], 1e-12), current[:, 0]
-    new = np.log(alpha) + gammaln(m) + gammaln(n) - gammaln(n + m) + family.log_marginal(current)
-    share[which] = np.where(new < evidence.max(axis=0), SHARES[best], 1.0)
+    level = np.log(ctx.alpha) + gammaln(m) + gammaln(n) - gammaln(n + m)
+    new = level + family.log_marginal(current)
+    share[which] = np.where(new < evidence.max(axis=0), shares[best], 1.0)
     return share
 
 

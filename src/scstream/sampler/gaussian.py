@@ -1,8 +1,7 @@
-"""Gaussian clusters of few columns, and few rows: steps of a batch in one compiled call each.
+"""The steps of a batch for Gaussian clusters of few columns: one compiled call each.
 
-Where a batch is small the calls between its steps cost more than the work. What is computed here
-is what the plain steps of `scstream.sampler` compute, which remain the words
-for it, and take over wherever this does not apply.
+What is computed is what `scstream.sampler.generic` computes, which takes over where a matrix is not
+positive definite: there the family mends it.
 """
 
 from __future__ import annotations
@@ -11,171 +10,208 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scstream.engines import CpuEngine, Engine, Key, Sums
-from scstream.engines.base import FewRows
+from scstream.engines import CpuEngine, FewRows, Key, Sums
 from scstream.engines.ordered_sums import LEAF_ROWS
-from scstream.families import Family, Gaussian
-from scstream.families.contract import CERTAIN, Array
+from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior
 from scstream.families.gaussian import AXES
 from scstream.families.scores import Labels, Points
-from scstream.kernels import gaussian_moves, small_batch, small_rows
+from scstream.kernels import gaussian_moves, labelling, small_batch, small_rows
 from scstream.kernels.draws import Draws
-from scstream.kernels.labelling import named
 from scstream.kernels.workspace import Room, room_of
-from scstream.sampler import split_merge, sweep
-from scstream.sampler.clusters import LogMarginals, State
-from scstream.sampler.forgetting import RELUCTANCE, SHARES
-from scstream.sampler.gaussian_ratios import is_small, with_past
-from scstream.sampler.split_merge import NEIGHBOURS, ROUNDS, log_marginals, set_present_apart
-from scstream.sampler.sweep import Context
+from scstream.sampler.clusters import Ints, LogMarginals, State
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.log_marginals import log_marginals
+from scstream.sampler.rules import Rules
+from scstream.sampler.sweep import predictive
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
 _NO_KEY = Key(0, 0, 0)
 
 
-def restricted_sweep(ctx: Context, state: State) -> State:
-    """Draw weights, parameters, labels and sub-labels; no point founds a new cluster."""
-    rows = _few_rows(ctx)
-    if rows is None:
-        return sweep.restricted_sweep(ctx, state)
-    key, draws = ctx.next_key(), ctx.rng.words.copy()
-    new = _swept(ctx, state, rows, draws, key)
-    if new is None:
-        return sweep.restricted_sweep(ctx, state, key)
-    ctx.rng = Draws(draws)
-    return new
+class _Compiled(GenericSteps):
+    """What compiled steps need."""
+
+    @property
+    def prior(self) -> GaussianPrior:
+        """The prior in the numbers that kernels take."""
+        prior = self.family.small_gaussian()
+        assert prior is not None
+        return prior
 
 
-def deterministic_sweep(ctx: Context, state: State) -> State:
-    """Give every point the label and sub-label with the best weight times predictive."""
-    rows = _few_rows(ctx)
-    if rows is None:
-        return sweep.deterministic_sweep(ctx, state)
-    new = _swept(ctx, state, rows, _NO_DRAWS, _NO_KEY)
-    return sweep.deterministic_sweep(ctx, state) if new is None else new
+class SmallSweeps(_Compiled):
+    """Sweeps over few rows in one compiled call."""
+
+    @property
+    def rows(self) -> FewRows:
+        """The rows of the batch."""
+        rows = self.engine.few_rows()
+        assert rows is not None
+        return rows
+
+    def restricted_sweep(self, state: State, key: Key | None = None) -> State:
+        """Draw weights and parameters, then every point's label and sub-label."""
+        key = self.next_key() if key is None else key
+        draws = self.rng.words.copy()
+        new = self._swept(state, draws, key)
+        if new is None:
+            return super().restricted_sweep(state, key)
+        self.rng = Draws(draws)
+        return new
+
+    def deterministic_sweep(self, state: State) -> State:
+        """Give every point its best label and sub-label by weight times predictive."""
+        new = self._swept(state, _NO_DRAWS, _NO_KEY)
+        return super().deterministic_sweep(state) if new is None else new
+
+    def _swept(self, state: State, draws: Any, key: Key) -> State | None:
+        """Return the clusters after a sweep; None if a matrix is not positive definite."""
+        rows, k, p = self.rows, state.k, state.past.shape[2]
+        now, drawn = Sums.nothing(k, p), len(draws) > 0
+        each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
+        failed = small_batch.sweep(
+            state.past, state.now.current, draws, self.alpha, *self.prior, rows.T, rows.weight,
+            key.seed, key.batch, key.sweep, *_room(len(rows.labels), k, p), rows.labels,
+            rows.sublabels, now.current, now.rows, now.rivals, now.doubt, each, whole,
+        )  # fmt: skip
+        if failed:
+            return None
+        new = state.having(now=now)
+        if not drawn:
+            new.learn(LogMarginals(self.family, each, whole))
+        return new
 
 
-def _swept(ctx: Context, state: State, rows: FewRows, draws: Any, key: Key) -> State | None:
-    """Return the clusters after a sweep; None if a matrix is not positive definite."""
-    family, k, p = ctx.family, state.k, state.past.shape[2]
-    assert isinstance(family, Gaussian)
-    now, drawn = Sums.nothing(k, p), len(draws) > 0
-    each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
-    failed = small_batch.sweep(
-        state.past, state.now.current, draws, ctx.alpha, *family.numbers, rows.T, rows.weight,
-        key.seed, key.batch, key.sweep, *_room(len(rows.labels), k, p), rows.labels,
-        rows.sublabels, now.current, now.rows, now.rivals, now.doubt, each, whole,
-    )  # fmt: skip
-    if failed:
-        return None
-    new = state.having(now=now)
-    if not drawn:
-        new.learn(LogMarginals(family, each, whole))
-    return new
+class GaussianSteps(_Compiled):
+    """What is computed of each cluster's statistics, in one compiled call a step."""
 
-
-def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels | None:
-    """Return the best cluster (n,) of a few rows; None if they are many or clusters not small."""
-    if not is_small(family) or not 0 < len(X) <= LEAF_ROWS:
-        return None
-    assert isinstance(family, Gaussian)
-    z: Labels = np.empty(len(X), dtype=np.int64)
-    X, totals = family.check(X), state.totals
-    room = _room(0, *totals.shape)
-    if small_batch.assign(X, *family.frame, totals, alpha, *family.numbers, *room, z):
-        return None
-    named(z, state.ids, z)
-    return z
-
-
-def forget(ctx: Context, state: State) -> State:
-    """Return the clusters with the share of each one's past that best foretells its present."""
-    family = ctx.family
-    if is_small(family):
-        assert isinstance(family, Gaussian)
+    def forget(self, state: State) -> State:
+        """Keep the share of each cluster's past that best predicts its present."""
         past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
         failed = small_batch.forget(
-            state.past, state.past_doubt, state.now.current, SHARES, RELUCTANCE, ctx.alpha,
-            *family.numbers, _room(0, *state.past.shape[::2]).floats, past, doubt,
+            state.past, state.past_doubt, state.now.current, _array(self.rules.keep_shares),
+            self.rules.forget_reluctance, self.alpha, *self.prior,
+            _room(0, *state.past.shape[::2]).floats, past, doubt,
         )  # fmt: skip
-        if failed <= 0:
-            return state if failed else with_past(state, past, doubt)
-    return split_merge.forget(ctx, state)
+        if failed > 0:
+            return super().forget(state)
+        return state if failed else state.with_past(past, doubt)
 
+    def judge_division(
+        self, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
+        keep_better: bool,
+    ) -> tuple[State, bool]:  # fmt: skip
+        """Give the chosen clusters the division that was tried, or only where it is better."""
+        family, known, k, p = self.family, state.known, state.k, state.past.shape[2]
+        taken, joined = chosen.astype(np.int64), None
+        if known is None or known.family is not family:
+            which, each, whole = np.arange(k), np.empty((k, 2)), np.empty(k)
+        else:
+            which, each, whole = np.flatnonzero(chosen), known.each.copy(), known.whole.copy()
+            joined = known.joined
+        past, past_doubt = state.past.copy(), state.past_doubt.copy()
+        sums, doubts = state.now.current.copy(), state.now.doubt.copy()
+        code = gaussian_moves.judge(
+            which, keep_better, current, doubt, past, past_doubt, sums, doubts, *self.prior,
+            CERTAIN, self.alpha, _room(0, k, p).floats, taken, each, whole,
+        )  # fmt: skip
+        if code > 0:
+            return super().judge_division(state, chosen, current, doubt, keep_better=keep_better)
+        better = taken > 0
+        if better.any():
+            now = Sums(sums, self.engine.adopt(better), state.now.rivals, doubts)
+            state = state.with_past(past, past_doubt).having(now=now)
+        state = state.having(attempt=state.attempt + chosen)
+        state.learn(LogMarginals(family, each, whole, joined))
+        return state, bool(code == gaussian_moves.APART)
 
-def restart_and_set_apart(ctx: Context, state: State) -> State:
-    """Restart the sub-clusters of all clusters present, then set the present apart."""
-    rows, family, k = _few_rows(ctx), ctx.family, state.k
-    if rows is None or state.window.forgetting.kernel is not None:
-        return split_merge.restart_and_set_apart(ctx, state)
-    assert isinstance(family, Gaussian)
-    now = state.now
-    past, past_doubt, attempt = state.past.copy(), state.past_doubt.copy(), state.attempt.copy()
-    new = Sums(now.current.copy(), now.rows.copy(), now.rivals, now.doubt.copy())
-    each, whole = np.empty((k, 2)), np.empty(k)
-    numbers, key = family.numbers, ctx.next_key()
-    room = _room(len(rows.labels), k, past.shape[2])
+    def merge_ratios(
+        self, state: State, neighbours: int, born_from: int
+    ) -> tuple[Ints, Array, Array]:
+        """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
+        known, now, k = log_marginals(self, state), state.now, state.k
+        most, p = max(min(neighbours, k - 1), 0), state.past.shape[2]
+        top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
+        ratio, both = np.empty((2, k * most))
+        room = room_of((k * most + 30) * (p + 1), 0).floats
+        m = gaussian_moves.merges(
+            state.totals, known.whole, state.past_doubt, now.doubt, now.rivals, *self.prior,
+            self.alpha, room, top, pairs, ratio, both,
+        )  # fmt: skip
+        if m < 0:
+            return super().merge_ratios(state, neighbours, born_from)
+        young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
+        return pairs[:m][young], ratio[:m][young], both[:m][young]
 
-    def tried(member: Array) -> int:
-        return int(
-            small_batch.restart(
-                rows.T, rows.weight, rows.labels, rows.sublabels, rows.trial, past, past_doubt,
-                new.current, new.rows, new.doubt, attempt, member, *numbers,
-                min(numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha, *room, each, whole,
+    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+        """Whether some cluster is to be split, merged or dropped."""
+        known, now, rules = log_marginals(self, state), state.now, self.rules
+        return bool(
+            small_batch.anything(
+                state.past, now.current, state.past_doubt, now.doubt, now.rows, now.rivals,
+                known.each, known.whole, *log_u, state.lived, rules.merge_reluctance,
+                rules.merge_reluctance_most, rules.neighbours, self.alpha, *self.prior,
+                *_room(0, state.k, state.past.shape[2], rules.neighbours),
             )
         )  # fmt: skip
 
-    code = tried(_NOBODY)
-    if code == small_batch.MEMBERS:
-        code = tried(ctx.engine.members(k, key))
-    if code > 0:
-        return split_merge.restart_and_set_apart(ctx, state, key)
-    state = with_past(state, past, past_doubt, now=new, attempt=attempt)
-    state.learn(LogMarginals(family, each, whole))
-    return set_present_apart(ctx, state) if code == gaussian_moves.APART else state
+
+class SmallGaussianSteps(SmallSweeps, GaussianSteps):
+    """All steps of a small batch, each in one compiled call."""
+
+    def try_division(
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None
+    ) -> tuple[Array, Array]:
+        """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
+        rows, k, p = self.rows, state.k, state.past.shape[2]
+        key = self.next_key() if key is None else key
+        member = state.current
+        if self.family.needs_members(state.attempt[chosen]):
+            member = self.engine.members(k, key)
+        current, doubt, prior = np.empty((k, 2, p)), np.empty(k), self.prior
+        failed = small_batch.try_division(
+            rows.T, rows.weight, rows.labels, state.now.current, chosen, state.attempt, member,
+            *prior, min(prior.columns, AXES), self.rules.refine_rounds, self.alpha,
+            *_room(len(rows.labels), k, p), rows.trial, current, doubt,
+        )  # fmt: skip
+        return super().try_division(state, chosen, key) if failed else (current, doubt)
 
 
-def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bool:
-    """Whether some cluster is to be split, merged or dropped; true if that is not known.
-
-    ``log_u`` are the logs of the uniforms that decide, see `split_merge.decisions`.
-    """
-    if not is_small(ctx.family):
-        return True
-    assert isinstance(ctx.family, Gaussian)
-    known, now = log_marginals(ctx, state), state.now
-    return bool(
-        small_batch.anything(
-            state.past, now.current, state.past_doubt, now.doubt, now.rows, now.rivals,
-            known.each, known.whole, *log_u, state.lived, *split_merge.RELUCTANCE, NEIGHBOURS,
-            ctx.alpha, *ctx.family.numbers, *_room(0, state.k, state.past.shape[2]),
-        )
-    )  # fmt: skip
+def predicts_at_once(family: Family, rules: Rules, n: int) -> bool:
+    """Whether `best_ids` serves so many rows."""
+    prior = family.small_gaussian()
+    return prior is not None and prior.columns <= rules.compiled_columns and 0 < n <= LEAF_ROWS
 
 
-def _room(n: int, k: int, p: int) -> Room:
+def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
+    """Return the best clusters (n,) of a few rows in one compiled call."""
+    prior = family.small_gaussian()
+    assert prior is not None
+    z: Labels = np.empty(len(X), dtype=np.int64)
+    X, totals = family.check(X), state.totals
+    room = _room(0, *totals.shape)
+    if small_batch.assign(X, *family.frame, totals, alpha, *prior, *room, z):
+        z = CpuEngine().assign(family, X, predictive(family, totals, alpha))
+    labelling.named(z, state.ids, z)
+    return z
+
+
+def _room(n: int, k: int, p: int, neighbours: int = 0) -> Room:
     """Return room to work in on n rows and k clusters with p statistics."""
-    return room_of(*_needed(n, k, p))
+    return room_of(*_needed(n, k, p, neighbours))
 
 
 @lru_cache
-def _needed(n: int, k: int, p: int) -> tuple[int, int]:
+def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
     """Return how many floats and whole numbers of room that takes."""
     floats, ints = small_rows.room_needed(n, k, p)
-    matrices = 30 * (k + 1) * (p + 1) + 16 * p
-    return floats + 2 * n + matrices, ints + (3 * NEIGHBOURS + 1) * k
+    matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
+    return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
 
 
-def applies(family: Family, engine: Engine, n_rows: int) -> bool:
-    """Whether a batch of so many rows is learned here."""
-    return is_small(family) and type(engine) is CpuEngine and 0 < n_rows <= LEAF_ROWS
-
-
-def _few_rows(ctx: Context) -> FewRows | None:
-    """Return the rows of the batch if they are few, the clusters small, and the only components."""
-    engine = ctx.engine
-    if type(engine) is not CpuEngine or ctx.outliers is not None or not is_small(ctx.family):
-        return None  # a subclass may have a sweep of its own
-    return engine.few_rows()
+@lru_cache
+def _array(shares: tuple[float, ...]) -> Array:
+    return np.array(shares)

@@ -18,26 +18,19 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
-from scstream.sampler.batch import Events, first_batch, later_batch, log_posterior
+from scstream.sampler.batch import first_batch, later_batch
+from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
+from scstream.sampler.log_marginals import log_posterior
+from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.split_merge import drop_forgotten
-from scstream.sampler.sweep import Context, Outliers, deterministic_sweep
-from scstream.sampler.warmup import (
-    Batch,
-    Early,
-    Recipe,
-    came_apart,
-    is_due,
-    joined,
-    keep,
-    kept_with,
-    remembered,
-)
+from scstream.sampler.steps import Steps
+from scstream.sampler.sweep import deterministic_sweep
+from scstream.sampler.warmup import KeptBatch, is_due, joined, keep, kept_with, moved_on, remembered
+from scstream.sampler.window import Forgetting
 from scstream.support.frozen import frozen
-
-_PRIOR_ROWS = 100_000  # rows of a first batch that its prior is prepared from, at most
 
 
 @frozen
@@ -59,7 +52,7 @@ class Learner:
     outliers : Outliers or None
     time : float
     n_batches : int
-    early : tuple of Early
+    warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
     """
 
@@ -71,7 +64,7 @@ class Learner:
     outliers: Outliers | None
     time: float
     n_batches: int
-    early: tuple[Early, ...]
+    warmup: tuple[KeptBatch, ...]
 
 
 @frozen
@@ -97,21 +90,38 @@ def learn(
 
     Rows without weight teach nothing. They are left out, and labelled by what was learned.
     """
-    if type(batch.X) is not np.ndarray and isinstance(batch.X, RemoteRows):
+    if not isinstance(batch.X, np.ndarray) and isinstance(batch.X, RemoteRows):
         n, d = batch.X.shape
-        begun = learner is not None and not learner.early
-        if n >= (recipe.family.enough_rows(d) if begun else recipe.alone_rows(d)):
-            return _learn(learner, batch, recipe, engine, make_rng)
-        batch = batch.fetched()  # so few rows may have to be kept
-    if batch.even or _all_count(batch.weight):
-        return _learn(learner, batch, recipe, engine, make_rng)
+        begun = learner is not None and not learner.warmup
+        if n < (recipe.family.enough_rows(d) if begun else recipe.alone_rows(d)):
+            batch = batch.fetched()  # so few rows may have to be kept
+    elif not (batch.even or _all_count(batch.weight)):
+        return _learn_weighted(learner, batch, recipe, engine, make_rng)
+    recipe = recipe.for_rows(batch.X.shape[0])
+    if learner is None or _begins(learner, batch, recipe):
+        begun_anew = _learn_first(learner, batch, recipe, engine, make_rng)
+        if begun_anew is not None:
+            return begun_anew
+        assert learner is not None
+        learner = replace(learner, warmup=())
+    return _learn_later(learner, batch, recipe, engine)
+
+
+def _learn_weighted(
+    learner: Learner | None,
+    batch: Batch,
+    recipe: Recipe,
+    engine: Engine,
+    make_rng: Callable[[], np.random.Generator],
+) -> tuple[Learner, Outcome]:
+    """Return the model after a batch some of whose rows do not count."""
     counted = batch.weight > 0
     if learner is None and not counted.any():
         raise ValueError(
             "Every row of the first batch has weight zero: there is nothing to learn from. "
             "Give at least one row a positive sample_weight."
         )
-    new, outcome = _learn(learner, batch.rows(counted), recipe, engine, make_rng)
+    new, outcome = learn(learner, batch.rows(counted), recipe, engine, make_rng)
     return new, _with_the_rest(new, outcome, batch, counted, engine)
 
 
@@ -121,54 +131,48 @@ def _all_count(weight: Array) -> bool:
     return bool(some.min(initial=np.inf) > 0.0)
 
 
-def _learn(
-    learner: Learner | None,
-    batch: Batch,
-    recipe: Recipe,
-    engine: Engine,
-    make_rng: Callable[[], np.random.Generator],
-) -> tuple[Learner, Outcome]:
-    """Return the model after a batch all of whose rows count."""
-    recipe = recipe.for_rows(batch.X.shape[0])
-    if learner is None or _begins(learner, batch, recipe):
-        begun = _learn_first(learner, batch, recipe, engine, make_rng)
-        if learner is None or begun is not None:
-            assert begun is not None
-            return begun
-        learner = replace(learner, early=())
-    return _learn_later(learner, batch, recipe, engine)
-
-
 def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
     family = learner.family
-    rng = Draws(learner.rng.copy())
-    ctx = Context(
-        family, engine, rng, recipe.alpha, learner.seed, learner.n_batches, learner.outliers
-    )
     _load(engine, family, batch.X, batch.weight, learner.n_batches)
+    steps = _steps(
+        family, engine, Draws(learner.rng.copy()), learner.seed, learner.n_batches,
+        learner.outliers, recipe,
+    )  # fmt: skip
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
     if batch.X.shape[0] == 0:
-        state, events = drop_forgotten(ctx, state), Events()
+        state, events = drop_forgotten(steps, state), Events()
     else:
-        state, events = later_batch(ctx, recipe.plan, state, batch.time)
+        state, events = later_batch(steps, recipe.plan, state, batch.time)
+    if recipe.rules.follow:
+        family = family.follow(state.totals, state.current)
     new = Learner(
-        family.follow(state.totals, state.current),
+        family,
         state.settle(batch.time),
-        ctx.rng.words,
+        steps.rng.words,
         learner.seed,
         recipe.alpha,
         learner.outliers,
         batch.time,
         learner.n_batches + 1,
-        early=(),
+        warmup=(),
     )
-    outcome = _outcome(ctx, learner, new, batch, events, state)
-    if learner.early:
-        new = replace(new, early=kept_with(learner.early, batch, outcome.labels, recipe))
+    outcome = _outcome(steps, learner, new, batch, events, state)
+    if learner.warmup:
+        new = replace(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return new, outcome
+
+
+def _steps(
+    family: Family, engine: Engine, rng: Draws, seed: int, n_batches: int,
+    outliers: Outliers | None, recipe: Recipe,
+) -> Steps:  # fmt: skip
+    """Return the steps of a batch that the engine has loaded."""
+    records = recipe.forgetting.kernel is not None
+    kind = choose_steps(family, engine, outliers, recipe.rules, records=records)
+    return kind(family, engine, rng, recipe.alpha, seed, n_batches, outliers, recipe.rules)
 
 
 def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
@@ -208,8 +212,8 @@ def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     n, d = batch.X.shape
     if n == 0:
         return False
-    if learner.early:
-        return is_due(learner.early, batch, recipe)
+    if learner.warmup:
+        return is_due(learner.warmup, batch, recipe)
     left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
     if left >= 1.0:
         return False
@@ -245,53 +249,53 @@ def _learn_first(
     None if these rows are better not taken together, since clusters move: then the clusters of
     the rows before, which could stand alone, had better be followed.
     """
-    early, ages = remembered(learner.early if learner else (), batch.time, recipe.forgetting)
-    kept = [*(e.batch for e in early), batch]
+    before, ages = remembered(learner.warmup if learner else (), batch.time, recipe.forgetting)
+    kept = [*(e.batch for e in before), batch]
     X, weight = joined(kept, [*ages, 1.0])
     rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family.prepare(_rows_for_prior(X))
+    family = recipe.family.prepare(_rows_for_prior(X, recipe.rules.prior_rows))
     _load(engine, family, X, weight, n_batches)
     outliers = None
     if recipe.outlier_weight > 0:
         outliers = Outliers(recipe.outlier_weight, _everything(engine, len(family.prior)))
-    ctx = Context(family, engine, rng, recipe.alpha, seed, n_batches, outliers)
+    steps = _steps(family, engine, rng, seed, n_batches, outliers, recipe)
     if batch.labels is not None:
-        start = start_from_labels(ctx, recipe.forgetting, batch.labels, adapt=True)
+        start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
     else:
-        start = start_over_clustered(ctx, recipe.plan, recipe.forgetting, adapt=True)
-    state = first_batch(ctx, recipe.plan, start, adapt=True, progress=recipe.progress)
-    state = _numbered(ctx, state, batch.time, 0)
+        start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
+    state = first_batch(steps, recipe.plan, start, adapt=True, progress=recipe.progress)
+    state = _numbered(engine, state, batch.time, 0)
     if learner is not None:
-        old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in early)])
+        old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
         known = engine.first_labels(len(old_ids))
         alone = len(known) >= recipe.family.enough_rows(X.shape[1])
-        if alone and came_apart(known, state.now.rows.sum(axis=1)):
+        if alone and moved_on(known, state.now.rows.sum(axis=1), recipe.rules):
             return None
         state = _renamed(state, known, old_ids, learner)
     new = Learner(
-        ctx.family,
+        steps.family,
         state.settle(batch.time),
-        ctx.rng.words,
+        steps.rng.words,
         seed,
         recipe.alpha,
         outliers,
         batch.time,
         n_batches + 1,
-        early=(),
+        warmup=(),
     )
-    outcome = _outcome(ctx, learner, new, batch, Events(), state)
+    outcome = _outcome(steps, learner, new, batch, Events(), state)
     n, d = X.shape
     few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
     here = isinstance(X, np.ndarray) or sparse.issparse(X)
     if few and here and batch.labels is None:
         ids = np.append(new.state.ids, -1)[engine.labels]
-        new = replace(new, early=keep(kept, ids))
+        new = replace(new, warmup=keep(kept, ids))
     return new, outcome
 
 
-def _rows_for_prior(X: Points) -> Points:
+def _rows_for_prior(X: Points, most: int) -> Points:
     """Return the rows that a prior is prepared from: all, or one of each of many equal strata.
 
     Which row of a stratum depends on nothing but the number of rows, so that a batch sets the
@@ -299,10 +303,10 @@ def _rows_for_prior(X: Points) -> Points:
     """
     n = X.shape[0]
     remote = isinstance(X, RemoteRows)
-    if n <= _PRIOR_ROWS:
+    if n <= most:
         return X.take(np.arange(n)) if remote else to_host(X)
-    within = np.random.default_rng(0).random(_PRIOR_ROWS)
-    rows = ((np.arange(_PRIOR_ROWS) + within) * (n / _PRIOR_ROWS)).astype(np.int64)
+    within = np.random.default_rng(0).random(most)
+    rows = ((np.arange(most) + within) * (n / most)).astype(np.int64)
     rows = np.minimum(rows, n - 1)
     return X.take(rows) if remote else to_host(X[rows])
 
@@ -314,13 +318,13 @@ def _everything(engine: Engine, p: int) -> Array:
     return out
 
 
-def _numbered(ctx: Context, state: State, time: float, first_id: int) -> State:
+def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State:
     """Return clusters just born, the heaviest first, numbered from ``first_id``."""
     order = np.argsort(-state.totals[:, 0], kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     same = np.tile(np.array([0, 1]), (len(order), 1))
-    ctx.engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
+    engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
     state = state.select(order)
     k = state.k
     return replace(state, ids=first_id + np.arange(k), born=np.full(k, time), next_id=first_id + k)

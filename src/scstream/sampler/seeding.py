@@ -8,11 +8,10 @@ from scipy import sparse
 
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Points
+from scstream.sampler.rules import RULES, Rules
 
 _ROUNDS = 5
 _LEAST_COLUMNS = 3  # with fewer, all of them matter
-_FLAT = 0.5  # what the fourth moment of a telling column lacks, at least
-_LEAST_WEIGHT = 0.05
 
 
 def over_cluster(
@@ -30,7 +29,7 @@ def over_cluster(
     return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
 
 
-def telling_columns(E: Points) -> Array | None:
+def informative_columns(E: Points, rules: Rules = RULES) -> Array | None:
     """Return weights (d,) of columns by how flat they are, None if none is.
 
     Separate heaps make a column flat: its fourth moment, in units of the variance squared, is
@@ -42,9 +41,11 @@ def telling_columns(E: Points) -> Array | None:
     z = (E - E.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     lack = 3.0 - (z**4).mean(axis=0)
     lack[deviation == 0] = 0.0
-    if lack.max() < _FLAT:
+    if lack.max() < rules.flat_by:
         return None
-    out: Array = np.clip(lack, _LEAST_WEIGHT, None) / np.where(deviation > 0, deviation, 1.0)
+    out: Array = np.clip(lack, rules.least_column_weight, None) / np.where(
+        deviation > 0, deviation, 1.0
+    )
     return out
 
 

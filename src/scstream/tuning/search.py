@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from scstream.model import ScStream
-from scstream.sampler.forgetting import USUAL_ROWS
+from scstream.sampler.rules import RULES
 from scstream.tuning.objective import (
     Rows,
     reference_of,
@@ -102,7 +102,9 @@ def tune(
     labelled = rows[0].y is not None
     score = score_labels if labelled else partial(score_density, reference_of(family, rows))
     study = _new_study(optuna, seed)
-    usual = step == 1.0 and rows[0].X.shape[0] >= USUAL_ROWS  # then half-lives are what they say
+    usual = (
+        step == 1.0 and rows[0].X.shape[0] >= RULES.usual_rows
+    )  # then half-lives are what they say
     in_space = space is None and usual and _is_untouched(base)
     if space is None:
         space = partial(suggest, step=step)

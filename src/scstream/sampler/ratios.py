@@ -1,0 +1,45 @@
+"""The Hastings ratio of a split, whose inverse is that of a merge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scstream.families.contract import Array
+from scstream.kernels import mixture
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
+from scstream.sampler.log_marginals import log_marginals
+
+
+def log_hastings_split(
+    ctx: Context, parts: Array, doubt: Array, each: Array | None = None,
+    whole: Array | None = None, *, least: float | None = None,
+) -> Array:  # fmt: skip
+    """Return the log ratio (k,) for splitting clusters into the given parts (k, 2, p).
+
+    ``log alpha + sum_j [lgamma(N_j) + log_marginal_j] - lgamma(N) - log_marginal``, plus the
+    doubt: minus the log-probability with which these very labels were proposed. Without it the
+    ratio compares one cluster with one division of it, out of many nearly as good, and
+    overlapping clusters would be joined although the data distinguish them.
+
+    A merge has the inverse ratio. The log marginals of the parts (k, 2) and of the wholes (k,)
+    are computed unless they are given; if they are, the counts will do for the parts (k, 2, 1).
+    Parts must both count more than ``least``, by default `Rules.least_part`.
+    """
+    family = ctx.family
+    if each is None:
+        each = family.log_marginal(parts)
+    if whole is None:
+        whole = family.log_marginal(parts.sum(axis=1))
+    least = ctx.rules.least_part if least is None else least
+    out = np.empty(len(parts))
+    doubt = doubt if ctx.rules.doubt == 1.0 else ctx.rules.doubt * doubt
+    mixture.log_split(float(np.log(ctx.alpha)), parts[..., 0], each, whole, doubt, least, out)
+    return out
+
+
+def log_hastings_now(ctx: Context, state: State) -> Array:
+    """Return the log ratios (k,) for splitting clusters as they are divided now."""
+    known = log_marginals(ctx, state)
+    doubt = state.past_doubt.diagonal() + state.now.doubt.diagonal()
+    return log_hastings_split(ctx, state.parts, doubt, known.each, known.whole)

@@ -1,0 +1,114 @@
+"""What is asked for: a batch as it is learned, how it is learned, and what happened on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array, Family
+from scstream.families.scores import Labels, Points
+from scstream.sampler.rules import RULES, Rules
+from scstream.sampler.window import Forgetting
+from scstream.support.frozen import frozen
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How batches are run.
+
+    Attributes
+    ----------
+    sweeps : int
+        Sampled sweeps of a batch after the first.
+    max_sweeps : int
+        Sampled sweeps of the first batch, at most.
+    max_clusters : int or None
+        No split makes more clusters than this.
+    splits, merges : bool
+        Whether such moves are made.
+    """
+
+    sweeps: int = 1
+    max_sweeps: int = 100
+    max_clusters: int | None = None
+    splits: bool = True
+    merges: bool = True
+
+
+@dataclass
+class Events:
+    """What happened to clusters during a batch, by id, in order."""
+
+    splits: list[tuple[int, int]] = field(default_factory=list)
+    merges: list[tuple[int, int]] = field(default_factory=list)
+
+
+Progress = Callable[[int, int, float], None]
+
+
+@frozen
+class Batch:
+    """A checked batch: rows, their weights and the time; labels if the user gives a start.
+
+    Rows that are elsewhere have their weights with them, all positive.
+    """
+
+    X: Points
+    weight: Array
+    time: float
+    labels: Labels | None = None
+    even: bool = False  # whether it is known that each row counts one
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Batch:
+        """Return the chosen rows (n,) of the batch."""
+        labels = self.labels
+        if labels is not None:
+            labels = np.unique(labels[chosen], return_inverse=True)[1]
+        return Batch(self.X[chosen], self.weight[chosen], self.time, labels)
+
+    def fetched(self) -> Batch:
+        """Return the batch with its rows here."""
+        X, weight = self.X.fetch()
+        return replace(self, X=X, weight=weight)
+
+
+@frozen
+class Recipe:
+    """What the user asked for: all that shapes the learning besides the data.
+
+    Where the half-life is left open (``auto``) it is longer for batches of a few rows.
+    """
+
+    family: Family
+    alpha: float
+    forgetting: Forgetting
+    plan: Plan
+    outlier_weight: float
+    progress: Progress | None
+    auto: bool = False
+    rules: Rules = RULES
+
+    def for_rows(self, n: int) -> Recipe:
+        """Return what that means for a batch of n rows."""
+        usual = self.rules.usual_rows
+        if not self.auto or n >= usual:
+            return self
+        return replace(self, forgetting=self.forgetting.of_rows(n, usual))
+
+    def settled_rows(self, d: int) -> int:
+        """Return how many rows of d columns set clusters and prior for good.
+
+        A kernel tells batches apart that a start would join, and one who wants no new clusters,
+        or outliers from the first batch on, has them by that batch.
+        """
+        least = self.family.enough_rows(d)
+        by_batches = self.forgetting.kernel is not None or self.outlier_weight > 0
+        free = self.plan.splits and self.plan.merges and not by_batches
+        return max(self.rules.warmup_rows, least) if free else least
+
+    def alone_rows(self, d: int) -> int:
+        """Return how many rows of a single batch do."""
+        return min(self.settled_rows(d), max(self.rules.enough_alone, self.family.enough_rows(d)))

@@ -1,0 +1,164 @@
+"""Every number that steers the sampler, with what it is for and what showed its value.
+
+The figures are shares of an oracle's ARI, as ``benchmarks/quality.py`` prints them, or come from
+the ablations of ``benchmarks/ablation.py``. Numbers that a family needs for its prior are with the
+family; numbers that only decide how fast something is computed are where it is computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the sampler decides, wherever the data do not.
+
+    The defaults serve all streams that we know. They are here for experiments:
+    ``ScStream(rules=Rules(founders=0))``.
+
+    Attributes
+    ----------
+    prior_rows : int
+        Rows of a first batch that its prior is prepared from, at most. More change it by less than
+        the noise of a seed.
+    seed_rows : int
+        Rows of a batch that groups are made from by k-means, at most.
+    points_a_group : int
+        Points for each such group: with fewer nothing new can be distinguished.
+    seeds : int
+        Groups that a first batch starts from, at most. One group gives a start from one cluster,
+        as in the paper: two-way splits are then a barrier, and results differ from seed to seed.
+    few_seeds : int
+        Groups of the second start, by the most informative columns alone. Where clusters differ in
+        a few of many columns, 200 small groups are chance neighbours in all the others.
+    flat_by : float
+        By how much the fourth moment of an informative column must be below a normal's 3.
+    least_column_weight : float
+        What all other columns count in the second start.
+    adapt_sweeps : int
+        Sampled sweeps of the first batch during which the prior follows the clusters.
+    patience : float
+        Sampled sweeps without a better log posterior that end the first batch.
+    settle_sweeps : int
+        Deterministic sweeps at the end of the first batch, at most.
+    warmup_rows : int
+        Rows that make a start for good. The first rows of a stream are kept, and clustered again
+        whenever there are twice as many, until there are so many of them: twenty points of ten
+        clusters look like three (batches of 20 points: .839 without, .974 with).
+    enough_alone : int
+        Rows of a single batch that make a start for good: there is no need to wait for the next.
+    moved_on : float
+        Nats by which labels must distinguish a batch from the rows before it, to end the warm-up:
+        clusters that move so fast are better followed than clustered together.
+    moved_on_a_row : float
+        The same for each row of the batch.
+    half_life : float
+        The half-life of ``half_life="auto"``, in batches.
+    usual_rows : int
+        Rows of a batch below which that half-life is longer: 5 batches of 10 rows are no memory.
+    keep_shares : tuple of float
+        Shares of its past among which a cluster's evidence chooses; ``(1.0,)`` keeps the past
+        whole.
+    forget_reluctance : float
+        Nats by which forgetting more must win.
+    follow : bool
+        Whether what is expected of clusters follows them. Without, eight clusters in 16-D that grow
+        by 15 % a batch are lost.
+    restarts : bool
+        Whether the two sub-clusters of a cluster are sought again in every sampled sweep.
+    refine_rounds : int
+        Hard assignments that refine a new division into sub-clusters.
+    cut_past : bool
+        Whether the past of a divided cluster is cut along the boundary between the two parts. If
+        not, it is halved, and a long memory resists splitting (.92 of the oracle with a half-life
+        of 1, .88 with 5).
+    least_part : float
+        Points, weighted, that are too few to be a part of a cluster. Next to nothing is no part,
+        but ``lgamma`` of its count would make it a good one: clusters that were one for long could
+        never be divided again (27.5 times on streams of 200 batches, .4 with this).
+    doubt : float
+        What the doubt counts in the ratio of a split or merge, see docs/architecture.md. 0 is the
+        paper's ratio, which joins clusters that overlap (drift .976 with, .964 without).
+    due_points : float
+        Points expected at a place, none of which came, that mean that the place was left.
+    neighbours : int
+        Clusters that each cluster may be merged with: its commonest second choices.
+    many_neighbours : int
+        The same while there are deliberately too many clusters.
+    merge_reluctance : float
+        Nats by which a merge must win, for each batch that the younger of the two has lived:
+        clusters that lived apart are presumed to stay apart, even while they cross.
+    merge_reluctance_most : float
+        The same, at most.
+    founders : int
+        Groups of a later batch that are tried as clusters, at most, where clusters get too few
+        points to show a shape.
+    founders_seldom : int
+        Batches between such trials, at most.
+    compiled_columns : int
+        Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
+        above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
+        labels are the same.
+    """
+
+    prior_rows: int = 100_000
+    seed_rows: int = 8192
+    points_a_group: int = 4
+    seeds: int = 200
+    few_seeds: int = 30
+    flat_by: float = 0.5
+    least_column_weight: float = 0.05
+    adapt_sweeps: int = 15
+    patience: float = 8.0
+    settle_sweeps: int = 10
+    warmup_rows: int = 1000
+    enough_alone: int = 500
+    moved_on: float = 5.0
+    moved_on_a_row: float = 0.3
+    half_life: float = 5.0
+    usual_rows: int = 100
+    keep_shares: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
+    forget_reluctance: float = 2.0
+    follow: bool = True
+    restarts: bool = True
+    refine_rounds: int = 2
+    cut_past: bool = True
+    least_part: float = 0.5
+    doubt: float = 1.0
+    due_points: float = 3.0
+    neighbours: int = 3
+    many_neighbours: int = 6
+    merge_reluctance: float = 2.0
+    merge_reluctance_most: float = 20.0
+    founders: int = 50
+    founders_seldom: int = 8
+    compiled_columns: int = 15
+
+    def __post_init__(self) -> None:
+        for rule in fields(self):
+            value, kind = getattr(self, rule.name), type(rule.default)
+            if kind is float and type(value) is int:
+                continue
+            if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+                raise ValueError(f"The rule {rule.name} must be a {kind.__name__}; got {value!r}.")
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return the rules that are not the default, by name."""
+        mine = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in mine.items() if value != getattr(RULES, name)}
+
+    @staticmethod
+    def from_saved(saved: dict[str, Any]) -> Rules:
+        """Return the rules that `to_saved` told of, or raise `ValueError`."""
+        unknown = sorted(set(saved) - {f.name for f in fields(Rules)})
+        if unknown:
+            raise ValueError(f"There is no rule called {unknown[0]!r}")
+        known: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in saved.items()
+        }
+        return Rules(**known)
+
+
+RULES = Rules()  # as they are unless the user says otherwise

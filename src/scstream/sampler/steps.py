@@ -1,0 +1,67 @@
+"""The steps of a batch by name.
+
+`scstream.sampler.generic` takes them for every family and engine: it is the text to read. The
+compiled steps of `scstream.sampler.gaussian` do the same to Gaussian clusters of few columns, and
+to their rows where these are few. `scstream.sampler.choose` chooses, once a batch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array
+from scstream.sampler.clusters import Ints, State
+from scstream.sampler.context import Context
+
+
+class Steps(Context, ABC):
+    """The steps that touch every point, or cost a matrix for every cluster, and their context.
+
+    What else happens to clusters is arithmetic on a few numbers, in one place for all.
+    """
+
+    @abstractmethod
+    def restricted_sweep(self, state: State) -> State:
+        """Draw weights and parameters, then every point's label and sub-label."""
+
+    @abstractmethod
+    def predictive_sweep(self, state: State) -> State:
+        """Draw labels and sub-labels by weight times predictive."""
+
+    @abstractmethod
+    def deterministic_sweep(self, state: State) -> State:
+        """Give every point its best label and sub-label by weight times predictive."""
+
+    @abstractmethod
+    def forget(self, state: State) -> State:
+        """Keep the share of each cluster's past that best predicts its present."""
+
+    @abstractmethod
+    def try_division(self, state: State, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
+
+    @abstractmethod
+    def judge_division(
+        self, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
+        keep_better: bool,
+    ) -> tuple[State, bool]:  # fmt: skip
+        """Give the chosen clusters the division that was tried, or only where it is better.
+
+        Also returns whether some cluster's present may have to be set apart from its past.
+        """
+
+    @abstractmethod
+    def merge_ratios(
+        self, state: State, neighbours: int, born_from: int
+    ) -> tuple[Ints, Array, Array]:
+        """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
+
+    @abstractmethod
+    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+        """Whether some cluster may be split, merged or dropped; false only if none is.
+
+        The logs of the uniforms that decide are for splits (k,), and for merges.
+        """

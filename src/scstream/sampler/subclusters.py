@@ -1,0 +1,129 @@
+"""Sub-clusters: how a cluster may come apart. Restarts, and the present set apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import Key, Sums
+from scstream.families.contract import Array
+from scstream.families.scores import LinearScore
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
+from scstream.sampler.log_marginals import filled, log_marginals
+from scstream.sampler.ratios import log_hastings_now, log_hastings_split
+from scstream.sampler.steps import Steps
+
+
+def seek_subclusters(steps: Steps, state: State) -> State:
+    """Restart the sub-clusters of all clusters present, then set the present apart."""
+    if not (steps.rules.restarts and state.present.any()):
+        return set_present_apart(steps, state)
+    current, doubt = steps.try_division(state, state.present)
+    state, apart = steps.judge_division(state, state.present, current, doubt, keep_better=True)
+    return set_present_apart(steps, state) if apart else state
+
+
+def restart(steps: Steps, state: State, chosen: NDArray[np.bool_]) -> State:
+    """Divide the chosen clusters anew, whether or not that is better."""
+    current, doubt = steps.try_division(state, chosen)
+    return steps.judge_division(state, chosen, current, doubt, keep_better=False)[0]
+
+
+def try_division(
+    ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None
+) -> tuple[Array, Array]:
+    """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,).
+
+    A functional of the statistics proposes it (a principal axis, a random point), and a few rounds
+    of hard assignment refine it. The engine remembers the sub-labels that were tried until they are
+    adopted. The key of the random points is the next one unless it is given.
+    """
+    score = LinearScore(_cuts(ctx, state, chosen, key))
+    return ctx.engine.refine(score, chosen, ctx.family, ctx.alpha, ctx.rules.refine_rounds)
+
+
+def judge_division(
+    ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
+    keep_better: bool,
+) -> tuple[State, bool]:  # fmt: skip
+    """Give the chosen clusters the division that was tried; the past is cut along its boundary.
+
+    The old division stays where its ratio is better, unless ``keep_better`` is false. Also returns
+    whether some cluster's present may have to be set apart.
+    """
+    family = ctx.family
+    first = 0.5 * state.window.wholes
+    if ctx.rules.cut_past:
+        boundary = family.boundary(current[:, 0], current[:, 1])
+        first = family.divide(state.window.wholes, boundary)
+    better, each = chosen, None
+    if keep_better:
+        known = log_marginals(ctx, state)
+        parts = state.past_cut(first)
+        parts += current
+        each = family.log_marginal(parts)
+        new = log_hastings_split(ctx, parts, doubt, each, known.whole)
+        better = chosen & (new > log_hastings_now(ctx, state))
+        each = np.where(better[:, None], each, known.each)
+    tried = state.having(attempt=state.attempt + chosen)
+    return divided_anew(ctx, tried, better, first, current, doubt, each), True
+
+
+def _cuts(ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None) -> Array:
+    """Return functionals (2 k, p) that cut the chosen clusters in two: pairs of 0 and one."""
+    key = ctx.next_key() if key is None else key
+    eta, which = np.zeros((state.k, 2, state.past.shape[2])), np.flatnonzero(chosen)
+    attempt = state.attempt[which]
+    member = np.zeros((len(which), eta.shape[2]))
+    if ctx.family.needs_members(attempt):
+        member = ctx.engine.members(state.k, key)[which]
+    eta[which, 1] = ctx.family.directions(state.current[which], member, attempt)
+    return eta.reshape(2 * state.k, -1)
+
+
+def set_present_apart(ctx: Context, state: State) -> State:
+    """Divide clusters into their past and their present where that is the better division.
+
+    So a cluster is born from points that came where none had been.
+    """
+    family, known = ctx.family, log_marginals(ctx, state)
+    parts = state.window.whole(), state.current
+    alone = np.full(state.k, np.nan) if known.past is None else known.past
+    each = np.stack([filled(family, parts[0], alone), family.log_marginal(parts[1])], axis=1)
+    counts = np.stack([part[:, :1] for part in parts], axis=1)
+    log_h = log_hastings_split(ctx, counts, np.zeros(state.k), each, known.whole)
+    chosen = state.present & (log_h > np.maximum(log_hastings_now(ctx, state), 0.0))
+    if not chosen.any():
+        return state
+    second = np.zeros((2 * state.k, parts[0].shape[1]))
+    second[1::2, 0] = 1.0
+    current, doubt = ctx.engine.resplit(LinearScore(second), chosen)
+    each = np.where(chosen[:, None], each, known.each)
+    wholes = state.window.wholes
+    return divided_anew(ctx, state, chosen, wholes, current, np.zeros_like(doubt), each)
+
+
+def divided_anew(
+    ctx: Context, state: State, chosen: NDArray[np.bool_], first: Array, current: Array,
+    doubt: Array, each: Array | None = None,
+) -> State:  # fmt: skip
+    """Return the chosen clusters with the division last tried; ``first`` is as in the state.
+
+    ``each`` are the log marginals of all sub-clusters then, if they are known.
+    """
+    known = state.known
+    if chosen.any():
+        rows = ctx.engine.adopt(chosen)
+        i = np.flatnonzero(chosen)
+        doubts = state.now.doubt.copy()
+        doubts[i, i] = doubt[i]
+        sums = state.now.current.copy()
+        sums[i] = current[i]
+        now = Sums(sums, rows, state.now.rivals, doubts)
+        state = state.with_past_parts(chosen, first).having(now=now)
+    if known is not None and each is not None:
+        state.learn(replace(known, each=each))
+    return state
