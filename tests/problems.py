@@ -10,7 +10,10 @@ import numpy as np
 import reference
 from scipy import sparse, special
 
+from scstream.engines import CpuEngine
 from scstream.families import BY_NAME, Family, Gaussian, Multinomial, Product
+from scstream.kernels.draws import Draws
+from scstream.sampler.generic import GenericSteps
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,6 +41,11 @@ class Problem:
     @property
     def T(self) -> np.ndarray:
         return dense(self.family.statistics(self.points))
+
+    def context(self, alpha: float) -> GenericSteps:
+        """Return what ratios are computed with; there is no batch."""
+        rng = Draws.of(np.random.default_rng(0))
+        return GenericSteps(self.family, CpuEngine(), rng, alpha, 1, 0)
 
     def sums(self) -> np.ndarray:
         """Statistics (2, p) of the two groups."""

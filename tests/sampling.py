@@ -11,8 +11,9 @@ from scstream.engines import CpuEngine, Sums
 from scstream.families import Family, Gaussian, Multinomial
 from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
-from scstream.sampler.forgetting import Forgetting
-from scstream.sampler.sweep import Context, Outliers, restricted_sweep
+from scstream.sampler.context import Outliers
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.window import Forgetting
 
 FORGETTINGS = {
     "half-life": Forgetting(half_life=2.0),
@@ -99,10 +100,10 @@ class Stream:
         family = family.adapt(start)
         everything = Outliers(0.05, T.sum(axis=0)[None]) if outliers else None
         rng = Draws.of(np.random.default_rng(seed))
-        self.ctx = Context(family, CpuEngine(), rng, 1.0, seed, 0, everything)
+        self.ctx = GenericSteps(family, CpuEngine(), rng, 1.0, seed, 0, everything)
         self.load(0)
         self.state = State.start(FORGETTINGS[forgetting], start, 0.0, 0)
-        self.state = restricted_sweep(self.ctx, self.state)
+        self.state = self.ctx.restricted_sweep(self.state)
 
     def load(self, batch: int) -> None:
         family = self.ctx.family
@@ -117,7 +118,7 @@ class Stream:
         self.state = self.state.settle(time - 1.0).advance(time)
         self.load(int(time))
         self.ctx.batch = int(time)
-        self.state = restricted_sweep(self.ctx, self.state)
+        self.state = self.ctx.restricted_sweep(self.state)
 
     def check(self) -> None:
         """Check the state, and that it agrees with the labels that the engine holds."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
-from unittest.mock import patch
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.contestants.base import Contestant, Task
 from benchmarks.contestants.matching import Numbering
-from scstream import Gaussian, Multinomial, ScStream
-from scstream.sampler import gaussian
+from scstream import Family, Gaussian, Multinomial, ScStream
+from scstream.sampler.recipe import Recipe
 from scstream.tuning import build, suggest
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ FAMILIES = {"real": "gaussian", "counts": "multinomial"}
 class SampledThroughout(ScStream):
     """ScStream whose last sweep of a batch is another sampled one, not the deterministic one."""
 
-    def partial_fit(self, X: Any, y: Any = None, **options: Any) -> Self:
-        with patch.object(gaussian, "deterministic_sweep", gaussian.restricted_sweep):
-            return super().partial_fit(X, y, **options)
+    def _recipe(self, family: Family) -> Recipe:
+        recipe = super()._recipe(family)
+        return replace(recipe, rules=replace(recipe.rules, deterministic_end=False))
 
 
 class FittedAnew:

@@ -15,7 +15,8 @@ from benchmarks.contestants.base import Contestant, Model, Task
 from benchmarks.contestants.matching import NOWHERE, Numbering, Prototypes
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import prequential
-from scstream.sampler import gaussian
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.rules import Rules
 
 _ALL = {c.name: c for c in (*scikit.CONTESTANTS, *river_methods.CONTESTANTS, *moa.CONTESTANTS)}
 
@@ -157,20 +158,20 @@ def test_same_clusters_as_the_predictions_of_river(name: str) -> None:
     assert len(pairs) == len(set(labels[:n])) == len(set(own))
 
 
-@pytest.mark.usefixtures("settled_at_once")
 def test_every_sweep_is_sampled_where_none_is_deterministic(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stream = list(gaussian_stream(3, 200, n_clusters=3, random_state=0))
     drawn = []
-    sample = gaussian.restricted_sweep
+    sample = GenericSteps.restricted_sweep
 
-    def counted(ctx: Any, state: Any) -> Any:
-        drawn.append(ctx.batch)
-        return sample(ctx, state)
+    def counted(steps: Any, state: Any) -> Any:
+        drawn.append(steps.batch)
+        return sample(steps, state)
 
-    monkeypatch.setattr(gaussian, "restricted_sweep", counted)
-    model = ours.SampledThroughout("gaussian", random_state=0, n_jobs=1)
+    monkeypatch.setattr(GenericSteps, "restricted_sweep", counted)
+    rules = Rules(warmup_rows=0, compiled_columns=0)
+    model = ours.SampledThroughout("gaussian", random_state=0, n_jobs=1, rules=rules)
     for batch in stream:
         model.partial_fit(batch.X)
     assert drawn.count(1) == drawn.count(2) == 2

@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,11 +15,10 @@ from problems import problem
 from scipy import sparse
 from sklearn.base import clone
 
-from scstream import Multinomial, ScStream
+from scstream import Multinomial, Rules, ScStream
 from scstream.engines import CpuEngine, DaskEngine, Key, cpu, ordered_sums
 from scstream.engines.dask.rows import DaskRows
 from scstream.families.scores import LinearScore
-from scstream.sampler import batch, initialise, learner
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -99,20 +99,14 @@ SHARDS = {
 }
 
 
-@pytest.fixture
-def short(monkeypatch):
-    """Let a first batch start from few clusters: it takes fewer calls."""
-    monkeypatch.setattr(initialise, "_SEEDS", 10)
-    monkeypatch.setattr(batch, "_ADAPT_SWEEPS", 2)
-    monkeypatch.setattr(batch, "_SETTLE", 3)
+SHORT = Rules(seeds=10, adapt_sweeps=2, settle_sweeps=3)  # fewer calls
+AT_ONCE = replace(SHORT, warmup_rows=0)
 
 
 @pytest.mark.parametrize("n_workers", SHARDS)
-def test_the_model_labels_as_on_one_machine_whatever_the_chunks(
-    client, small_leaves, short, n_workers
-):
+def test_the_model_labels_as_on_one_machine_whatever_the_chunks(client, small_leaves, n_workers):
     batches = [points(800, seed, scale=3.0) for seed in range(2)]
-    one = ScStream(random_state=0, max_sweeps=4, outlier_weight=0.01)
+    one = ScStream(random_state=0, max_sweeps=4, outlier_weight=0.01, rules=SHORT)
     expected = [one.partial_fit(X).labels_ for X in batches]
     local = clone(one).set_params(engine=partial(on, client, n_workers))
     for X, labels in zip(batches, expected, strict=True):
@@ -128,11 +122,10 @@ def test_the_model_labels_as_on_one_machine_whatever_the_chunks(
         assert model.clusters_[0].count == one.clusters_[0].count
 
 
-@pytest.mark.usefixtures("settled_at_once")
-def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small_leaves, short):
+def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small_leaves):
     rng = np.random.default_rng(0)
     batches = [np.column_stack([points(400, b), rng.random((400, 2)) < 0.1]) for b in range(2)]
-    one = ScStream(random_state=0, max_sweeps=4)
+    one = ScStream(random_state=0, max_sweeps=4, rules=AT_ONCE)
     model = clone(one).set_params(engine=partial(on, client, 2))
     for X in batches:
         expected = one.partial_fit(X).labels_
@@ -142,28 +135,24 @@ def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small
     assert model.history_ == one.history_
 
 
-@pytest.mark.usefixtures("settled_at_once")
-def test_large_batches_set_the_prior_from_the_same_rows(client, small_leaves, short, monkeypatch):
-    monkeypatch.setattr(learner, "_PRIOR_ROWS", 100)
+def test_large_batches_set_the_prior_from_the_same_rows(client, small_leaves):
     X = points(700)
-    one = ScStream(random_state=0, max_sweeps=5).fit(X)
-    monkeypatch.setattr(learner, "_PRIOR_ROWS", 101)
-    other = ScStream(random_state=0, max_sweeps=5).fit(X)
+    one = ScStream(random_state=0, max_sweeps=5, rules=replace(AT_ONCE, prior_rows=100)).fit(X)
+    other = clone(one).set_params(rules=replace(AT_ONCE, prior_rows=101)).fit(X)
     assert np.any(one.prior_["mean"] != other.prior_["mean"])
-    monkeypatch.setattr(learner, "_PRIOR_ROWS", 100)
-    model = ScStream(random_state=0, max_sweeps=5, engine=client).fit(in_chunks(X, [300, 400]))
+    model = clone(one).set_params(engine=client).fit(in_chunks(X, [300, 400]))
     assert_array_equal(model.prior_["mean"], one.prior_["mean"])
     assert_array_equal(model.labels_.compute(), one.labels_)
 
 
-def test_data_frames_weights_and_few_first_rows(client, small_leaves, short):
+def test_data_frames_weights_and_few_first_rows(client, small_leaves):
     """A first batch too small to set a prior is kept, and joins the second one."""
     batches = [points(n, seed) for seed, n in enumerate((9, 600, 0, 300))]
     rng = np.random.default_rng(3)
     weights = [rng.integers(1, 4, size=len(X)).astype(float) for X in batches]
     frames = [pd.DataFrame(X, columns=["a", "b"]) for X in batches]
-    one = ScStream(random_state=0, max_sweeps=5)
-    remote = ScStream(random_state=0, max_sweeps=5, engine=client)
+    one = ScStream(random_state=0, max_sweeps=5, rules=SHORT)
+    remote = ScStream(random_state=0, max_sweeps=5, engine=client, rules=SHORT)
     for frame, w in zip(frames, weights, strict=True):
         one.partial_fit(frame, sample_weight=w)
         given = dd.from_pandas(frame, npartitions=3)
@@ -183,9 +172,9 @@ def test_data_frames_weights_and_few_first_rows(client, small_leaves, short):
     assert_allclose(remote.score(dd.from_pandas(X, npartitions=2)), one.score(X))
 
 
-def test_arrays_are_used_in_their_chunks(short):
+def test_arrays_are_used_in_their_chunks():
     X = points(300)
-    model = ScStream(random_state=0, max_sweeps=3).fit(X)
+    model = ScStream(random_state=0, max_sweeps=3, rules=SHORT).fit(X)
     for method in ("predict", "predict_proba", "score_samples", "transform"):
         lazy, expected = (
             getattr(model, method)(in_chunks(X, [100, 200])),
@@ -197,14 +186,14 @@ def test_arrays_are_used_in_their_chunks(short):
         assert_allclose(lazy.compute(scheduler="synchronous"), expected, rtol=1e-12)
 
 
-@pytest.mark.usefixtures("settled_at_once")
-def test_sparse_counts_in_chunks(client, small_leaves, short):
+def test_sparse_counts_in_chunks(client, small_leaves):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(12, 0.3), size=3)
     counts = rng.multinomial(40, p[rng.integers(3, size=400)])
     X = da.from_array(counts, chunks=(150, 12)).map_blocks(sparse.csr_matrix)
-    one = ScStream(Multinomial(), random_state=0, max_sweeps=5).fit(sparse.csr_matrix(counts))
-    model = ScStream(Multinomial(), random_state=0, max_sweeps=5, engine=client).fit(X)
+    one = ScStream(Multinomial(), random_state=0, max_sweeps=5, rules=AT_ONCE)
+    model = clone(one).set_params(engine=client).fit(X)
+    one.fit(sparse.csr_matrix(counts))
     assert_array_equal(model.labels_.compute(), one.labels_)
 
 
@@ -249,9 +238,8 @@ def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
     assert costs[0] == costs[1]
 
 
-def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, short, wire, monkeypatch):
-    monkeypatch.setattr(learner, "_PRIOR_ROWS", 100)
-    monkeypatch.setattr(initialise, "SEED_ROWS", 100)
+def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, wire, monkeypatch):
+    rules = replace(SHORT, prior_rows=100, seed_rows=100)
     fetched, each = [], DaskRows.each
 
     def counting(self, *args):
@@ -262,7 +250,8 @@ def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, short,
     monkeypatch.setattr(DaskRows, "each", counting)
     n = 60_000
     X = da.from_array(points(n), chunks=(12_500, 2))
-    model = ScStream(random_state=0, max_sweeps=4, engine=client).partial_fit(X).partial_fit(X)
+    model = ScStream(random_state=0, max_sweeps=4, engine=client, rules=rules)
+    model.partial_fit(X).partial_fit(X)
     shard = 16 * n // 5
     assert len(wire) > 10
     assert max(max(sent, got) for _, sent, got in wire) < shard
@@ -294,10 +283,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_refused_batch_leaves_the_model_as_it_was(client, short, what):
+def test_a_refused_batch_leaves_the_model_as_it_was(client, what):
     make, match = REFUSED[what]
     X = points(300)
-    model = ScStream(random_state=0, max_sweeps=3, engine=client).partial_fit(X)
+    model = ScStream(random_state=0, max_sweeps=3, engine=client, rules=SHORT).partial_fit(X)
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match=match):
         model.partial_fit(make(X))
@@ -367,9 +356,9 @@ class Murderous(DaskEngine):
         return super().sweep(*args)
 
 
-def test_a_batch_is_run_again_when_a_worker_dies(processes, short, capsys):
+def test_a_batch_is_run_again_when_a_worker_dies(processes, capsys):
     batches = [points(2 * ordered_sums.LEAF_ROWS, seed) for seed in range(2)]
-    one = ScStream(random_state=0, max_sweeps=3)
+    one = ScStream(random_state=0, max_sweeps=3, rules=SHORT)
     model = clone(one).set_params(engine=lambda: Murderous(processes))
     for i, X in enumerate(batches):
         processes.wait_for_workers(2)
@@ -382,11 +371,12 @@ def test_a_batch_is_run_again_when_a_worker_dies(processes, short, capsys):
     assert model.history_ == one.history_
 
 
-def test_rows_that_are_gone_for_good_are_an_error(processes, short, monkeypatch):
+def test_rows_that_are_gone_for_good_are_an_error(processes, monkeypatch):
     monkeypatch.setattr("scstream.model.sleep", lambda seconds: None)
     processes.wait_for_workers(2)
     X = points(2 * ordered_sums.LEAF_ROWS)
-    model = ScStream(random_state=0, max_sweeps=3, engine=lambda: Murderous(processes))
+    engine = lambda: Murderous(processes)  # noqa: E731
+    model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
     model.partial_fit(X)
     before = pickle.dumps(model._learner)
     workers = list(processes.nthreads())

@@ -11,7 +11,7 @@ from streams import blobs, hyperbola
 
 from scstream import ScStream
 from scstream import model as model_module
-from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.window import Forgetting
 
 OPTIONS = {"half-life": {}, "no forgetting": {"half_life": None}, "kernel": {"kernel": hyperbola}}
 
@@ -38,7 +38,7 @@ def test_a_few_rows_at_a_time_are_kept_only_until_there_are_enough() -> None:
     for b in range(140):
         model.partial_fit(blobs(10, b)[0])
         sizes.append(len(pickle.dumps(model._learner)))
-    assert model._learner.early == ()
+    assert model._learner.warmup == ()
     assert max(sizes[100:]) < max(sizes[:100])
 
 

@@ -5,8 +5,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from streams import CORNERS, blob_stream, blobs, counts, ids, labels_of, total_count
 
-from scstream import Gaussian, Multinomial, ScStream
+from scstream import Gaussian, Multinomial, Rules, ScStream
 from scstream.datasets import gaussian_stream
+from scstream.sampler.generic import GenericSteps
 
 STREAM = blob_stream(12, 150, drift=[0.6, -0.3])
 
@@ -49,12 +50,12 @@ def test_labels_and_sublabels_are_whole_numbers_one_a_row(followed) -> None:
     assert set(model.sublabels_.tolist()) <= {0, 1}
 
 
-@pytest.mark.usefixtures("settled_at_once")
 @pytest.mark.parametrize("options", [{}, {"outlier_weight": 0.1}, {"splits": False}], ids=repr)
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_and_sublabels_are_those_that_the_statistics_were_summed_by(options, seed) -> None:
     near = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
-    model = ScStream(random_state=seed, max_sweeps=20, **options)
+    rules = Rules(warmup_rows=0)
+    model = ScStream(random_state=seed, max_sweeps=20, rules=rules, **options)
     for b in range(6):
         X, _ = blobs(200, b, near)
         weight = (
@@ -195,12 +196,14 @@ def test_a_bad_start_is_left_if_clusters_may_split_and_merge() -> None:
         assert adjusted_rand_score(y, labels) >= 0.99
 
 
-def test_more_sweeps_are_made_if_asked_for(monkeypatch, settled_at_once) -> None:
-    from scstream.sampler import gaussian
-
-    sweep, made = gaussian.restricted_sweep, []
-    monkeypatch.setattr(gaussian, "restricted_sweep", lambda *args: made.append(1) or sweep(*args))
-    model = ScStream(random_state=0, max_sweeps=3, sweeps=4).partial_fit(STREAM[0][0])
+def test_more_sweeps_are_made_if_asked_for(monkeypatch) -> None:
+    sweep, made = GenericSteps.restricted_sweep, []
+    monkeypatch.setattr(
+        GenericSteps, "restricted_sweep", lambda *args: made.append(1) or sweep(*args)
+    )
+    rules = Rules(warmup_rows=0, compiled_columns=0)
+    model = ScStream(random_state=0, max_sweeps=3, sweeps=4, rules=rules)
+    model.partial_fit(STREAM[0][0])
     assert len(made) == 3
     model.partial_fit(STREAM[1][0])
     assert len(made) == 7

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from streams import CORNERS, blobs, counts, snapshot, total_count
 
-from scstream import ScStream
+from scstream import Rules, ScStream
 
 
 def by_place(model):
@@ -14,10 +14,11 @@ def by_place(model):
     return sorted((c for c in model.clusters_ if c.weight > 0.02), key=key)
 
 
-@pytest.mark.usefixtures("settled_at_once")
 @pytest.mark.parametrize("family", ["gaussian", "multinomial"])
 def test_a_weight_of_n_is_n_rows(family) -> None:
-    weighed, repeated = (ScStream(family, random_state=0) for _ in range(2))
+    weighed, repeated = (
+        ScStream(family, random_state=0, rules=Rules(warmup_rows=0)) for _ in range(2)
+    )
     for b in range(4):
         X, _ = (blobs if family == "gaussian" else counts)(300, b)
         weight = np.random.default_rng(b).integers(1, 3, 300)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from streams import snapshot
 
-from scstream import Diagonal, Gaussian, Poisson, Product, ScStream, tune
+from scstream import Diagonal, Gaussian, Poisson, Product, Rules, ScStream, tune
 from scstream.datasets import mixed_stream
 
 BLOCKS = {
@@ -211,9 +211,8 @@ def test_a_category_that_comes_later_is_learned(learned):
     assert sorted(shares)[-2] < 0.05
 
 
-@pytest.mark.usefixtures("settled_at_once")
 def test_endless_new_categories_do_not_grow_the_model():
-    model = ScStream("categorical", random_state=0, max_sweeps=3)
+    model = ScStream("categorical", random_state=0, max_sweeps=3, rules=Rules(warmup_rows=0))
     rng = np.random.default_rng(0)
     sizes = []
     for b in range(12):

@@ -15,10 +15,13 @@ from scstream.evaluate import prequential
 from scstream.families import Gaussian
 from scstream.kernels.draws import Draws
 from scstream.sampler import batch as batch_module
-from scstream.sampler.batch import Events, Plan, first_batch, later_batch, log_posterior
-from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.batch import first_batch, later_batch
+from scstream.sampler.founders import found_clusters, is_due, log_prediction
+from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
-from scstream.sampler.sweep import Context, predictive_sweep
+from scstream.sampler.log_marginals import log_posterior
+from scstream.sampler.recipe import Events, Plan
+from scstream.sampler.window import Forgetting
 
 HALF_LIFE = FORGETTINGS["half-life"]
 CENTRES = np.array([[0.0, 0.0], [15.0, 0.0], [0.0, 15.0], [15.0, 15.0]])
@@ -42,7 +45,7 @@ class Batches(Stream):
     def __init__(self, n=120, shift=0.0):
         self.n, self.shift, self.seed = n, shift, 0
         family = Gaussian().prepare(self.draw(0))
-        self.ctx = Context(family, Counting(), Draws.of(np.random.default_rng(0)), 1.0, 1, 0)
+        self.ctx = GenericSteps(family, Counting(), Draws.of(np.random.default_rng(0)), 1.0, 1, 0)
         self.load(0)
 
     def draw(self, batch):
@@ -317,31 +320,30 @@ def test_new_classes_in_many_columns_found_clusters():
 
 
 @pytest.mark.parametrize("plan", [Plan(splits=False), Plan(merges=False), Plan(max_clusters=4)])
-def test_nothing_is_founded_where_that_is_not_allowed(monkeypatch, plan):
+def test_nothing_is_founded_where_that_is_not_allowed(plan):
     batch = Batches().learned()
     batch.ctx.family.points_for_a_shape = lambda: 10**6
     state = batch.state.settle(0.0).advance(1.0)
-    called = []
-    groups = batch_module.over_cluster
-    monkeypatch.setattr(batch_module, "over_cluster", lambda *a: called.append(a) or groups(*a))
-    assert batch_module._founded(batch.ctx, plan, state, Events(), 1.0) is state
-    assert not called
-    batch_module._founded(batch.ctx, Plan(), state, Events(), 1.0)
-    assert called
+    sampled, sample = [], batch.ctx.engine.sample
+    batch.ctx.engine.sample = lambda *a: sampled.append(a) or sample(*a)
+    assert found_clusters(batch.ctx, plan, state, Events(), 1.0) is state
+    assert not sampled
+    found_clusters(batch.ctx, Plan(), state, Events(), 1.0)
+    assert sampled
 
 
-def test_what_the_past_foretells_is_the_rise_of_the_log_posterior():
+def test_what_the_past_predicts_is_the_rise_of_the_log_posterior():
     """A cluster without a past is new; one without a present changes nothing."""
     batch = Batches().learned()
     state = batch.state.settle(0.0).advance(1.0)
     batch.load(1)
-    swept = predictive_sweep(batch.ctx, state)
+    swept = batch.ctx.predictive_sweep(state)
     family, past = batch.ctx.family, state.totals
     level = log_posterior(family, batch.ctx.alpha, swept.totals)
     before = log_posterior(family, batch.ctx.alpha, past)
-    assert_allclose(batch_module.foresight(batch.ctx, swept), level - before, rtol=1e-9)
+    assert_allclose(log_prediction(batch.ctx, swept), level - before, rtol=1e-9)
     nobody = state.select(np.arange(0))
-    assert batch_module.foresight(batch.ctx, nobody) == 0.0
+    assert log_prediction(batch.ctx, nobody) == 0.0
 
 
 def test_clusters_that_drift_in_many_columns_keep_their_ids():
@@ -352,7 +354,7 @@ def test_clusters_that_drift_in_many_columns_keep_their_ids():
 
 
 def test_founders_are_tried_ever_more_seldom():
-    assert [calm for calm in range(33) if batch_module._is_due(calm)] == [0, 1, 2, 4, 8, 16, 24, 32]
+    assert [calm for calm in range(33) if is_due(calm, 8)] == [0, 1, 2, 4, 8, 16, 24, 32]
 
 
 def test_a_cluster_that_is_seen_no_more_is_forgotten_and_its_id_with_it():

@@ -6,7 +6,8 @@ import reference
 from numpy.testing import assert_allclose
 from problems import problem
 
-from scstream.sampler.forgetting import Forgetting, Window, shares_worth_keeping
+from scstream.sampler.forgetting import shares_worth_keeping
+from scstream.sampler.window import Forgetting, Window
 
 K, P = 3, 4
 TIMES = np.cumsum([0.0, 1.0, 0.25, 3.0, 0.5, 0.5, 7.0, 1.0, 1.0, 2.0, 0.1, 0.4])
@@ -184,7 +185,7 @@ def test_a_cluster_that_moved_keeps_less_of_its_past():
     current = np.stack(
         [T(rng.normal(size=(100, 2))).sum(axis=0), T(moved).sum(axis=0), 0 * past[0]]
     )
-    share = shares_worth_keeping(case.family, 1.0, past, current)
+    share = shares_worth_keeping(case.context(1.0), past, current)
     assert share[0] == 1.0
     assert share[1] < 0.2
     assert share[2] == 1.0  # nothing is known of its present

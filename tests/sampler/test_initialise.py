@@ -7,7 +7,7 @@ from problems import PROBLEMS, problem
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
-from scstream.sampler.seeding import _plus_plus, k_means, over_cluster, telling_columns
+from scstream.sampler.seeding import _plus_plus, informative_columns, k_means, over_cluster
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 
@@ -54,16 +54,16 @@ def test_columns_tell_by_how_flat_they_are():
     rng = np.random.default_rng(0)
     two = 4.0 * rng.integers(2, size=1000) + rng.normal(size=1000)
     E = np.column_stack([rng.normal(size=1000), 100.0 * two, rng.standard_t(3, size=1000)])
-    weight = telling_columns(E)
+    weight = informative_columns(E)
     assert weight is not None
     spread = weight * E.std(axis=0)
     assert spread[1] > 1.0
     assert_allclose(spread[2], 0.05)
     assert spread[0] < 0.5
-    assert telling_columns(E[:, [0, 2, 2]]) is None
-    assert telling_columns(E[:, 1:]) is None  # of two columns both matter
-    assert telling_columns(sparse.csr_array(E)) is None
-    assert telling_columns(np.zeros((10, 4))) is None
+    assert informative_columns(E[:, [0, 2, 2]]) is None
+    assert informative_columns(E[:, 1:]) is None  # of two columns both matter
+    assert informative_columns(sparse.csr_array(E)) is None
+    assert informative_columns(np.zeros((10, 4))) is None
 
 
 def test_a_tight_pair_far_from_the_rest_is_still_told_apart():

@@ -1,6 +1,6 @@
 """Splits, merges and restarts: their ratios, whom they take, and that labels follow the state."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,19 +12,20 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream.kernels.draws import Draws
-from scstream.sampler import split_merge
-from scstream.sampler.forgetting import Forgetting, shares_worth_keeping
+from scstream.sampler.clusters import State
+from scstream.sampler.forgetting import forget, shares_worth_keeping
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.log_marginals import log_marginals
+from scstream.sampler.ratios import log_hastings_split
+from scstream.sampler.rules import RULES
 from scstream.sampler.split_merge import (
     drop_forgotten,
-    log_hastings_split,
-    log_marginals,
     merge_candidates,
     propose_merges,
     propose_splits,
-    restart_subclusters,
-    set_present_apart,
 )
-from scstream.sampler.sweep import Context, deterministic_sweep, restricted_sweep
+from scstream.sampler.subclusters import restart, set_present_apart
+from scstream.sampler.window import Forgetting
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 K = 4
@@ -40,20 +41,39 @@ class Tables:
         self.tables.append((label.copy(), sublabel.copy()))
 
 
+class Undivided(GenericSteps):
+    """Steps without points: what was split stays undivided."""
+
+    def try_division(self, state, chosen):
+        return None, None
+
+    def judge_division(self, state, chosen, current, doubt, *, keep_better):
+        return state, False
+
+
 @pytest.fixture
-def made_up(monkeypatch):
-    """Return a context without points, and four clusters of counts with a past."""
-    monkeypatch.setattr(split_merge, "restart_subclusters", lambda ctx, state, *_, **__: state)
-    ctx = Context(PlainPoisson(2.0, 0.5), Tables(), Draws.of(np.random.default_rng(0)), 0.7, 1, 0)
+def made_up():
+    """Return steps without points, and four clusters of counts with a past."""
+    ctx = Undivided(PlainPoisson(2.0, 0.5), Tables(), Draws.of(np.random.default_rng(0)), 0.7, 1, 0)
     state = random_state(K, 2, Forgetting(half_life=2.0))
     return ctx, replace(state, lived=0 * state.lived)
+
+
+class Recalling(State):
+    """Clusters whose log marginals are recalled however few they are."""
+
+    recalled_from = 0
+
+
+def recalling(state):
+    return Recalling(**{f.name: getattr(state, f.name) for f in fields(state) if f.init})
 
 
 def with_split_ratios(ctx, state, log_h):
     """Return the state with doubts such that splits have the given log ratios."""
     past = np.diagonal(state.past_doubt)
     doubt = state.now.doubt.copy()
-    bare = log_hastings_split(ctx.family, ctx.alpha, state.parts, np.zeros(state.k))
+    bare = log_hastings_split(ctx, state.parts, np.zeros(state.k))
     np.fill_diagonal(doubt, np.asarray(log_h) - bare - past)
     return replace(state, now=replace(state.now, doubt=doubt))
 
@@ -63,7 +83,7 @@ def with_merge_ratios(ctx, state, pairs, log_m):
     doubt, rivals = state.now.doubt.copy(), np.zeros((state.k, state.k), dtype=np.int64)
     for (a, b), level in zip(pairs, log_m, strict=True):
         parts = state.totals[[a, b]][None]
-        bare = log_hastings_split(ctx.family, ctx.alpha, parts, np.zeros(1))[0]
+        bare = log_hastings_split(ctx, parts, np.zeros(1))[0]
         doubt[a, b] = doubt[b, a] = -level - bare - state.past_doubt[a, b]
         rivals[a, b] = 5
     return replace(state, now=replace(state.now, doubt=doubt, rivals=rivals))
@@ -77,13 +97,13 @@ def test_the_split_ratio_is_that_of_the_reference(name):
     case = problem(name)
     w = np.random.default_rng(0).random((2, 2, 30))
     parts = w @ case.T
-    got = log_hastings_split(case.family, 0.3, parts, np.zeros(2))
+    got = log_hastings_split(case.context(0.3), parts, np.zeros(2))
     for ratio, (first, second) in zip(got, w, strict=True):
         expected = reference.log_hastings_split(case.prior, 0.3, (case.X, first), (case.X, second))
         assert ratio == pytest.approx(expected, rel=1e-9, abs=1e-8)
-    swapped = log_hastings_split(case.family, 0.3, parts[:, ::-1], np.zeros(2))
+    swapped = log_hastings_split(case.context(0.3), parts[:, ::-1], np.zeros(2))
     assert_allclose(swapped, got, rtol=1e-12)
-    doubted = log_hastings_split(case.family, 0.3, parts, np.array([2.0, 5.0]))
+    doubted = log_hastings_split(case.context(0.3), parts, np.array([2.0, 5.0]))
     assert_allclose(doubted - got, [2.0, 5.0], rtol=1e-10)
 
 
@@ -91,7 +111,7 @@ def test_a_part_without_points_is_no_part():
     case = problem("gaussian-2d")
     nothing = np.stack([case.sums()[0], 0.0 * case.sums()[0]])
     parts = np.stack([nothing, nothing[::-1], 0.0 * nothing, case.sums()])
-    got = log_hastings_split(case.family, 1.0, parts, np.zeros(4))
+    got = log_hastings_split(case.context(1.0), parts, np.zeros(4))
     assert_array_equal(got[:3], -np.inf)
     assert np.isfinite(got[3])
 
@@ -103,10 +123,10 @@ def test_what_is_next_to_nothing_is_no_part():
     whole = case.sums().sum(axis=0)
     left = np.array([1e-12, 1e-3, 0.49, 0.51])[:, None] * (whole / whole[0])
     parts = np.stack([whole - left, left], axis=1)
-    got = log_hastings_split(case.family, 1.0, parts, np.zeros(4))
+    got = log_hastings_split(case.context(1.0), parts, np.zeros(4))
     assert_array_equal(got[:3], -np.inf)
     assert np.isfinite(got[3])
-    merged = -log_hastings_split(case.family, 1.0, parts, np.zeros(4), least=0.0)
+    merged = -log_hastings_split(case.context(1.0), parts, np.zeros(4), least=0.0)
     assert np.all(np.diff(merged) > 0)  # but who is almost gone is not merged for it
 
 
@@ -264,10 +284,16 @@ def test_looking_for_candidates_leaves_the_rivals_alone():
 # -- restarts ------------------------------------------------------------------------------------
 
 
+def sought(steps, state, chosen):
+    """Return the clusters after a new division of the chosen ones was sought."""
+    current, doubt = steps.try_division(state, chosen)
+    return steps.judge_division(state, chosen, current, doubt, keep_better=True)[0]
+
+
 def log_ratios(stream):
     state = stream.state
     doubt = np.diagonal(state.past_doubt + state.now.doubt)
-    return log_hastings_split(stream.ctx.family, stream.ctx.alpha, state.parts, doubt)
+    return log_hastings_split(stream.ctx, state.parts, doubt)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "multinomial"])
@@ -279,7 +305,7 @@ def test_a_restart_never_makes_a_division_worse(name, forgetting):
     for attempt in range(6):
         before, old, labels = log_ratios(stream), stream.state, stream.ctx.engine.labels.copy()
         chosen = np.arange(old.k) % 2 == attempt % 2
-        stream.state = restart_subclusters(stream.ctx, old, chosen)
+        stream.state = sought(stream.ctx, old, chosen)
         stream.check()
         after = log_ratios(stream)
         assert np.all(after >= before - 1e-8)
@@ -304,7 +330,7 @@ def test_a_restart_finds_two_groups_and_cuts_the_past_between_them():
     engine.start(np.zeros(120, dtype=np.int64))
     now = replace(one.now, current=np.stack([[T.sum(axis=0), 0.0 * T[0]]]))
     one = replace(one, now=replace(now, rows=np.array([[120, 0]])))
-    new = restart_subclusters(stream.ctx, one, np.array([True]), keep_better=False)
+    new = restart(stream.ctx, one, np.array([True]))
     truth = np.arange(120) >= 40
     assert adjusted_rand_score(truth, engine.sublabels) == 1.0
     order = [0, 1] if engine.sublabels[0] == 0 else [1, 0]
@@ -316,7 +342,7 @@ def test_a_restart_finds_two_groups_and_cuts_the_past_between_them():
     assert_allclose(new.past.sum(axis=1), one.past.sum(axis=1))
 
 
-def test_a_division_that_stands_ends_the_rounds(monkeypatch):
+def test_a_division_that_stands_ends_the_rounds():
     def restarted(stand):
         stream, tried = Stream(), []
         resplit = stream.ctx.engine.resplit
@@ -326,10 +352,10 @@ def test_a_division_that_stands_ends_the_rounds(monkeypatch):
             return tried[-1] if stand else (tried[-1][0] + 1e-9 * len(tried), tried[-1][1])
 
         stream.ctx.engine.resplit = counted
+        stream.ctx.rules = replace(RULES, refine_rounds=50)
         everything = np.ones(stream.state.k, dtype=bool)
-        return restart_subclusters(stream.ctx, stream.state, everything), len(tried)
+        return sought(stream.ctx, stream.state, everything), len(tried)
 
-    monkeypatch.setattr(split_merge, "ROUNDS", 50)
     found, rounds = restarted(stand=True)
     assert 2 <= rounds < 51
     other, every = restarted(stand=False)
@@ -341,7 +367,7 @@ def test_a_division_that_stands_ends_the_rounds(monkeypatch):
 
 def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, monkeypatch):
     ctx, state = made_up
-    monkeypatch.setattr("scstream.sampler.clusters._RECALLED", 0)
+    state = recalling(state)
     before, asked, compute = log_marginals(ctx, state), [], ctx.family.log_marginal
 
     def log_marginal(s):
@@ -365,14 +391,12 @@ def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, m
     assert_allclose(log_marginals(ctx, changed).each, ctx.family.log_marginal(changed.parts))
 
 
-def test_forgetting_leaves_log_marginals_that_hold(made_up, monkeypatch):
-    monkeypatch.setattr("scstream.sampler.clusters._RECALLED", 0)
+def test_forgetting_leaves_log_marginals_that_hold(made_up):
     ctx, state = made_up
+    state = recalling(state)
     past = state.past.sum(axis=1)
-    share = shares_worth_keeping(ctx.family, ctx.alpha, past, state.current)
-    less = np.where(np.arange(K) < 2, share, 0.5)  # some keep all of it, or what they would
-    monkeypatch.setattr(split_merge, "shares_worth_keeping", lambda *known: less)
-    new = split_merge.forget(ctx, state)
+    less = shares_worth_keeping(ctx, past, state.current)
+    new = forget(ctx, state)
     assert_array_equal(new.past, state.forget(less).past)
     known = log_marginals(ctx, new)
     assert_allclose(known.each, ctx.family.log_marginal(new.parts))
@@ -385,15 +409,15 @@ def test_forgetting_leaves_log_marginals_that_hold(made_up, monkeypatch):
 
 def test_shares_are_the_same_where_the_evidence_of_all_is_known(made_up):
     ctx, state = made_up
-    given = ctx.family, ctx.alpha, state.past.sum(axis=1), state.current
-    whole = ctx.family.log_marginal(given[2] + given[3]) - ctx.family.log_marginal(given[2])
+    given = ctx, state.past.sum(axis=1), state.current
+    whole = ctx.family.log_marginal(given[1] + given[2]) - ctx.family.log_marginal(given[1])
     assert_array_equal(shares_worth_keeping(*given), shares_worth_keeping(*given, whole))
 
 
 def test_a_restart_leaves_known_log_marginals_that_hold():
     stream = Stream("multinomial")
     stream.next_batch(1.0)
-    new = restart_subclusters(stream.ctx, stream.state, stream.state.present)
+    new = sought(stream.ctx, stream.state, stream.state.present)
     assert new.known is not None
     family = stream.ctx.family
     assert_allclose(new.known.each, family.log_marginal(new.parts), rtol=1e-9)
@@ -403,9 +427,8 @@ def test_a_restart_leaves_known_log_marginals_that_hold():
 def test_attempts_are_counted_for_those_that_were_tried():
     stream = Stream()
     state, chosen = stream.state, np.array([True, False, True, False, False])
-    new = restart_subclusters(stream.ctx, state, chosen)
+    new = sought(stream.ctx, state, chosen)
     assert_array_equal(new.attempt, state.attempt + chosen)
-    assert restart_subclusters(stream.ctx, state, np.zeros(5, dtype=bool)) is state
 
 
 def test_a_present_unlike_the_past_is_set_apart_from_it():
@@ -487,14 +510,14 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
         "greedy split": lambda s: split(s, greedy=True),
         "merge": lambda s: merge(s, greedy=False),
         "greedy merge": lambda s: merge(s, greedy=True),
-        "restart": lambda s: (restart_subclusters(ctx, s, rng.random(s.k) < 0.6), True),
+        "restart": lambda s: (sought(ctx, s, rng.random(s.k) < 0.6), True),
         "anew": lambda s: (
-            restart_subclusters(ctx, s, rng.random(s.k) < 0.6, keep_better=False),
+            restart(ctx, s, rng.random(s.k) < 0.6),
             True,
         ),
         "apart": lambda s: (set_present_apart(ctx, s), True),
-        "sweep": lambda s: (restricted_sweep(ctx, s), True),
-        "best": lambda s: (deterministic_sweep(ctx, s), True),
+        "sweep": lambda s: (ctx.restricted_sweep(s), True),
+        "best": lambda s: (ctx.deterministic_sweep(s), True),
     }
     for batch in range(4):
         time = float(batch)
@@ -523,8 +546,8 @@ def test_moves_make_do_with_no_points_at_all():
     ctx = stream.ctx
     state = stream.state.settle(0.0).advance(1.0)
     ctx.engine.load(ctx.family, np.zeros((0, 2)), np.zeros(0))
-    state = restricted_sweep(ctx, state)
-    state = restart_subclusters(ctx, state, np.ones(state.k, dtype=bool))
+    state = ctx.restricted_sweep(state)
+    state = sought(ctx, state, np.ones(state.k, dtype=bool))
     state, split = propose_splits(ctx, state, 1.0)
     assert split == []
     state, merged = propose_merges(ctx, state)

@@ -16,14 +16,9 @@ from scstream.families import Multinomial
 from scstream.families.scores import JoinedScore
 from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
-from scstream.sampler.forgetting import Forgetting
-from scstream.sampler.sweep import (
-    Context,
-    Outliers,
-    deterministic_sweep,
-    predictive,
-    restricted_sweep,
-)
+from scstream.sampler.context import Context, Outliers
+from scstream.sampler.sweep import deterministic_sweep, predictive, restricted_sweep
+from scstream.sampler.window import Forgetting
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 ALPHA = 1.7

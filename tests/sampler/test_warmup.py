@@ -8,7 +8,8 @@ from streams import blobs, counts, ids
 from scstream import ScStream
 from scstream.datasets import gaussian_stream
 from scstream.sampler import learner
-from scstream.sampler.forgetting import Forgetting
+from scstream.sampler.rules import RULES
+from scstream.sampler.window import Forgetting
 
 CENTRES = np.array([[x, y] for x in (0.0, 9.0, 18.0) for y in (0.0, 9.0, 18.0)])
 
@@ -57,7 +58,7 @@ def test_a_few_rows_are_clustered_anew_with_each_batch(starts) -> None:
 
 def test_a_large_batch_is_a_start_at_once(starts) -> None:
     model = ScStream(random_state=0).partial_fit(blobs(500, 0)[0])
-    assert model._learner.early == ()
+    assert model._learner.warmup == ()
     model.partial_fit(blobs(600, 1)[0])
     assert starts == [500]
 
@@ -65,7 +66,7 @@ def test_a_large_batch_is_a_start_at_once(starts) -> None:
 def test_a_large_batch_after_a_few_rows_is_a_start(starts) -> None:
     model = ScStream(random_state=0).partial_fit(blobs(9, 0)[0])
     model.partial_fit(blobs(500, 1)[0])
-    assert model._learner.early == ()
+    assert model._learner.warmup == ()
     model.partial_fit(blobs(600, 2)[0])
     assert starts == [9, 509]
 
@@ -74,7 +75,7 @@ def test_what_is_too_old_ends_the_beginning(starts) -> None:
     model = ScStream(random_state=0, half_life=1.0, max_sweeps=3)
     for rows in in_batches(blobs(400, 0)[0], 10):
         model.partial_fit(rows)
-    assert model._learner.early == ()  # after 27 batches the first counts less than 1e-8
+    assert model._learner.warmup == ()  # after 27 batches the first counts less than 1e-8
     assert max(starts) < 300
 
 
@@ -95,7 +96,7 @@ def test_clusters_that_move_on_are_followed_not_begun_anew() -> None:
         found = model.partial_fit(batch.X).labels_
         names.append([int(np.bincount(found[batch.y == c]).argmax()) for c in range(4)])
     assert len({tuple(name) for name in names}) == 1
-    assert model._learner.early == ()
+    assert model._learner.warmup == ()
 
 
 def test_a_model_saved_at_its_beginning_goes_on_bit_for_bit(tmp_path) -> None:
@@ -120,7 +121,7 @@ def test_counts_in_small_batches_find_the_clusters() -> None:
 
 @pytest.mark.parametrize(("rows", "half_life"), [(1000, 5.0), (100, 5.0), (20, 25.0), (1, 500.0)])
 def test_the_half_life_of_small_batches(rows, half_life) -> None:
-    assert Forgetting().of_rows(rows).half_life == half_life
+    assert Forgetting().of_rows(rows, RULES.usual_rows).half_life == half_life
     model = ScStream(random_state=0)
     for b in range(3):
         model.partial_fit(blobs(rows, b)[0])

@@ -17,13 +17,15 @@ import pytest
 from streams import box
 
 import scstream
-from scstream import ScStream
+from scstream import Rules, ScStream
 from scstream.engines import CpuEngine
 from scstream.families import BY_NAME
 from scstream.kernels import small_batch
 from scstream.sampler import batch as batch_module
-from scstream.sampler import gaussian, learner, split_merge
-from scstream.sampler.split_merge import NEIGHBOURS, ROUNDS, merge_candidates
+from scstream.sampler import learner, split_merge
+from scstream.sampler.context import Context
+from scstream.sampler.rules import RULES
+from scstream.sampler.split_merge import merge_candidates
 
 PACKAGE = str(Path(scstream.__file__).parent)
 CASES = {
@@ -35,6 +37,7 @@ CASES = {
     "diagonal": {"family": "diagonal"},
     "counts": {"family": "multinomial"},
 }
+NEIGHBOURS, ROUNDS = RULES.neighbours, RULES.refine_rounds
 A_ROW = 1.0  # bytes for each row that sweeps and moves may take: a list of blocks is some
 
 
@@ -180,9 +183,9 @@ def test_a_loop_that_calls_nothing_is_noticed_too():
 # -- no merge of all pairs -----------------------------------------------------------------------
 
 
-def marginals(k, case, monkeypatch):
+def marginals(k, case, monkeypatch, **options):
     """Return of how many clusters, parts and unions a batch computes the log marginal."""
-    model, (X, *_) = steady(k, **CASES[case])
+    model, (X, *_) = steady(k, **CASES[case], **options)
     kind, count = type(model.family_), Counter()
     with monkeypatch.context() as patch:
         compute = kind.log_marginal
@@ -212,8 +215,8 @@ def test_a_merge_of_all_pairs_is_noticed(monkeypatch):
         return np.stack(np.triu_indices(len(rivals), 1), axis=1)
 
     monkeypatch.setattr(split_merge, "merge_candidates", all_pairs)
-    monkeypatch.setattr(split_merge, "NEIGHBOURS", 80)  # as many decisions
-    few, many = (marginals(k, "diagonal", monkeypatch) for k in (20, 80))
+    rules = Rules(neighbours=80)  # as many decisions
+    few, many = (marginals(k, "diagonal", monkeypatch, rules=rules) for k in (20, 80))
     assert many > 4.4 * few
 
 
@@ -225,17 +228,17 @@ def test_candidates_are_three_a_cluster_even_if_all_are_rivals(k):
     assert len(np.unique(pairs, axis=0)) == len(pairs)
 
 
-def decisions(k, case, monkeypatch):
+def decisions(k, case, monkeypatch, **options):
     """Return about how many moves a batch may decide, made or not."""
-    model, (X, *_) = steady(k, **CASES[case])
-    count, draw = Counter(), split_merge.log_uniforms
+    model, (X, *_) = steady(k, **CASES[case], **options)
+    count, draw = Counter(), Context.log_uniforms
 
     def log_uniforms(ctx, size, *, greedy=False):
         count["drawn"] += size
         return draw(ctx, size, greedy=greedy)
 
     with monkeypatch.context() as patch:
-        patch.setattr(split_merge, "log_uniforms", log_uniforms)
+        patch.setattr(Context, "log_uniforms", log_uniforms)
         learned(model, X)
     return count["drawn"]
 
@@ -248,16 +251,16 @@ def test_decisions_are_drawn_for_a_few_moves_a_cluster(case, monkeypatch):
 
 
 def test_decisions_for_all_pairs_are_noticed(monkeypatch):
-    monkeypatch.setattr(split_merge, "NEIGHBOURS", 79)
-    assert decisions(80, "diagonal", monkeypatch) > 2 * (1 + NEIGHBOURS) * 80
+    drawn = decisions(80, "diagonal", monkeypatch, rules=Rules(neighbours=79))
+    assert drawn > 2 * (1 + NEIGHBOURS) * 80
 
 
 # -- a fixed number of passes over the data ------------------------------------------------------
 
 
-def passes(k, case, monkeypatch):
+def passes(k, case, monkeypatch, **options):
     """Return how often a batch asks each thing of the engine, and of how many rows the T(x)."""
-    model, (X, *_) = steady(k, **CASES[case])
+    model, (X, *_) = steady(k, **CASES[case], **options)
     count, kind = Counter(), type(model.family_)
 
     def counting(name, method):
@@ -310,16 +313,15 @@ def test_another_pass_and_statistics_computed_anew_are_noticed(monkeypatch):
 
     before = passes(20, "diagonal", monkeypatch)
     monkeypatch.setattr(CpuEngine, "sweep", twice)
-    monkeypatch.setattr(split_merge, "ROUNDS", ROUNDS + 3)
-    after = passes(20, "diagonal", monkeypatch)
+    after = passes(20, "diagonal", monkeypatch, rules=Rules(refine_rounds=ROUNDS + 3))
     assert after.rows > before.rows == before.n
     assert after.resplit > 1 + ROUNDS + 1 >= before.resplit
 
 
 def test_a_small_gaussian_batch_tries_divisions_in_one_compiled_call(monkeypatch):
     assert passes(20, "gaussian", monkeypatch).resplit == 0
-    monkeypatch.setattr(gaussian, "_few_rows", lambda ctx: None)
-    assert passes(20, "gaussian", monkeypatch).resplit == 1 + ROUNDS
+    stepwise = passes(20, "gaussian", monkeypatch, rules=Rules(compiled_columns=0))
+    assert stepwise.resplit == 1 + ROUNDS
 
 
 # -- memory --------------------------------------------------------------------------------------

@@ -37,9 +37,9 @@ from statistical.sampler import canonical, in_one_cluster, loaded, sampled
 
 from scstream.families import Family, Gaussian, Multinomial
 from scstream.sampler.clusters import State
-from scstream.sampler.forgetting import Forgetting
 from scstream.sampler.split_merge import log_hastings_split
 from scstream.sampler.sweep import restricted_sweep
+from scstream.sampler.window import Forgetting
 
 ALPHA = 2.0  # not 1, whose logarithm has no sign
 _LINE = Gaussian(mean=3.0, mean_strength=0.5, cov=1.0, cov_strength=3.0)

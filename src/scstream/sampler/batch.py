@@ -54,7 +54,7 @@ def first_batch(
         steps.family = steps.family.settled(state.k)
     for _ in range(rules.settle_sweeps):
         steps.engine.keep_labels()
-        state = steps.deterministic_sweep(state)
+        state = steps.last_sweep(state)
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
@@ -81,7 +81,7 @@ def later_batch(steps: Steps, plan: Plan, state: State, time: float) -> tuple[St
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, time)
-    state = steps.deterministic_sweep(state)
+    state = steps.last_sweep(state)
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
     return _renumbered(state, events, first_new)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from scstream.support.frozen import frozen
 from scstream.support.threads import over_slices
 
 Ints = NDArray[np.int64]
-_RECALLED = 2**13  # sub-clusters' statistics that it takes longer to compute than to compare
 _SHARED = 2**16  # numbers from which adding them up is work for threads
 
 
@@ -127,7 +126,11 @@ class State:
     recalled : tuple or None
         The sub-clusters' and clusters' statistics of an earlier state of the same batch, and its
         log marginals: most of them may still hold.
+    recalled_from : int
+        Statistics whose log marginals take longer to compute than to compare with earlier ones.
     """
+
+    recalled_from: ClassVar[int] = 2**13
 
     ids: Ints
     born: Array
@@ -145,7 +148,7 @@ class State:
 
     def having(self, **changes: Any) -> State:
         """Return the state with some fields replaced."""
-        new = object.__new__(State)
+        new = object.__new__(type(self))
         fields = new.__dict__
         fields.update(self.__dict__)
         if "now" in changes or "past" in changes:
@@ -162,7 +165,7 @@ class State:
 
     def recall(self, some: LogMarginals) -> None:
         """Take note of those that are not NaN, for a later state of the batch; not of few."""
-        many = self.past.size >= _RECALLED
+        many = self.past.size >= self.recalled_from
         self.__dict__["recalled"] = (self.parts, self.totals, some) if many else None
 
     @staticmethod

@@ -63,6 +63,8 @@ class Rules:
         whole.
     forget_reluctance : float
         Nats by which forgetting more must win.
+    deterministic_end : bool
+        Whether the last sweep of a batch takes the best labels; if not, it is another sampled one.
     follow : bool
         Whether what is expected of clusters follows them. Without, eight clusters in 16-D that grow
         by 15 % a batch are lost.
@@ -121,6 +123,7 @@ class Rules:
     usual_rows: int = 100
     keep_shares: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
     forget_reluctance: float = 2.0
+    deterministic_end: bool = True
     follow: bool = True
     restarts: bool = True
     refine_rounds: int = 2

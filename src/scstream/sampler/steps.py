@@ -35,6 +35,11 @@ class Steps(Context, ABC):
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label and sub-label by weight times predictive."""
 
+    def last_sweep(self, state: State) -> State:
+        """Take the sweep that ends a batch: the deterministic one, unless a rule says otherwise."""
+        end = self.rules.deterministic_end
+        return self.deterministic_sweep(state) if end else self.restricted_sweep(state)
+
     @abstractmethod
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""
