@@ -135,7 +135,8 @@ def _drifts(
     order = np.argsort(j)  # as the clusters are listed
     i, j = i[order], j[order]
     span = after.time - before.time
-    steps = list(_steps(before.family, before.posterior(i), after.family, after.posterior(j)))
+    was, now = before.posterior(i), after.posterior(j)
+    steps = list(_steps(before.family, was, after.family, now, len(columns)))
     if not steps:
         return
     squares = [step.square for step in steps if step.square is not None]
@@ -159,24 +160,22 @@ class _Step:
     places: Sequence[int]  # (d,): the columns
 
 
-def _steps(was: Family, before: Array, family: Family, after: Array) -> Iterator[_Step]:
+def _steps(was: Family, before: Array, family: Family, after: Array, d: int) -> Iterator[_Step]:
     """Return how far clusters moved, block by block, from their posteriors (m, p) each."""
-    if hasattr(family, "_places"):  # a product's blocks are independent
-        blocks = zip(
-            was._families, was._posteriors(before),  # type: ignore[attr-defined] # a product, too
-            family._families, family._posteriors(after), family._places,  # type: ignore[attr-defined]
-            strict=True,
-        )  # fmt: skip
-        for old, a, new, b, places in blocks:
-            yield from (_Step(s.square, s.by_column, places) for s in _steps(old, a, new, b))
-        return
-    old, new = was.describe(before), family.describe(after)
-    key = next((k for k in ("mean", "rate", "probability", "probabilities") if k in new), None)
-    if key is None or key not in old or old[key].shape != new[key].shape:
-        return
-    shift = new[key] - old[key]
-    in_data = key != "probabilities" and "concentration" not in new
-    yield _Step(_square(shift, key, new), shift if in_data else None, range(shift.shape[1]))
+    pairs = zip(
+        was.independent_blocks(d), was.split_posterior(before),
+        family.independent_blocks(d), family.split_posterior(after),
+        strict=True,
+    )  # fmt: skip
+    for (earlier, _), a, (later, places), b in pairs:
+        old, new = earlier.describe(a), later.describe(b)
+        key = next((k for k in ("mean", "rate", "probability", "probabilities") if k in new), None)
+        if key is None or key not in old or old[key].shape != new[key].shape:
+            continue
+        shift = new[key] - old[key]
+        is_point = key != "probabilities" and "concentration" not in new
+        in_data = is_point and shift.shape[1] == len(places)
+        yield _Step(_square(shift, key, new), shift if in_data else None, places)
 
 
 def _square(shift: Array, key: str, at: dict[str, Array]) -> Array | None:

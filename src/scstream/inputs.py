@@ -64,7 +64,7 @@ class TakesRows:
             return rows, np.zeros(0)
         if learner is not None and learner.warmup:
             return None
-        if learner is not None and family.name == "gaussian":
+        if learner is not None and family.quadratic_rows:
             X = self._sent(engine, X)
         if self._stays_on_device(engine, X, family):
             tensor = self._tensor(X, reset=first, least=1 if first else 0)
@@ -80,7 +80,7 @@ class TakesRows:
     @staticmethod
     def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
         """Whether rows go from a tensor to the engine without coming here."""
-        return is_torch(engine) and is_foreign(X) and family.name == "gaussian"
+        return is_torch(engine) and is_foreign(X) and family.quadratic_rows
 
     def _tensor(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         """Return a sound tensor."""

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from scstream.engines.choose import NAMES, is_engine_choice
 from scstream.engines.dask.rows import is_collection
-from scstream.families import BY_NAME, Family, Multinomial
+from scstream.families import BY_NAME, Family
 from scstream.families.auto import choose_family
 from scstream.families.columns import (
     Columns,
@@ -143,7 +143,7 @@ def check_complete(X: Any, family: Family) -> None:
     if family.missing or not (array or is_frame(X)):
         return
     rows = complete_numbers(X, family)
-    if is_frame(X) and isinstance(family, Multinomial):  # which sees no names any more
+    if is_frame(X):  # whose names `family.check` does not see
         for j, x in enumerate(rows.T):
             complaint = family.refusal(x)
             if complaint is not None:

@@ -20,7 +20,7 @@ from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_generator, unpack_generator
 from scstream.checkpoint.values import Node, Packer
 from scstream.engines import Sums
-from scstream.families import Family, Product
+from scstream.families import Family
 from scstream.families.scores import Points
 from scstream.kernels.draws import generator_of, words_of
 from scstream.records import BatchRecord
@@ -81,13 +81,12 @@ def _unpack_outliers(node: Node, p: int) -> Outliers:
 
 def _row_width(family: Family, d: int) -> int:
     """Return how many columns the checked rows of a table of d columns have, or raise."""
-    if isinstance(family, Product):
-        if any(j >= d for block in family.to_saved()["_places"] for j in block):
-            raise CheckpointError(f"A block of the checkpoint's product is beyond {d} columns.")
-        return family.columns_taken()
-    if family.columns_taken() not in (None, d):
+    places = [j for block in family.independent_blocks(d) for j in block.columns]
+    if any(j >= d for j in places):
+        raise CheckpointError(f"A block of the checkpoint's product is beyond {d} columns.")
+    if family.columns_taken() not in (None, len(places)):
         raise CheckpointError(f"The family in the checkpoint is not for {d} columns.")
-    return d
+    return len(places)
 
 
 # -- clusters -----------------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from scstream.families.gaussian import Gaussian as Gaussian
 from scstream.families.multinomial import Multinomial as Multinomial
 from scstream.families.poisson import Poisson as Poisson
 from scstream.families.product import Product as Product
+from scstream.families.registry import BY_NAME as BY_NAME
 from scstream.families.spherical import Spherical as Spherical
 
-# Families that are made from their name alone: all but those that need arguments.
-BY_NAME: dict[str, type[Family]] = {
-    thing.name: thing
+BY_NAME.update(
+    (thing.name, thing)
     for thing in list(globals().values())
     if isinstance(thing, type) and issubclass(thing, Family) and thing not in (Family, Product)
-}
+)

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from scstream.families.contract import Array
-from scstream.families.factorised import Factorised, observed_mean, positive
+from scstream.families.factorised import Factorised, Plane, observed_mean
+from scstream.families.given import positive_vector
 from scstream.families.scores import LinearScore, Points, Score
 
 _STRENGTHS = 2.0 ** np.arange(-3, 9)  # of the prior, among which the evidence chooses
@@ -71,11 +72,11 @@ class Bernoulli(Factorised):
         mean = (n * observed_mean(X, 0.5) + 1.0) / (n + 2.0)
         strength = np.full(d, 2.0)
         if self.mean is not None:
-            mean = positive(self.mean, d, "mean")
+            mean = positive_vector(self.mean, d, "mean")
             if np.any(mean >= 1):
                 raise ValueError(f"mean must be less than 1; got {self.mean!r}.")
         if self.strength is not None:
-            strength = positive(self.strength, d, "strength")
+            strength = positive_vector(self.strength, d, "strength")
         return self._with(mean, strength)
 
     def _with(self, mean: Array, strength: Array) -> Self:
@@ -154,7 +155,7 @@ class Bernoulli(Factorised):
         p = (sums[1] + 0.5) / (sums[0] + 1.0)
         return p * (1.0 - p)
 
-    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+    def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the difference of the two groups' log odds, and the cut's offset."""
         a, b = (self.describe(self._prior + s)["probability"] for s in (first, second))
         normal = np.log(b / (1.0 - b)) - np.log(a / (1.0 - a))

@@ -12,8 +12,9 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from scstream.families.columns import Columns, absent, columns_of, kind_of
-from scstream.families.contract import Array, Family, as_floats
-from scstream.families.factorised import Lean, divided, log_odds
+from scstream.families.contract import Array, Family
+from scstream.families.cutting import Projection, Side
+from scstream.families.given import as_floats
 from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points, Score
 
@@ -65,7 +66,7 @@ class Categorical(Family):
     tabular: ClassVar[bool] = True
 
     _known: tuple[tuple[Any, ...], ...] | None = None  # the categories of each column, in order
-    _width: NDArray[np.int64]  # (d,): places of each column, the last for all others
+    _width: NDArray[np.int64] = np.zeros(0, np.int64)  # (d,): places of each column, see Notes
     _start: NDArray[np.int64]  # (d,): where they begin
     _base: Array  # (p - 1,): frequencies in the first batch
     _prior: Array
@@ -84,7 +85,8 @@ class Categorical(Family):
         if known is None:
             known = ((),) * len(table.values)
         new = copy.copy(self)
-        rooms = getattr(self, "_width", np.full(len(known), self.max_categories)) - 1
+        most = self._width if len(self._width) else np.full(len(known), self.max_categories)
+        rooms = most - 1
         new._known = tuple(
             old + _newcomers(table, j, old)[: max(int(rooms[j]) - len(old), 0)]
             for j, old in enumerate(known)
@@ -341,31 +343,26 @@ class Categorical(Family):
         out: Array = s[..., 1:] / np.repeat(total, self._width, axis=-1)
         return out
 
-    def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
-        """Return the log ratio of the groups' probabilities (k, p - 1), and the log odds."""
+    def discriminant(self, first: Array, second: Array) -> Array:
+        """Return the log ratio of the groups' probabilities (k, p - 1)."""
         a, b = (self._shares(self._prior + s) for s in (first, second))
-        return np.log(b) - np.log(a), log_odds(first, second)
+        return np.log(b) - np.log(a)
 
-    def lean(self, past: Array, cut: tuple[Array, Array]) -> Lean:
-        """Return how the past (..., k, p) lies to the cut."""
+    def project(self, past: Array, discriminant: Array) -> Projection:
+        """Return mean and variance of the log ratio over the past (..., k, p)."""
         share = self._frequencies(past)
-        level = self._totals(share * cut[0])
-        variance = self._totals(share * cut[0] ** 2) - level**2
-        return Lean(level.sum(axis=-1), variance.sum(axis=-1))
+        level = self._totals(share * discriminant)
+        variance = self._totals(share * discriminant**2) - level**2
+        return Projection(level.sum(axis=-1), variance.sum(axis=-1))
 
-    def part(
-        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
-    ) -> Array:
+    def cut(self, past: Array, discriminant: Array, side: Side) -> Array:
         """Return the part of the past on the first side."""
-        level = self._totals(self._frequencies(past) * cut[0])
-        off = cut[0] - np.repeat(level, self._width, axis=-1)
-        out = past * share[..., None]
-        out[..., 1:] = np.clip(out[..., 1:] * (1.0 - off * pull[..., None]), 0.0, past[..., 1:])
+        level = self._totals(self._frequencies(past) * discriminant)
+        off = discriminant - np.repeat(level, self._width, axis=-1)
+        out = past * side.share[..., None]
+        moved = out[..., 1:] * (1.0 - off * side.pull[..., None])
+        out[..., 1:] = np.clip(moved, 0.0, past[..., 1:])
         return out
-
-    def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
-        """Cut the past by the boundary, as if the log ratio were normal over its points."""
-        return divided(boundary[1], self.lean(past, boundary), [(self, boundary, past)])[0]
 
 
 def check_places(value: Any) -> int:

@@ -206,7 +206,8 @@ def _moments(t: _Trial) -> None:
 
 def _missing(t: _Trial) -> None:
     """Check that a row of which nothing is observed adds its count and nothing else."""
-    if not t.family.missing or not all(f.missing for f in getattr(t.family, "_families", ())):
+    blocks = t.family.independent_blocks(t.points.shape[1])
+    if not t.family.missing or not all(block.family.missing for block in blocks):
         return
     empty = np.full((1, t.points.shape[1]), np.nan)
     T = to_dense(t.family.statistics(empty))[0]

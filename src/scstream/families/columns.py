@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
 
 Column = NDArray[Any]  # (n,): numbers, truth values, text, or objects with None for missing
@@ -145,8 +146,6 @@ def complete_numbers(X: Any, family: Any) -> Array:
 
 def needs_all(name: str) -> str:
     """Return what to do about missing entries that a family cannot take."""
-    from scstream.families import BY_NAME  # the registry knows families that know this file
-
     tolerant = ", ".join(repr(other) for other, kind in BY_NAME.items() if kind.missing)
     return (
         f"The family {name!r} needs every entry. Those that take an entry as not observed are "

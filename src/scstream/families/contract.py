@@ -10,14 +10,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from scstream.families import rounding
+from scstream.families.cutting import CERTAIN as CERTAIN
+from scstream.families.cutting import Projection, Side, first_side, log_odds
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 
 Array = NDArray[np.float64]
-CERTAIN = 6.0  # standard deviations beyond which a past lies on one side of a boundary
 
 
 class GaussianPrior(NamedTuple):
@@ -27,6 +27,20 @@ class GaussianPrior(NamedTuple):
     more: float  # nu - kappa
     log_normaliser: float
     columns: int
+
+
+class Block(NamedTuple):
+    """Columns of a table that are independent of the others within a cluster, and their family."""
+
+    family: Family
+    columns: Sequence[int]  # their places in the table
+
+
+class Boundary(NamedTuple):
+    """What separates two groups: a discriminant, and the log odds (k,) of the first group."""
+
+    discriminant: Any
+    log_odds: Array
 
 
 class Family(ABC):
@@ -60,6 +74,8 @@ class Family(ABC):
     kept : dict
         What a checkpoint keeps of a prepared copy beyond the constructor's arguments: names of
         attributes and their forms, see `scstream.families.saved`.
+    alone : bool
+        False in a `Product`, where other columns separate clusters too.
     """
 
     name: ClassVar[str]
@@ -70,9 +86,7 @@ class Family(ABC):
     real: ClassVar[bool] = False
     kept: ClassVar[Mapping[str, str]] = {}
 
-    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
-
-    alone: bool = True  # not so in a `Product`: other columns tell clusters apart too
+    alone: bool = True
 
     def __repr__(self) -> str:
         given = ((k, getattr(self, k)) for k in _parameters(self))
@@ -92,6 +106,13 @@ class Family(ABC):
     def check(self, X: Points) -> Points:
         """Return numeric rows as the family takes them, or raise `ValueError`."""
         return np.ascontiguousarray(X, dtype=np.float64)
+
+    def refusal(self, x: Array) -> str | None:
+        """Return what is wrong with the numbers of a column, None if nothing is.
+
+        Called for each column of a data frame, whose name goes before it in the error.
+        """
+        return None
 
     def prepare(self, X: Points) -> Self:
         """Return a copy whose prior and frame of reference are set, from ``X`` where need be."""
@@ -117,7 +138,7 @@ class Family(ABC):
         return self
 
     def alike(self) -> Self:
-        """Return a copy that will be adapted to clusters of one shape: too few points tell it."""
+        """Return a copy that will be adapted to clusters of one shape, as few points show none."""
         return self
 
     def settled(self, k: int) -> Self:
@@ -139,7 +160,7 @@ class Family(ABC):
         return {name: mine[name] for name in self.kept if name in mine}
 
     def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` told of, or raise `ValueError`.
+        """Return the prepared copy that `to_saved` describes, or raise `ValueError`.
 
         Called on a family as its constructor makes it. The values come from a file: they are
         checked before use.
@@ -152,17 +173,24 @@ class Family(ABC):
         """Return the copy with what follows from the attributes that are kept."""
         return self
 
+    # -- rows -----------------------------------------------------------------------------------
+
+    @property
+    def cell_widths(self) -> Array:
+        """Widths (d,) of the cells that the numbers of coarse columns stand for, else 0."""
+        return np.zeros(0)
+
     def is_coarse(self) -> bool:
         """Whether numbers of some column stand for cells, see `unrounded`."""
-        return len(self._step) > 0 and bool(self._step.any())
+        return bool(self.cell_widths.any())
 
     def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
         """Return checked rows with each number of a coarse column at some place about its cell.
 
-        The places hang on nothing but the numbers of the batch and of the rows, of which the
+        The places depend on nothing but the numbers of the batch and of the rows, of which the
         first one's is given.
         """
-        return rounding.unrounded(X, self._step, batch, first_row)
+        return rounding.unrounded(X, self.cell_widths, batch, first_row)
 
     def columns_taken(self) -> int | None:
         """Return how many columns checked rows have, None if the family does not know."""
@@ -174,6 +202,25 @@ class Family(ABC):
         A later batch with fewer for each cluster founds clusters on trial.
         """
         return 0
+
+    def independent_blocks(self, d: int) -> list[Block]:
+        """Return the independent blocks of a table with d columns: all are one, but for `Product`.
+
+        Columns in no block are left out.
+        """
+        return [Block(self, range(d))]
+
+    def split_posterior(self, tau: Array) -> list[Array]:
+        """Return the posteriors (..., p) of each block of `independent_blocks`."""
+        return [tau]
+
+    @property
+    def quadratic_rows(self) -> bool:
+        """Whether ``T(x)`` is ``(1, z, upper triangle of z z')``, z being x in the `frame`.
+
+        Engines may then compute it themselves, and take rows that are on a device already.
+        """
+        return False
 
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior for the compiled steps on small Gaussian batches.
@@ -294,39 +341,41 @@ class Family(ABC):
         spread = np.abs(mean) + 1e-12
         return _through(mean, (member - mean) / spread)
 
+    def discriminant(self, first: Array, second: Array) -> Any:
+        """Return the log ratio of the densities of the second group and the first, (k, p) each.
+
+        It is a function of a point, in whatever form `project` and `cut` take; the groups' sizes do
+        not count. None if the family has no such thing.
+        """
+        return None
+
+    def project(self, past: Array, discriminant: Any) -> Projection:
+        """Return the discriminant's mean and variance (..., k) over the past (..., k, p)."""
+        return Projection(np.zeros(past.shape[:-1]), np.zeros(past.shape[:-1]))
+
+    def cut(self, past: Array, discriminant: Any, side: Side) -> Array:
+        """Return the part of the past (..., k, p) on a side: by default a share of everything."""
+        out: Array = past * side.share[..., None]
+        return out
+
     def boundary(self, first: Array, second: Array) -> Any:
         """Return what separates two groups with statistics (k, p) each, for `divide`."""
-        share = (first[:, 0] + 0.5) / (first[:, 0] + second[:, 0] + 1.0)
-        return share[:, None]
+        return Boundary(self.discriminant(first, second), log_odds(first, second))
 
     def divide(self, past: Array, boundary: Any) -> Array:
         """Return the part of ``past`` (..., k, p) on the first side of the boundary.
 
-        What is left is the other side's: the two parts add up to the whole. Without further
-        knowledge the past is divided in proportion to the two groups' present counts.
+        What is left is the other side's: the two parts add up to the whole. The discriminant is
+        taken for normal over the past. Without one the past is divided in proportion to the two
+        groups' present counts.
         """
-        part: Array = past * boundary
-        return part
+        side = first_side(boundary.log_odds, self.project(past, boundary.discriminant))
+        return self.cut(past, boundary.discriminant, side)
 
 
 def _parameters(family: Family) -> list[str]:
     """Return the names of what the family's constructor takes."""
     return list(inspect.signature(type(family)).parameters)
-
-
-def as_floats(value: Any, name: str) -> Array:
-    """Return a hyper-parameter as numbers, or say which one is none."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a number or an array of them; got {value!r}.") from error
-
-
-def below(t: Array) -> tuple[Array, Array]:
-    """Return the mass of a standard normal below t, and by how much it lies below 0 on average."""
-    t = np.clip(t, -CERTAIN, CERTAIN)
-    share: Array = ndtr(t)
-    return share, np.exp(-0.5 * t * t) / (np.sqrt(2.0 * np.pi) * share)
 
 
 def _through(mean: Array, normal: Array) -> Array:

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from scstream.families import rounding
+from scstream.families import rounding, rowwise
 from scstream.families.contract import Array
-from scstream.families.factorised import ColumnScore, Cut, Factorised, positive
-from scstream.families.gaussian import KEPT, SHARES, _as_vector, _frame, _positive
+from scstream.families.cutting import Side
+from scstream.families.factorised import ColumnScore, Factorised, Plane
+from scstream.families.frame import column_frame
+from scstream.families.gaussian import KEPT, SHARES
+from scstream.families.given import finite_vector, positive_number, positive_vector
 from scstream.families.scores import Points, Score
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -73,6 +76,7 @@ class Diagonal(Factorised):
     _kappa: float
     _nu: float
     _psi: Array  # (d,)
+    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _share: float = 1.0  # of the variance within clusters that is expected
 
     def __init__(
@@ -103,12 +107,12 @@ class Diagonal(Factorised):
             new._scale = rounding.widened(new._scale, new._step)
         new._m = np.zeros(d)
         if self.mean is not None:
-            new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
+            new._m = (finite_vector(self.mean, d, "mean") - new._shift) / new._scale
         kappa, nu = 0.01, 3.0
         if self.mean_strength is not None:
-            kappa = _positive(self.mean_strength, "mean_strength")
+            kappa = positive_number(self.mean_strength, "mean_strength")
         if self.variance_strength is not None:
-            nu = _positive(self.variance_strength, "variance_strength")
+            nu = positive_number(self.variance_strength, "variance_strength")
         psi = np.full(d, 0.1)
         if self.variance is not None:
             psi = self.expected(self.variance, d) / new._scale**2
@@ -117,7 +121,7 @@ class Diagonal(Factorised):
     def frame_of(self, X: Array) -> tuple[Array, Array]:
         """Return the centres and scales of the columns' observed entries."""
         frames = [
-            _frame(seen[:, None]) if len(seen) else (np.zeros(1), np.ones(1))
+            column_frame(seen[:, None]) if len(seen) else (np.zeros(1), np.ones(1))
             for seen in (x[~np.isnan(x)] for x in X.T)
         ]
         return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
@@ -128,7 +132,7 @@ class Diagonal(Factorised):
 
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the variances (d,) that the user expects."""
-        return positive(variance, d, "variance")
+        return positive_vector(variance, d, "variance")
 
     def _with(self, kappa: float, nu: float, psi: Array) -> Self:
         """Return a copy with another prior in the same frame."""
@@ -243,8 +247,13 @@ class Diagonal(Factorised):
 
     def log_base(self, X: Points) -> Array:
         """Return the constants of the observed entries, the frame's units included (n,)."""
-        out: Array = ~np.isnan(X) @ (-0.5 * _LOG_2PI - np.log(self._scale))
-        return out
+        each = -0.5 * _LOG_2PI - np.log(self._scale)
+        return rowwise.sums(np.where(np.isnan(X), 0.0, each))
+
+    @property
+    def cell_widths(self) -> Array:
+        """Widths (d,) of the cells of coarse columns."""
+        return self._step
 
     @property
     def frame(self) -> tuple[Array, Array]:
@@ -328,21 +337,22 @@ class Diagonal(Factorised):
         normal = np.where((attempt % 2 == 0)[:, None], np.eye(d)[column], towards)
         return self.through(mean, normal)
 
-    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+    def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the linear discriminant of the two groups."""
         a, b = self.posterior(self._prior + first), self.posterior(self._prior + second)
         normal = (b.mean - a.mean) * (a.nu + b.nu) / (a.scatter + b.scatter)
         return normal, 0.5 * (normal * (a.mean + b.mean)).sum(axis=1)
 
-    def part(self, past: Array, cut: Cut, share: Array, pull: Array, narrow: Array) -> Array:
-        """Return the truncated moments of the past, seen as one Gaussian, on the first side."""
+    def cut(self, past: Array, discriminant: Plane, side: Side) -> Array:
+        """Return the truncated moments of the past, seen as one Gaussian, on a side."""
         sums = self.split_up(past)
         mean = sums[1] / np.maximum(sums[0], _TINY)
         variance = self.spread(sums)
-        along = cut.normal * variance
-        out = past * share[..., None]
+        along = discriminant[0] * variance
+        out = past * side.share[..., None]
         count, z, zz = self.split_up(out)
-        centre = mean - along * pull[..., None]
+        centre = mean - along * side.pull[..., None]
         z[...] = count * centre
-        zz[...] = count * (np.maximum(variance - narrow[..., None] * along**2, 0.0) + centre**2)
+        narrowed = np.maximum(variance - side.narrow[..., None] * along**2, 0.0)
+        zz[...] = count * (narrowed + centre**2)
         return out

@@ -13,9 +13,11 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ive
 
+from scstream.families import rowwise
 from scstream.families.columns import columns_of
-from scstream.families.contract import Array, Family, as_floats
-from scstream.families.factorised import Cut, Lean, divided, log_odds
+from scstream.families.contract import Array, Family
+from scstream.families.cutting import Projection, Side
+from scstream.families.given import as_floats, positive_number
 from scstream.families.merging import merged
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 
@@ -80,7 +82,7 @@ class Directional(Family):
         X = np.ascontiguousarray(columns_of(X).values, dtype=np.float64).T
         if X.shape[1] < 2:
             raise ValueError("The family 'directional' needs at least two columns.")
-        length = np.linalg.norm(X, axis=1)
+        length = np.sqrt(rowwise.sums(X * X))
         if np.any(length == 0):
             row = int(np.argmin(length))
             raise ValueError(f"Row {row} is all zeros and has no direction: leave such rows out.")
@@ -93,10 +95,10 @@ class Directional(Family):
         near = min(float(np.linalg.norm(middle)), 0.999)
         kappa = near * (d - near**2) / (1.0 - near**2) + 0.1 * d
         if self.concentration is not None:
-            kappa = _positive(self.concentration, "concentration")
+            kappa = positive_number(self.concentration, "concentration")
         strength = 0.01
         if self.mean_strength is not None:
-            strength = _positive(self.mean_strength, "mean_strength")
+            strength = positive_number(self.mean_strength, "mean_strength")
         if self.mean is not None:
             middle = as_floats(self.mean, "mean")
             if middle.shape != (d,) or not np.all(np.isfinite(middle)) or not middle.any():
@@ -219,30 +221,26 @@ class Directional(Family):
         normal = member[:, 1:] - mean
         return np.concatenate([-(normal * mean).sum(axis=1, keepdims=True), normal], axis=1)
 
-    def boundary(self, first: Array, second: Array) -> Cut:
-        """Return the plane between the two groups' mean directions."""
+    def discriminant(self, first: Array, second: Array) -> Array:
+        """Return the normals (k, d) of planes between the two groups' mean directions."""
         a, b = (self.describe(self._prior + s)["mean"] for s in (first, second))
-        return Cut(self._kappa * (b - a), np.zeros(len(a)), log_odds(first, second))
+        return self._kappa * (b - a)
 
-    def lean(self, past: Array, cut: Cut) -> Lean:
-        """Return how the past (..., k, p) lies to the cut."""
+    def project(self, past: Array, discriminant: Array) -> Projection:
+        """Return how the past (..., k, p) lies, as if it were round."""
         mean, variance = _moments(past)
-        level = (cut.normal * mean).sum(axis=-1) - cut.offset
-        return Lean(level, (cut.normal**2).sum(axis=-1) * variance)
+        level = (discriminant * mean).sum(axis=-1)
+        return Projection(level, (discriminant**2).sum(axis=-1) * variance)
 
-    def part(self, past: Array, cut: Cut, share: Array, pull: Array, narrow: Array) -> Array:
+    def cut(self, past: Array, discriminant: Array, side: Side) -> Array:
         """Return the part of the past on the first side."""
         mean, variance = _moments(past)
-        out = past * share[..., None]
-        moved = mean - cut.normal * (variance * pull)[..., None]
+        out = past * side.share[..., None]
+        moved = mean - discriminant * (variance * side.pull)[..., None]
         # neither part can be longer than the number of its points
         longest = np.maximum(np.linalg.norm(moved, axis=-1, keepdims=True), 1.0)
         out[..., 1:] = out[..., :1] * moved / longest
         return out
-
-    def divide(self, past: Array, boundary: Cut) -> Array:
-        """Cut the past by the boundary, as if it were round and normal."""
-        return divided(boundary.log_odds, self.lean(past, boundary), [(self, boundary, past)])[0]
 
     def embed(self, X: Points) -> Array:
         """Return the directions themselves."""
@@ -287,8 +285,8 @@ def log_integral(r: Any, d: int) -> Array:
     v = 0.5 * d - 1.0
     r = np.asarray(r, dtype=np.float64)
     large = np.maximum(r, 1e-4)
-    log_bessel = np.log(ive(v, large)) + large if v < _ASYMPTOTIC else _log_bessel(v, large)
-    out: Array = 0.5 * d * np.log(2.0 * np.pi) - v * np.log(large) + log_bessel
+    log_bessel = rowwise.log(ive(v, large)) + large if v < _ASYMPTOTIC else _log_bessel(v, large)
+    out: Array = 0.5 * d * np.log(2.0 * np.pi) - v * rowwise.log(large) + log_bessel
     at_zero = np.log(2.0) + 0.5 * d * np.log(np.pi) - gammaln(0.5 * d)
     return np.where(r > 1e-4, out, at_zero + 0.5 * r * r / d)
 
@@ -297,8 +295,9 @@ def _log_bessel(v: float, x: Array) -> Array:
     z = x / v
     root = np.sqrt(1.0 + z * z)
     t = 1.0 / root
-    eta = root + np.log(z / (1.0 + root))
-    out: Array = v * eta - 0.5 * np.log(2.0 * np.pi * v * root) + np.log(_debye(v)(t))
+    eta = root + rowwise.log(z / (1.0 + root))
+    half = 0.5 * rowwise.log(2.0 * np.pi * v * root)
+    out: Array = v * eta - half + rowwise.log(_debye(v)(t))
     return out
 
 
@@ -342,9 +341,3 @@ def _moments(past: Array) -> tuple[Array, Array]:
     mean = past[..., 1:] / np.maximum(past[..., :1], 1e-300)
     variance = np.maximum(1.0 - (mean * mean).sum(axis=-1), 1e-12) / mean.shape[-1]
     return mean, variance
-
-
-def _positive(value: float, name: str) -> float:
-    if as_floats(value, name).ndim or not 0.0 < value < np.inf:
-        raise ValueError(f"{name} must be positive and finite; got {value}.")
-    return float(value)

@@ -7,34 +7,21 @@ it adds nothing to the column's sums, and nothing to a point's density.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from scstream.families.columns import columns_of, numbers_of
-from scstream.families.contract import CERTAIN, Array, Family, as_floats, below
+from scstream.families.contract import Array, Family
+from scstream.families.cutting import Projection, Side
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
 from scstream.kernels import scores
 
 _TINY = 1e-300
 
-
-class Cut(NamedTuple):
-    """What separates two groups: the functional ``sum_j normal_j x_j - offset``, and the odds."""
-
-    normal: Array  # (k, d)
-    offset: Array  # (k,)
-    log_odds: Array  # (k,): of the first group
-
-
-class Lean(NamedTuple):
-    """How a past lies to a cut: the functional's mean and variance over its points."""
-
-    level: Array
-    variance: Array
+Plane = tuple[Array, Array]  # (k, d) and (k,): the functional ``sum_j normal_j x_j - offset``
 
 
 class Factorised(Family):
@@ -71,8 +58,8 @@ class Factorised(Family):
         """Return the variances of x within groups with the given blocks of sums, (..., d)."""
 
     @abstractmethod
-    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
-        """Return normals (k, d) and offsets (k,) of the cut between groups (k, p) each."""
+    def discriminant(self, first: Array, second: Array) -> Plane:
+        """Return normals (k, d) and offsets (k,) of the discriminant of groups (k, p) each."""
 
     # -- what follows ---------------------------------------------------------------------------
 
@@ -169,38 +156,23 @@ class Factorised(Family):
         out[:, 1 + d : 1 + 2 * d] = normal
         return out
 
-    def boundary(self, first: Array, second: Array) -> Cut:
-        """Return the discriminant of the two groups."""
-        normal, offset = self.discriminant(first, second)
-        return Cut(normal, offset, log_odds(first, second))
-
-    def lean(self, past: Array, cut: Cut) -> Lean:
-        """Return how the past (..., k, p) lies to the cut."""
+    def project(self, past: Array, discriminant: Plane) -> Projection:
+        """Return mean and variance of the discriminant over the past (..., k, p)."""
+        normal, offset = discriminant
         sums = self.split_up(past)
         mean = sums[1] / np.maximum(sums[0], _TINY)
-        level = (cut.normal * mean).sum(axis=-1) - cut.offset
-        return Lean(level, (cut.normal**2 * self.spread(sums)).sum(axis=-1))
+        level = (normal * mean).sum(axis=-1) - offset
+        return Projection(level, (normal**2 * self.spread(sums)).sum(axis=-1))
 
-    def part(self, past: Array, cut: Cut, share: Array, pull: Array, narrow: Array) -> Array:
-        """Return the part of the past on the first side.
-
-        Parameters
-        ----------
-        share : ndarray (..., k)
-            How much of it is there.
-        pull : ndarray (..., k)
-            By how much a point of that side lies lower than the others, for each unit of the
-            covariance with the functional.
-        narrow : ndarray (..., k)
-            By how much the variance is less, for each unit of that covariance squared.
-        """
+    def cut(self, past: Array, discriminant: Plane, side: Side) -> Array:
+        """Return the part of the past on a side, its means moved along the discriminant."""
         sums = self.split_up(past)
         mean = sums[1] / np.maximum(sums[0], _TINY)
-        along = cut.normal * self.spread(sums)
-        out = past * share[..., None]
+        along = discriminant[0] * self.spread(sums)
+        out = past * side.share[..., None]
         new = self.split_up(out)
         low, high = self.bounds(sums, new[0])
-        new[1][...] = np.clip(new[0] * (mean - along * pull[..., None]), low, high)
+        new[1][...] = np.clip(new[0] * (mean - along * side.pull[..., None]), low, high)
         return out
 
     def bounds(self, sums: list[Array], count: Array) -> tuple[Array, Array]:
@@ -210,10 +182,6 @@ class Factorised(Family):
         """
         least = 0.1 * sums[1] / np.maximum(sums[0], _TINY)
         return least * count, sums[1] - least * (sums[0] - count)
-
-    def divide(self, past: Array, boundary: Cut) -> Array:
-        """Cut the past by the boundary, as if the functional were normal over its points."""
-        return divided(boundary.log_odds, self.lean(past, boundary), [(self, boundary, past)])[0]
 
     def embed(self, X: Points) -> Array:
         """Return the rows with the middle of its column in place of what is missing."""
@@ -226,34 +194,6 @@ class Factorised(Family):
     def spread_out(self, X: Array) -> Array:
         """Return entries in a scale in which their deviation within a cluster is about the same."""
         return X
-
-
-def log_odds(first: Array, second: Array) -> Array:
-    """Return the log odds of the first of two groups (k, p) each."""
-    out: Array = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
-    return out
-
-
-def divided(odds: Array, lean: Lean, pieces: Sequence[tuple[Any, Any, Array]]) -> list[Array]:
-    """Return the parts of pasts on the first side of one common functional.
-
-    Each piece is a family, its cut and its past (..., k, p). A family that knows of no cut gives
-    the same share of everything.
-    """
-    flat = lean.variance <= 1e-12 * (1.0 + lean.level**2)
-    sd = np.sqrt(np.where(flat, 1.0, lean.variance))
-    t = np.clip((odds - lean.level) / sd, -CERTAIN, CERTAIN)
-    share, hazard = below(t)
-    # groups that do not differ share the past by their counts
-    share = np.where(flat, 1.0 / (1.0 + np.exp(-odds)), share)
-    pull = np.where(flat, 0.0, hazard / sd)
-    narrow = np.where(flat, 0.0, hazard * (t + hazard) / sd**2)
-    return [
-        family.part(past, cut, share, pull, narrow)
-        if hasattr(family, "part")
-        else past * share[..., None]
-        for family, cut, past in pieces
-    ]
 
 
 @dataclass(frozen=True)
@@ -288,19 +228,6 @@ class ColumnScore:
         out = LinearScore(self.eta).pairs(rows, z)
         scores.column_logs_pairs(rows, self.a, self.b, self.c, self.power, z, out)
         return out
-
-
-def positive(value: ArrayLike, d: int, name: str) -> Array:
-    """Return a hyper-parameter (d,) from a positive number, or one for each column."""
-    out = as_floats(value, name)
-    if out.ndim > 1 or (out.ndim == 1 and len(out) != d):
-        raise ValueError(
-            f"{name} must be a number or have one entry for each of the {d} columns; "
-            f"it has shape {out.shape}."
-        )
-    if not np.all(np.isfinite(out)) or np.any(out <= 0):
-        raise ValueError(f"{name} must be positive and finite; got {value!r}.")
-    return np.broadcast_to(out, d).copy()
 
 
 def observed_mean(X: Array, default: float) -> Array:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from scstream.families import rowwise
 from scstream.families.contract import Array
-from scstream.families.factorised import ColumnScore, Factorised, positive
+from scstream.families.factorised import ColumnScore, Factorised, Plane
+from scstream.families.given import positive_vector
 from scstream.families.merging import merged
 from scstream.families.scores import Points, Score
 
@@ -93,11 +95,11 @@ class Gamma(Factorised):
         new._scale = np.array([np.median(x) if len(x) else 1.0 for x in _observed(X)])
         c, mean, strength = np.ones(d), np.ones(d), np.ones(d)
         if self.shape is not None:
-            c = positive(self.shape, d, "shape")
+            c = positive_vector(self.shape, d, "shape")
         if self.mean is not None:
-            mean = positive(self.mean, d, "mean") / new._scale
+            mean = positive_vector(self.mean, d, "mean") / new._scale
         if self.strength is not None:
-            strength = positive(self.strength, d, "strength")
+            strength = positive_vector(self.strength, d, "strength")
         return new._with(c, mean, strength)
 
     def _with(self, c: Array, mean: Array, strength: Array) -> Self:
@@ -147,12 +149,11 @@ class Gamma(Factorised):
     def blocks(self, X: Array) -> list[Array]:
         """Return the entries and their logs, in the family's unit."""
         Z = X / self._scale
-        return [Z, np.log(Z)]
+        return [Z, rowwise.log(Z)]
 
     def log_base(self, X: Points) -> Array:
         """Return the change of unit (n,); the entries' own part goes with the statistics."""
-        out: Array = ~np.isnan(X) @ -np.log(self._scale)
-        return out
+        return rowwise.sums(np.where(np.isnan(X), 0.0, -np.log(self._scale)))
 
     def log_partitions(self, tau: Array) -> Array:
         """Return the log-normalisers of gamma densities of rates, the entries' own included."""
@@ -206,7 +207,7 @@ class Gamma(Factorised):
         out: Array = (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._c
         return out
 
-    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+    def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the difference of the two groups' expected rates, and the cut's offset."""
         rates = []
         for s in (first, second):
@@ -217,7 +218,7 @@ class Gamma(Factorised):
 
     def spread_out(self, X: Array) -> Array:
         """Return logs, whose deviation does not depend on the rate."""
-        return np.log(X / self._scale)
+        return rowwise.log(X / self._scale)
 
 
 class Exponential(Gamma):

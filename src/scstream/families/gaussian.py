@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.families import rounding
-from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior, as_floats
+from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior
+from scstream.families.cutting import Projection, Side, log_odds
+from scstream.families.frame import column_frame
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
+from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.scores import Points
 from scstream.kernels import cholesky, matrices, pruning
 
@@ -21,7 +24,6 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
 KEPT = 10.0  # points for each column and two more that an expected covariance counts at least
 AXES = 4  # principal axes of a cluster along which it is cut in turn
-_OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
 
 class Posterior(NamedTuple):
@@ -77,6 +79,7 @@ class Gaussian(Family):
     _kappa: float
     _nu: float
     _psi: Array  # (d, d)
+    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _share: float = 1.0  # of the covariance within clusters that is expected
     _prior: Array
     _log_z: float
@@ -105,7 +108,7 @@ class Gaussian(Family):
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         d = X.shape[1]
         new = copy.copy(self)
-        new._shift, new._scale = _frame(X)
+        new._shift, new._scale = column_frame(X)
         if self.cov is None:
             step = rounding.steps(X, new._scale)
             new._scale = rounding.widened(new._scale, step)
@@ -114,13 +117,13 @@ class Gaussian(Family):
                 new._step = step
         new._m = np.zeros(d)
         if self.mean is not None:
-            new._m = (_as_vector(self.mean, d, "mean") - new._shift) / new._scale
+            new._m = (finite_vector(self.mean, d, "mean") - new._shift) / new._scale
         kappa = 0.01
         if self.mean_strength is not None:
-            kappa = _positive(self.mean_strength, "mean_strength")
+            kappa = positive_number(self.mean_strength, "mean_strength")
         nu = d + 2.0
         if self.cov_strength is not None:
-            nu = _positive(self.cov_strength, "cov_strength")
+            nu = positive_number(self.cov_strength, "cov_strength")
         if not d - 1 < nu < np.inf:
             raise ValueError(
                 f"cov_strength must be larger than the number of columns less one, {d - 1}; "
@@ -246,6 +249,16 @@ class Gaussian(Family):
     def columns_taken(self) -> int:
         """Return how many columns the frame has."""
         return len(self._m)
+
+    @property
+    def cell_widths(self) -> Array:
+        """Widths (d,) of the cells of coarse columns."""
+        return self._step
+
+    @property
+    def quadratic_rows(self) -> bool:
+        """True, unless a subclass has statistics of its own."""
+        return type(self).statistics is Gaussian.statistics
 
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior; None for a subclass, unless it overrides this and says otherwise."""
@@ -480,24 +493,27 @@ class Gaussian(Family):
             matrices.truncate(whole, normal, offset, CERTAIN, room, out)
         return part
 
-    def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
+    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+        """Return Fisher's linear discriminant, the groups' sizes aside."""
+        normal, offset = self.boundary(first, second)
+        return normal, offset - log_odds(first, second)
+
+    def project(self, past: Array, discriminant: tuple[Array, Array]) -> Projection:
         """Return mean and variance of the discriminant over a past (..., k, p)."""
-        normal, offset = cut
+        normal, offset = discriminant
         mean, cov = _moments(past, len(self._m))
         variance = (normal * (cov @ normal[..., None])[..., 0]).sum(axis=-1)
-        return (normal * mean).sum(axis=-1) - offset, np.maximum(variance, 0.0)
+        return Projection((normal * mean).sum(axis=-1) - offset, np.maximum(variance, 0.0))
 
-    def part(
-        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
-    ) -> Array:
+    def cut(self, past: Array, discriminant: tuple[Array, Array], side: Side) -> Array:
         """Return a share of the past, moved and narrowed along the discriminant."""
         d = len(self._m)
         mean, cov = _moments(past, d)
-        along = (cov @ cut[0][..., None])[..., 0]
-        mean = mean - along * pull[..., None]
-        cov = cov - narrow[..., None, None] * along[..., :, None] * along[..., None, :]
+        along = (cov @ discriminant[0][..., None])[..., 0]
+        mean = mean - along * side.pull[..., None]
+        cov = cov - side.narrow[..., None, None] * along[..., :, None] * along[..., None, :]
         cov += mean[..., :, None] * mean[..., None, :]
-        out = past * share[..., None]
+        out = past * side.share[..., None]
         out[..., 1 : 1 + d] = out[..., :1] * mean
         row, col = _upper(d)
         out[..., 1 + d :] = out[..., :1] * cov[..., row, col]
@@ -543,43 +559,10 @@ def _float_type(X: Any) -> type[np.floating[Any]]:
     return np.float32 if X.dtype.char == "f" else np.float64
 
 
-def _frame(X: Array) -> tuple[Array, Array]:
-    """Return the columns' centres and scales: medians and standard deviations.
-
-    A deviation that a few outliers blew up is cut down to a multiple of the quartile range. A
-    constant column gets its own size (or 1): it tells nothing, in whatever unit.
-    """
-    X = np.asarray(X, dtype=np.float64)
-    low, centre, high = np.percentile(X, [25.0, 50.0, 75.0], axis=0)
-    size = np.abs(X).max(axis=0)
-    scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
-    core = _OUTLYING * (high - low)
-    scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
-    return centre, np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
-
-
-def _as_vector(value: ArrayLike, d: int, name: str) -> Array:
-    out = as_floats(value, name)
-    if out.ndim > 1 or (out.ndim == 1 and len(out) != d):
-        raise ValueError(
-            f"{name} must be a number or have one entry for each of the {d} columns; "
-            f"it has shape {out.shape}."
-        )
-    if not np.all(np.isfinite(out)):
-        raise ValueError(f"{name} must be finite.")
-    return np.broadcast_to(out, d)
-
-
-def _positive(value: float, name: str) -> float:
-    if as_floats(value, name).ndim or not 0.0 < value < np.inf:
-        raise ValueError(f"{name} must be positive and finite; got {value}.")
-    return float(value)
-
-
 def _as_covariance(value: ArrayLike, d: int) -> Array:
     cov = as_floats(value, "cov")
     if cov.ndim < 2:
-        cov = np.diag(_as_vector(cov, d, "cov"))
+        cov = np.diag(finite_vector(cov, d, "cov"))
     if cov.shape != (d, d):
         raise ValueError(f"cov must be a number, ({d},) or ({d}, {d}); it has shape {cov.shape}.")
     if (

@@ -13,8 +13,10 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from scstream.families.columns import not_counts
-from scstream.families.contract import Array, Family, as_floats, below
+from scstream.families.contract import Array, Family
 from scstream.families.count_scores import CountRows, CountScore, compressed
+from scstream.families.cutting import Projection, Side
+from scstream.families.given import positive_vector
 from scstream.families.scores import Points, Score
 from scstream.kernels import counts
 from scstream.support.threads import over_slices
@@ -92,15 +94,7 @@ class Multinomial(Family):
             total = np.asarray(X.sum(axis=0), dtype=float).ravel()
             new._base = (total + 1.0) / (total.sum() + d)
             return new._with(d * new._base)
-        conc = as_floats(self.concentration, "concentration")
-        if conc.ndim > 1 or (conc.ndim == 1 and len(conc) != d):
-            raise ValueError(
-                f"concentration must be a number or have one entry for each of the {d} columns; "
-                f"it has shape {conc.shape}."
-            )
-        if not np.all(np.isfinite(conc)) or np.any(conc <= 0):
-            raise ValueError("concentration must be positive and finite.")
-        return new._with(np.broadcast_to(conc, d).copy())
+        return new._with(positive_vector(self.concentration, d, "concentration"))
 
     def _with(self, conc: Array) -> Self:
         self._prior = np.concatenate([[0.0], conc])
@@ -157,7 +151,8 @@ class Multinomial(Family):
         """Return the log multinomial coefficients (n,)."""
         X = sparse.csr_array(X)
         cells = sparse.csr_array((gammaln(X.data + 1.0), X.indices, X.indptr), shape=X.shape)
-        out: Array = gammaln(X.sum(axis=1) + 1.0) - cells.sum(axis=1)
+        ones = np.ones(X.shape[1])  # products with them add up row after row, entry after entry
+        out: Array = gammaln(X @ ones + 1.0) - cells @ ones
         return out
 
     @property
@@ -207,37 +202,24 @@ class Multinomial(Family):
         """Score points by Dirichlet-multinomial predictives."""
         return CountScore(self._prior + s, log_weight)
 
-    def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:
-        """Return the linear discriminant of the two groups: normals (k, d) and offsets (k,)."""
+    def discriminant(self, first: Array, second: Array) -> Array:
+        """Return the log ratio of the groups' expected probabilities (k, d)."""
         a, b = first[:, 1:] + self._prior[1:], second[:, 1:] + self._prior[1:]
         mass = a.sum(axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
-        normal = np.log(b / a) + np.log(mass)
-        return normal, np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
+        normal: Array = np.log(b / a) + np.log(mass)
+        return normal
 
-    def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
-        """Cut the past, seen as rows of one multinomial, by the boundary.
+    def project(self, past: Array, discriminant: Array) -> Projection:
+        """Return how rows of one multinomial with the past's (..., k, p) shares lie."""
+        mean, variance = np.empty(past.shape[:-1]), np.empty(past.shape[:-1])
+        counts.leans(_rows(past), discriminant, mean.reshape(-1), variance.reshape(-1))
+        return Projection(mean, variance)
 
-        Across the boundary such rows are nearly normal; of the other directions only those that
-        go along with it change.
-        """
-        level, variance = self.lean(past, boundary)
-        sd = np.sqrt(np.maximum(variance, 1e-300))
-        share, hazard = below(-level / sd)
-        return self.part(past, boundary, share, hazard / sd, variance)
-
-    def lean(self, past: Array, cut: tuple[Array, Array]) -> tuple[Array, Array]:
-        """Return mean and variance of the discriminant over a past (..., k, p)."""
-        level, variance = np.empty(past.shape[:-1]), np.empty(past.shape[:-1])
-        counts.leans(_rows(past), cut[0], level.reshape(-1), variance.reshape(-1))
-        return level - cut[1], variance
-
-    def part(
-        self, past: Array, cut: tuple[Array, Array], share: Array, pull: Array, narrow: Array
-    ) -> Array:
-        """Return a share of the past, moved along the discriminant."""
+    def cut(self, past: Array, discriminant: Array, side: Side) -> Array:
+        """Return a share of the past; only what goes along with the discriminant changes."""
         out = np.empty(past.shape)
-        share, pull = (np.ascontiguousarray(each).reshape(-1) for each in (share, pull))
-        counts.parted(_rows(past), cut[0], share, pull, _rows(out))
+        share, pull = (np.ascontiguousarray(each).reshape(-1) for each in side[:2])
+        counts.parted(_rows(past), discriminant, share, pull, _rows(out))
         return out
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:

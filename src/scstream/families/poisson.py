@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from scstream.families import rowwise
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array
-from scstream.families.factorised import Factorised, observed_mean, positive
+from scstream.families.factorised import Factorised, Plane, observed_mean
+from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 from scstream.kernels import scores
 
@@ -69,9 +71,9 @@ class Poisson(Factorised):
         mean = np.maximum(observed_mean(X, 1.0), 1e-3)
         shape = np.ones(d)
         if self.mean is not None:
-            mean = positive(self.mean, d, "mean")
+            mean = positive_vector(self.mean, d, "mean")
         if self.strength is not None:
-            shape = positive(self.strength, d, "strength")
+            shape = positive_vector(self.strength, d, "strength")
         return self._with(mean, shape)
 
     def _with(self, mean: Array, shape: Array) -> Self:
@@ -104,8 +106,7 @@ class Poisson(Factorised):
 
     def log_base(self, X: Points) -> Array:
         """Return minus the log factorials of the observed counts (n,)."""
-        out: Array = -gammaln(np.where(np.isnan(X), 0.0, X) + 1.0).sum(axis=1)
-        return out
+        return -rowwise.sums(gammaln(np.where(np.isnan(X), 0.0, X) + 1.0))
 
     def log_partitions(self, tau: Array) -> Array:
         """Return the log-normalisers of gamma densities."""
@@ -148,7 +149,7 @@ class Poisson(Factorised):
         """Return the variances of Poisson counts: their means."""
         return sums[1] / np.maximum(sums[0], 1e-300)
 
-    def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:
+    def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the log ratio of the two groups' expected rates, and the cut's offset."""
         a, b = (self.describe(self._prior + s)["rate"] for s in (first, second))
         return np.log(b) - np.log(a), (b - a).sum(axis=1)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scstream.families import rowwise
 from scstream.families.columns import Columns, columns_of, complete_numbers
-from scstream.families.contract import Array, Family
-from scstream.families.factorised import Lean, divided, log_odds
-from scstream.families.gaussian import Gaussian
-from scstream.families.multinomial import Multinomial
+from scstream.families.contract import Array, Block, Family
+from scstream.families.cutting import Projection, Side
+from scstream.families.registry import BY_NAME
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 
 _MOST_COLUMNS = 2**31  # of a table
@@ -58,10 +58,10 @@ class Product(Family):
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
 
-    _families: list[Family]  # one for each block
-    _places: list[list[int]]  # the columns of each block in the table
-    _columns: list[slice]  # the same in the checked rows
-    _parts: list[slice]  # the statistics of each block
+    _families: Sequence[Family] = ()  # one for each block, once the table was met
+    _places: Sequence[Sequence[int]] = ()  # the columns of each block in the table
+    _columns: Sequence[slice] = ()  # the same in the checked rows
+    _parts: Sequence[slice] = ()  # the statistics of each block, once it is prepared
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
@@ -86,7 +86,7 @@ class Product(Family):
         new._places = [[table.place(c) for c in _listed(columns)] for _, columns in pairs]
         _check_places(new._places, table)
         new._columns = _slices([len(places) for places in new._places])
-        families = getattr(self, "_families", None) or [_resolved(family) for family, _ in pairs]
+        families = self._families or [_resolved(family) for family, _ in pairs]
         old: Sequence[Family | None] = [None] * len(families)
         if isinstance(before, Product):
             if before._places != new._places:
@@ -100,7 +100,7 @@ class Product(Family):
 
     def check(self, X: Points) -> Points:
         """Return the blocks' columns as numbers (n, d), side by side."""
-        if not hasattr(self, "_places"):
+        if not self._places:
             return self.meet(X, None).check(X)
         table = columns_of(X)
         return np.concatenate(
@@ -114,7 +114,7 @@ class Product(Family):
     def prepare(self, X: Points) -> Self:
         """Return a copy whose blocks are prepared."""
         new = copy.copy(self)
-        if not hasattr(self, "_places"):  # the rows are all there is to go by
+        if not self._places:  # the rows are all there is to go by
             new = copy.copy(self.meet(X, None))  # type: ignore[assignment] # it is one of its own
         new._families = [
             _beside_others(f.prepare(X[:, c]))
@@ -147,12 +147,12 @@ class Product(Family):
 
     def to_saved(self) -> dict[str, Any]:
         """Return the blocks' families and where their columns are."""
-        if "_parts" not in vars(self):
+        if not self._parts:
             return {}
         return {"_families": list(self._families), "_places": [list(p) for p in self._places]}
 
     def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` told of."""
+        """Return the prepared copy that `to_saved` describes."""
         families, places = saved.get("_families"), saved.get("_places")
         blocks = self.blocks
         if not isinstance(blocks, Mapping | list | tuple) or not isinstance(places, list):
@@ -175,6 +175,10 @@ class Product(Family):
     def columns_taken(self) -> int:
         """Return how many columns the blocks have."""
         return sum(len(places) for places in self._places)
+
+    def independent_blocks(self, d: int) -> list[Block]:
+        """Return the blocks, each with its columns in the table."""
+        return [Block(f, p) for f, p in zip(self._families, self._places, strict=True)]
 
     def sound(self, X: Points) -> bool:
         """Whether rows are such as `check` returns them."""
@@ -220,18 +224,15 @@ class Product(Family):
 
     def log_base(self, X: Points) -> Array:
         """Return the sum of the blocks' base measures (n,)."""
-        out: Array = np.sum(
-            [f.log_base(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)],
-            axis=0,
-        )
-        return out
+        blocks = zip(self._families, self._columns, strict=True)
+        return rowwise.sums(np.column_stack([f.log_base(X[:, c]) for f, c in blocks]))
 
     @property
     def prior(self) -> Array:
         """The blocks' priors behind a count of 0; each block adds its own count again."""
         return np.concatenate([[0.0], *(family.prior[1:] for family in self._families)])
 
-    def _posteriors(self, tau: Array) -> list[Array]:
+    def split_posterior(self, tau: Array) -> list[Array]:
         """Return each block's ``tau`` (..., p)."""
         parts = self._split(tau)
         for family, part in zip(self._families, parts, strict=True):
@@ -240,7 +241,7 @@ class Product(Family):
 
     def log_partition(self, tau: Array) -> Array:
         """Return the sum of the blocks' log-normalisers."""
-        parts = zip(self._families, self._posteriors(tau), strict=True)
+        parts = zip(self._families, self.split_posterior(tau), strict=True)
         out: Array = np.sum([family.log_partition(part) for family, part in parts], axis=0)
         return out
 
@@ -252,7 +253,7 @@ class Product(Family):
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw each block's parameters."""
-        parts = zip(self._families, self._posteriors(tau), strict=True)
+        parts = zip(self._families, self.split_posterior(tau), strict=True)
         return self._joined([family.draw(rng, part) for family, part in parts])
 
     def _joined(self, parts: Sequence[Array]) -> Array:
@@ -291,7 +292,7 @@ class Product(Family):
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return the blocks' parameters; where two have the same name, the block's goes first."""
-        parts = zip(self._families, self._posteriors(tau), strict=True)
+        parts = zip(self._families, self.split_posterior(tau), strict=True)
         described = [(family.name, family.describe(part)) for family, part in parts]
         often = [key for _, block in described for key in block]
         out: dict[str, Array] = {}
@@ -304,7 +305,7 @@ class Product(Family):
     def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
         """Return for each cluster what is known of each column that is in a block."""
         out: list[dict[Any, Any]] = [{} for _ in range(len(tau))]
-        parts = zip(self._families, self._posteriors(tau), self._places, strict=True)
+        parts = zip(self._families, self.split_posterior(tau), self._places, strict=True)
         for family, part, places in parts:
             block = family.describe_columns(part, [names[j] for j in places])
             for cluster, columns in zip(out, block, strict=True):
@@ -337,27 +338,21 @@ class Product(Family):
             found.append(np.where((turn == m)[:, None], together, used))
         return self._joined(found)
 
-    def boundary(self, first: Array, second: Array) -> tuple[list[Any], Array]:
-        """Return the blocks' boundaries, and the log odds of the first group."""
-        odds = log_odds(first, second)
-        cuts = []
-        for family, a, b in zip(
-            self._families, self._split(first), self._split(second), strict=True
-        ):
-            cut = family.boundary(a, b)
-            if isinstance(family, Gaussian | Multinomial):  # theirs has the odds in its offset
-                cut = (cut[0], cut[1] - odds)
-            cuts.append(cut)
-        return cuts, odds
+    def discriminant(self, first: Array, second: Array) -> list[Any]:
+        """Return the blocks' discriminants, whose sum it is."""
+        groups = zip(self._families, self._split(first), self._split(second), strict=True)
+        return [family.discriminant(a, b) for family, a, b in groups]
 
-    def divide(self, past: Array, boundary: tuple[list[Any], Array]) -> Array:
-        """Cut the past by what the blocks' boundaries say together."""
-        cuts, odds = boundary
-        pieces = list(zip(self._families, cuts, self._split(past), strict=True))
-        leans = [Lean(*f.lean(own, cut)) for f, cut, own in pieces if hasattr(f, "lean")]
-        zero = np.zeros(past.shape[:-1])
-        lean = Lean(sum((x.level for x in leans), zero), sum((x.variance for x in leans), zero))
-        parts = divided(np.broadcast_to(odds, zero.shape), lean, pieces)
+    def project(self, past: Array, discriminant: list[Any]) -> Projection:
+        """Return the sums of the blocks' means and variances, which are independent."""
+        pieces = zip(self._families, self._split(past), discriminant, strict=True)
+        each = [family.project(own, cut) for family, own, cut in pieces]
+        return Projection(*(np.sum(both, axis=0) for both in zip(*each, strict=True)))
+
+    def cut(self, past: Array, discriminant: list[Any], side: Side) -> Array:
+        """Return the blocks' parts on a side of their common discriminant."""
+        pieces = zip(self._families, self._split(past), discriminant, strict=True)
+        parts = [family.cut(own, cut, side) for family, own, cut in pieces]
         return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
 
 
@@ -402,8 +397,6 @@ def _slices(widths: Sequence[int]) -> list[slice]:
 
 
 def _resolved(family: Any) -> Family:
-    from scstream.families import BY_NAME  # the registry knows this file too
-
     if isinstance(family, Family):
         return family
     if family not in BY_NAME:

@@ -1,22 +1,18 @@
 """Numbers that were rounded or counted: how coarse they are, and places within their cells.
 
 A density knows no ties. Where a column holds few different numbers, or one alone, clusters have
-no spread in it: no prior fits that, and what the other columns tell is drowned. A rounded number
+no spread in it: no prior fits that, and it outweighs the other columns. A rounded number
 stands for a cell, so it is taken for a place about there, another one each time, with the
 variance of the cell. The places are normal: a uniform spread would be divided into clusters.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-if TYPE_CHECKING:
-    from scstream.families.contract import Array
-    from scstream.families.scores import Points
+from scstream.families.scores import Array, Points
 
 _ROWS = 4096  # that tell how coarse columns are, about
 _TIES = 4  # rows for each different number of a coarse column, at least
@@ -57,7 +53,7 @@ def widened(scale: Array, step: Array) -> Array:
 def unrounded(X: Points, step: Array, batch: int, first_row: int) -> Points:
     """Return rows with each coarse number at some place about its cell.
 
-    The places hang on the numbers of the batch, of the row in it, and of the column alone.
+    The places depend on the numbers of the batch, of the row in it, and of the column alone.
     """
     coarse = np.flatnonzero(step).tolist()
     if not coarse:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from scstream.families import rowwise
 from scstream.families.contract import Array
 from scstream.families.diagonal import Diagonal, Posterior
-from scstream.families.factorised import positive
+from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 
 
@@ -56,7 +57,7 @@ class Spherical(Diagonal):
 
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the one variance that the user expects, for each column."""
-        return np.full(d, positive(variance, 1, "variance")[0])
+        return np.full(d, positive_vector(variance, 1, "variance")[0])
 
     def _prior_scatter(self, nu: float, psi: Array) -> Array:
         return nu * psi / len(psi)
@@ -129,7 +130,7 @@ class RoundScore:
         seen, at = np.unique(self._seen(rows), return_inverse=True)
         half = 0.5 * (self.nu + seen[:, None])
         level = gammaln(half) - gammaln(0.5 * self.nu)
-        out: Array = linear + level[at] - half[at] * np.log1p(np.maximum(far, 0.0))
+        out: Array = linear + level[at] - half[at] * rowwise.log1p(np.maximum(far, 0.0))
         return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
@@ -139,7 +140,7 @@ class RoundScore:
         nu = self.nu.reshape(-1, 2)[z]
         half = 0.5 * (nu + self._seen(rows)[:, None])
         level = gammaln(half) - gammaln(0.5 * nu)
-        out: Array = linear + level - half * np.log1p(np.maximum(far, 0.0))
+        out: Array = linear + level - half * rowwise.log1p(np.maximum(far, 0.0))
         return out
 
     def _seen(self, rows: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families import Family, Product
+from scstream.families import Family
 from scstream.pipeline.assess import assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
@@ -326,12 +326,10 @@ class _Loop:
 
 def needed(family: Family, width: int) -> list[bool]:
     """Return for each column whether the family needs a value in every row."""
-    if not isinstance(family, Product):
-        return [not family.missing] * width
     out = [False] * width
-    for part, places in zip(family._families, family._places, strict=True):
-        for j in places:
-            out[j] = not part.missing
+    for block in family.independent_blocks(width):
+        for j in block.columns:
+            out[j] = not block.family.missing
     return out
 
 

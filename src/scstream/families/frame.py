@@ -1,0 +1,24 @@
+"""The frame in which real columns are computed: their centres and scales."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scstream.families.scores import Array
+
+_OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
+
+
+def column_frame(X: Array) -> tuple[Array, Array]:
+    """Return the columns' centres and scales: medians and standard deviations.
+
+    A deviation that a few outliers blew up is cut down to a multiple of the quartile range. A
+    constant column, which says nothing about clusters, gets its own size (or 1).
+    """
+    X = np.asarray(X, dtype=np.float64)
+    low, centre, high = np.percentile(X, [25.0, 50.0, 75.0], axis=0)
+    size = np.abs(X).max(axis=0)
+    scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
+    core = _OUTLYING * (high - low)
+    scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
+    return centre, np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
