@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import os
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import partial
 from operator import is_, itemgetter
 from time import sleep
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +41,10 @@ from scstream.sampler.sweep import next_point, predictive
 from scstream.sampler.window import Forgetting
 from scstream.support.blas import single_threaded
 from scstream.support.threads import allowed
+from scstream.support.times import is_length
 
 _parameters = itemgetter(*check.CONSTRAINTS)
+_HARDLY = 0.01  # a share of a batch's weight that is next to nothing
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -59,10 +63,13 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         kinds, or "auto" to choose by the first batch's columns.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: more makes new clusters likelier.
-    half_life : float, "auto" or None, default="auto"
-        The age, in units of time, at which a batch counts half. This is an upper bound: a
-        cluster that moves forgets faster. None keeps everything. "auto" is 5, and so much longer
-        for a batch of fewer than 100 rows that 500 such rows are half forgotten.
+    half_life : float, "auto", text, timedelta or None, default="auto"
+        The age at which a batch counts half. This is an upper bound: a cluster that moves forgets
+        faster. None keeps everything. "auto" is 5 times the usual spacing of batches, whatever the
+        unit of time, and so much longer for a batch of fewer than 100 rows that 500 such rows are
+        half forgotten; a pause, however long, counts 4 half-lives at most. A number is in the unit
+        of the times that you give, seconds if these are dates, batches if you give none. A length
+        of time such as "12h", "5d" or a timedelta needs times that are dates, or in seconds.
     kernel : callable, optional
         Weight of a batch as a function of its age, in place of the half-life.
     epsilon : float, default=1e-8
@@ -151,7 +158,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         family: str | Family = "gaussian",
         *,
         alpha: float = 1.0,
-        half_life: float | Literal["auto"] | None = "auto",
+        half_life: float | str | timedelta | np.timedelta64 | None = "auto",
         kernel: Callable[[float], float] | None = None,
         epsilon: float = 1e-8,
         sweeps: int = 1,
@@ -205,8 +212,9 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
             The batch. After the first it may be empty: time passes.
         y : ignored
-        time : float, optional
+        time : float, datetime, numpy.datetime64 or pandas.Timestamp, optional
             When it came; later than the last. By default, one after the last (0 for the first).
+            Dates count in seconds since 1970; those without a zone are in UTC.
         sample_weight : array-like (n,), optional
             How many points each row stands for.
         labels : array-like (n,), optional
@@ -218,6 +226,11 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             The model itself. If an error is raised it is what it was before, unless it is
             `on_event` that raised it.
         """
+        if time is None and self.half_life != "auto" and is_length(self.half_life):
+            raise ValueError(
+                f"half_life={self.half_life!r} is a length of time, but this batch has no time: "
+                "give partial_fit(X, time=...), or a half-life in batches such as half_life=5."
+            )
         return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
@@ -274,6 +287,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
                 raise ValueError("labels can only be given with the first batch.")
             labels = check.check_labels(labels, points.shape[0], self.max_clusters)
         time = check.check_time(time, None if learner is None else learner.time)
+        if learner is not None and self.half_life != "auto":
+            self._warn_of_forgetting(time - learner.time)
         even = sample_weight is None
         return Batch(points, weight, time, labels, even=even), family, learner
 
@@ -299,7 +314,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             self._checked = values
             self._asked = (
                 Forgetting(
-                    self._rules.half_life if self.half_life == "auto" else self.half_life,
+                    self._half_life(),
                     self.kernel,
                     self.epsilon,
                 ),
@@ -311,6 +326,25 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
                     merges=bool(self.merges),
                 ),
             )
+
+    def _half_life(self) -> float | None:
+        if isinstance(self.half_life, str) and self.half_life == "auto":
+            return self._rules.half_life
+        return None if self.half_life is None else check.half_life_of(self.half_life)
+
+    def _warn_of_forgetting(self, gap: float) -> None:
+        """Warn, once, that hardly anything is left of the last batch when the next one comes."""
+        forgetting = self._asked[0]
+        left = forgetting.decay(gap) if forgetting.kernel is None else 1.0
+        if left < _HARDLY and "_warned" not in self.__dict__:
+            warnings.warn(
+                f"Only {left:.1g} of the weight of the last batch is left: it came {gap:g} before "
+                f"this one, and half_life={self.half_life!r} is in the same unit of time. The "
+                "model forgets everything between two batches. Use half_life='auto', which follows "
+                "the spacing of batches, or one of several such gaps.",
+                stacklevel=4,
+            )
+            self._warned = True
 
     def _engine(self, X: Any) -> Engine:
         n_threads = check.resolve_threads(self.n_jobs)

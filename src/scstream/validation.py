@@ -28,6 +28,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.sampler.rules import Rules
 from scstream.support.threads import cores
+from scstream.support.times import is_length, is_moment, length, moment
 
 _ONES = np.ones(4096)  # weights of most batches, which nobody changes
 AUTO = "auto"  # in place of a family's name: the columns' types decide
@@ -53,8 +54,13 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "alpha": (lambda v: _is_real(v) and v > 0, "a positive number"),
     "half_life": (
-        lambda v: v is None or (isinstance(v, str) and v == AUTO) or (_is_real(v) and v > 0),
-        f"a positive number, {AUTO!r}, or None to never forget",
+        lambda v: (
+            v is None
+            or (isinstance(v, str) and v == AUTO)
+            or ((_is_real(v) or is_length(v)) and half_life_of(v) > 0)
+        ),
+        f"a positive number, {AUTO!r}, a length of time such as '12h', '5d' or a timedelta, or "
+        "None to never forget",
     ),
     "kernel": (
         lambda v: v is None or callable(v),
@@ -97,6 +103,12 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "on_event": (lambda v: v is None or callable(v), "None or a function of an event"),
 }
+
+
+def half_life_of(value: Any) -> float:
+    """Return a half-life as a number; a length of time as seconds."""
+    seconds = length(value)
+    return float(value) if seconds is None else seconds
 
 
 def fits(name: str, value: Any) -> bool:
@@ -279,8 +291,10 @@ def check_time(time: Any, last: float | None) -> float:
         time = 0.0 if last is None else last + 1.0
         if last is None or last < time < math.inf:
             return float(time)
+    if is_moment(time):
+        time = moment(time)
     if not _is_real(time):
-        raise ValueError(f"time must be a finite number; got {time!r}.")
+        raise ValueError(f"time must be a finite number or a date with a time; got {time!r}.")
     if last is not None and not float(time) > last:
         raise ValueError(
             f"Times must increase: this batch has time {float(time):g}, the last one had {last:g}. "

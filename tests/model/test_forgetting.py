@@ -35,6 +35,7 @@ def brute_force(weight, times=TIMES):
 # -- half-lives ---------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:Only .* of the weight of the last batch")
 @pytest.mark.parametrize("half_life", [0.5, 1, 5.0, 100.0])
 def test_a_batch_counts_half_after_a_half_life(half_life) -> None:
     found = counts_through(ScStream(half_life=half_life, random_state=0))

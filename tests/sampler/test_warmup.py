@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from streams import blobs, counts, ids
 
-from scstream import ScStream
+from scstream import Gaussian, ScStream
 from scstream.datasets import gaussian_stream
 from scstream.sampler import learner
-from scstream.sampler.rules import RULES
+from scstream.sampler.recipe import Plan, Recipe
 from scstream.sampler.window import Forgetting
 
 CENTRES = np.array([[x, y] for x in (0.0, 9.0, 18.0) for y in (0.0, 9.0, 18.0)])
@@ -121,7 +121,8 @@ def test_counts_in_small_batches_find_the_clusters() -> None:
 
 @pytest.mark.parametrize(("rows", "half_life"), [(1000, 5.0), (100, 5.0), (20, 25.0), (1, 500.0)])
 def test_the_half_life_of_small_batches(rows, half_life) -> None:
-    assert Forgetting().of_rows(rows, RULES.usual_rows).half_life == half_life
+    recipe = Recipe(Gaussian(), 1.0, Forgetting(), Plan(), 0.0, None, auto=True)
+    assert recipe.for_batch(rows, 1.0, 1.0).forgetting.half_life == half_life
     model = ScStream(random_state=0)
     for b in range(3):
         model.partial_fit(blobs(rows, b)[0])

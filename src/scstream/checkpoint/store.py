@@ -17,6 +17,7 @@ from scstream.engines.tensors import to_host
 from scstream.families import BY_NAME
 from scstream.records import HISTORY
 from scstream.sampler.rules import RULES, Rules
+from scstream.support.times import is_length, length
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -67,7 +68,7 @@ def save(model: ScStream, path: str | os.PathLike[str], extra: dict[str, Any] | 
     check.check_parameters(params)
     packer = Packer()
     content: dict[str, Any] = {
-        "parameters": {name: packer.value(params[name], name) for name in _PLAIN},
+        "parameters": {name: packer.value(_plain(params[name]), name) for name in _PLAIN},
         "kernel": params["kernel"] is not None,
         "rules": (params["rules"] or RULES).to_saved(),
         "random_state": pack_random_state(params["random_state"], packer),
@@ -76,6 +77,11 @@ def save(model: ScStream, path: str | os.PathLike[str], extra: dict[str, Any] | 
         "extra": checked_extra(extra),
     }
     envelope.write(path, content, packer.arrays)
+
+
+def _plain(value: Any) -> Any:
+    """Return a length of time as text, anything else as it is."""
+    return value if isinstance(value, str) or not is_length(value) else f"{length(value)!r}s"
 
 
 def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:

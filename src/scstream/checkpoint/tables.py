@@ -46,6 +46,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
         "alpha": learner.alpha,
         "outliers": None if learner.outliers is None else _pack_outliers(learner.outliers, packer),
         "time": float(learner.time),
+        "spacing": float(learner.spacing),
         "n_batches": learner.n_batches,
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
@@ -66,6 +67,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         alpha=node.number("alpha", 0.0),
         outliers=None if outliers is None else _unpack_outliers(outliers, p),
         time=time,
+        spacing=node.number("spacing", -1e-300) if "spacing" in node.tree else 0.0,
         n_batches=node.integer("n_batches", 1, _MOST),
         warmup=tuple(_unpack_kept(kept, family, width, time) for kept in node.nodes("early")),
     )

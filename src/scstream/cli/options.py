@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
 from scstream.cli.names import SOURCE_FORMATS
+from scstream.support.times import is_length
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -44,11 +45,11 @@ def real(text: str) -> float:
 
 
 def half_life(text: str) -> float | str | None:
-    """Read a number, auto or none."""
+    """Read a number, a length of time such as 12h, auto or none."""
     word = text.lower()
     if word == "none":
         return None
-    return word if word == "auto" else real(text)
+    return word if word == "auto" or is_length(word) else real(text)
 
 
 def duration(text: str) -> float:
@@ -253,8 +254,9 @@ _MODEL: dict[str, dict[str, Any]] = {
     "half_life": {
         "type": half_life,
         "metavar": "T",
-        "help": "age at which a batch counts half, in batches or in the time column's units; "
-        "auto is 5, and longer if batches have fewer than 100 rows; none never forgets",
+        "help": "age at which a batch counts half: a number of batches, or of the time column's "
+        "units, or a length of time such as 12h or 5d; auto is 5 times the usual spacing of "
+        "batches, and longer if they have fewer than 100 rows; none never forgets",
     },
     "kernel": {
         "type": kernel,

@@ -51,6 +51,8 @@ class Learner:
         That of the last batch.
     outliers : Outliers or None
     time : float
+    spacing : float
+        The usual time between batches; 0 before the second.
     n_batches : int
     warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
@@ -63,6 +65,7 @@ class Learner:
     alpha: float
     outliers: Outliers | None
     time: float
+    spacing: float
     n_batches: int
     warmup: tuple[KeptBatch, ...]
 
@@ -97,14 +100,20 @@ def learn(
             batch = batch.fetched()  # so few rows may have to be kept
     elif not (batch.even or _all_count(batch.weight)):
         return _learn_weighted(learner, batch, recipe, engine, make_rng)
-    recipe = recipe.for_rows(batch.X.shape[0])
+    spacing, n = 0.0, batch.X.shape[0]
+    if learner is not None:
+        gap = batch.time - learner.time
+        spacing = recipe.new_spacing(learner.spacing, gap, learner.n_batches)
+        recipe = recipe.for_batch(n, gap, spacing)
+    else:
+        recipe = recipe.for_batch(n, 0.0, 1.0)
     if learner is None or _begins(learner, batch, recipe):
-        begun_anew = _learn_first(learner, batch, recipe, engine, make_rng)
-        if begun_anew is not None:
-            return begun_anew
+        first = _learn_first(learner, batch, recipe, engine, make_rng)
+        if first is not None:
+            return replace(first[0], spacing=spacing), first[1]
         assert learner is not None
         learner = replace(learner, warmup=())
-    return _learn_later(learner, batch, recipe, engine)
+    return _learn_later(learner, batch, recipe, engine, spacing)
 
 
 def _learn_weighted(
@@ -132,7 +141,7 @@ def _all_count(weight: Array) -> bool:
 
 
 def _learn_later(
-    learner: Learner, batch: Batch, recipe: Recipe, engine: Engine
+    learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
     family = learner.family
@@ -156,6 +165,7 @@ def _learn_later(
         recipe.alpha,
         learner.outliers,
         batch.time,
+        spacing,
         learner.n_batches + 1,
         warmup=(),
     )
@@ -282,6 +292,7 @@ def _learn_first(
         recipe.alpha,
         outliers,
         batch.time,
+        0.0,
         n_batches + 1,
         warmup=(),
     )

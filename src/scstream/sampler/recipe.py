@@ -79,7 +79,8 @@ class Batch:
 class Recipe:
     """What the user asked for: all that shapes the learning besides the data.
 
-    Where the half-life is left open (``auto``) it is longer for batches of a few rows.
+    Where the half-life is left open (``auto``) it follows the spacing of batches, and is longer for
+    batches of a few rows.
     """
 
     family: Family
@@ -91,12 +92,27 @@ class Recipe:
     auto: bool = False
     rules: Rules = RULES
 
-    def for_rows(self, n: int) -> Recipe:
-        """Return what that means for a batch of n rows."""
-        usual = self.rules.usual_rows
-        if not self.auto or n >= usual:
+    def for_batch(self, n: int, gap: float, spacing: float) -> Recipe:
+        """Return what that means for a batch of n rows, so long after the last one.
+
+        ``spacing`` is usual between batches. A few rows are forgotten as slowly as a usual batch.
+        """
+        usual = self.forgetting.half_life
+        if not self.auto or usual is None:
             return self
-        return replace(self, forgetting=self.forgetting.of_rows(n, usual))
+        few = self.rules.usual_rows / n if n else 1.0
+        half_life = max(usual * spacing * max(1.0, few), gap / self.rules.pause)
+        if half_life == usual:
+            return self
+        return replace(self, forgetting=replace(self.forgetting, half_life=half_life))
+
+    def new_spacing(self, before: float, gap: float, gaps: int) -> float:
+        """Return the usual spacing of batches after one more gap, the so manieth; 0 is unknown."""
+        if before == 0.0:
+            return gap
+        jump = self.rules.spacing_jump
+        likely = min(max(gap, before / jump), before * jump)
+        return before + (likely - before) / min(gaps, self.rules.spacing_memory)
 
     def settled_rows(self, d: int) -> int:
         """Return how many rows of d columns set clusters and prior for good.

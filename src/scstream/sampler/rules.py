@@ -55,7 +55,15 @@ class Rules:
     moved_on_a_row : float
         The same for each row of the batch.
     half_life : float
-        The half-life of ``half_life="auto"``, in batches.
+        The half-life of ``half_life="auto"``, in batches: so many times their usual spacing.
+    spacing_memory : int
+        Gaps between batches that their usual spacing is an average of, about.
+    spacing_jump : float
+        By how many times a single gap may be taken for longer, or shorter, than the usual one: a
+        pause says little about the batches after it.
+    pause : float
+        Half-lives that a single gap counts at most with ``half_life="auto"``: after a pause,
+        however long, the model still knows its clusters.
     usual_rows : int
         Rows of a batch below which that half-life is longer: 5 batches of 10 rows are no memory.
     keep_shares : tuple of float
@@ -120,6 +128,9 @@ class Rules:
     moved_on: float = 5.0
     moved_on_a_row: float = 0.3
     half_life: float = 5.0
+    spacing_memory: int = 5
+    spacing_jump: float = 4.0
+    pause: float = 4.0
     usual_rows: int = 100
     keep_shares: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
     forget_reluctance: float = 2.0

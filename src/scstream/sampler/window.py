@@ -41,12 +41,6 @@ class Forgetting:
         """Whether clusters that change may forget faster: not if the user said what counts."""
         return self.kernel is None and self.half_life is not None
 
-    def of_rows(self, n: int, usual: int) -> Forgetting:
-        """Return the same for batches of n rows: as slow as so many rows of usual ones."""
-        if self.half_life is None or n == 0:
-            return self
-        return replace(self, half_life=self.half_life * max(1.0, usual / n))
-
     def decay(self, age: float) -> float:
         """Return the weight of an age under the half-life."""
         return 1.0 if self.half_life is None else float(2.0 ** (-age / self.half_life))

@@ -1,0 +1,50 @@
+"""Moments and lengths of time, as users write them: in seconds."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+_UNITS = {
+    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0,
+    "d": 86400.0, "w": 604800.0,
+}  # fmt: skip
+_LENGTH = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)\s*([a-z]+)\s*")
+
+
+def is_moment(value: Any) -> bool:
+    """Whether it is a date with a time: Python's, NumPy's, pandas' or polars'."""
+    return isinstance(value, datetime | np.datetime64)
+
+
+def moment(value: Any) -> float:
+    """Return a date with a time as seconds since 1970; one without a zone is in UTC."""
+    if isinstance(value, np.datetime64):
+        if np.isnat(value):
+            return math.nan
+        return float((value - np.datetime64(0, "s")) / np.timedelta64(1, "s"))
+    if value != value:  # NaT of pandas
+        return math.nan
+    aware: datetime = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return aware.timestamp()
+
+
+def is_length(value: Any) -> bool:
+    """Whether it is a length of time that has a unit, such as ``"12h"`` or a timedelta."""
+    return length(value) is not None
+
+
+def length(value: Any) -> float | None:
+    """Return a length of time in seconds, None if it is none or has no unit."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, np.timedelta64):
+        return None if np.isnat(value) else float(value / np.timedelta64(1, "s"))
+    found = _LENGTH.fullmatch(value) if isinstance(value, str) else None
+    if found is None or found[2] not in _UNITS:
+        return None
+    return float(found[1]) * _UNITS[found[2]]
