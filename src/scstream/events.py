@@ -1,4 +1,4 @@
-"""What happens to clusters, as a stream of records: births, deaths, splits, merges and drift."""
+"""What happens to clusters, as a stream of records: births, deaths, splits, merges, drift ..."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scstream.sampler.clusters import Ints
 from scstream.sampler.learner import Learner
 from scstream.support.frozen import frozen
 
-KINDS = ("split", "merge", "birth", "death", "drift")
+KINDS = ("split", "merge", "birth", "return", "death", "drift")
 _WIDE = 4096  # statistics beyond which what drift needs is not kept from batch to batch
 _MOST_COLUMNS = 100  # of which velocities are told
 
@@ -23,19 +23,21 @@ _MOST_COLUMNS = 100  # of which velocities are told
 class Event:
     """Something that happened to a cluster in a batch.
 
-    Every new id has a birth and every id that is gone a death, so these two alone tell which
-    clusters there are. Splits and merges say where the new ones come from and the old ones went.
+    Every new id has a birth, every id that is gone a death, and every id that is there again a
+    return, so these three alone say which clusters there are. Splits and merges say where the new
+    ones come from and the old ones went.
 
     Attributes
     ----------
     kind : str
-        "split", "merge", "birth", "death" or "drift".
+        "split", "merge", "birth", "return", "death" or "drift".
     batch : int
         The batch's number, from 0.
     time : float
         Its time.
     cluster : int
-        The cluster's id: the one that split, that survived a merge, that was born, died or moved.
+        The cluster's id: the one that split, that survived a merge, that was born, came
+        back, died or moved.
     other : int or None
         A split's new part, the cluster that a merge ended; where a birth comes from a split, the
         cluster that split, and where a death comes from a merge, the one that survived.
@@ -118,6 +120,7 @@ def events_of(
         *(("split", a, b) for a, b in record.splits),
         *(("merge", a, b) for a, b in record.merges),
         *(("birth", a, parent.get(a)) for a in record.births),
+        *(("return", a, None) for a in record.returns),
         *(("death", a, survivor.get(a)) for a in record.deaths),
     ]
     out = [Event(kind, record.batch, record.time, a, b) for kind, a, b in found]

@@ -71,6 +71,8 @@ class BatchRecord:
         The cluster that split and the new part.
     merges : tuple of (int, int)
         The cluster that survived and the one that is gone.
+    returns : tuple of int
+        Ids of clusters that had been forgotten, and came back.
     """
 
     batch: int
@@ -82,3 +84,4 @@ class BatchRecord:
     deaths: tuple[int, ...]
     splits: tuple[tuple[int, int], ...]
     merges: tuple[tuple[int, int], ...]
+    returns: tuple[int, ...] = ()

@@ -26,6 +26,7 @@ from scstream.kernels.draws import generator_of, words_of
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
+from scstream.sampler.dormant import Dormant
 from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Batch
 from scstream.sampler.warmup import KeptBatch
@@ -48,6 +49,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
         "time": float(learner.time),
         "spacing": float(learner.spacing),
         "n_batches": learner.n_batches,
+        "dormant": _pack_dormant(learner.dormant, packer),
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
 
@@ -59,9 +61,10 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
     p = len(family.prior)
     time = node.number("time")
     outliers = node.maybe("outliers")
+    state = _unpack_state(node.node("state"), p, time, kernel)
     return Learner(
         family=family,
-        state=_unpack_state(node.node("state"), p, time, kernel),
+        state=state,
         rng=words_of(unpack_generator(node.node("rng"), only="PCG64")),
         seed=node.integer("seed", 0, 2**63 - 1),
         alpha=node.number("alpha", 0.0),
@@ -69,8 +72,34 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         time=time,
         spacing=node.number("spacing", -1e-300) if "spacing" in node.tree else 0.0,
         n_batches=node.integer("n_batches", 1, _MOST),
+        dormant=_unpack_dormant(node, state),
         warmup=tuple(_unpack_kept(kept, family, width, time) for kept in node.nodes("early")),
     )
+
+
+def _pack_dormant(dormant: Dormant, packer: Packer) -> Tree:
+    return {
+        "ids": packer.array(dormant.ids),
+        "born": packer.array(dormant.born),
+        "sums": _finite(dormant.sums, packer),
+        "most": packer.array(dormant.most),
+    }
+
+
+def _unpack_dormant(node: Node, state: State) -> Dormant:
+    """Return the clusters that may come back; none if the file is of a time before that."""
+    if "dormant" not in node.tree:
+        return Dormant.none(state)
+    own = node.node("dormant")
+    ids = _counts(own, "ids", None)
+    m, p = len(ids), state.past.shape[2]
+    if np.any(ids >= state.next_id) or len(np.unique([*ids, *state.ids])) != m + state.k:
+        raise own.fail("ids", "not of clusters that are gone")
+    born, sums = own.array("born", float, m), own.array("sums", float, m, p)
+    most = own.array("most", float, state.k)
+    if np.any(sums[:, 0] <= 0) or np.any(most < 0):
+        raise own.fail("sums", "not what clusters have")
+    return Dormant(ids, born, sums, state.ids, most)
 
 
 def _pack_outliers(outliers: Outliers, packer: Packer) -> Tree:
@@ -243,7 +272,7 @@ def _unpack_csr(node: Node, n: int, d: int) -> Points:
 # -- what happened ------------------------------------------------------------------------------
 
 _NUMBERS = {"batch": np.int64, "time": float, "n_points": np.int64, "n_clusters": np.int64}
-_IDS = ("births", "deaths", "splits", "merges")
+_IDS = ("births", "deaths", "splits", "merges", "returns")
 
 
 def pack_history(history: Sequence[BatchRecord], packer: Packer) -> Tree:
@@ -279,7 +308,7 @@ def unpack_history(node: Node, most: int) -> deque[BatchRecord]:
         columns[name] = _counts(node, name, n)
     columns["log_posterior"] = node.array("log_posterior", np.int64, n).view(np.float64)
     plain = {name: values.tolist() for name, values in columns.items()}
-    lists = {name: _unpack_ids(node, name, n) for name in _IDS}
+    lists = {name: _unpack_ids(node, name, n) for name in _IDS if name in node.tree}
     names = [*plain, *lists]
     rows = zip(*plain.values(), *lists.values(), strict=True)
     return deque((BatchRecord(**dict(zip(names, row, strict=True))) for row in rows), maxlen=most)

@@ -68,6 +68,7 @@ def events_in_words(record: BatchRecord) -> list[str]:
         *(f"{old} split off {new}" for old, new in record.splits),
         *(f"{kept} took in {old}" for kept, old in record.merges),
         *(f"{i} born" for i in record.births if i not in parts),
+        *(f"{i} came back" for i in record.returns),
         *(f"{i} died" for i in record.deaths if i not in gone),
     ]
 
@@ -97,6 +98,7 @@ def _events(totals: Totals) -> str:
             _count(totals.deaths, "death"),
             _count(totals.splits, "split"),
             _count(totals.merges, "merge"),
+            _count(totals.returns, "return"),
         ]
     )
 

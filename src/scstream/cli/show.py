@@ -92,7 +92,7 @@ def in_words(kept: Kept) -> str:
         lines.append(
             f"run         {totals['rows']:,} rows, {totals['rejected']:,} rejected; "
             f"{totals['births']} births, {totals['deaths']} deaths, {totals['splits']} splits, "
-            f"{totals['merges']} merges"
+            f"{totals['merges']} merges, {totals.get('returns', 0)} returns"
         )
     lines += ["prior", *(f"  {k} = {_short(v)}" for k, v in model.prior_.items())]
     lines += ["", _table(kept)]

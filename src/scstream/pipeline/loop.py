@@ -39,13 +39,14 @@ class Totals:
     deaths: int = 0
     splits: int = 0
     merges: int = 0
+    returns: int = 0
 
     def add(self, model: ScStream, batch: Batch) -> None:
         """Count a batch that was learned."""
         record = model.history_[-1]
         self.rows += batch.n
         self.batches += 1
-        for name in ("births", "deaths", "splits", "merges"):
+        for name in ("births", "deaths", "splits", "merges", "returns"):
             setattr(self, name, getattr(self, name) + len(getattr(record, name)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scstream.sampler.clusters import State
+from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan, Progress
@@ -63,7 +64,9 @@ def first_batch(
     return state
 
 
-def later_batch(steps: Steps, plan: Plan, state: State, time: float) -> tuple[State, Events]:
+def later_batch(
+    steps: Steps, plan: Plan, state: State, time: float, dormant: Dormant | None = None
+) -> tuple[State, Events]:
     """Run the loaded batch: some sampled sweeps, then the deterministic one.
 
     Parameters drawn for the first sweep know nothing of the new points yet. Where a cluster gets
@@ -83,6 +86,9 @@ def later_batch(steps: Steps, plan: Plan, state: State, time: float) -> tuple[St
         state = split_merge_and_drop(steps, plan, state, events, time)
     state = steps.last_sweep(state)
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
+    state = _names_in_place(state, events)
+    if dormant is not None and len(dormant.ids):
+        state, events.returns = dormant.reunite(steps, state)
     return _renumbered(state, events, first_new)
 
 
@@ -108,6 +114,28 @@ def split_merge_and_drop(
     return drop_forgotten(steps, state)
 
 
+def _names_in_place(state: State, events: Events) -> State:
+    """Return the clusters with ids where the past is, for those that split in this batch.
+
+    A cluster's past and present may have been set apart, and the present, which looked as if it had
+    left the old place, got the id. If points are found at the old place after all, the id stays
+    there.
+    """
+    if not events.splits:
+        return state
+    place = {i: r for r, i in enumerate(state.ids.tolist())}
+    past, rows = state.past[:, :, 0].sum(axis=1), state.now.rows.sum(axis=1)
+    order = np.arange(state.k)
+    for old, new in events.splits:
+        a, b = place.get(old), place.get(new)
+        if a is not None and b is not None and past[b] > past[a] and rows[b] > 0:
+            order[a], order[b] = order[b], order[a]
+            place[old], place[new] = b, a
+    if np.array_equal(order, np.arange(state.k)):
+        return state
+    return state.having(ids=state.ids[order], born=state.born[order], lived=state.lived[order])
+
+
 def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events]:
     """Return the clusters with ids from ``first`` on used without gaps, and so the events."""
     if state.next_id == first:
@@ -120,5 +148,5 @@ def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events
         return [(name.get(a, a), name.get(b, b)) for a, b in known]
 
     ids = np.array([name.get(i, i) for i in state.ids.tolist()])
-    events = Events(renamed(events.splits), renamed(events.merges))
+    events = Events(renamed(events.splits), renamed(events.merges), events.returns)
     return state.having(ids=ids, next_id=first + len(lasting)), events

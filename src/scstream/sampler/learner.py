@@ -22,6 +22,7 @@ from scstream.sampler.batch import first_batch, later_batch
 from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context, Outliers
+from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events, Recipe
@@ -54,6 +55,7 @@ class Learner:
     spacing : float
         The usual time between batches; 0 before the second.
     n_batches : int
+    dormant : Dormant
     warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
     """
@@ -67,6 +69,7 @@ class Learner:
     time: float
     spacing: float
     n_batches: int
+    dormant: Dormant
     warmup: tuple[KeptBatch, ...]
 
 
@@ -154,7 +157,7 @@ def _learn_later(
     if batch.X.shape[0] == 0:
         state, events = drop_forgotten(steps, state), Events()
     else:
-        state, events = later_batch(steps, recipe.plan, state, batch.time)
+        state, events = later_batch(steps, recipe.plan, state, batch.time, learner.dormant)
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
     new = Learner(
@@ -167,6 +170,7 @@ def _learn_later(
         batch.time,
         spacing,
         learner.n_batches + 1,
+        learner.dormant.after(learner.state, state, {b for _, b in events.merges}, recipe.rules),
         warmup=(),
     )
     outcome = _outcome(steps, learner, new, batch, events, state)
@@ -294,6 +298,7 @@ def _learn_first(
         batch.time,
         0.0,
         n_batches + 1,
+        Dormant.none(state),
         warmup=(),
     )
     outcome = _outcome(steps, learner, new, batch, Events(), state)
@@ -381,14 +386,15 @@ def _outcome(
 
 
 def _changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:
-    """Return the births, deaths, splits and merges of a batch."""
+    """Return the births, deaths, splits, merges and returns of a batch."""
     if before is not None and before.state.ids is after.state.ids:
-        return (), (), (), ()
+        return (), (), (), (), ()
     old = [] if before is None else before.state.ids.tolist()
     new = after.state.ids.tolist()
     return (
-        tuple(sorted(set(new) - set(old))),
+        tuple(sorted(set(new) - set(old) - set(events.returns))),
         tuple(sorted(set(old) - set(new))),
         tuple(pair for pair in events.splits if pair[1] in new),
         tuple(pair for pair in events.merges if pair[1] in old),
+        tuple(sorted(events.returns)),
     )

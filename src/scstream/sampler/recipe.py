@@ -44,6 +44,7 @@ class Events:
 
     splits: list[tuple[int, int]] = field(default_factory=list)
     merges: list[tuple[int, int]] = field(default_factory=list)
+    returns: list[int] = field(default_factory=list)
 
 
 Progress = Callable[[int, int, float], None]

@@ -107,6 +107,16 @@ class Rules:
         points to show a shape.
     founders_seldom : int
         Batches between such trials, at most.
+    dormant : int
+        Clusters that are remembered after they were forgotten, at most.
+    dormant_points : float
+        Points that such a cluster must have counted once: of fewer no shape is known.
+    return_points : float
+        Points that what is known of a cluster that comes back counts, at most: it may have changed.
+    return_margin : float
+        Nats by which a birth must be more probable as a return of one of the dormant, whichever.
+    return_within : int
+        Batches after its birth in which a cluster may still turn out to be a return.
     compiled_columns : int
         Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
         above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
@@ -148,6 +158,11 @@ class Rules:
     merge_reluctance_most: float = 20.0
     founders: int = 50
     founders_seldom: int = 8
+    dormant: int = 200
+    dormant_points: float = 10.0
+    return_points: float = 30.0
+    return_margin: float = 2.0
+    return_within: int = 4
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:

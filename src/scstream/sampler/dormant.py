@@ -1,0 +1,113 @@
+"""Clusters that were forgotten and may come back: a birth that fits one is a return.
+
+A cluster that nobody sees for some half-lives is dropped. What it was like is remembered here, as
+its statistics, for a bounded number of clusters: should one be born that is like it, it gets the id
+and the shape of the old one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scstream.families.contract import Array
+from scstream.sampler.clusters import Ints, State
+from scstream.sampler.context import Context
+from scstream.sampler.rules import Rules
+from scstream.support.frozen import frozen
+
+
+@frozen
+class Dormant:
+    """The clusters that were forgotten, the latest last.
+
+    Attributes
+    ----------
+    ids : ndarray (m,)
+    born : ndarray (m,)
+        Their times of birth.
+    sums : ndarray (m, p)
+        Their statistics, as when they counted most.
+    awake : ndarray (k,)
+        The ids of the clusters that are there.
+    most : ndarray (k,)
+        How many points each of these counted at most.
+    """
+
+    ids: Ints
+    born: Array
+    sums: Array
+    awake: Ints
+    most: Array
+
+    @staticmethod
+    def none(state: State) -> Dormant:
+        """Return the memory of a model that has just begun."""
+        nobody = np.zeros(0, dtype=np.int64)
+        p = state.past.shape[2]
+        return Dormant(nobody, np.zeros(0), np.zeros((0, p)), state.ids, state.totals[:, 0])
+
+    def after(self, before: State, now: State, merged: set[int], rules: Rules) -> Dormant:
+        """Return the memory after a batch, in which the clusters ``before`` became those of now.
+
+        Those that were ``merged`` into others live on in them.
+        """
+        n = now.totals[:, 0]
+        if now.ids is before.ids or np.array_equal(now.ids, self.awake):
+            return Dormant(self.ids, self.born, self.sums, now.ids, np.maximum(self.most, n))
+        known = dict(zip(self.awake.tolist(), self.most.tolist(), strict=True))
+        most = np.maximum([known.get(i, 0.0) for i in now.ids.tolist()], n)
+        awake = set(now.ids.tolist())
+        asleep = [
+            r
+            for r, i in enumerate(before.ids.tolist())
+            if i not in awake and i not in merged and known.get(i, 0.0) >= rules.dormant_points
+        ]
+        still = np.array([i not in awake for i in self.ids.tolist()], dtype=bool)
+        ids = np.concatenate([self.ids[still], before.ids[asleep]])[-rules.dormant :]
+        born = np.concatenate([self.born[still], before.born[asleep]])[-rules.dormant :]
+        was = before.totals[asleep]
+        scale = [known[i] for i in before.ids[asleep].tolist()]
+        was = was * (np.array(scale) / np.maximum(was[:, 0], 1e-300))[:, None]
+        sums = np.concatenate([self.sums[still], was])[-rules.dormant :]
+        return Dormant(ids, born, sums, now.ids, most)
+
+    def reunite(self, ctx: Context, state: State) -> tuple[State, list[int]]:
+        """Return the clusters with their old ids and shapes where some have come back; and which.
+
+        One that was born lately is a return if its points are more probable as further ones of an
+        old cluster than as those of a new one, by a margin, and the two are each other's best
+        match. Several that come back at once may need some batches until they are apart.
+        """
+        new = np.flatnonzero(state.lived < ctx.rules.return_within)
+        if len(new) == 0 or len(self.ids) == 0 or self.sums.shape[1] != state.past.shape[2]:
+            return state, []
+        gain, like = self._gains(ctx, state.totals[new])
+        best, mine = np.argmax(gain, axis=1), np.argmax(gain, axis=0)
+        margin = ctx.rules.return_margin + np.log(len(self.ids))
+        rows = [i for i, j in enumerate(best) if mine[j] == i and gain[i, j] > margin]
+        if not rows:
+            return state, []
+        who, place = best[rows], new[rows]
+        ids, born = state.ids.copy(), state.born.copy()
+        ids[place], born[place] = self.ids[who], self.born[who]
+        lived = state.lived.copy()
+        lived[place] = ctx.rules.return_within  # it is no newcomer
+        state = state.having(ids=ids, born=born, lived=lived)
+        if state.window.forgetting.kernel is None:  # with a kernel each past batch has its record
+            past = state.past.copy()
+            own = np.minimum(1.0, state.totals[place, 0] / like[who, 0])[:, None]
+            past[place] += 0.5 * (own * like[who])[:, None, :]
+            state = state.with_past(past, state.past_doubt)
+        return state, self.ids[who].tolist()
+
+    def _gains(self, ctx: Context, clusters: Array) -> tuple[Array, Array]:
+        """Return by how many nats clusters (b, p) are more probable as old ones (b, m) than new.
+
+        Also returns what is expected of those who come back (m, p): they may have changed, so not
+        all that was known of them counts.
+        """
+        family, n = ctx.family, np.maximum(self.sums[:, 0], 1e-300)
+        like = self.sums * np.minimum(1.0, ctx.rules.return_points / n)[:, None]
+        both = clusters[:, None, :] + like
+        gain = family.log_marginal(both) - family.log_marginal(like)
+        return gain - family.log_marginal(clusters)[:, None], like
