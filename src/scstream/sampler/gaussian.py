@@ -22,7 +22,7 @@ from scstream.families.scores import Labels, Points
 from scstream.kernels import gaussian_moves, small_batch, small_rows
 from scstream.kernels.draws import Draws
 from scstream.kernels.labelling import named
-from scstream.kernels.workspace import Room, room_of
+from scstream.kernels.workspace import room_of
 from scstream.sampler import split_merge, sweep
 from scstream.sampler.clusters import LogMarginals, State
 from scstream.sampler.forgetting import RELUCTANCE, SHARES
@@ -64,9 +64,10 @@ def _swept(ctx: Context, state: State, rows: FewRows, draws: Any, key: Key) -> S
     now, drawn = Sums.nothing(k, p), len(draws) > 0
     each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
     failed = small_batch.sweep(
-        state.past, state.now.current, draws, ctx.alpha, *family.numbers, rows.T, rows.weight,
-        key.seed, key.batch, key.sweep, *_room(len(rows.labels), k, p), rows.labels,
-        rows.sublabels, now.current, now.rows, now.rivals, now.doubt, each, whole,
+        state.past, state.now.current, draws, ctx.alpha, family.numbers,
+        (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
+        _room(len(rows.labels), k, p), (now.current, now.rows, now.rivals, now.doubt),
+        (each, whole),
     )  # fmt: skip
     if failed:
         return None
@@ -84,7 +85,7 @@ def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels | 
     z: Labels = np.empty(len(X), dtype=np.int64)
     X, totals = family.check(X), state.totals
     room = _room(0, *totals.shape)
-    if small_batch.assign(X, *family.frame, totals, alpha, *family.numbers, *room, z):
+    if small_batch.assign(X, family.frame, totals, alpha, family.numbers, room, z):
         return None
     named(z, state.ids, z)
     return z
@@ -97,8 +98,8 @@ def forget(ctx: Context, state: State) -> State:
         assert isinstance(family, Gaussian)
         past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
         failed = small_batch.forget(
-            state.past, state.past_doubt, state.now.current, SHARES, RELUCTANCE, ctx.alpha,
-            *family.numbers, _room(0, *state.past.shape[::2]).floats, past, doubt,
+            (state.past, state.past_doubt), state.now.current, SHARES, RELUCTANCE, ctx.alpha,
+            family.numbers, _room(0, *state.past.shape[::2])[0], (past, doubt),
         )  # fmt: skip
         if failed <= 0:
             return state if failed else with_past(state, past, doubt)
@@ -121,9 +122,10 @@ def restart_and_set_apart(ctx: Context, state: State) -> State:
     def tried(member: Array) -> int:
         return int(
             small_batch.restart(
-                rows.T, rows.weight, rows.labels, rows.sublabels, rows.trial, past, past_doubt,
-                new.current, new.rows, new.doubt, attempt, member, *numbers,
-                min(numbers[-1], AXES), CERTAIN, ROUNDS, ctx.alpha, *room, each, whole,
+                (rows.T, rows.weight, rows.labels, rows.sublabels), rows.trial,
+                (past, past_doubt), (new.current, new.rows, new.rivals, new.doubt),
+                (attempt, member), numbers, (min(numbers[-1], AXES), CERTAIN, ROUNDS), ctx.alpha,
+                room, (each, whole),
             )
         )  # fmt: skip
 
@@ -148,16 +150,17 @@ def anything_to_do(ctx: Context, state: State, log_u: tuple[Array, Array]) -> bo
     known, now = log_marginals(ctx, state), state.now
     return bool(
         small_batch.anything(
-            state.past, now.current, state.past_doubt, now.doubt, now.rows, now.rivals,
-            known.each, known.whole, *log_u, state.lived, *split_merge.RELUCTANCE, NEIGHBOURS,
-            ctx.alpha, *ctx.family.numbers, *_room(0, state.k, state.past.shape[2]),
+            (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
+            (known.each, known.whole), log_u, state.lived, split_merge.RELUCTANCE, NEIGHBOURS,
+            ctx.alpha, ctx.family.numbers, _room(0, state.k, state.past.shape[2]),
         )
     )  # fmt: skip
 
 
-def _room(n: int, k: int, p: int) -> Room:
-    """Return room to work in on n rows and k clusters with p statistics."""
-    return room_of(*_needed(n, k, p))
+def _room(n: int, k: int, p: int) -> tuple[Array, Labels]:
+    """Return room to work in on n rows and k clusters with p statistics, for compiled code."""
+    floats, ints = room_of(*_needed(n, k, p))
+    return floats, ints
 
 
 @lru_cache

@@ -55,8 +55,8 @@ def judged(
     sums, doubts = state.now.current.copy(), state.now.doubt.copy()
     room = room_of(30 * (k + 1) * (p + 1) + 16 * p, 0).floats
     code = gaussian_moves.judge(
-        which, keep_better, current, doubt, past, past_doubt, sums, doubts, *family.numbers,
-        CERTAIN, ctx.alpha, room, taken, each, whole,
+        (which, taken, keep_better), (current, doubt), (past, past_doubt), (sums, doubts),
+        family.numbers, CERTAIN, ctx.alpha, room, (each, whole),
     )  # fmt: skip
     if code > 0:
         return None
@@ -87,8 +87,8 @@ def merge_ratios(
     ratio, both = np.empty((2, k * most))
     room = room_of((k * most + 30) * (p + 1), 0).floats
     m = gaussian_moves.merges(
-        state.totals, known.whole, state.past_doubt, now.doubt, now.rivals, *family.numbers,
-        ctx.alpha, room, top, pairs, ratio, both,
+        (state.totals, known.whole, state.past_doubt, now.doubt, now.rivals), family.numbers,
+        ctx.alpha, room, (top, pairs, ratio, both),
     )  # fmt: skip
     return None if m < 0 else (pairs[:m], ratio[:m], both[:m])
 
