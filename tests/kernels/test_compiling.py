@@ -5,13 +5,13 @@ import subprocess
 import sys
 import textwrap
 
-from scstream.kernels import compiling, screened_blocks, small_batch
+from scstream.kernels import machine_code, screened_blocks, small_batch
 
 
 def test_kernels_are_stamped_with_all_files_they_are_made_from():
     for kernel in (small_batch.restart, screened_blocks.draw_block):
         stamp = kernel._cache._cache_file._source_stamp
-        assert stamp[1] == compiling.sources()
+        assert stamp[1] == machine_code.sources()
         pickle.dumps(stamp)
 
 
@@ -21,8 +21,8 @@ def test_another_stamp_compiles_anew(tmp_path):
         textwrap.dedent(
             """
             import sys
-            from scstream.kernels import compiling
-            compiling.sources = lambda: sys.argv[1]
+            from scstream.kernels import compiling, machine_code
+            machine_code.sources = lambda: sys.argv[1]
 
             @compiling.kernel
             def twice(x):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream.kernels import draws
 from scstream.kernels.compiling import bare, kernel
-from scstream.kernels.gamma import log_gamma
+from scstream.kernels.elementary import log_gamma
 from scstream.kernels.workspace import room_of, table
 
 

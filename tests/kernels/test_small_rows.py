@@ -7,25 +7,24 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scstream import Gaussian, Rules, ScStream
 from scstream.engines import CpuEngine, Key
 from scstream.families.scores import LinearScore, StudentScore
-from scstream.kernels import series, small_rows
+from scstream.kernels import elementary, label_proposals, small_rows
+from scstream.kernels.arguments import Rows, Scores, Sums, Workspace
 from scstream.kernels.compiling import bare, kernel
 
 
 @kernel
 def exponentials(x):
-    series.exponentials(x, len(x))
+    elementary.exponentials(x, len(x))
 
 
 @kernel
 def logarithms(x):
-    series.logs(x, len(x))
+    elementary.logs(x, len(x))
 
 
 @bare
-def swept(T, w, eta, const, power, u, drawn, d, room, ints, z, sub, current, rows, rivals, doubt):
-    small_rows.sweep_rows(
-        T, w, eta, const, power, u, drawn, d, room, ints, z, sub, current, rows, rivals, doubt
-    )
+def swept(rows, scores, u, drawn, d, room, sums):
+    small_rows.sweep_rows(Rows(*rows), Scores(*scores), u, drawn, d, Workspace(*room), Sums(*sums))
 
 
 def test_exponentials_are_exact_to_rounding():
@@ -79,7 +78,8 @@ def at_once(T, w, eta, const, power, key):
     rivals, doubt = np.zeros((k, k), dtype=np.int64), np.zeros((k, k))
     floats, ints = small_rows.room_needed(n, k, T.shape[1])
     room = np.full(floats, np.nan), np.full(ints, -1)
-    swept(T, w, eta, const, power, u, drawn, d, *room, z, sub, current, rows, rivals, doubt)
+    sums = current, rows, rivals, doubt
+    swept((T, w, z, sub), (eta, const, power), u, drawn, d, room, sums)
     return z, sub, current, rows, rivals, doubt
 
 
@@ -155,6 +155,33 @@ def test_scores_that_are_no_numbers_leave_labels_in_range(key):
     z, _sub, *_ = at_once(T, w, eta, const, power, key)
     assert z.min() >= 0
     assert z.max() < 5
+
+
+@bare
+def best_three(products, k, scores, plain, short, top, place):
+    label_proposals.look(
+        products, label_proposals.BLOCK, k, Scores(*scores), plain, short, top, place
+    )
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("k", [1, 2, 5, 8])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -1e300])
+def test_whatever_scores_are_the_best_labels_are_labels(value, k, plain):
+    """What single precision proposes is in range, and no score that it compares is NaN."""
+    width = label_proposals.WIDTH
+    for levels in (np.zeros(k), np.full(k, np.nan)):
+        products = np.random.default_rng(0).normal(size=(k + 1) * width)
+        products[::3] = value
+        short = np.full((k + 1) * width, np.nan, dtype=np.float32)
+        top = np.full(3 * width, np.nan, dtype=np.float32)
+        place = np.full((2, width), -9)
+        scores = np.zeros((k, 1)), levels, np.ones(k)
+        best_three(products, k, scores, plain, short, top, place)
+        rows = slice(label_proposals.BLOCK)
+        assert set(place[0, rows]) <= set(range(k))
+        assert set(place[1, rows]) <= set(range(-1, k))
+        assert np.isfinite(top.reshape(3, width)[:, rows]).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, helper, part
+from scstream.kernels.compiling import bare, part
 
 _TAIL = 3.6541528853610088  # where the ziggurat's lowest layer becomes the tail
 _BYTE, _BIT, _BITS = np.uint64(0xFF), np.uint64(1), np.uint64(2**52 - 1)
@@ -124,7 +124,7 @@ class Draws:
         return out
 
 
-@helper
+@part
 def _word(state: Any) -> Any:
     """Return the next word of a generator PCG64 (O'Neill 2014), whose state moves on.
 

@@ -1,9 +1,8 @@
 """Which labels score best for each row: a look in single precision, and how far it may be off.
 
-Half as many bits are twice as many numbers at once. Scores are products of statistics and
-parameters (k, p), or ``const - power log(product)``. Rows are taken in blocks; scratch for a block
-is flat, its columns ``WIDTH`` apart: between such columns the compiler sees that no two are the
-same.
+Half as many bits are twice as many numbers at once. Scores are as in `arguments.Scores`. Rows are
+taken in blocks; scratch for a block is flat, its columns ``WIDTH`` apart: between such columns the
+compiler sees that no two are the same.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import helper, numbers, part
-from scstream.kernels.series import LN2
+from scstream.kernels.arguments import Floats, Ints, Scores, Singles
+from scstream.kernels.compiling import numbers, part
+from scstream.kernels.elementary import LN2
 
 MOST = 1e30  # products from there on may look smaller than they are
 BLOCK = 128  # rows: their scores under some dozens of clusters stay in the fastest cache
@@ -21,7 +21,8 @@ WIDTH = BLOCK + 8  # no power of two: down a row are other lines of the cache
 GROUP = 5  # columns that are taken at once
 
 _UNIT = np.float32(1.0)
-_LEAST = np.float32(-(2.0**127))  # what scores count at least: a tag makes no number of an infinity
+_LEAST = np.float32(-(2.0**127))  # what scores count at least, and at most the opposite: then they
+_MOST = np.float32(2.0**127)  # are numbers, and a tag in their last bits leaves them numbers
 _ONE = np.int32(_UNIT.view(np.int32))
 _MANTISSA = np.int32(2**23 - 1)
 _EXPONENT_AT = 23
@@ -34,39 +35,40 @@ _L1, _L2, _L3, _L4, _L5 = (
 _OFF = 1.6e-5  # how far the polynomial of these is off from log2(g)
 
 
-@helper
+@part
 def look(
-    scores: Any, m: int, k: int, const: Any, power: Any, plain: bool, short: Any, top: Any,
-    place: Any,
+    products: Floats, m: int, k: int, by: Scores, plain: bool, short: Singles, top: Singles,
+    place: Ints,
 ) -> None:  # fmt: skip
     """Fill the best three scores of m rows and whose the first two are, -1 if there is none.
 
     ``plain`` scores are not by logarithms. How near they are is what `offness` says.
     """
-    _shortened(scores, m, k, short)
-    if not plain:
-        _student(short, m, k, const, power)
+    if plain:
+        _shortened(products, m, k, short)
+    else:
+        _student(products, m, k, by, short)
     _best_three(short, m, k, top, place)
 
 
-@helper
-def offness(k: int, const: Any, power: Any, plain: bool) -> Any:
+@part
+def offness(k: int, by: Scores, plain: bool) -> Any:
     """Return how far differences of scores that `look` finds are off: by their size, and anyway."""
     off = 0.0
     if not plain:
         for c in range(k):
-            off = max(off, 2.0 * power[c] * LN2 * _OFF + 2.0**-19 * abs(const[c]))
+            off = max(off, 2.0 * by.power[c] * LN2 * _OFF + 2.0**-19 * abs(by.const[c]))
     return (_tags(k) + 8.0) * 2.0**-23, off
 
 
-@helper
+@part
 def ahead(a: Any, b: Any, share: float, off: float) -> Any:
     """Whether a score that is higher by `look` is so in truth; ``off`` more if that is added."""
     return a - b > share * (abs(a) + abs(b)) + off
 
 
 @part
-def squares(cols: Any, m: int, d: int) -> None:
+def squares(cols: Floats, m: int, d: int) -> None:
     """Fill the products of m rows' first d columns, behind these."""
     at = d
     for a in range(d):
@@ -78,7 +80,7 @@ def squares(cols: Any, m: int, d: int) -> None:
 
 
 @part
-def products(cols: Any, m: int, eta: Any, first: int, k: int, out: Any) -> None:
+def products(cols: Floats, m: int, eta: Floats, first: int, k: int, out: Floats) -> None:
     """Fill ``out`` with the products of m rows and k parameters from the first, two at a time.
 
     A last one without a partner is filled twice.
@@ -109,36 +111,49 @@ def products(cols: Any, m: int, eta: Any, first: int, k: int, out: Any) -> None:
 
 
 @part
-def _shortened(scores: Any, m: int, k: int, out: Any) -> None:
-    """Fill the same numbers in single precision."""
-    for c in range(k):
-        s, to = scores[c * WIDTH : (c + 1) * WIDTH], out[c * WIDTH : (c + 1) * WIDTH]
-        for j in range(m):
-            to[j] = s[j]
+def _within_range(score: Any) -> Any:
+    """Return a score that is a number and not too large: NaN counts least.
+
+    These are ordered comparisons, compiled without the promise that there is no NaN. So what
+    `_best_three` is handed, which makes that promise, cannot be NaN.
+    """
+    score = score if score > _LEAST else _LEAST
+    return score if score < _MOST else _MOST
 
 
-@numbers
-def _student(squares: Any, m: int, k: int, const: Any, power: Any) -> None:
-    """Turn products into scores: the logarithm of ``2^e g`` is by a polynomial in g."""
+@part
+def _shortened(products: Floats, m: int, k: int, out: Singles) -> None:
+    """Fill products in single precision."""
     for c in range(k):
-        slope = np.float32(power[c] * LN2)
-        level = np.float32(const[c] - power[c] * LN2 * _L0)
-        s = squares[c * WIDTH : (c + 1) * WIDTH]
+        s, to = products[c * WIDTH : (c + 1) * WIDTH], out[c * WIDTH : (c + 1) * WIDTH]
         for j in range(m):
-            bits = np.float32(max(s[j], _UNIT)).view(np.int32)
+            to[j] = _within_range(np.float32(s[j]))
+
+
+@part
+def _student(products: Floats, m: int, k: int, by: Scores, out: Singles) -> None:
+    """Fill scores by products: the logarithm of ``2^e g`` is by a polynomial in g."""
+    for c in range(k):
+        slope = np.float32(by.power[c] * LN2)
+        level = np.float32(by.const[c] - by.power[c] * LN2 * _L0)
+        s, to = products[c * WIDTH : (c + 1) * WIDTH], out[c * WIDTH : (c + 1) * WIDTH]
+        for j in range(m):
+            x = np.float32(s[j])
+            bits = np.float32(x if x > _UNIT else _UNIT).view(np.int32)
             e = np.int32((bits >> _EXPONENT_AT) | _WHOLE).view(np.float32) - _NONE
             g = np.int32((bits & _MANTISSA) | _ONE).view(np.float32)
             h = g * g
             rest = (_L2 + _L3 * g) + h * (_L4 + _L5 * g)
-            s[j] = level - slope * ((e + _L1 * g) + h * rest)
+            to[j] = _within_range(level - slope * ((e + _L1 * g) + h * rest))
 
 
 @numbers
-def _best_three(scores: Any, m: int, k: int, top: Any, place: Any) -> None:
+def _best_three(scores: Singles, m: int, k: int, top: Singles, place: Ints) -> None:
     """Fill the best three scores of m rows and whose the first two are, -1 if there is none.
 
-    The last bits of a score are made to tell whose it is. That says in a single pass without a
-    branch who leads. Whole numbers are cut short again wherever numba makes them longer.
+    Scores are `_within_range`. Their last bits are made to tell whose they are. That says in a
+    single pass without a branch who leads. Whole numbers are cut short again wherever numba makes
+    them longer.
     """
     tag = _tags(k)
     keep = np.int32(~tag)
@@ -149,8 +164,8 @@ def _best_three(scores: Any, m: int, k: int, top: Any, place: Any) -> None:
     for c in range(0, k, 2):
         s, a, b = scores[c * WIDTH : (c + 2) * WIDTH], np.int32(c), np.int32(c + 1)
         for j in range(m):
-            one = np.int32(np.float32(max(s[j], _LEAST)).view(np.int32) & keep)
-            two = np.int32(np.float32(max(s[j + WIDTH], _LEAST)).view(np.int32) & keep)
+            one = np.int32(np.float32(s[j]).view(np.int32) & keep)
+            two = np.int32(np.float32(s[j + WIDTH]).view(np.int32) & keep)
             v, w = np.int32(one | a).view(np.float32), np.int32(two | b).view(np.float32)
             t, second, third = top[j], top[j + WIDTH], top[j + 2 * WIDTH]
             low = min(v, t)
@@ -167,7 +182,7 @@ def _best_three(scores: Any, m: int, k: int, top: Any, place: Any) -> None:
         place[1, j] = np.float32(second).view(np.int32) & tag if second > _LEAST else -1
 
 
-@helper
+@part
 def _tags(k: int) -> Any:
     """Return the bits that tell k labels apart."""
     tag = 1

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, helper, kernel, part
-from scstream.kernels.gamma import log_gamma
+from scstream.kernels.compiling import bare, kernel, part
+from scstream.kernels.elementary import log_gamma
 
 ROOM = 8  # matrices of a row and a column more
 _NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay in cache
@@ -48,7 +48,7 @@ def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
             q += d - i
 
 
-@helper
+@part
 def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
     """Do the same column by column: that is quicker where rows are short."""
     n, d = X.shape
@@ -132,7 +132,7 @@ def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
     return gammas - 0.5 * d * log(kappa) + a * (d * log(2.0) - log_det)
 
 
-@helper
+@part
 def _posterior(s: Any, prior: Any, tau: Any) -> None:
     """Fill ``tau = prior + s`` (groups, p)."""
     for g in range(len(s)):
@@ -301,7 +301,7 @@ def student_level(
         )
 
 
-@helper
+@part
 def _log_gammas(x: float, d: int) -> Any:
     """Return ``lgamma(x) - lgamma(x - d / 2)``."""
     out, product = 0.0, 1.0
@@ -402,7 +402,7 @@ def wishart(
     draw_wishart(factors, chi, low, noise, log_weight, room, out)
 
 
-@helper
+@part
 def draw_wishart(
     factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, room: Any, out: Any
 ) -> None:  # fmt: skip
@@ -483,7 +483,7 @@ def directions(
             out[r, 0] -= normal[i] * s[r, 1 + i] / n
 
 
-@helper
+@part
 def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
     """Fill ``v`` (d,) with the principal axis that has ``rank`` others before it; w is room.
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import bare, helper, in_order, part
-from scstream.kernels.gamma import log_gamma
-
-PART = 0.5  # points, weighted, that are too few to be a part of a cluster
+from scstream.kernels.compiling import bare, in_order, part
+from scstream.kernels.elementary import log_gamma
 
 
 @bare
@@ -24,7 +22,7 @@ def dirichlets(past: Any, now: Any, alpha: float, sums: Any, n: Any) -> None:
     shapes(sums, alpha, n)
 
 
-@helper
+@part
 def shapes(sums: Any, alpha: float, n: Any) -> None:
     """Fill the parameters (m + 1,) of the Dirichlets of `stacked` statistics (m, p)."""
     m = len(sums)
@@ -130,7 +128,7 @@ def _both(one: float, other: float) -> float:
     return one + other
 
 
-@helper
+@part
 def _common(rivals: Any, a: int, b: int) -> Any:
     """Return how many points of either cluster have the other as second choice."""
     return rivals[a, b] + rivals[b, a]

@@ -1,8 +1,8 @@
 """Compiled steps of a small batch of Gaussian clusters.
 
-Each does in one call what the plain steps of `scstream.sampler` do in many. A
-prior comes as `Gaussian.numbers`: its row (p,), nu - kappa, its log-normaliser, and d. Where a
-matrix turns out not to be positive definite nothing that was filled holds.
+Each does in one call what the generic steps of `scstream.sampler` do in many. Tuples are plain, see
+`arguments`: a prior is `Gaussian.numbers`. Where a matrix turns out not to be positive definite
+nothing that was filled holds.
 """
 
 from __future__ import annotations
@@ -13,79 +13,97 @@ from typing import Any
 import numpy as np
 
 from scstream.kernels import draws, matrices
-from scstream.kernels.compiling import bare, helper
-from scstream.kernels.gamma import log_gamma
-from scstream.kernels.gaussian_moves import log_marginal, merged
+from scstream.kernels.arguments import (
+    Division,
+    Floats,
+    Ints,
+    Levels,
+    Prior,
+    Ratio,
+    Rows,
+    Scores,
+    Sums,
+    Words,
+    Workspace,
+)
+from scstream.kernels.compiling import bare, part
+from scstream.kernels.elementary import log_gamma
+from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merged
 from scstream.kernels.labelling import uniforms
-from scstream.kernels.mixture import PART, log_split, log_weights, shapes, stacked
-from scstream.kernels.small_rows import best_labels, divide_rows, order_of, sort, sweep_rows
+from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
+from scstream.kernels.small_rows import (
+    best_labels,
+    block_of,
+    divide_rows,
+    order_of,
+    sort,
+    sweep_rows,
+)
 from scstream.kernels.workspace import line, table
 
 
 @bare
 def sweep(
-    past: Any, now: Any, state: Any, alpha: float, prior: Any, more: float, log_z: float, d: int,
-    T: Any, w: Any, seed: int, batch: int, number: int, room: Any, ints: Any, z: Any, sub: Any,
-    current: Any, rows: Any, rivals: Any, doubt: Any, each: Any, whole: Any,
+    past: Floats, now: Floats, state: Words, alpha: float, prior: Any, rows: Any, key: Any,
+    room: Any, sums: Any, levels: Any,
 ) -> Any:  # fmt: skip
     """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
     With the state of a generator weights, parameters and labels are drawn, and it moves on.
     Without, labels are the best by the predictives; weights are those of `scstream.sampler.sweep`.
-    Fills what `scstream.engines.Sums` has and, without draws, the log marginals of the parts and
-    wholes then. Returns how many matrices, or shapes of gammas, do not allow that.
+    Fills ``sums`` and, without draws, the log marginals then. The key is (seed, batch, sweep).
+    Returns how many matrices, or shapes of gammas, do not allow that.
     """
-    k, p, drawn = len(rows), past.shape[2], len(state) > 0
-    some, at = line(room, np.int64(0), matrices.ROOM * (d + 1) ** 2)
-    sums, at = table(room, at, 3 * k, p)
-    factors, at = table(room, at, 3 * k, p)
-    eta, at = table(room, at, 3 * k, p)
-    levels, at = table(room, at, np.int64(4), 3 * k)
-    log_det, const, power, log_weight = levels[0], levels[1], levels[2], levels[3]
-    u, at = table(room, at, np.int64(2), len(z))
-    stacked(past, now, sums)
-    groups, nobody = sums.reshape(3 * k, 1, p), room[:0].reshape(0, d)
-    failed = matrices.factor(groups, prior, nobody, some, factors, log_det)
+    prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
+    sums, levels, drawn = Sums(*sums), Levels(*levels), len(state) > 0
+    k, p = len(sums.rows), past.shape[2]
+    some, at = line(room.floats, np.int64(0), matrices.ROOM * (prior.columns + 1) ** 2)
+    totals, at = table(room.floats, at, 3 * k, p)
+    factors, at = table(room.floats, at, 3 * k, p)
+    eta, at = table(room.floats, at, 3 * k, p)
+    each, at = table(room.floats, at, np.int64(4), 3 * k)
+    log_det, log_weight, by = each[0], each[3], Scores(eta, each[1], each[2])
+    u, at = table(room.floats, at, np.int64(2), len(rows.label))
+    rest = Workspace(room.floats[at:], room.ints)
+    stacked(past, now, totals)
+    nobody = room.floats[:0].reshape(0, prior.columns)
+    groups = totals.reshape(3 * k, 1, p)
+    failed = matrices.factor(groups, prior.row, nobody, some, factors, log_det)
     if failed > 0:
         return failed
     if drawn:
-        squares, after = line(room, at, 3 * k * d)
-        normals, after = line(room, after, 3 * k * (p - 1 - d))
-        shape, after = table(room, after, np.int64(3), 3 * k + 1)
-        failed = _draw(state, sums, alpha, prior[0] + more, d, shape, log_weight, squares, normals)
+        failed = _draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
         if failed > 0:
             return failed
-        chi, normal = squares.reshape(3 * k, d), normals.reshape(3 * k, p - 1 - d)
-        matrices.draw_wishart(factors, chi, normal[:, d:], normal[:, :d], log_weight, some, eta)
-        start = len(chi) * 0  # a constant would have it all compiled once more
-        uniforms(seed, batch, number, start, u)
+        start = len(totals) * 0  # a constant would have it all compiled once more
+        uniforms(key[0], key[1], key[2], start, u)
     else:
-        _log_shares(sums[:k], alpha, log_weight)
+        _log_shares(totals[:k], alpha, log_weight)
         for r in range(k, 3 * k):
-            log_weight[r] = log(sums[r, 0] + 0.5 * alpha)
-        matrices.student_level(factors, log_det, more, d, log_weight, const, power)
-        matrices.student(factors, d, some, eta)
-    sweep_rows(
-        T, w, eta, const, power, u, drawn, d, room[at:], ints, z, sub, current, rows, rivals,
-        doubt,
-    )  # fmt: skip
+            log_weight[r] = log(totals[r, 0] + 0.5 * alpha)
+        _student(factors, log_det, prior, log_weight, some, by)
+    sweep_rows(rows, by, u, drawn, prior.columns, rest, sums)
     if not drawn:
-        stacked(past, current, sums)
-        failed = _log_marginals(sums, prior, more, log_z, d, some, log_det, each, whole)
+        stacked(past, sums.current, totals)
+        failed = _log_marginals(totals, prior, some, log_det, levels)
     return failed
 
 
-@helper
+@part
 def _draw(
-    state: Any, sums: Any, alpha: float, nu: float, d: int, room: Any, log_weight: Any, chi: Any,
-    normals: Any,
+    state: Words, sums: Floats, alpha: float, prior: Prior, factors: Floats, log_weight: Floats,
+    some: Floats, room: Floats, eta: Floats,
 ) -> Any:  # fmt: skip
-    """Draw log weights (m,), and diagonals, rests and noises as `Gaussian.draw_factors` does.
+    """Draw log weights (m,) and parameters (m, p), as `Gaussian.draw_factors` does.
 
     Returns how many shapes are too small.
     """
-    m = len(sums)
-    n, g, u = room[0], room[1], room[2]
+    (m, p), d = sums.shape, prior.columns
+    nu = prior.row[0] + prior.more
+    chi, at = line(room, np.int64(0), m * d)
+    noise, at = line(room, at, m * (p - 1 - d))
+    of_weights, at = table(room, at, np.int64(3), m + 1)
+    n, g, u = of_weights[0], of_weights[1], of_weights[2]
     shapes(sums, alpha, n)
     for r in range(m + 1):
         g[r] = n[r] + 1.0
@@ -102,42 +120,47 @@ def _draw(
     draws.gammas(state, chi)
     for r in range(m * d):
         chi[r] = sqrt(max(2.0 * chi[r], 1e-30))
-    draws.normals(state, normals)
+    draws.normals(state, noise)
+    if failed == 0:
+        diagonal, normal = chi.reshape(m, d), noise.reshape(m, p - 1 - d)
+        low, shift = normal[:, d:], normal[:, :d]
+        matrices.draw_wishart(factors, diagonal, low, shift, log_weight, some, eta)
     return failed
 
 
 @bare
 def assign(
-    X: Any, shift: Any, scale: Any, totals: Any, alpha: float, prior: Any, more: float,
-    log_z: float, d: int, room: Any, ints: Any, z: Any,
+    X: Any, frame: Any, totals: Floats, alpha: float, prior: Any, room: Any, z: Ints
 ) -> Any:  # fmt: skip
     """Fill the best labels of rows by the predictives of clusters (k, p); returns failures.
 
-    The rows (n, d) are to be put in a frame by ``shift`` and ``scale`` (d,).
+    The rows (n, d) are to be put in a frame, shift and scale (d,).
     """
+    prior, room = Prior(*prior), Workspace(*room)
     k, p = totals.shape
-    quad, at = table(room, np.int64(0), k, p)
-    levels, at = table(room, at, np.int64(3), k)
-    log_weight, const, power = levels[0], levels[1], levels[2]
+    quad, at = table(room.floats, np.int64(0), k, p)
+    each, at = table(room.floats, at, np.int64(3), k)
+    log_weight, by = each[0], Scores(quad, each[1], each[2])
     _log_shares(totals, alpha, log_weight)
-    rest = room[at:]
-    failed = _predictive(totals, prior, more, d, log_weight, rest, quad, const, power)
+    rest = Workspace(room.floats[at:], room.ints)
+    failed = _predictive(totals, prior, log_weight, rest.floats, by)
     if failed == 0:
-        best_labels(X, shift, scale, quad, const, power, rest, ints, z)
+        best_labels(X, frame[0], frame[1], by, rest, z)
     return failed
 
 
 @bare
 def forget(
-    past: Any, past_doubt: Any, now: Any, shares: Any, reluctance: float, alpha: float,
-    prior: Any, more: float, log_z: float, d: int, room: Any, new_past: Any, new_doubt: Any,
+    past: Any, now: Floats, shares: Floats, reluctance: float, alpha: float, prior: Any,
+    room: Floats, new: Any,
 ) -> Any:  # fmt: skip
-    """Fill the past (k, 2, p) and its doubts (k, k) with what is worth keeping of each cluster's.
+    """Fill a new past (k, 2, p) and its doubts (k, k) with what is worth keeping of the old.
 
     See `shares_worth_keeping`. Returns how many matrices fail, or -1 if all of the past is worth
     keeping.
     """
-    k, p = len(past), past.shape[2]
+    prior, past, new = Prior(*prior), Division(*past), Division(*new)
+    k, p = len(now), now.shape[2]
     kept, at = line(room, np.int64(0), k)
     level, at = line(room, at, np.int64(2))
     rows, at = table(room, at, np.int64(2), p)
@@ -154,14 +177,14 @@ def forget(
             if last and not (halved > whole and share < 1.0):
                 break
             for q in range(p):
-                rows[0, q] = 0.0 if last else shares[i] * (past[r, 0, q] + past[r, 1, q])
+                rows[0, q] = 0.0 if last else shares[i] * (past.sums[r, 0, q] + past.sums[r, 1, q])
                 rows[1, q] = rows[0, q] + now[r, 0, q] + now[r, 1, q]
-            failed += log_marginal(rows, prior, more, log_z, d, rest, level)
+            failed += log_marginal(rows, prior, rest, level)
             evidence = level[1] - level[0]
             if last:
-                n = max(past[r, 0, 0] + past[r, 1, 0], 1e-12)
-                new = log(alpha) + log_gamma(m) + log_gamma(n) - log_gamma(n + m) + level[1]
-                if new < best:
+                n = max(past.sums[r, 0, 0] + past.sums[r, 1, 0], 1e-12)
+                anew = log(alpha) + log_gamma(m) + log_gamma(n) - log_gamma(n + m) + level[1]
+                if anew < best:
                     kept[r] = share
                     less = True
             elif i == 0:
@@ -177,37 +200,53 @@ def forget(
         return -1
     for r in range(k):
         for q in range(p):
-            new_past[r, 0, q] = kept[r] * past[r, 0, q]
-            new_past[r, 1, q] = kept[r] * past[r, 1, q]
+            new.sums[r, 0, q] = kept[r] * past.sums[r, 0, q]
+            new.sums[r, 1, q] = kept[r] * past.sums[r, 1, q]
         for s in range(k):
-            new_doubt[r, s] = min(kept[r], kept[s]) * past_doubt[r, s]
+            new.doubt[r, s] = min(kept[r], kept[s]) * past.doubt[r, s]
     return failed
 
 
 @bare
 def try_division(
-    T: Any, w: Any, z: Any, now: Any, chosen: Any, attempt: Any, member: Any, prior: Any,
-    more: float, log_z: float, d: int, axes: int, rounds: int, alpha: float, room: Any, ints: Any,
-    trial: Any, current: Any, doubt: Any,
+    rows: Any, now: Floats, cuts: Any, prior: Any, how: Any, alpha: float, room: Any, tried: Any
 ) -> Any:  # fmt: skip
-    """Try a new division of the points of the chosen clusters (k,): by a cut, then by predictives.
+    """Try a new division of the points of clusters with present sums (k, 2, p).
 
-    The present's sums ``now`` (k, 2, p) and a member (k, p) of each cluster say where to cut. Fills
-    the sub-labels that are tried, and their sums (k, 2, p) and doubts (k,). Returns how many
+    The sub-labels of ``rows`` are those that are tried. ``cuts`` are the clusters that are chosen
+    (k,), the attempts (k,) made so far and a member (k, p) of each cluster; ``how`` is how many
+    axes and how many rounds are tried. Fills sums and doubts of what is tried; returns how many
     matrices fail.
     """
+    prior, rows, room, tried = Prior(*prior), Rows(*rows), Workspace(*room), Division(*tried)
+    (chosen, attempt, member), (axes, rounds) = cuts, how
     k, p = len(now), now.shape[2]
-    present, at = table(room, np.int64(0), k, p)
-    eta, at = table(room, at, 2 * k, p)
-    levels, at = table(room, at, np.int64(3), 2 * k)
-    log_sub, const, power = levels[0], levels[1], levels[2]
-    rest, pairs = room[at:], current.reshape(2 * k, p)
-    order, start, at = order_of(ints, len(z), k)
-    sort(z, k, order, start)
+    present, at = table(room.floats, np.int64(0), k, p)
+    rest = Workspace(room.floats[at:], room.ints)
     for r in range(k):
         for q in range(p):
             present[r, q] = now[r, 0, q] + now[r, 1, q]
-    matrices.directions(present, member, attempt, axes, d, rest, pairs[:k])
+    directions = tried.sums.reshape(2 * k, p)[:k]
+    matrices.directions(present, member, attempt, axes, prior.columns, rest.floats, directions)
+    return _divide(rows, chosen, prior, rounds, alpha, rest, tried)
+
+
+@part
+def _divide(
+    rows: Rows, chosen: Any, prior: Prior, rounds: int, alpha: float, room: Workspace,
+    tried: Division,
+) -> Any:  # fmt: skip
+    """Try a new division of the points of chosen clusters: by a cut, then by predictives.
+
+    The first k rows of what is tried are the cuts. Returns how many matrices fail.
+    """
+    k, _, p = tried.sums.shape
+    eta, at = table(room.floats, np.int64(0), 2 * k, p)
+    each, at = table(room.floats, at, np.int64(3), 2 * k)
+    log_sub, by = each[0], Scores(eta, each[1], each[2])
+    rest, pairs = room.floats[at:], tried.sums.reshape(2 * k, p)
+    order, start, at = order_of(room.ints, len(rows.label), k)
+    sort(rows.label, k, order, start)
     for r in range(k):
         for q in range(p):
             eta[2 * r, q], eta[2 * r + 1, q] = 0.0, pairs[r, q]
@@ -217,61 +256,61 @@ def try_division(
         if left < rounds:
             for r in range(2 * k):
                 log_sub[r] = log(pairs[r, 0] + 0.5 * alpha)
-            failed += _predictive(pairs, prior, more, d, log_sub, rest, eta, const, power)
+            failed += _predictive(pairs, prior, log_sub, rest, by)
             pairs[:] = 0.0
         plain, last = left == rounds, left == 0
-        divide_rows(
-            T, w, order, start, chosen, eta, const, power, plain, last, d, rest, trial, current,
-            doubt,
-        )  # fmt: skip
+        block, at = block_of(rest, p)
+        divide_rows(rows, chosen, order, start, by, (plain, last), prior.columns, block, tried)
     return failed
 
 
 @bare
 def anything(
-    past: Any, now: Any, past_doubt: Any, doubt: Any, rows: Any, rivals: Any, each: Any,
-    whole: Any, split_u: Any, merge_u: Any, lived: Any, step: float, margin: float, most: int,
-    alpha: float, prior: Any, more: float, log_z: float, d: int, room: Any, ints: Any,
+    past: Any, now: Any, levels: Any, log_u: Any, lived: Ints, reluctance: Any, most: int,
+    ratio: Any, prior: Any, room: Any,
 ) -> Any:  # fmt: skip
     """Whether some cluster is to be split, merged or dropped.
 
-    ``split_u`` (k,) and ``merge_u`` are what the log ratios must exceed, a merge's by ``step`` for
-    every batch that the younger of the two has ``lived`` (k,), but by ``margin`` at most.
+    ``log_u``, (k,) for splits and then for merges, are what the log ratios must exceed. A merge's
+    must by a step of ``reluctance`` more for every batch that the younger of the two has ``lived``
+    (k,), but by its margin at most. ``most`` neighbours of a cluster are looked at. What makes up a
+    ``ratio`` is as in `arguments.Ratio`.
     """
-    k, p = len(past), past.shape[2]
-    sums, at = table(room, np.int64(0), 3 * k, p)
-    levels, at = table(room, at, np.int64(2), k)
-    own, ratio = levels[0], levels[1]
-    stacked(past, now, sums)
+    prior, past, now, how = Prior(*prior), Division(*past), Sums(*now), Ratio(*ratio)
+    room, levels = Workspace(*room), Levels(*levels)
+    k, p = len(past.sums), past.sums.shape[2]
+    sums, at = table(room.floats, np.int64(0), 3 * k, p)
+    each, at = table(room.floats, at, np.int64(2), k)
+    own, gains = each[0], each[1]
+    stacked(past.sums, now.current, sums)
     totals, parts = sums[:k], sums[k:].reshape(k, 2, p)
     for r in range(k):
-        own[r] = past_doubt[r, r] + doubt[r, r]
-    log_split(log(alpha), parts[:, :, 0], each, whole, own, PART, ratio)
+        own[r] = how.doubt * (past.doubt[r, r] + now.doubt[r, r])
+    n = parts[:, :, 0]
+    log_split(log(how.alpha), n, levels.each, levels.whole, own, how.least, gains)
     for r in range(k):
-        here = rows[r, 0] + rows[r, 1] > 0
-        if here and ratio[r] > split_u[r]:
+        here = now.rows[r, 0] + now.rows[r, 1] > 0
+        if here and gains[r] > log_u[0][r]:
             return True
         if not here and not totals[r, 0] >= 1.0:
             return True
-    pairs, after = table(ints, np.int64(0), k * most, np.int64(2))
-    top, after = table(ints, after, k, most)
-    gain, at = line(room, at, k * most)
-    both, at = line(room, at, k * most)
-    m = merged(
-        totals, whole, past_doubt, doubt, rivals, prior, more, log_z, d, alpha, room[at:], top,
-        pairs, gain, both,
-    )  # fmt: skip
+    pairs, after = table(room.ints, np.int64(0), k * most, np.int64(2))
+    top, after = table(room.ints, after, k, most)
+    gain, at = line(room.floats, at, k * most)
+    both, at = line(room.floats, at, k * most)
+    clusters = Clusters(totals, levels.whole, past.doubt, now.doubt, now.rivals)
+    m = merged(clusters, prior, how, room.floats[at:], Merges(top, pairs, gain, both))
     if m < 0:
         return True
     for i in range(m):
         a, b = pairs[i, 0], pairs[i, 1]
-        if gain[i] > merge_u[i] + min(step * min(lived[a], lived[b]), margin):
+        if gain[i] > log_u[1][i] + min(reluctance[0] * min(lived[a], lived[b]), reluctance[1]):
             return True
     return False
 
 
-@helper
-def _log_shares(totals: Any, alpha: float, out: Any) -> None:
+@part
+def _log_shares(totals: Floats, alpha: float, out: Floats) -> None:
     """Fill the log weights ``N_k / (N + alpha)`` of k clusters."""
     k = len(totals)
     n = 0.0
@@ -281,32 +320,39 @@ def _log_shares(totals: Any, alpha: float, out: Any) -> None:
         out[r] = log(max(totals[r, 0], 1e-300)) - log(n + alpha)
 
 
-@helper
+@part
 def _predictive(
-    s: Any, prior: Any, more: float, d: int, log_weight: Any, room: Any, quad: Any, const: Any,
-    power: Any,
+    s: Floats, prior: Prior, log_weight: Floats, room: Floats, by: Scores
 ) -> Any:  # fmt: skip
     """Fill the Student-t predictives of ``s`` (m, p); returns how many fail."""
-    m, p = quad.shape
+    m, p = s.shape
     factors, at = table(room, np.int64(0), m, p)
     log_det, at = line(room, at, m)
-    groups, nobody, rest = s.reshape(m, 1, p), room[:0].reshape(0, d), room[at:]
-    failed = matrices.factor(groups, prior, nobody, rest, factors, log_det)
+    groups, nobody, rest = s.reshape(m, 1, p), room[:0].reshape(0, prior.columns), room[at:]
+    failed = matrices.factor(groups, prior.row, nobody, rest, factors, log_det)
     if failed == 0:
-        matrices.student_level(factors, log_det, more, d, log_weight, const, power)
-        matrices.student(factors, d, rest, quad)
+        _student(factors, log_det, prior, log_weight, rest, by)
     return failed
 
 
-@helper
+@part
+def _student(
+    factors: Floats, log_det: Floats, prior: Prior, log_weight: Floats, room: Floats, by: Scores
+) -> None:
+    """Fill Student-t predictives by the factors of their scatters."""
+    d = prior.columns
+    matrices.student_level(factors, log_det, prior.more, d, log_weight, by.const, by.power)
+    matrices.student(factors, d, room, by.eta)
+
+
+@part
 def _log_marginals(
-    sums: Any, prior: Any, more: float, log_z: float, d: int, room: Any, levels: Any, each: Any,
-    whole: Any,
+    sums: Floats, prior: Prior, room: Floats, each: Floats, levels: Levels
 ) -> Any:  # fmt: skip
     """Fill the log marginals of parts (k, 2) and wholes (k,) of sums as `stacked` has them."""
-    k = len(whole)
-    failed = log_marginal(sums, prior, more, log_z, d, room, levels)
+    k = len(levels.whole)
+    failed = log_marginal(sums, prior, room, each)
     for r in range(k):
-        whole[r] = levels[r]
-        each[r, 0], each[r, 1] = levels[k + 2 * r], levels[k + 2 * r + 1]
+        levels.whole[r] = each[r]
+        levels.each[r, 0], levels.each[r, 1] = each[k + 2 * r], each[k + 2 * r + 1]
     return failed

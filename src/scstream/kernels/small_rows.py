@@ -9,11 +9,22 @@ chosen is what `scstream.engines` draws and chooses.
 from __future__ import annotations
 
 from math import exp, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from scstream.kernels.compiling import helper, part
+from scstream.kernels.arguments import (
+    Division,
+    Floats,
+    Ints,
+    Rows,
+    Scores,
+    Singles,
+    Sums,
+    Workspace,
+)
+from scstream.kernels.compiling import part
+from scstream.kernels.elementary import POSSIBLE, exponentials, logs
 from scstream.kernels.label_proposals import (
     BLOCK,
     GROUP,
@@ -25,123 +36,171 @@ from scstream.kernels.label_proposals import (
     products,
     squares,
 )
-from scstream.kernels.series import POSSIBLE, exponentials, logs
 from scstream.kernels.workspace import line, table
 
 _LIKELY = -18.0  # a log-probability against the best label's
 _SLACK = float(np.exp(_LIKELY))
 
 
-@helper
-def sweep_rows(
-    T: Any, w: Any, eta: Any, const: Any, power: Any, u: Any, drawn: bool, d: int, room: Any,
-    ints: Any, z: Any, sub: Any, current: Any, rows: Any, rivals: Any, doubt: Any,
-) -> None:  # fmt: skip
-    """Label the rows and add everything up, as in `scstream.engines.Sums`.
+class Block(NamedTuple):
+    """Scratch for a block of rows: columns, and of pairs of labels scores, shares and odds."""
 
-    Labels are drawn by scores ``T @ eta`` and uniforms ``u`` (2, n), or they are the best by scores
-    ``const - power log(T @ eta)``. Of the parameters eta (3 k, p), const and power (3 k,) the first
-    k are the clusters', the others those of their pairs of sub-clusters.
+    cols: Floats
+    pair: Floats
+    share: Floats
+    odds: Floats
+
+
+class Search(NamedTuple):
+    """Scratch for the search of a block's labels.
+
+    Products in double and scores in single precision, the best three scores, the best two labels
+    (2, WIDTH), the rows that are open, and the labels of a row that have a chance, with weights.
     """
-    n, p = T.shape
-    k = len(rows)
-    cols, pair, share, odds, at = _block(room, p)
-    weight, at = line(room, at, k)
-    scores, short, top, at = _scores(room, at, k)
-    order, start, at = order_of(ints, n, k)
-    place, at = table(ints, at, np.int64(2), np.int64(WIDTH))
-    open_, at = line(ints, at, np.int64(WIDTH))
-    near, at = line(ints, at, k + 1)
-    share_off, off = offness(k, const, power, drawn)
+
+    scores: Floats
+    short: Singles
+    top: Singles
+    place: Ints
+    open_: Ints
+    near: Ints
+    weight: Floats
+
+
+class Accuracy(NamedTuple):
+    """How far scores in single precision are off, see `offness`; and whether scores are plain."""
+
+    share: float
+    off: float
+    plain: bool
+
+
+@part
+def sweep_rows(
+    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, room: Workspace, sums: Sums
+) -> None:
+    """Label the rows and add everything up.
+
+    Labels are drawn by plain scores and uniforms ``u`` (2, n), or they are the best by Student-t
+    scores. Of the 3 k scores the first k are the clusters', the others those of their pairs of
+    sub-clusters.
+    """
+    n, k = len(rows.label), len(sums.rows)
+    block, at = block_of(room.floats, rows.T.shape[1])
+    order, start, behind = order_of(room.ints, n, k)
+    search = _search_of(Workspace(room.floats[at:], room.ints[behind:]), k)
     for i in range(n):
         order[i] = i
-    for first in range(0, n, BLOCK):
-        m = min(BLOCK, n - first)
-        _columns(T, order, first, m, d, cols)
-        products(cols, m, eta, np.int64(0), k, scores)
-        look(scores, m, k, const, power, drawn, short, top, place)
-        left = _unsettled(scores, m, top, place, share_off, off, drawn, open_)
-        _settle(scores, k, const, power, drawn, open_, left, top, share_off, off, pair, place, odds)
-        if drawn:
-            _draw(scores, first, k, u, open_, left, top, share_off, pair, near, weight, place, odds)
-        _note(first, m, w, open_, left, place, odds, z, rivals, doubt)
-    sort(z, k, order, start)
+    _label_rows(rows, by, u, drawn, d, order, block, search, sums)
+    sort(rows.label, k, order, start)
     for c in range(k):
-        a = k + 2 * c
         for first in range(start[c], start[c + 1], BLOCK):
             m = min(BLOCK, start[c + 1] - first)
-            _columns(T, order, first, m, d, cols)
-            products(cols, m, eta, a, np.int64(2), pair)
-            if not drawn:
-                _score(const, power, a, m, pair)
-            _odds(pair, m, odds)
-            if drawn:
-                _draw_pairs(order, first, m, u, pair, odds)
-            seconds = _divided(w, order, first, m, pair, sub, share)
-            rows[c, 1] += seconds
-            rows[c, 0] += m - seconds
-            _add(cols, m, share, c, current)
-            doubt[c, c] += _doubt(m, share, odds)
+            _sublabel_rows(rows, by, u, drawn, d, order[first : first + m], block, c, sums)
     for a in range(k):
         for b in range(a):
-            doubt[a, b] += doubt[b, a]
-            doubt[b, a] = doubt[a, b]
+            sums.doubt[a, b] += sums.doubt[b, a]
+            sums.doubt[b, a] = sums.doubt[a, b]
 
 
-@helper
-def best_labels(
-    X: Any, shift: Any, scale: Any, quad: Any, const: Any, power: Any, room: Any, ints: Any, z: Any
+@part
+def _label_rows(
+    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, order: Ints, block: Block,
+    search: Search, sums: Sums,
 ) -> None:  # fmt: skip
-    """Take the best labels of rows (n, d) by scores as in `sweep_rows`, of k clusters alone."""
+    """Label the rows, which are in order, and count who came second."""
+    k = len(sums.rows)
+    share, off = offness(k, by, drawn)
+    accuracy = Accuracy(share, off, drawn)
+    for first in range(0, len(order), BLOCK):
+        m = min(BLOCK, len(order) - first)
+        _columns(rows.T, order[first : first + m], d, block.cols)
+        products(block.cols, m, by.eta, np.int64(0), k, search.scores)
+        look(search.scores, m, k, by, drawn, search.short, search.top, search.place)
+        left = _unsettled(search, m, accuracy)
+        _settle(search, k, by, left, accuracy, block)
+        if drawn:
+            _draw(search, u[0, first:], k, left, accuracy.share, block)
+        _note(search, rows.weight[first:], rows.label[first : first + m], left, block.odds, sums)
+
+
+@part
+def _sublabel_rows(
+    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, which: Ints, block: Block, c: int,
+    sums: Sums,
+) -> None:  # fmt: skip
+    """Give the rows ``which`` (m,) of cluster c sub-labels, and add them up."""
+    m, a = len(which), len(sums.rows) + 2 * c
+    _columns(rows.T, which, d, block.cols)
+    products(block.cols, m, by.eta, a, np.int64(2), block.pair)
+    if not drawn:
+        _score(by, a, m, block.pair)
+    _odds(block, m)
+    if drawn:
+        _draw_pairs(which, u[1], block)
+    seconds = _divided(rows.weight, which, block, rows.sublabel)
+    sums.rows[c, 1] += seconds
+    sums.rows[c, 0] += m - seconds
+    _add(block, m, sums.current[c])
+    sums.doubt[c, c] += _doubt(block, m)
+
+
+@part
+def best_labels(
+    X: Floats, shift: Floats, scale: Floats, by: Scores, room: Workspace, z: Ints
+) -> None:  # fmt: skip
+    """Take the best labels of rows (n, d), put in a frame, by the Student-t scores of k clusters."""
     n, d = X.shape
-    k, p = quad.shape
-    cols, _pair, _share, _odds, at = _block(room, p)
-    scores, short, top, at = _scores(room, at, k)
-    place, at = table(ints, np.int64(0), np.int64(2), np.int64(WIDTH))
+    k, p = by.eta.shape
+    block, at = block_of(room.floats, p)
+    search = _search_of(Workspace(room.floats[at:], room.ints), k)
+    cols, place = block.cols, search.place
     plain = n < 0  # a constant would have it all compiled once more
-    share_off, off = offness(k, const, power, plain)
+    share, off = offness(k, by, plain)
     for first in range(0, n, BLOCK):
         m = min(BLOCK, n - first)
         for q in range(d):
             for j in range(m):
                 cols[q * WIDTH + j] = (X[first + j, q] - shift[q]) / scale[q]
         squares(cols, m, d)
-        products(cols, m, quad, np.int64(0), k, scores)
-        look(scores, m, k, const, power, plain, short, top, place)
+        products(cols, m, by.eta, np.int64(0), k, search.scores)
+        look(search.scores, m, k, by, plain, search.short, search.top, place)
         for j in range(m):
-            sure = ahead(np.float64(top[j]), np.float64(top[WIDTH + j]), share_off, off)
-            if not (sure and scores[place[0, j] * WIDTH + j] < MOST):
-                _exactly(scores, k, j, const, power, plain, place)
+            high, low = np.float64(search.top[j]), np.float64(search.top[WIDTH + j])
+            sure = ahead(high, low, share, off)
+            if not (sure and search.scores[place[0, j] * WIDTH + j] < MOST):
+                _exactly(search.scores, k, j, by, plain, place)
             z[first + j] = place[0, j]
 
 
-@helper
+@part
 def divide_rows(
-    T: Any, w: Any, order: Any, start: Any, chosen: Any, eta: Any, const: Any, power: Any,
-    plain: bool, last: bool, d: int, room: Any, sub: Any, current: Any, doubt: Any,
+    rows: Rows, chosen: Any, order: Ints, start: Ints, by: Scores, how: Any, d: int,
+    block: Block, tried: Division,
 ) -> None:  # fmt: skip
-    """Take the better sub-labels of the chosen clusters' rows by pairs (2 k, p), and add up.
+    """Take the better sub-labels of the chosen clusters' rows by the scores of pairs, and add up.
 
-    Order and starts of the rows are as in `sort`. Scores are as in `sweep_rows`, or the products
-    alone if they are ``plain``. The ``last`` time the doubts (k,) about it are filled.
+    Order and starts of the rows are as in `sort`. ``how`` says whether scores are plain, and
+    whether this is the last time: then the doubts (k,) about it are filled.
     """
-    cols, pair, share, odds, _at = _block(room, T.shape[1])
-    for c in range(len(doubt)):
+    plain, last = how
+    for c in range(len(tried.doubt)):
         a = 2 * c
-        doubt[c] = 0.0
+        tried.doubt[c] = 0.0
         if not chosen[c]:
             continue
         for first in range(start[c], start[c + 1], BLOCK):
             m = min(BLOCK, start[c + 1] - first)
-            _columns(T, order, first, m, d, cols)
-            products(cols, m, eta, a, np.int64(2), pair)
+            which = order[first : first + m]
+            _columns(rows.T, which, d, block.cols)
+            products(block.cols, m, by.eta, a, np.int64(2), block.pair)
             if not plain:
-                _score(const, power, a, m, pair)
-            _divided(w, order, first, m, pair, sub, share)
-            _add(cols, m, share, c, current)
+                _score(by, a, m, block.pair)
+            _divided(rows.weight, which, block, rows.sublabel)
+            _add(block, m, tried.sums[c])
             if last:
-                _odds(pair, m, odds)
-                doubt[c] += _doubt(m, share, odds)
+                _odds(block, m)
+                tried.doubt[c] += _doubt(block, m)
 
 
 def room_needed(n: int, k: int, p: int) -> tuple[int, int]:
@@ -151,31 +210,32 @@ def room_needed(n: int, k: int, p: int) -> tuple[int, int]:
 
 
 @part
-def _block(room: Any, p: int) -> Any:
-    """Return room for a block of rows: columns, pairs, shares, odds, and the place behind it."""
-    cols, at = line(room, np.int64(0), (p + GROUP) * WIDTH)
-    pair, at = line(room, at, np.int64(2 * WIDTH))
-    share, at = line(room, at, np.int64(2 * WIDTH))
-    odds, at = line(room, at, np.int64(WIDTH))
+def block_of(floats: Floats, p: int) -> Any:
+    """Return scratch for a block of rows, and the place behind it."""
+    cols, at = line(floats, np.int64(0), (p + GROUP) * WIDTH)
+    pair, at = line(floats, at, np.int64(2 * WIDTH))
+    share, at = line(floats, at, np.int64(2 * WIDTH))
+    odds, at = line(floats, at, np.int64(WIDTH))
     for j in range((p - 1) * WIDTH, (p + GROUP) * WIDTH):
         cols[j] = 0.0  # columns beyond the last
-    return cols, pair, share, odds, at
+    return Block(cols, pair, share, odds), at
 
 
 @part
-def _scores(room: Any, at: int, k: int) -> Any:
-    """Return room for scores of a block, for the same in single precision, and for the best three.
-
-    What is returned last is the place behind it.
-    """
-    scores, at = line(room, at, (k + 1) * WIDTH)
-    short, at = line(room, at, (k + 4) * WIDTH // 2)
+def _search_of(room: Workspace, k: int) -> Any:
+    """Return scratch for a search among k labels."""
+    weight, at = line(room.floats, np.int64(0), k)
+    scores, at = line(room.floats, at, (k + 1) * WIDTH)
+    short, at = line(room.floats, at, (k + 4) * WIDTH // 2)
+    place, at = table(room.ints, np.int64(0), np.int64(2), np.int64(WIDTH))
+    open_, at = line(room.ints, at, np.int64(WIDTH))
+    near, at = line(room.ints, at, k + 1)
     single = short.view(np.float32)
-    return scores, single[3 * WIDTH :], single[: 3 * WIDTH], at
+    return Search(scores, single[3 * WIDTH :], single[: 3 * WIDTH], place, open_, near, weight)
 
 
-@helper
-def order_of(ints: Any, n: int, k: int) -> Any:
+@part
+def order_of(ints: Ints, n: int, k: int) -> Any:
     """Return room for an order of n rows and its starts, see `sort`, and the place behind it."""
     order, at = line(ints, np.int64(0), n)
     start, at = line(ints, at, k + 2)
@@ -183,7 +243,7 @@ def order_of(ints: Any, n: int, k: int) -> Any:
 
 
 @part
-def sort(z: Any, k: int, order: Any, start: Any) -> None:
+def sort(z: Ints, k: int, order: Ints, start: Ints) -> None:
     """Put the rows in the order of their labels: those of c are ``order[start[c]:start[c + 1]]``.
 
     Rows without a label are left out. There is room for k + 2 starts.
@@ -203,42 +263,42 @@ def sort(z: Any, k: int, order: Any, start: Any) -> None:
 
 
 @part
-def _columns(T: Any, order: Any, first: int, m: int, d: int, cols: Any) -> None:
-    """Fill the columns of the next m rows in order but the first, which is 1."""
+def _columns(T: Floats, which: Ints, d: int, cols: Floats) -> None:
+    """Fill the columns of some rows but the first, which is 1."""
     for q in range(d):
-        for j in range(m):
-            cols[q * WIDTH + j] = T[order[first + j], 1 + q]
-    squares(cols, m, d)
+        for j in range(len(which)):
+            cols[q * WIDTH + j] = T[which[j], 1 + q]
+    squares(cols, len(which), d)
 
 
 @part
-def _unsettled(
-    scores: Any, m: int, top: Any, place: Any, share: float, off: float, plain: bool, out: Any
-) -> Any:  # fmt: skip
+def _unsettled(search: Search, m: int, accuracy: Accuracy) -> Any:
     """List the rows of which more must be known than `look` finds; returns how many.
 
     Their best label leads by too little for the others to have no chance, or the second one by no
     more than the scores may be off.
     """
-    left = 0
-    some, little, much = np.float32(share), np.float32(off), np.float32(off - POSSIBLE)
+    left, top, place, plain = 0, search.top, search.place, accuracy.plain
+    off = accuracy.off
+    some, little, much = np.float32(accuracy.share), np.float32(off), np.float32(off - POSSIBLE)
     for j in range(m):
         a, b, c = top[j], top[WIDTH + j], top[2 * WIDTH + j]
         sure = ahead(a, b, some, much) & ahead(b, c, some, little)
-        out[left] = j
-        left += not (sure & (plain or scores[place[1, j] * WIDTH + j] < MOST))
+        search.open_[left] = j
+        left += not (sure & (plain or search.scores[place[1, j] * WIDTH + j] < MOST))
     return left
 
 
 @part
 def _settle(
-    scores: Any, k: int, const: Any, power: Any, plain: bool, open_: Any, left: int, top: Any,
-    share: float, off: float, pair: Any, place: Any, odds: Any,
+    search: Search, k: int, by: Scores, left: int, accuracy: Accuracy, block: Block
 ) -> None:  # fmt: skip
     """Put the best two labels of rows that are open in order.
 
     Fills the scores of the best, one after the other, and the odds of the second.
     """
+    scores, top, place, open_ = search.scores, search.top, search.place, search.open_
+    plain, pair, odds = accuracy.plain, block.pair, block.odds
     for b in range(2):
         x = pair[b * WIDTH : (b + 1) * WIDTH]
         for t in range(left):
@@ -250,15 +310,15 @@ def _settle(
             logs(x, left)
             for t in range(left):
                 c = max(place[b, open_[t]], 0)
-                x[t] = const[c] - power[c] * x[t]
+                x[t] = by.const[c] - by.power[c] * x[t]
     for t in range(left):
         j = open_[t]
         a, b = place[0, j], place[1, j]
         best, second = pair[t], pair[WIDTH + t] if b >= 0 else -np.inf
         high, low = np.float64(top[WIDTH + j]), np.float64(top[2 * WIDTH + j])
         far = not (plain or scores[b * WIDTH + j] < MOST)
-        if b >= 0 and (far or not ahead(high, low, share, off)):
-            best, second = _exactly(scores, k, j, const, power, plain, place)
+        if b >= 0 and (far or not ahead(high, low, accuracy.share, accuracy.off)):
+            best, second = _exactly(scores, k, j, by, plain, place)
         elif second > best or (second == best and b < a):
             place[0, j], place[1, j] = b, a
             best, second = second, best
@@ -267,16 +327,14 @@ def _settle(
 
 
 @part
-def _exactly(
-    scores: Any, k: int, j: int, const: Any, power: Any, plain: bool, place: Any
-) -> Any:  # fmt: skip
+def _exactly(scores: Floats, k: int, j: int, by: Scores, plain: bool, place: Ints) -> Any:
     """Find the best two labels of a row; returns their scores."""
     a = b = -1
     best = second = -np.inf
     for c in range(k):
         v = scores[c * WIDTH + j]
         if not plain:
-            v = const[c] - power[c] * log(max(v, 1.0))
+            v = by.const[c] - by.power[c] * log(max(v, 1.0))
         if v > best:
             b, second = a, best
             a, best = c, v
@@ -287,19 +345,17 @@ def _exactly(
 
 
 @part
-def _draw(
-    scores: Any, first: int, k: int, u: Any, open_: Any, left: int, top: Any, share: float,
-    pair: Any, near: Any, weight: Any, place: Any, odds: Any,
-) -> None:  # fmt: skip
+def _draw(search: Search, u: Floats, k: int, left: int, share: float, block: Block) -> None:
     """Draw the labels of rows that are open, and fill the odds of the best other ones.
 
     Where all but two labels have no chance it is between these. Where the best one leads by enough
     nothing else is drawn, unless by a uniform at the edge.
     """
-    slack = _SLACK * (k - 1)
+    scores, place, near, weight = search.scores, search.place, search.near, search.weight
+    slack, odds = _SLACK * (k - 1), block.odds
     for t in range(left):
-        j, best = open_[t], pair[t]
-        chosen, third = u[0, first + j], np.float64(top[2 * WIDTH + j])
+        j, best = search.open_[t], block.pair[t]
+        chosen, third = u[j], np.float64(search.top[2 * WIDTH + j])
         a, b = place[0, j], place[1, j]
         if ahead(best, third, share, -POSSIBLE):
             below = chosen * (1.0 + odds[t])
@@ -328,47 +384,46 @@ def _draw(
             place[0, j], place[1, j] = near[at], a
 
 
-@helper
-def _note(
-    first: int, m: int, w: Any, open_: Any, left: int, place: Any, odds: Any, z: Any,
-    rivals: Any, doubt: Any,
-) -> None:  # fmt: skip
-    """Take the labels of m rows, and count who came second and how sure that is."""
+@part
+def _note(search: Search, w: Floats, z: Ints, left: int, odds: Floats, sums: Sums) -> None:
+    """Take the labels of a block's rows, and count who came second and how sure that is."""
+    place, open_ = search.place, search.open_
     for t in range(left):
         odds[t] += 1.0
     logs(odds, left)
-    for j in range(m):
-        z[first + j] = place[0, j]
+    for j in range(len(z)):
+        z[j] = place[0, j]
     if place[1, 0] >= 0:  # there are others
-        for j in range(m):
-            rivals[place[0, j], place[1, j]] += 1
+        for j in range(len(z)):
+            sums.rivals[place[0, j], place[1, j]] += 1
     for t in range(left):
         j = open_[t]
         if place[1, j] >= 0:
-            doubt[place[0, j], place[1, j]] += w[first + j] * odds[t]
+            sums.doubt[place[0, j], place[1, j]] += w[j] * odds[t]
 
 
-@helper
-def _draw_pairs(order: Any, first: int, m: int, u: Any, pair: Any, odds: Any) -> None:
-    """Draw the sub-labels of m rows by their scores and odds; what was drawn leads then."""
-    for j in range(m):
+@part
+def _draw_pairs(which: Ints, u: Floats, block: Block) -> None:
+    """Draw the sub-labels of some rows by their scores and odds; what was drawn leads then."""
+    pair, odds = block.pair, block.odds
+    for j in range(len(which)):
         one, two = pair[j], pair[WIDTH + j]
-        drawn = u[1, order[first + j]] * (1.0 + odds[j]) < (1.0 if two > one else odds[j])
+        drawn = u[which[j]] * (1.0 + odds[j]) < (1.0 if two > one else odds[j])
         if drawn != (two > one):
             odds[j] = 1.0 / odds[j]
             pair[j], pair[WIDTH + j] = two, one
 
 
 @part
-def _odds(pair: Any, m: int, odds: Any) -> None:
+def _odds(block: Block, m: int) -> None:
     """Fill the odds of the lower of two scores of m rows."""
     for j in range(m):
-        odds[j] = -abs(pair[WIDTH + j] - pair[j])
-    exponentials(odds, m)
+        block.odds[j] = -abs(block.pair[WIDTH + j] - block.pair[j])
+    exponentials(block.odds, m)
 
 
 @part
-def _score(const: Any, power: Any, first: int, m: int, pair: Any) -> None:
+def _score(by: Scores, first: int, m: int, pair: Floats) -> None:
     """Turn the products of m rows and a pair into scores, by levels and powers from the first."""
     for b in range(2):
         x = pair[b * WIDTH : (b + 1) * WIDTH]
@@ -376,20 +431,18 @@ def _score(const: Any, power: Any, first: int, m: int, pair: Any) -> None:
             x[j] = max(x[j], 1.0)
         logs(x, m)
         for j in range(m):
-            x[j] = const[first + b] - power[first + b] * x[j]
+            x[j] = by.const[first + b] - by.power[first + b] * x[j]
 
 
 @part
-def _divided(
-    w: Any, order: Any, first: int, m: int, pair: Any, sub: Any, share: Any
-) -> Any:  # fmt: skip
-    """Give m rows the sub-label that leads, and fill what each side has of their weights.
+def _divided(w: Floats, which: Ints, block: Block, sub: Ints) -> Any:
+    """Give some rows the sub-label that leads, and fill what each side has of their weights.
 
     Returns how many are on the second side.
     """
-    seconds = np.int64(0)
-    for j in range(m):
-        i = order[first + j]
+    seconds, pair, share = np.int64(0), block.pair, block.share
+    for j in range(len(which)):
+        i = which[j]
         second = np.int64(pair[WIDTH + j] > pair[j])
         sub[i] = second
         seconds += second
@@ -399,29 +452,29 @@ def _divided(
 
 
 @part
-def _add(cols: Any, m: int, share: Any, c: int, current: Any) -> None:
-    """Add m rows of a cluster to the sums (k, 2, p) of their sides."""
-    one, two = share[:WIDTH], share[WIDTH:]
+def _add(block: Block, m: int, current: Floats) -> None:
+    """Add m rows to the sums (2, p) of their sides."""
+    one, two = block.share[:WIDTH], block.share[WIDTH:]
     a = b = 0.0
     for j in range(m):
         a += one[j]
         b += two[j]
-    current[c, 0, 0] += a
-    current[c, 1, 0] += b
-    for q in range(1, current.shape[2]):
-        x = cols[(q - 1) * WIDTH : q * WIDTH]
+    current[0, 0] += a
+    current[1, 0] += b
+    for q in range(1, current.shape[1]):
+        x = block.cols[(q - 1) * WIDTH : q * WIDTH]
         a = b = 0.0
         for j in range(m):
             a += one[j] * x[j]
             b += two[j] * x[j]
-        current[c, 0, q] += a
-        current[c, 1, q] += b
+        current[0, q] += a
+        current[1, q] += b
 
 
 @part
-def _doubt(m: int, share: Any, odds: Any) -> Any:
+def _doubt(block: Block, m: int) -> Any:
     """Return how unsure the sides of m rows are: the logarithms of 1 + odds, weighed."""
-    out = 0.0
+    out, odds, share = 0.0, block.odds, block.share
     for j in range(m):
         odds[j] += 1.0
     logs(odds, m)

@@ -1,58 +1,51 @@
-"""Room that kernels work in: compiled code takes arrays from it, which takes no time.
+"""Memory that kernels work in: compiled code takes arrays from it, which takes no time.
 
 Kernels that made arrays of their own would have to count who holds them, and that takes longer
-than most of what they do to a small batch. So only kernels that count nothing, `_compile.bare`, may
-call these. Numbers written out are wrapped by callers, for numba compiles a function once more for
-each of them.
+than most of what they do to a small batch. So only kernels that count nothing, `compiling.bare`,
+may call these. Numbers written out are wrapped by callers, for numba compiles a function once more
+for each of them.
 """
 
 from __future__ import annotations
 
 from threading import local
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scstream.kernels.arguments import Workspace
 from scstream.kernels.compiling import part
-
-
-class Room(NamedTuple):
-    """Numbers without a meaning."""
-
-    floats: NDArray[np.float64]
-    ints: NDArray[np.int64]
 
 
 class _Kept(local):
     """What each thread keeps: kernels run without the interpreter's lock."""
 
-    room = Room(np.empty(0), np.empty(0, dtype=np.int64))
+    room = Workspace(np.empty(0), np.empty(0, dtype=np.int64))
 
 
 _KEPT = _Kept()
 
 
-def room_of(floats: int, ints: int) -> Room:
-    """Return room for so many numbers, the same for every call of a thread."""
+def room_of(floats: int, ints: int) -> Workspace:
+    """Return memory for so many numbers, the same for every call of a thread."""
     room = _KEPT.room
     if len(room.floats) < floats or len(room.ints) < ints:
         floats, ints = max(floats, len(room.floats)), max(ints, len(room.ints))
-        room = _KEPT.room = Room(np.empty(floats), np.empty(ints, dtype=np.int64))
+        room = _KEPT.room = Workspace(np.empty(floats), np.empty(ints, dtype=np.int64))
     return room
 
 
 @part
 def line(room: Any, at: int, m: int) -> Any:
-    """Return m numbers from a place in a room, and the place behind them."""
+    """Return m numbers from a place in a workspace, and the place behind them."""
     if at + m > len(room):
-        raise MemoryError("The room is too small.")
+        raise MemoryError("The workspace is too small.")
     return room[at : at + m], at + m
 
 
 @part
 def table(room: Any, at: int, m: int, p: int) -> Any:
-    """Return a table (m, p) from a place in a room, and the place behind it."""
+    """Return a table (m, p) from a place in a workspace, and the place behind it."""
     if at + m * p > len(room):
-        raise MemoryError("The room is too small.")
+        raise MemoryError("The workspace is too small.")
     return room[at : at + m * p].reshape(m, p), at + m * p

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from scstream.engines import CpuEngine, FewRows, Key, Sums
 from scstream.engines.ordered_sums import LEAF_ROWS
-from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior
+from scstream.families.contract import CERTAIN, Array, Family
 from scstream.families.gaussian import AXES
 from scstream.families.scores import Labels, Points
 from scstream.kernels import gaussian_moves, labelling, small_batch, small_rows
 from scstream.kernels.draws import Draws
-from scstream.kernels.workspace import Room, room_of
+from scstream.kernels.workspace import room_of
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
@@ -35,11 +35,17 @@ class _Compiled(GenericSteps):
     """What compiled steps need."""
 
     @property
-    def prior(self) -> GaussianPrior:
-        """The prior in the numbers that kernels take."""
+    def prior(self) -> tuple[Array, float, float, int]:
+        """The prior in the numbers that kernels take, as a plain tuple, see `kernels.arguments`."""
         prior = self.family.small_gaussian()
         assert prior is not None
-        return prior
+        row, more, log_normaliser, columns = prior
+        return row, more, log_normaliser, columns
+
+    @property
+    def ratio(self) -> tuple[float, float, float]:
+        """What makes up the ratio of a split."""
+        return self.alpha, self.rules.least_part, self.rules.doubt
 
 
 class SmallSweeps(_Compiled):
@@ -73,9 +79,10 @@ class SmallSweeps(_Compiled):
         now, drawn = Sums.nothing(k, p), len(draws) > 0
         each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
         failed = small_batch.sweep(
-            state.past, state.now.current, draws, self.alpha, *self.prior, rows.T, rows.weight,
-            key.seed, key.batch, key.sweep, *_room(len(rows.labels), k, p), rows.labels,
-            rows.sublabels, now.current, now.rows, now.rivals, now.doubt, each, whole,
+            state.past, state.now.current, draws, self.alpha, self.prior,
+            (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
+            _room(len(rows.labels), k, p), (now.current, now.rows, now.rivals, now.doubt),
+            (each, whole),
         )  # fmt: skip
         if failed:
             return None
@@ -92,9 +99,9 @@ class GaussianSteps(_Compiled):
         """Keep the share of each cluster's past that best predicts its present."""
         past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
         failed = small_batch.forget(
-            state.past, state.past_doubt, state.now.current, _array(self.rules.keep_shares),
-            self.rules.forget_reluctance, self.alpha, *self.prior,
-            _room(0, *state.past.shape[::2]).floats, past, doubt,
+            (state.past, state.past_doubt), state.now.current, _array(self.rules.keep_shares),
+            self.rules.forget_reluctance, self.alpha, self.prior,
+            _room(0, *state.past.shape[::2])[0], (past, doubt),
         )  # fmt: skip
         if failed > 0:
             return super().forget(state)
@@ -115,8 +122,9 @@ class GaussianSteps(_Compiled):
         past, past_doubt = state.past.copy(), state.past_doubt.copy()
         sums, doubts = state.now.current.copy(), state.now.doubt.copy()
         code = gaussian_moves.judge(
-            which, keep_better, current, doubt, past, past_doubt, sums, doubts, *self.prior,
-            CERTAIN, self.alpha, _room(0, k, p).floats, taken, each, whole,
+            (which, taken, keep_better), (current, doubt), (past, past_doubt), (sums, doubts),
+            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio, _room(0, k, p)[0],
+            (each, whole),
         )  # fmt: skip
         if code > 0:
             return super().judge_division(state, chosen, current, doubt, keep_better=keep_better)
@@ -138,8 +146,8 @@ class GaussianSteps(_Compiled):
         ratio, both = np.empty((2, k * most))
         room = room_of((k * most + 30) * (p + 1), 0).floats
         m = gaussian_moves.merges(
-            state.totals, known.whole, state.past_doubt, now.doubt, now.rivals, *self.prior,
-            self.alpha, room, top, pairs, ratio, both,
+            (state.totals, known.whole, state.past_doubt, now.doubt, now.rivals), self.prior,
+            self.ratio, room, (top, pairs, ratio, both),
         )  # fmt: skip
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
@@ -151,10 +159,10 @@ class GaussianSteps(_Compiled):
         known, now, rules = log_marginals(self, state), state.now, self.rules
         return bool(
             small_batch.anything(
-                state.past, now.current, state.past_doubt, now.doubt, now.rows, now.rivals,
-                known.each, known.whole, *log_u, state.lived, rules.merge_reluctance,
-                rules.merge_reluctance_most, rules.neighbours, self.alpha, *self.prior,
-                *_room(0, state.k, state.past.shape[2], rules.neighbours),
+                (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
+                (known.each, known.whole), log_u, state.lived,
+                (rules.merge_reluctance, rules.merge_reluctance_most), rules.neighbours, self.ratio,
+                self.prior, _room(0, state.k, state.past.shape[2], rules.neighbours),
             )
         )  # fmt: skip
 
@@ -172,10 +180,11 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         if self.family.needs_members(state.attempt[chosen]):
             member = self.engine.members(k, key)
         current, doubt, prior = np.empty((k, 2, p)), np.empty(k), self.prior
+        how = min(prior[-1], AXES), self.rules.refine_rounds
         failed = small_batch.try_division(
-            rows.T, rows.weight, rows.labels, state.now.current, chosen, state.attempt, member,
-            *prior, min(prior.columns, AXES), self.rules.refine_rounds, self.alpha,
-            *_room(len(rows.labels), k, p), rows.trial, current, doubt,
+            (rows.T, rows.weight, rows.labels, rows.trial), state.now.current,
+            (chosen, state.attempt, member), prior, how, self.alpha,
+            _room(len(rows.labels), k, p), (current, doubt),
         )  # fmt: skip
         return super().try_division(state, chosen, key) if failed else (current, doubt)
 
@@ -193,15 +202,16 @@ def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
     z: Labels = np.empty(len(X), dtype=np.int64)
     X, totals = family.check(X), state.totals
     room = _room(0, *totals.shape)
-    if small_batch.assign(X, *family.frame, totals, alpha, *prior, *room, z):
+    if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, z):
         z = CpuEngine().assign(family, X, predictive(family, totals, alpha))
     labelling.named(z, state.ids, z)
     return z
 
 
-def _room(n: int, k: int, p: int, neighbours: int = 0) -> Room:
-    """Return room to work in on n rows and k clusters with p statistics."""
-    return room_of(*_needed(n, k, p, neighbours))
+def _room(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:
+    """Return memory to work in on n rows and k clusters with p statistics, as a plain tuple."""
+    floats, ints = room_of(*_needed(n, k, p, neighbours))
+    return floats, ints
 
 
 @lru_cache

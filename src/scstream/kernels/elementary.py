@@ -1,13 +1,17 @@
-"""Logarithms and exponentials of many numbers, written out: such loops become vector code."""
+"""Logarithms, exponentials and log gammas, written out.
+
+Loops over those of many numbers become vector code; the log gamma function of the C library takes
+several times as long.
+"""
 
 from __future__ import annotations
 
-from math import factorial, log
-from typing import Any
+from math import factorial, lgamma, log, pi
 
 import numpy as np
 
-from scstream.kernels.compiling import in_order
+from scstream.kernels.arguments import Floats
+from scstream.kernels.compiling import in_order, part
 
 POSSIBLE = -36.0  # what log-probabilities against the best label's count for nothing from there on
 ONE = int(np.float64(1.0).view(np.int64))
@@ -23,10 +27,12 @@ _ROUND = 1.5 * 2.0**52  # what is added to it loses its fraction
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
     1.0 / factorial(i) for i in range(2, 14)
 )
+_LARGE = 12.0  # from where Stirling's series is exact to rounding
+_HALF_LOG_2PI = 0.5 * log(2.0 * pi)
 
 
 @in_order
-def logs(x: Any, m: int) -> None:
+def logs(x: Floats, m: int) -> None:
     """Replace m numbers of at least 1 by their logarithms, to rounding.
 
     A number is ``2^e g``, and g near the inverse of a number of the table, which is 1 for the
@@ -45,7 +51,7 @@ def logs(x: Any, m: int) -> None:
 
 
 @in_order
-def exponentials(x: Any, m: int) -> None:
+def exponentials(x: Floats, m: int) -> None:
     """Replace m numbers below 1 by their exponentials, to rounding; 0 from -36 down, and of NaN."""
     for j in range(m):
         v = x[j] if x[j] > POSSIBLE else POSSIBLE
@@ -57,3 +63,13 @@ def exponentials(x: Any, m: int) -> None:
         rest = s * (_C2 + _C3 * r + s * (_C4 + _C5 * r + s * (_C6 + _C7 * r + s * high)))
         scale = np.int64((np.float64(t).view(np.int64) << _EXPONENT_AT) + ONE).view(np.float64)
         x[j] = (1.0 + (r + rest)) * scale if x[j] > POSSIBLE else 0.0
+
+
+@part
+def log_gamma(x: float) -> float:
+    """Return the logarithm of gamma(x) for positive x, by Stirling's series where it is large."""
+    if not x >= _LARGE:
+        return lgamma(x)
+    y = 1.0 / (x * x)
+    tail = y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0))
+    return (x - 0.5) * log(x) - x + _HALF_LOG_2PI + (1.0 / 12.0 - y * (1.0 / 360.0 - tail)) / x

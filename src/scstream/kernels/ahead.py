@@ -1,0 +1,162 @@
+"""A second process compiles half of what a first batch needs, while this one compiles the rest.
+
+It is started by the first kernel of a Gaussian batch that is not on disk, where there are two cores
+and a Python to start, and writes to the same folder. Who needs a kernel that it has in hand waits
+for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from numba import bool_, float64, int64, types
+from numba.core import config
+
+_HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
+_BEGINS = "matrices.prior"  # what a Gaussian batch needs first
+_SECONDS = {"small_batch": 12, "matrices": 12, "screened_blocks": 8}  # on two cores; others take 5
+
+
+def signatures() -> dict[str, Any]:
+    """Return the types of the arguments of kernels that the second process compiles, in order."""
+    f1, f2, f3, f4 = float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, :, ::1]
+    i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
+    prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1))
+    sums, levels = types.Tuple((f3, i2, i2, f2)), types.Tuple((f2, f1))
+    past, rows = types.Tuple((f3, f2)), types.Tuple((f2, f1, i1, i1))
+    how, cuts = types.UniTuple(int64, 2), types.Tuple((b1, i1, f2))
+    tried, choice = types.Tuple((f3, f1)), types.Tuple((i1, i1, bool_))
+    ratio, clusters = types.UniTuple(float64, 3), types.Tuple((f2, f1, f2, f2, i2))
+    merges = types.Tuple((i2, i2, f1, f1))
+    frame, reluctance = types.UniTuple(f1, 2), types.UniTuple(float64, 2)
+    return {
+        "mixture.neighbours": (i2, i2, i2),
+        "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
+        "small_batch.try_division": (rows, f3, cuts, prior, how, float64, room, tried),
+        "labelling.take_trial": (b1, i1, i1, i1, i2),
+        "gaussian_moves.judge": (choice, tried, past, past, prior, float64, ratio, f1, levels),
+        "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
+        "gaussian_moves.merges": (clusters, prior, ratio, f1, merges),
+        "small_batch.anything": (
+            past, sums, levels, frame, i1, reluctance, int64, ratio, prior, room,
+        ),
+        "small_batch.assign": (f2, frame, f2, float64, prior, room, i1),
+        "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
+        "mixture.count": (f3,),
+        "mixture.scaled": (f4, f3, float64, f4, f3),
+        "matrices.middle": (f2, f1),
+        "matrices.follow": (f2, f2, float64, float64, f2),
+        "scores.student": (f2, f1, f1),
+    }  # fmt: skip
+
+
+class _Helper:
+    """The second process, seen from this one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._in_hand: frozenset[str] = frozenset()
+        self._done: set[str] = set()
+        self.waited_until = -1e9
+
+    def start(self) -> None:
+        environment = {**os.environ, _HELPER: "1"}
+        environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
+        environment["NUMBA_CACHE_DIR"] = config.CACHE_DIR
+        command = [sys.executable, "-W", "ignore", "-c", f"import {__name__} as a; a.help_out()"]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        except OSError:
+            return
+        self._in_hand = frozenset(signatures())
+        atexit.register(self.stop)
+
+    def wait_for(self, name: str) -> bool:
+        """Wait until a kernel is on disk; false if this will not happen."""
+        if self._process is None or name not in self._in_hand:
+            return False
+        assert self._process.stdout is not None
+        while name not in self._done:
+            line = self._process.stdout.readline()
+            if not line:
+                self.stop()
+                break
+            self._done.add(line.strip())
+        self.waited_until = monotonic()
+        return name in self._done
+
+    def stop(self) -> None:
+        """End it, done or not."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+_HELPS = _Helper()
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a kernel, with its module's."""
+    return f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+
+
+def is_helper() -> bool:
+    """Whether this is the second process."""
+    return _HELPER in os.environ
+
+
+def start_for(name: str) -> None:
+    """Start the second process if this is the first kernel of a Gaussian batch."""
+    if name == _BEGINS and can_help():
+        _HELPS.start()
+
+
+def can_help() -> bool:
+    """Whether a second process may be started, and has a core to run on."""
+    python = Path(sys.executable or "").name.startswith("python")
+    return python and not getattr(sys, "frozen", False) and _cores() > 1 and not is_helper()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def waited_for(name: str) -> bool:
+    """Wait for a kernel that the second process has in hand; false if it has not."""
+    return _HELPS.wait_for(name)
+
+
+def waited_until() -> float:
+    """Return when a wait ended last."""
+    return _HELPS.waited_until
+
+
+def seconds_for(name: str) -> int:
+    """Return about how long compiling takes that begins with a kernel."""
+    seconds = _SECONDS.get(name.partition(".")[0], 5)
+    return seconds if can_help() else 2 * seconds
+
+
+def help_out() -> None:
+    """Be the second process: compile, and say what is done."""
+    for name, arguments in signatures().items():
+        module, _, kernel = name.partition(".")
+        getattr(import_module(f"scstream.kernels.{module}"), kernel).compile(arguments)
+        print(name, flush=True)

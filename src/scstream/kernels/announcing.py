@@ -1,0 +1,68 @@
+"""What happens around compiling: the user is told, a second process helps, nothing is collected."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from time import monotonic
+from typing import Any
+
+from numba.core import event
+
+from scstream.kernels import ahead, machine_code
+
+_PAUSE = 1.0  # seconds without compiling after which more of it is announced
+
+
+class _Compiling(event.Listener):
+    """Listens to numba, which compiles one function at a time, and those it calls meanwhile.
+
+    The garbage collector is held back: it would look again and again through the hundreds of
+    thousands of objects that numba makes, which takes a tenth of the time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._was_enabled = False
+        self._ended = -_PAUSE
+
+    def on_start(self, event: Any) -> None:
+        """Take note of the first of functions that call each other, if it is ours."""
+        function = event.data["dispatcher"].py_func
+        if self._depth == 0:
+            if not function.__module__.startswith("scstream."):
+                return
+            self._was_enabled = gc.isenabled()
+            gc.disable()
+            self._announce(ahead.name_of(function))
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Let all go on after the last."""
+        if self._depth == 0:
+            return
+        self._depth -= 1
+        if self._depth == 0:
+            self._ended = monotonic()
+            if self._was_enabled:
+                gc.enable()
+
+    def _announce(self, name: str) -> None:
+        if monotonic() - max(self._ended, ahead.waited_until()) < _PAUSE or ahead.is_helper():
+            return
+        kept = not machine_code.unkept()
+        if kept:
+            ahead.start_for(name)
+        else:
+            machine_code.say_not_kept()
+        again = "once on this machine" if kept else "in this process"
+        print(
+            f"scstream: compiling its kernels, about {ahead.seconds_for(name)} s {again} ...",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def listen() -> None:
+    """Begin to listen."""
+    event.register("numba:compile", _Compiling())  # type: ignore[no-untyped-call]

@@ -1,0 +1,146 @@
+"""How numba compiles our kernels in half of its usual time.
+
+Numba optimises every function that kernels call, makes machine code of it, and then does both again
+in each kernel. Here that is done in the kernels alone. It also looks up again and again what an
+operator does to given types, and prepares for closures and expressions of whole arrays, which our
+kernels do not have.
+
+This reaches into numba, so it is for the versions it was tried with. With others all is compiled in
+numba's own way, to the same code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numba
+from numba import _dynfunc
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags
+
+APPLIES = numba.__version__.split(".")[:2] == ["0", "68"]
+
+_NOT_NEEDED = {
+    "inline_closure_likes",
+    "inline_overloads",
+    "literal_unroll",
+    "make_function_op_code_to_jit_function",
+    "nopython_rewrites",
+    "with_lifting",
+}
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """The code of a kernel and its parts: optimised once, after they were put together."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
+class _PartLibrary(_KernelLibrary):
+    """The code of a part, which is left as it is until a kernel has need of it."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Flags(Flags):
+    """Options of the compiler, compared without building a dictionary of them each time."""
+
+    __slots__ = ("_known",)
+    _HASH = hash(tuple(sorted(Flags.options)))
+
+    def __hash__(self) -> int:
+        return self._HASH
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is _Flags:
+            return bool(self.values() == other.values())
+        return bool(Flags.__eq__(self, other))
+
+    def values(self) -> Any:
+        try:
+            return self._known
+        except AttributeError:
+            self._known = Flags.values(self)
+            return self._known
+
+
+class _Typing:
+    """Numba's typing context, which remembers what operators do to given types."""
+
+    _found: ClassVar[dict[Any, Any]] = {}
+
+    def __init__(self, context: Any, flags: Flags) -> None:
+        self._context = context
+        self._flags = tuple(map(str, flags.values().values()))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a call; what implements it is noted where numba notes it."""
+        if kws or not isinstance(func, types.Function):
+            return self._context.resolve_function_type(func, args, kws)
+        key = func, args, self._flags
+        if key not in self._found:
+            signature = self._context.resolve_function_type(func, args, kws)
+            if signature is None or signature.args not in func._impl_keys:
+                return signature
+            self._found[key] = signature, func._impl_keys[signature.args]
+        signature, func._impl_keys[signature.args] = self._found[key]
+        return signature
+
+
+class _QuickCompiler(Compiler):
+    """Numba's compiler, without what our functions have no need of."""
+
+    _library: ClassVar[type[JITCodeLibrary]] = _KernelLibrary
+    _without: ClassVar[set[str]] = set()
+
+    def __init__(self, typingctx: Any, targetctx: Any, *args: Any) -> None:
+        super().__init__(typingctx, targetctx, *args)
+        self.state.typingctx = _Typing(typingctx, self.state.flags)
+        self.state.flags = _Flags(self.state.flags)
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        (pipeline,) = super().define_pipelines()
+        pipeline.passes = [p for p in pipeline.passes if p[0].name() not in self._without]
+        return [pipeline]
+
+
+class KernelCompiler(_QuickCompiler):
+    """Compiles kernels."""
+
+
+class BareCompiler(_QuickCompiler):
+    """Compiles kernels that make no arrays."""
+
+    _without = _NOT_NEEDED
+
+
+class PartCompiler(BareCompiler):
+    """Compiles parts, of which kernels alone have need."""
+
+    _library = _PartLibrary
+
+    def define_pipelines(self) -> Any:
+        self.state.targetctx.get_executable = _not_executable
+        return super().define_pipelines()
+
+
+def _not_executable(library: Any, fndesc: Any, env: Any) -> Any:
+    """Return what numba knows a function by; there is no machine code to run."""
+    return _dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, env, (library,))
