@@ -15,9 +15,9 @@ with patch.object(sys, "path", [str(Path(__file__).parents[2] / "benchmarks"), *
     import ablation
 
 
-# How a past is cut shows where clusters that have one split: where groups come apart that were alike
-# at first. On each of eight seeds a halved past changed the log posterior by more than 30. Of groups
-# that merely drift hardly one splits: such a stream came to the same, but for rounding.
+# How a past is cut shows where clusters that have one split: where groups come apart that were
+# alike at first. On each of eight seeds a halved past changed the log posterior by more than 30. Of
+# groups that merely drift hardly one splits: such a stream came to the same, but for rounding.
 
 
 def drifting_points():
