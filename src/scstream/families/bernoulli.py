@@ -82,7 +82,7 @@ class Bernoulli(Factorised):
     def _with(self, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)
         new._mean, new._strength = mean, strength
-        return new._with_prior(strength, strength * mean)
+        return new.with_prior(strength, strength * mean)
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the strengths that make the clusters most probable."""
@@ -130,7 +130,7 @@ class Bernoulli(Factorised):
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by the expected probabilities, which is what the predictives come to."""
-        count, ones = self.split_up(self._prior + s)
+        count, ones = self.split_up(self.prior + s)
         zeros = count - ones
         log_no, odds = np.log(zeros / count), np.log(ones / zeros)
         return LinearScore(np.concatenate([log_weight[:, None], log_no, odds], axis=1))
@@ -157,7 +157,7 @@ class Bernoulli(Factorised):
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the difference of the two groups' log odds, and the cut's offset."""
-        a, b = (self.describe(self._prior + s)["probability"] for s in (first, second))
+        a, b = (self.describe(self.prior + s)["probability"] for s in (first, second))
         normal = np.log(b / (1.0 - b)) - np.log(a / (1.0 - a))
         return normal, (np.log1p(-a) - np.log1p(-b)).sum(axis=1)
 

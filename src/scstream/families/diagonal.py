@@ -139,7 +139,7 @@ class Diagonal(Factorised):
         new = copy.copy(self)
         new._kappa, new._nu, new._psi = kappa, nu, psi
         m = self._m
-        return new._with_prior(
+        return new.with_prior(
             np.full(len(m), kappa), kappa * m, self._prior_scatter(nu, psi) + kappa * m * m
         )
 
@@ -157,7 +157,7 @@ class Diagonal(Factorised):
         kappa, nu, psi = self._kappa, self._nu, self._psi
         count = self.split_up(clusters)[0]
         if self.mean_strength is None:
-            post = self.posterior(self._prior + clusters)
+            post = self.posterior(self.prior + clusters)
             seen = count > 0
             far = post.nu * (post.mean - self._m) ** 2 / post.scatter + 1.0 / post.kappa
             spread = far[seen].sum() + 2.0 / 0.01
@@ -265,10 +265,10 @@ class Diagonal(Factorised):
         kappa, z, zz = self.split_up(tau)
         mean = z / kappa
         nu = kappa + (self._nu - self._kappa)
-        return Posterior(kappa, nu, mean, np.maximum(zz - z * mean, self._floor))
+        return Posterior(kappa, nu, mean, np.maximum(zz - z * mean, self.floor))
 
     @property
-    def _floor(self) -> Array:
+    def floor(self) -> Array:
         """What rounding may leave of a sum of squares at least."""
         return 1e-9 * self._psi
 
@@ -283,16 +283,17 @@ class Diagonal(Factorised):
         kappa, nu, m, scatter = self.posterior(tau)
         precision = np.maximum(rng.chisquare(nu), 1e-30) / scatter
         mean = m + rng.standard_normal(m.shape) / np.sqrt(kappa * precision)
-        return self._natural(mean, precision)
+        return self.natural(mean, precision)
 
-    def _natural(self, mean: Array, precision: Array) -> Array:
+    def natural(self, mean: Array, precision: Array) -> Array:
+        """Return natural parameters (k, p) from means and precisions (k, d)."""
         each = 0.5 * (np.log(precision) - precision * mean**2)
         zero = np.zeros((len(mean), 1))
         return np.concatenate([zero, each, precision * mean, -0.5 * precision], axis=1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Student-t predictives of each column."""
-        kappa, nu, m, scatter = self.posterior(self._prior + s)
+        kappa, nu, m, scatter = self.posterior(self.prior + s)
         g = kappa / (kappa + 1.0)
         each = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * nu) + 0.5 * np.log(2.0 * g / scatter)
         zero = np.zeros((len(s), 2 * m.shape[1]))
@@ -339,7 +340,7 @@ class Diagonal(Factorised):
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the linear discriminant of the two groups."""
-        a, b = self.posterior(self._prior + first), self.posterior(self._prior + second)
+        a, b = self.posterior(self.prior + first), self.posterior(self.prior + second)
         normal = (b.mean - a.mean) * (a.nu + b.nu) / (a.scatter + b.scatter)
         return normal, 0.5 * (normal * (a.mean + b.mean)).sum(axis=1)
 

@@ -105,7 +105,7 @@ class Gamma(Factorised):
     def _with(self, c: Array, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)
         new._c, new._mean, new._strength = c, mean, strength
-        return new._with_prior(strength / c, strength * mean / c, 0.0 * c)
+        return new.with_prior(strength / c, strength * mean / c, 0.0 * c)
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the open parts that make the clusters most probable.
@@ -117,7 +117,7 @@ class Gamma(Factorised):
             return self
         same = np.ones(len(self._c))
         if self.shape is None and self.alone:
-            count, x, _ = self.split_up(self._prior + clusters)
+            count, x, _ = self.split_up(self.prior + clusters)
             places = np.log(x / count)
             trials = [self._with(c * same, self._mean, self._strength) for c in _SHAPES]
             left = [merged(trial, clusters, places) for trial in trials]
@@ -177,7 +177,7 @@ class Gamma(Factorised):
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by compound gamma predictives (Lomax for the exponential)."""
-        count, x, _ = self.split_up(self._prior + s)
+        count, x, _ = self.split_up(self.prior + s)
         a, c = self._c * count, self._c
         each = gammaln(a + c) - gammaln(a) - gammaln(c) - c * np.log(x)
         own = np.broadcast_to(c - 1.0, a.shape)
@@ -211,7 +211,7 @@ class Gamma(Factorised):
         """Return the difference of the two groups' expected rates, and the cut's offset."""
         rates = []
         for s in (first, second):
-            count, x, _ = self.split_up(self._prior + s)
+            count, x, _ = self.split_up(self.prior + s)
             rates.append(self._c * count / x)
         a, b = rates
         return a - b, (self._c * (np.log(a) - np.log(b))).sum(axis=1)

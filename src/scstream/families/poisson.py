@@ -79,7 +79,7 @@ class Poisson(Factorised):
     def _with(self, mean: Array, shape: Array) -> Self:
         new = copy.copy(self)
         new._mean, new._shape = mean, shape
-        return new._with_prior(shape / mean, shape)
+        return new.with_prior(shape / mean, shape)
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the means and shapes that make the clusters most probable."""
@@ -125,7 +125,7 @@ class Poisson(Factorised):
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by negative binomial predictives."""
-        rate, shape = self.split_up(self._prior + s)
+        rate, shape = self.split_up(self.prior + s)
         eta = np.concatenate(
             [log_weight[:, None], -shape * np.log1p(1.0 / rate), -np.log1p(rate)], axis=1
         )
@@ -151,7 +151,7 @@ class Poisson(Factorised):
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the log ratio of the two groups' expected rates, and the cut's offset."""
-        a, b = (self.describe(self._prior + s)["rate"] for s in (first, second))
+        a, b = (self.describe(self.prior + s)["rate"] for s in (first, second))
         return np.log(b) - np.log(a), (b - a).sum(axis=1)
 
     def spread_out(self, X: Array) -> Array:
