@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from scstream.families.contract import Array
+from scstream.families.draws import log_gammas
 from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import LinearScore, Points, Score
@@ -120,11 +121,7 @@ class Bernoulli(Factorised):
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log odds from beta densities."""
         count, ones = self.split_up(tau)
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        yes, no = (
-            np.log(rng.standard_gamma(a + 1.0)) + np.log1p(-rng.random(a.shape)) / a
-            for a in (ones, count - ones)
-        )
+        yes, no = (log_gammas(rng, a) for a in (ones, count - ones))
         log_no = no - np.logaddexp(yes, no)
         return np.concatenate([np.zeros((len(tau), 1)), log_no, yes - no], axis=1)
 
@@ -151,7 +148,7 @@ class Bernoulli(Factorised):
     # -- moves ----------------------------------------------------------------------------------
 
     def spread(self, sums: list[Array]) -> Array:
-        """Return ``p (1 - p)``, for shares as far from 0 and 1 as their counts can tell."""
+        """Return ``p (1 - p)``, for shares as far from 0 and 1 as their counts allow."""
         p = (sums[1] + 0.5) / (sums[0] + 1.0)
         return p * (1.0 - p)
 

@@ -182,7 +182,8 @@ class Family(ABC):
 
     def is_coarse(self) -> bool:
         """Whether numbers of some column stand for cells, see `unrounded`."""
-        return bool(self.cell_widths.any())
+        widths = self.cell_widths
+        return len(widths) > 0 and bool(widths.any())
 
     def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
         """Return checked rows with each number of a coarse column at some place about its cell.

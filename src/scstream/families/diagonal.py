@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from scstream.families import rounding, rowwise
 from scstream.families.contract import Array
 from scstream.families.cutting import Side
+from scstream.families.evidence import best_by_doubling, most_probable
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.frame import column_frame
 from scstream.families.gaussian import KEPT, SHARES
@@ -170,8 +171,9 @@ class Diagonal(Factorised):
         else:
             trials = [self._with(kappa, nu, psi)]
         if self.variance_strength is None:
-            trials = [t._strengthened(clusters, 3.0, 3.0 + clusters[:, 0].sum()) for t in trials]
-        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+            bounds = 3.0, 3.0 + clusters[:, 0].sum()
+            trials = [best_by_doubling(t._with_strength, clusters, nu, 1.0, bounds) for t in trials]
+        return most_probable(trials, clusters)
 
     def _pooled(self, clusters: Array) -> tuple[Array, Array]:
         """Return the variances (d,) within clusters (k, p), and their degrees of freedom (d,)."""
@@ -185,20 +187,9 @@ class Diagonal(Factorised):
         """Return sums of squares (d,) and their degrees of freedom that each column may use."""
         return scatter, spare
 
-    def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
-        """Return the copy with the best nu, doubling or halving it while that helps."""
-        best, level = self, self.log_marginal(clusters).sum()
-        for factor in (2.0, 0.5):
-            while True:
-                nu = float(np.clip(1.0 + factor * (best._nu - 1.0), low, high))
-                trial = self._with(self._kappa, nu, self._psi)
-                reached = trial.log_marginal(clusters).sum()
-                if nu == best._nu or reached <= level:
-                    break
-                best, level = trial, reached
-            if best is not self:
-                break
-        return best
+    def _with_strength(self, nu: float) -> Self:
+        """Return a copy whose expected variances are worth nu points."""
+        return self._with(self._kappa, nu, self._psi)
 
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy that expects means like the clusters' (k, p), variances as of late."""
@@ -219,7 +210,7 @@ class Diagonal(Factorised):
         """Return the copy for the rest of the stream: from k clusters, nu is ``2 + k`` at most."""
         if self.variance_strength is not None:
             return self
-        return self._with(self._kappa, min(self._nu, 2.0 + k), self._psi)
+        return self._with_strength(min(self._nu, 2.0 + k))
 
     def remade(self) -> Self:
         """Return the copy with its prior."""

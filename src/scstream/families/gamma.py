@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from scstream.families import rowwise
 from scstream.families.contract import Array
+from scstream.families.draws import log_gammas
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.given import positive_vector
 from scstream.families.merging import merged
@@ -167,9 +168,7 @@ class Gamma(Factorised):
         """Draw rates from gamma densities."""
         count, x, _ = self.split_up(tau)
         a = self._c * count
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        log_rate = np.log(rng.standard_gamma(a + 1.0)) - np.log(x)
-        log_rate += np.log1p(-rng.random(a.shape)) / a
+        log_rate = log_gammas(rng, a) - np.log(x)
         each = self._c * log_rate - gammaln(self._c)
         own = np.broadcast_to(self._c - 1.0, a.shape)
         zero = np.zeros((len(tau), 1))

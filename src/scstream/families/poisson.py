@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from scstream.families import rowwise
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array
+from scstream.families.draws import log_gammas
 from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
@@ -117,9 +118,7 @@ class Poisson(Factorised):
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw rates from gamma densities."""
         rate, shape = self.split_up(tau)
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        log_rate = np.log(rng.standard_gamma(shape + 1.0)) - np.log(rate)
-        log_rate += np.log1p(-rng.random(shape.shape)) / shape
+        log_rate = log_gammas(rng, shape) - np.log(rate)
         zero = np.zeros((len(tau), 1))
         return np.concatenate([zero, -np.exp(log_rate), log_rate], axis=1)
 
