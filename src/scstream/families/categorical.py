@@ -65,6 +65,7 @@ class Categorical(Family):
     name: ClassVar[str] = "categorical"
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
+    text: ClassVar[bool] = True
 
     _known: tuple[tuple[Any, ...], ...] | None = None  # the categories of each column, in order
     _width: NDArray[np.int64] = np.zeros(0, np.int64)  # (d,): places of each column, see Notes

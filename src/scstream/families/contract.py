@@ -69,6 +69,8 @@ class Family(ABC):
     tabular : bool
         Whether `check` is given a table's columns as they are, text included, see
         `scstream.families.columns.Columns`, rather than a matrix of numbers.
+    text : bool
+        Whether columns may hold words.
     real : bool
         Whether columns are real numbers with clusters that are heaps in them.
     kept : dict
@@ -83,6 +85,7 @@ class Family(ABC):
     sparse: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
+    text: ClassVar[bool] = False
     real: ClassVar[bool] = False
     kept: ClassVar[Mapping[str, str]] = {}
 
