@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from streams import CORNERS, blob_stream, blobs, counts, snapshot
 
-from scstream import Product, ScStream, events
+from scstream import Product, ScStream
 from scstream.events import KINDS, Event
 
 FAST = {"random_state": 0, "max_sweeps": 5}
@@ -273,15 +273,22 @@ def test_the_blocks_of_a_product_add_up() -> None:
     assert abs(only_words.velocity["x"]) < 0.3
 
 
-def test_velocities_of_many_columns_and_drift_of_wide_clusters_are_not_told(monkeypatch) -> None:
-    monkeypatch.setattr(events, "_MOST_COLUMNS", 1)
-    model = ScStream(**FAST)
-    for X, _ in blob_stream(2, 90):
-        model.partial_fit(X)
-    assert {event.velocity for event in of_kind(model, "drift")} == {None}
-    monkeypatch.setattr(events, "_WIDE", 5)
-    model.partial_fit(blobs(90, 7)[0])
-    assert of_kind(model, "drift") == []
+def test_more_than_a_hundred_columns_have_a_speed_and_no_velocity() -> None:
+    for d, some in ((100, True), (101, False)):
+        model = ScStream("poisson", max_clusters=1, **FAST)
+        for b in range(2):
+            model.partial_fit(np.random.default_rng(b).poisson(4.0, (40, d)))
+        (event,) = of_kind(model, "drift")
+        assert event.speed > 0.0
+        assert (event.velocity is not None) == some
+
+
+def test_wide_clusters_have_no_drift() -> None:
+    for d, some in ((4095, True), (4096, False)):  # statistics, and their count
+        model = ScStream("multinomial", max_clusters=1, **FAST)
+        for b in range(2):
+            model.partial_fit(np.random.default_rng(b).poisson(0.1, (25, d)))
+        assert bool(of_kind(model, "drift")) == some
 
 
 def test_a_family_that_tells_no_location_tells_no_drift() -> None:
