@@ -16,7 +16,7 @@ from scstream.support.frozen import frozen
 
 KINDS = ("split", "merge", "birth", "return", "death", "drift")
 _WIDE = 4096  # statistics beyond which what drift needs is not kept from batch to batch
-_MOST_COLUMNS = 100  # of which velocities are told
+_MOST_COLUMNS = 100  # beyond which there is no velocity by column
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Event:
     squared differences over variances. For shares of categories it is the root of the sum of
     squared differences over the shares, for directions the chord times the root of the
     concentration. The blocks of a `Product` add up as independent columns do. Clusters with
-    more than 4,096 statistics, such as those of a large dictionary, tell no drift.
+    more than 4,096 statistics, such as those of a large dictionary, have no drift events.
     """
 
     kind: str
@@ -85,7 +85,7 @@ class Event:
 
 @frozen
 class Sight:
-    """Where the clusters were after a batch: all that drift is told from.
+    """Where the clusters were after a batch: all that drift is computed from.
 
     It refers to arrays that were there anyway, and computes nothing.
     """
@@ -196,7 +196,7 @@ def _square(shift: Array, key: str, at: dict[str, Array]) -> Array | None:
         variance = here**2 / at["shape"]
     elif key == "probability":
         variance = here * (1.0 - here)
-    elif key == "mean":  # of a family that does not tell its spread
+    elif key == "mean":  # of a family that does not describe its spread
         return None
     else:
         variance = here
@@ -207,7 +207,7 @@ def _square(shift: Array, key: str, at: dict[str, Array]) -> Array | None:
 def _velocity(
     steps: Sequence[_Step], m: int, span: float, columns: Sequence[Any]
 ) -> dict[Any, float] | None:
-    """Return one cluster's velocity by column, None if there is nothing sensible to tell."""
+    """Return one cluster's velocity by column, None if there is none."""
     if len(columns) > _MOST_COLUMNS:
         return None
     out = {

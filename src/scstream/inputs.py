@@ -124,7 +124,7 @@ class TakesRows:
         )
 
     def _is_sound(self, X: Any) -> bool:
-        """Whether rows are plain and finite: what most batches are, and quickly told."""
+        """Whether rows are plain and finite: what most batches are, and quick to find out."""
         return self._is_plain(X) and (X.dtype.kind != "f" or _is_finite(X))
 
     def _is_plain(self, X: Any) -> bool:

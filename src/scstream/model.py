@@ -26,7 +26,7 @@ from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
 from scstream.engines.tensors import like_input
 from scstream.events import Event, Sight, events_of
-from scstream.families import BY_NAME, Categorical, Family, Product
+from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import TakesRows, on_host
@@ -572,7 +572,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = getattr(kind, "sparse", False)
         tags.input_tags.allow_nan = getattr(kind, "missing", False)
         tags.input_tags.positive_only = getattr(kind, "positive_only", False)
-        tags.input_tags.categorical = tags.input_tags.string = kind in (Categorical, Product)
+        tags.input_tags.categorical = tags.input_tags.string = getattr(kind, "text", False)
         tags.transformer_tags.preserves_dtype = []
         return tags
 

@@ -6,11 +6,14 @@ import types
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from problems import PlainPoisson, problem
 from scipy.special import gammaln
 
-from scstream.families import BY_NAME, Product, check_family
+from scstream import ScStream
+from scstream.families import BY_NAME, Family, Poisson, Product, check_family
+from scstream.families.cutting import Projection
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-family.md"
 COUNTS = np.random.default_rng(0).poisson([[3.0]] * 12 + [[30.0]] * 18).astype(float)
@@ -38,6 +41,62 @@ def test_the_guides_code_runs_and_is_short(monkeypatch) -> None:
     module = types.ModuleType("guide")
     monkeypatch.setitem(sys.modules, "guide", module)
     exec(compile(code[0], str(GUIDE), "exec"), module.__dict__)
+
+
+def test_the_guide_names_all_that_a_family_may_give() -> None:
+    """What the package asks of a family is in the contract, and the contract is in the guide."""
+    named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", GUIDE.read_text()))))
+    public = {name for name in {*vars(Family), *Family.__annotations__} if name[0] != "_"}
+    assert public - named == set()
+
+
+class Doors(PlainPoisson):
+    """A user's family with a discriminant, a refusal and cells: the doors of the built-in ones."""
+
+    name = "doors"
+
+    def refusal(self, x):
+        return "holds a half." if np.any(x == 0.5) else None
+
+    def discriminant(self, first, second):
+        a, b = ((self.prior + s)[:, 1] / (self.prior + s)[:, 0] for s in (first, second))
+        return np.log(b) - np.log(a), b - a
+
+    def project(self, past, discriminant):
+        mean = past[..., 1] / np.maximum(past[..., 0], 1e-300)
+        return Projection(discriminant[0] * mean - discriminant[1], discriminant[0] ** 2 * mean)
+
+    def cut(self, past, discriminant, side):
+        out = super().cut(past, discriminant, side)
+        mean = past[..., 1] / np.maximum(past[..., 0], 1e-300)
+        low = mean * (1.0 - discriminant[0] * side.pull)
+        out[..., 1] = np.clip(out[..., 0] * low, 0.0, past[..., 1])
+        return out
+
+
+def test_a_users_family_goes_through_the_doors_of_a_built_in_one() -> None:
+    """Its division is that of `Poisson`, alone and in a Product, also one in another Product."""
+    check_family(Doors(2.0, 0.5), COUNTS, support=SUPPORT)
+    own, built_in = Doors(2.0, 0.5), Poisson(mean=4.0, strength=2.0)
+    X = np.column_stack([COUNTS[:, 0], np.random.default_rng(1).normal(size=30)])
+    products = [Product([(one, [0]), ("diagonal", [1])]) for one in (own, built_in)]
+    nested = Product([(Product([(own, [0])]), [0]), ("diagonal", [1])])
+    parts = []
+    for raw in (*products, nested):
+        family = raw.meet(X, None)
+        points = family.check(X)
+        family = family.prepare(points)
+        T = family.statistics(points)
+        groups = T[:4].sum(axis=0)[None], T[4:].sum(axis=0)[None]
+        part = family.divide(T[2:20].sum(axis=0)[None], family.boundary(*groups))[0]
+        parts.append(part[[0, 2 if raw is products[1] else 1]])  # points, and the sum of counts
+    np.testing.assert_allclose(parts, [parts[1]] * 3, rtol=1e-12)
+
+
+def test_a_users_refusal_names_the_column_of_a_data_frame() -> None:
+    frame = pd.DataFrame({"clicks": [1.0, 0.5, 3.0]})
+    with pytest.raises(ValueError, match=r"Column 'clicks' holds a half\."):
+        ScStream(Doors()).fit(frame)
 
 
 # -- what is broken is named --------------------------------------------------------------------

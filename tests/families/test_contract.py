@@ -7,8 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import PROBLEMS, REFERENCED, dense, problem
 from scipy import stats
+from scipy.special import gammaln
 from streams import snapshot
 
+from scstream import ScStream
 from scstream.families import BY_NAME
 from scstream.families.scores import GenericScore, LinearScore
 
@@ -281,3 +283,19 @@ def test_a_pickled_family_is_the_same(case):
     s = pieces(case)
     again = pickle.loads(pickle.dumps(case.family))
     assert_array_equal(again.log_marginal(s), case.family.log_marginal(s))
+
+
+# -- in a model ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.3, 4.0])  # the logarithm of 1 would hide
+def test_a_batchs_log_posterior_is_that_of_its_partition(case, alpha):
+    """The prior is given, so that it is the same after the batch."""
+    given = type(case.family)(**case.family.hyperparameters())
+    model = ScStream(given, alpha=alpha, half_life=None, max_sweeps=3, random_state=0)
+    model.partial_fit(case.X)
+    T = dense(model.family_.statistics(model.family_.check(case.X)))
+    s = np.stack([T[model.labels_ == c.id].sum(axis=0) for c in model.clusters_])
+    each = np.log(alpha) + gammaln(s[:, 0]) + model.family_.log_marginal(s)
+    whole = gammaln(alpha) - gammaln(alpha + len(T))
+    assert_allclose(model.history_[-1].log_posterior, each.sum() + whole, rtol=1e-9)

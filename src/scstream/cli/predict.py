@@ -41,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    from scstream.families import Categorical, Product
+    from scstream.families import Product
     from scstream.pipeline import assess, find_checkpoint, learner_of, needed
     from scstream.sinks import Sink
     from scstream.sinks.journals import RejectJournal
@@ -51,9 +51,9 @@ def main(args: argparse.Namespace) -> int:
     learner = learner_of(model)
     if learner is None:
         raise ValueError(f"{args.model} holds a model that has learned nothing yet.")
-    mixed = isinstance(model.family_, Product | Categorical)
+    numeric = not model.family_.text
     options = source_options(
-        args, keep_rows=args.append, numeric=not mixed, table=isinstance(model.family_, Product)
+        args, keep_rows=args.append, numeric=numeric, table=isinstance(model.family_, Product)
     )
     outputs = make_outputs(args)
     for output in outputs.values():

@@ -62,11 +62,13 @@ def _choice(table: Columns, j: int) -> str:
             j, "holds nothing, so its kind is unknown. Leave it out, or give a family."
         )
     if kind == "text":
-        if len(np.unique(present.astype(str))) > max(_DISTINCT * len(present), 20.0):
+        distinct = len(np.unique(present.astype(str)))
+        if distinct > max(_DISTINCT * len(present), 20.0):
             raise table.refuse(
                 j,
-                "holds text that differs from row to row, as names do, not categories. Leave it "
-                "out, or name it in Product({'categorical': [...]}).",
+                f"looks like free text or an identifier ({distinct} distinct values in "
+                f"{len(present)} rows). Leave it out, or name it in "
+                "Product({'categorical': [...]}).",
             )
         return "categorical"
     numbers = present.astype(np.float64)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from scstream.families.contract import Array
+from scstream.families.draws import log_gammas
 from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import LinearScore, Points, Score
@@ -82,7 +83,7 @@ class Bernoulli(Factorised):
     def _with(self, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)
         new._mean, new._strength = mean, strength
-        return new._with_prior(strength, strength * mean)
+        return new.with_prior(strength, strength * mean)
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the strengths that make the clusters most probable."""
@@ -120,17 +121,13 @@ class Bernoulli(Factorised):
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log odds from beta densities."""
         count, ones = self.split_up(tau)
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        yes, no = (
-            np.log(rng.standard_gamma(a + 1.0)) + np.log1p(-rng.random(a.shape)) / a
-            for a in (ones, count - ones)
-        )
+        yes, no = (log_gammas(rng, a) for a in (ones, count - ones))
         log_no = no - np.logaddexp(yes, no)
         return np.concatenate([np.zeros((len(tau), 1)), log_no, yes - no], axis=1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by the expected probabilities, which is what the predictives come to."""
-        count, ones = self.split_up(self._prior + s)
+        count, ones = self.split_up(self.prior + s)
         zeros = count - ones
         log_no, odds = np.log(zeros / count), np.log(ones / zeros)
         return LinearScore(np.concatenate([log_weight[:, None], log_no, odds], axis=1))
@@ -151,13 +148,13 @@ class Bernoulli(Factorised):
     # -- moves ----------------------------------------------------------------------------------
 
     def spread(self, sums: list[Array]) -> Array:
-        """Return ``p (1 - p)``, for shares as far from 0 and 1 as their counts can tell."""
+        """Return ``p (1 - p)``, for shares as far from 0 and 1 as their counts allow."""
         p = (sums[1] + 0.5) / (sums[0] + 1.0)
         return p * (1.0 - p)
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the difference of the two groups' log odds, and the cut's offset."""
-        a, b = (self.describe(self._prior + s)["probability"] for s in (first, second))
+        a, b = (self.describe(self.prior + s)["probability"] for s in (first, second))
         normal = np.log(b / (1.0 - b)) - np.log(a / (1.0 - a))
         return normal, (np.log1p(-a) - np.log1p(-b)).sum(axis=1)
 

@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from scstream.families.columns import Columns, absent, columns_of, kind_of
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
+from scstream.families.draws import log_gammas
 from scstream.families.given import as_floats
 from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points, Score
@@ -43,7 +44,7 @@ class Categorical(Family):
 
     A column has a place for each category of the first batch, the commonest first, for as many
     others and eight more, and one for all the rest. A category that comes later takes the next
-    free place; when there is none left it counts as one of the rest, which are not told apart.
+    free place; when there is none left it counts as one of the rest, which are not distinguished.
     The free places share half a point of the prior, so a category that was never seen is
     unlikely in every cluster, and the same everywhere but for the clusters' sizes.
 
@@ -64,6 +65,7 @@ class Categorical(Family):
     name: ClassVar[str] = "categorical"
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
+    text: ClassVar[bool] = True
 
     _known: tuple[tuple[Any, ...], ...] | None = None  # the categories of each column, in order
     _width: NDArray[np.int64] = np.zeros(0, np.int64)  # (d,): places of each column, see Notes
@@ -186,7 +188,7 @@ class Categorical(Family):
         }  # fmt: skip
 
     def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` told of."""
+        """Return the prepared copy that `to_saved` describes."""
         forms = {"_base": "d+", "_conc": "d+"}
         rest = checked({name: v for name, v in saved.items() if name in forms}, forms)
         new = copy.copy(self)
@@ -266,8 +268,7 @@ class Categorical(Family):
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log probabilities from Dirichlets."""
         conc = tau[..., 1:]
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        log_g = np.log(rng.standard_gamma(conc + 1.0)) + np.log1p(-rng.random(conc.shape)) / conc
+        log_g = log_gammas(rng, conc)
         total = np.logaddexp.reduceat(log_g, self._start, axis=-1)
         eta = np.zeros(tau.shape)
         eta[..., 1:] = log_g - np.repeat(total, self._width, axis=-1)

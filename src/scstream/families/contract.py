@@ -69,6 +69,8 @@ class Family(ABC):
     tabular : bool
         Whether `check` is given a table's columns as they are, text included, see
         `scstream.families.columns.Columns`, rather than a matrix of numbers.
+    text : bool
+        Whether columns may hold words.
     real : bool
         Whether columns are real numbers with clusters that are heaps in them.
     kept : dict
@@ -83,6 +85,7 @@ class Family(ABC):
     sparse: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
+    text: ClassVar[bool] = False
     real: ClassVar[bool] = False
     kept: ClassVar[Mapping[str, str]] = {}
 
@@ -182,7 +185,8 @@ class Family(ABC):
 
     def is_coarse(self) -> bool:
         """Whether numbers of some column stand for cells, see `unrounded`."""
-        return bool(self.cell_widths.any())
+        widths = self.cell_widths
+        return len(widths) > 0 and bool(widths.any())
 
     def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
         """Return checked rows with each number of a coarse column at some place about its cell.

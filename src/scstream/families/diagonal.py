@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from scstream.families import rounding, rowwise
 from scstream.families.contract import Array
 from scstream.families.cutting import Side
+from scstream.families.evidence import best_by_doubling, most_probable
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.frame import column_frame
 from scstream.families.gaussian import KEPT, SHARES
@@ -139,7 +140,7 @@ class Diagonal(Factorised):
         new = copy.copy(self)
         new._kappa, new._nu, new._psi = kappa, nu, psi
         m = self._m
-        return new._with_prior(
+        return new.with_prior(
             np.full(len(m), kappa), kappa * m, self._prior_scatter(nu, psi) + kappa * m * m
         )
 
@@ -157,7 +158,7 @@ class Diagonal(Factorised):
         kappa, nu, psi = self._kappa, self._nu, self._psi
         count = self.split_up(clusters)[0]
         if self.mean_strength is None:
-            post = self.posterior(self._prior + clusters)
+            post = self.posterior(self.prior + clusters)
             seen = count > 0
             far = post.nu * (post.mean - self._m) ** 2 / post.scatter + 1.0 / post.kappa
             spread = far[seen].sum() + 2.0 / 0.01
@@ -170,8 +171,9 @@ class Diagonal(Factorised):
         else:
             trials = [self._with(kappa, nu, psi)]
         if self.variance_strength is None:
-            trials = [t._strengthened(clusters, 3.0, 3.0 + clusters[:, 0].sum()) for t in trials]
-        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+            bounds = 3.0, 3.0 + clusters[:, 0].sum()
+            trials = [best_by_doubling(t._with_strength, clusters, nu, 1.0, bounds) for t in trials]
+        return most_probable(trials, clusters)
 
     def _pooled(self, clusters: Array) -> tuple[Array, Array]:
         """Return the variances (d,) within clusters (k, p), and their degrees of freedom (d,)."""
@@ -185,20 +187,9 @@ class Diagonal(Factorised):
         """Return sums of squares (d,) and their degrees of freedom that each column may use."""
         return scatter, spare
 
-    def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
-        """Return the copy with the best nu, doubling or halving it while that helps."""
-        best, level = self, self.log_marginal(clusters).sum()
-        for factor in (2.0, 0.5):
-            while True:
-                nu = float(np.clip(1.0 + factor * (best._nu - 1.0), low, high))
-                trial = self._with(self._kappa, nu, self._psi)
-                reached = trial.log_marginal(clusters).sum()
-                if nu == best._nu or reached <= level:
-                    break
-                best, level = trial, reached
-            if best is not self:
-                break
-        return best
+    def _with_strength(self, nu: float) -> Self:
+        """Return a copy whose expected variances are worth nu points."""
+        return self._with(self._kappa, nu, self._psi)
 
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy that expects means like the clusters' (k, p), variances as of late."""
@@ -219,7 +210,7 @@ class Diagonal(Factorised):
         """Return the copy for the rest of the stream: from k clusters, nu is ``2 + k`` at most."""
         if self.variance_strength is not None:
             return self
-        return self._with(self._kappa, min(self._nu, 2.0 + k), self._psi)
+        return self._with_strength(min(self._nu, 2.0 + k))
 
     def remade(self) -> Self:
         """Return the copy with its prior."""
@@ -265,10 +256,10 @@ class Diagonal(Factorised):
         kappa, z, zz = self.split_up(tau)
         mean = z / kappa
         nu = kappa + (self._nu - self._kappa)
-        return Posterior(kappa, nu, mean, np.maximum(zz - z * mean, self._floor))
+        return Posterior(kappa, nu, mean, np.maximum(zz - z * mean, self.floor))
 
     @property
-    def _floor(self) -> Array:
+    def floor(self) -> Array:
         """What rounding may leave of a sum of squares at least."""
         return 1e-9 * self._psi
 
@@ -283,16 +274,17 @@ class Diagonal(Factorised):
         kappa, nu, m, scatter = self.posterior(tau)
         precision = np.maximum(rng.chisquare(nu), 1e-30) / scatter
         mean = m + rng.standard_normal(m.shape) / np.sqrt(kappa * precision)
-        return self._natural(mean, precision)
+        return self.natural(mean, precision)
 
-    def _natural(self, mean: Array, precision: Array) -> Array:
+    def natural(self, mean: Array, precision: Array) -> Array:
+        """Return natural parameters (k, p) from means and precisions (k, d)."""
         each = 0.5 * (np.log(precision) - precision * mean**2)
         zero = np.zeros((len(mean), 1))
         return np.concatenate([zero, each, precision * mean, -0.5 * precision], axis=1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Student-t predictives of each column."""
-        kappa, nu, m, scatter = self.posterior(self._prior + s)
+        kappa, nu, m, scatter = self.posterior(self.prior + s)
         g = kappa / (kappa + 1.0)
         each = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * nu) + 0.5 * np.log(2.0 * g / scatter)
         zero = np.zeros((len(s), 2 * m.shape[1]))
@@ -339,7 +331,7 @@ class Diagonal(Factorised):
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the linear discriminant of the two groups."""
-        a, b = self.posterior(self._prior + first), self.posterior(self._prior + second)
+        a, b = self.posterior(self.prior + first), self.posterior(self.prior + second)
         normal = (b.mean - a.mean) * (a.nu + b.nu) / (a.scatter + b.scatter)
         return normal, 0.5 * (normal * (a.mean + b.mean)).sum(axis=1)
 

@@ -17,6 +17,7 @@ from scstream.families import rowwise
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
+from scstream.families.evidence import most_probable
 from scstream.families.given import as_floats, positive_number
 from scstream.families.merging import merged
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
@@ -132,7 +133,7 @@ class Directional(Family):
         if self.mean_strength is None:
             strengths += _STRENGTHS
         trials = [self._with(kappa, strength) for kappa in kappas for strength in strengths]
-        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+        return most_probable(trials, clusters)
 
     def remade(self) -> Self:
         """Return the copy with its prior."""

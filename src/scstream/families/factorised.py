@@ -104,7 +104,7 @@ class Factorised(Family):
         """Return the prior's ``tau`` from its blocks (d,); a row's own count is 0."""
         return np.concatenate([[0.0], *blocks])
 
-    def _with_prior(self, *blocks: Array) -> Self:
+    def with_prior(self, *blocks: Array) -> Self:
         """Set the prior of this copy."""
         self._prior = self.joined(*blocks)
         self._log_z = float(self.log_partition(self._prior))

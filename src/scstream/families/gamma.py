@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from scstream.families import rowwise
 from scstream.families.contract import Array
+from scstream.families.draws import log_gammas
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.given import positive_vector
 from scstream.families.merging import merged
@@ -105,7 +106,7 @@ class Gamma(Factorised):
     def _with(self, c: Array, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)
         new._c, new._mean, new._strength = c, mean, strength
-        return new._with_prior(strength / c, strength * mean / c, 0.0 * c)
+        return new.with_prior(strength / c, strength * mean / c, 0.0 * c)
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the open parts that make the clusters most probable.
@@ -117,7 +118,7 @@ class Gamma(Factorised):
             return self
         same = np.ones(len(self._c))
         if self.shape is None and self.alone:
-            count, x, _ = self.split_up(self._prior + clusters)
+            count, x, _ = self.split_up(self.prior + clusters)
             places = np.log(x / count)
             trials = [self._with(c * same, self._mean, self._strength) for c in _SHAPES]
             left = [merged(trial, clusters, places) for trial in trials]
@@ -167,9 +168,7 @@ class Gamma(Factorised):
         """Draw rates from gamma densities."""
         count, x, _ = self.split_up(tau)
         a = self._c * count
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        log_rate = np.log(rng.standard_gamma(a + 1.0)) - np.log(x)
-        log_rate += np.log1p(-rng.random(a.shape)) / a
+        log_rate = log_gammas(rng, a) - np.log(x)
         each = self._c * log_rate - gammaln(self._c)
         own = np.broadcast_to(self._c - 1.0, a.shape)
         zero = np.zeros((len(tau), 1))
@@ -177,7 +176,7 @@ class Gamma(Factorised):
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by compound gamma predictives (Lomax for the exponential)."""
-        count, x, _ = self.split_up(self._prior + s)
+        count, x, _ = self.split_up(self.prior + s)
         a, c = self._c * count, self._c
         each = gammaln(a + c) - gammaln(a) - gammaln(c) - c * np.log(x)
         own = np.broadcast_to(c - 1.0, a.shape)
@@ -211,7 +210,7 @@ class Gamma(Factorised):
         """Return the difference of the two groups' expected rates, and the cut's offset."""
         rates = []
         for s in (first, second):
-            count, x, _ = self.split_up(self._prior + s)
+            count, x, _ = self.split_up(self.prior + s)
             rates.append(self._c * count / x)
         a, b = rates
         return a - b, (self._c * (np.log(a) - np.log(b))).sum(axis=1)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scstream.families import rounding
 from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior
 from scstream.families.cutting import Projection, Side, log_odds
+from scstream.families.evidence import best_by_doubling, most_probable
 from scstream.families.frame import column_frame
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.given import as_floats, finite_vector, positive_number
@@ -174,8 +175,11 @@ class Gaussian(Family):
         if self.cov_strength is None:
             low = max(d + 2.0, self._least_nu)
             high = max(d + 2.0 + clusters[:, 0].sum(), low)
-            trials = [t._strengthened(clusters, low, high) for t in trials]
-        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+            start = float(np.clip(nu, low, high))
+            trials = [
+                best_by_doubling(t._with_strength, clusters, start, d, (low, high)) for t in trials
+            ]
+        return most_probable(trials, clusters)
 
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy that expects means and covariances like those of the clusters (k, p).
@@ -208,7 +212,7 @@ class Gaussian(Family):
         d = len(self._m)
         if self.cov_strength is not None:
             return self
-        return self._with(self._kappa, min(self._nu, d + 2.0 + (k - 1.0) * d), self._psi)
+        return self._with_strength(min(self._nu, d + 2.0 + (k - 1.0) * d))
 
     def alike(self) -> Self:
         """Return a copy that will be adapted to clusters of one shape.
@@ -223,22 +227,9 @@ class Gaussian(Family):
         new._least_nu = len(self._m) * (len(self._m) + 1.0)
         return new
 
-    def _strengthened(self, clusters: Array, low: float, high: float) -> Self:
-        """Return the copy with the best nu, doubling or halving ``nu - d`` while that helps."""
-        d = len(self._m)
-        start = self._with(self._kappa, float(np.clip(self._nu, low, high)), self._psi)
-        best, level = start, start.log_marginal(clusters).sum()
-        for factor in (2.0, 0.5):
-            while True:
-                nu = float(np.clip(d + factor * (best._nu - d), low, high))
-                trial = self._with(self._kappa, nu, self._psi)
-                reached = trial.log_marginal(clusters).sum()
-                if nu == best._nu or reached <= level:
-                    break
-                best, level = trial, reached
-            if best is not start:
-                break
-        return best
+    def _with_strength(self, nu: float) -> Self:
+        """Return a copy whose expected covariance is worth nu points."""
+        return self._with(self._kappa, nu, self._psi)
 
     def remade(self) -> Self:
         """Return the copy with its prior."""

@@ -16,6 +16,8 @@ from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
 from scstream.families.count_scores import CountRows, CountScore, compressed
 from scstream.families.cutting import Projection, Side
+from scstream.families.draws import log_gammas
+from scstream.families.evidence import most_probable
 from scstream.families.given import positive_vector
 from scstream.families.scores import Points, Score
 from scstream.kernels import counts
@@ -112,7 +114,7 @@ class Multinomial(Family):
             return self
         d = len(self._base)
         trials = [copy.copy(self)._with(count * d * self._base) for count in _COUNTS]
-        return trials[int(np.argmax([t.log_marginal(clusters).sum() for t in trials]))]
+        return most_probable(trials, clusters)
 
     def to_saved(self) -> dict[str, Any]:
         """Return the Dirichlet parameters, and the frequencies that they were set from."""
@@ -190,9 +192,7 @@ class Multinomial(Family):
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log probabilities from Dirichlets."""
         conc = tau[..., 1:]
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        log_g = np.log(rng.standard_gamma(conc + 1.0))
-        log_g += np.log(1.0 - rng.random(conc.shape)) / conc
+        log_g = log_gammas(rng, conc)
         log_g -= log_g.max(axis=-1, keepdims=True)
         eta = np.zeros(tau.shape)
         eta[..., 1:] = log_g - np.log(np.exp(log_g).sum(axis=-1, keepdims=True))

@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from scstream.families import rowwise
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array
+from scstream.families.draws import log_gammas
 from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
@@ -79,7 +80,7 @@ class Poisson(Factorised):
     def _with(self, mean: Array, shape: Array) -> Self:
         new = copy.copy(self)
         new._mean, new._shape = mean, shape
-        return new._with_prior(shape / mean, shape)
+        return new.with_prior(shape / mean, shape)
 
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the means and shapes that make the clusters most probable."""
@@ -117,15 +118,13 @@ class Poisson(Factorised):
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw rates from gamma densities."""
         rate, shape = self.split_up(tau)
-        # log G(a) = log G(a + 1) + log(U) / a does not underflow for small a
-        log_rate = np.log(rng.standard_gamma(shape + 1.0)) - np.log(rate)
-        log_rate += np.log1p(-rng.random(shape.shape)) / shape
+        log_rate = log_gammas(rng, shape) - np.log(rate)
         zero = np.zeros((len(tau), 1))
         return np.concatenate([zero, -np.exp(log_rate), log_rate], axis=1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by negative binomial predictives."""
-        rate, shape = self.split_up(self._prior + s)
+        rate, shape = self.split_up(self.prior + s)
         eta = np.concatenate(
             [log_weight[:, None], -shape * np.log1p(1.0 / rate), -np.log1p(rate)], axis=1
         )
@@ -151,7 +150,7 @@ class Poisson(Factorised):
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the log ratio of the two groups' expected rates, and the cut's offset."""
-        a, b = (self.describe(self._prior + s)["rate"] for s in (first, second))
+        a, b = (self.describe(self.prior + s)["rate"] for s in (first, second))
         return np.log(b) - np.log(a), (b - a).sum(axis=1)
 
     def spread_out(self, X: Array) -> Array:

@@ -57,6 +57,7 @@ class Product(Family):
     name: ClassVar[str] = "product"
     missing: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
+    text: ClassVar[bool] = True
 
     _families: Sequence[Family] = ()  # one for each block, once the table was met
     _places: Sequence[Sequence[int]] = ()  # the columns of each block in the table

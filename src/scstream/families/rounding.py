@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from scstream.families.scores import Array, Points
 
-_ROWS = 4096  # that tell how coarse columns are, about
+_ROWS = 4096  # about so many show how coarse columns are
 _TIES = 4  # rows for each different number of a coarse column, at least
 _COARSE = 0.2  # deviations of a column that a step is wide, at least
 _NARROW = 0.01  # the same where a column has no deviation, only a size

@@ -75,7 +75,7 @@ class Spherical(Diagonal):
         kappa, z, zz = self.split_up(tau)
         mean = z / kappa
         nu = self._nu + (kappa - self._kappa).sum(axis=-1, keepdims=True)
-        scatter = np.maximum((zz - z * mean).sum(axis=-1, keepdims=True), self._floor[0])
+        scatter = np.maximum((zz - z * mean).sum(axis=-1, keepdims=True), self.floor[0])
         same = np.ones(mean.shape)
         return Posterior(kappa, nu * same, mean, scatter * same)
 
@@ -92,11 +92,11 @@ class Spherical(Diagonal):
         kappa, nu, m, scatter = self.posterior(tau)
         precision = np.maximum(rng.chisquare(nu[:, :1]), 1e-30) / scatter
         mean = m + rng.standard_normal(m.shape) / np.sqrt(kappa * precision)
-        return self._natural(mean, precision)
+        return self.natural(mean, precision)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Student-t predictives of what is observed of them."""
-        kappa, nu, m, scatter = self.posterior(self._prior + s)
+        kappa, nu, m, scatter = self.posterior(self.prior + s)
         nu, scatter = nu[:, 0], scatter[:, :1]
         g = kappa / (kappa + 1.0)
         each = 0.5 * np.log(2.0 * g / scatter)
