@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from scstream import validation as check
 from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
-from scstream.engines.choose import is_client, is_torch
+from scstream.engines.choose import is_client
 from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
 from scstream.engines.tensors import like_input
@@ -307,7 +307,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             return CpuEngine(n_threads)
         last = getattr(self, "_last_engine", None)
         engine = make_engine(self.engine, self.device, n_threads, X, last)
-        if is_torch(engine):
+        if engine.takes_tensors:
             self._last_engine = engine  # it has buffers that are worth keeping
         return engine
 
@@ -596,7 +596,7 @@ def _needs_no_threads(learner: Learner, batch: Batch, engine: Engine) -> bool:
     """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
     if gaussian.applies(learner.family, engine, batch.X.shape[0]):
         return True
-    return is_torch(engine) and is_small(learner.family)
+    return engine.takes_tensors and is_small(learner.family)
 
 
 def _report(sweep: int, k: int, log_posterior: float) -> None:

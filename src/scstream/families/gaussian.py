@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.families import rounding
-from scstream.families.contract import CERTAIN, Array, Family, as_floats
+from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior, as_floats
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.scores import Points
 from scstream.kernels import cholesky, matrices, pruning
@@ -80,7 +80,7 @@ class Gaussian(Family):
     _share: float = 1.0  # of the covariance within clusters that is expected
     _prior: Array
     _log_z: float
-    numbers: tuple[Array, float, float, int]  # for compiled code: prior, nu - kappa, log_z, d
+    numbers: GaussianPrior
     _least_nu: float = 0.0  # of those that are adapted to clusters
 
     def __init__(
@@ -136,7 +136,7 @@ class Gaussian(Family):
         m = self._m if m is None else m
         row = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
         log_z = matrices.prior(kappa, nu, m, psi, row)
-        numbers = row, nu - kappa, log_z, len(m)
+        numbers = GaussianPrior(row, nu - kappa, log_z, len(m))
         new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
         new.__dict__.update(
             self.__dict__, _kappa=kappa, _nu=nu, _psi=psi, _m=m, _prior=row, _log_z=log_z,
@@ -272,6 +272,15 @@ class Gaussian(Family):
 
         shared(fill, len(X), len(self._m))
         return T
+
+    @property
+    def quadratic_rows(self) -> bool:
+        """True, unless a subclass has statistics of its own."""
+        return type(self).statistics is Gaussian.statistics
+
+    def small_gaussian(self) -> GaussianPrior | None:
+        """Return the prior; None for a subclass, unless it overrides this and says otherwise."""
+        return self.numbers if type(self) is Gaussian else None
 
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""

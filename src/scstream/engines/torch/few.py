@@ -22,8 +22,7 @@ from scstream.engines.torch.ledger import Ledger
 from scstream.engines.torch.passes import Pass, Recorded, grid, on_its_device, rounded
 from scstream.engines.torch.triton import least_bits, least_row
 from scstream.engines.torch.workspace import TILE, Room
-from scstream.families.contract import Array
-from scstream.families.gaussian import Gaussian
+from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
 
 FEW = 8  # columns up to which this is the way
@@ -137,7 +136,7 @@ class FewColumns:
 
     def refine(
         self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch,
-        family: Gaussian, alpha: float, rounds: int,
+        prior: GaussianPrior, alpha: float, rounds: int,
     ) -> Pass | None:  # fmt: skip
         """Try sub-labels, and refine them; see `Engine.refine`.
 
@@ -145,7 +144,7 @@ class FewColumns:
         """
         which = np.flatnonzero(chosen)
         room = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
-        room.foretold(family, alpha)
+        room.predicted(prior, alpha)
         student = sub.student
         self._run(
             room, ("refine", student, rounds), lambda: self._launch_trials(room, student, rounds)

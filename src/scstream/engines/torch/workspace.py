@@ -22,8 +22,7 @@ from scstream.engines.torch.passes import (
     room_for,
     words_of,
 )
-from scstream.families.contract import Array
-from scstream.families.gaussian import Gaussian
+from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
 from scstream.kernels import packing
 from scstream.kernels.workspace import room_of
@@ -92,10 +91,9 @@ class Room:
             self._pairs, self._centre, self._rank,
         )  # fmt: skip
 
-    def foretold(self, family: Gaussian, alpha: float) -> None:
+    def predicted(self, prior: GaussianPrior, alpha: float) -> None:
         """Fill in what predictives are made of."""
-        row, more, *_ = family.numbers
-        self._prior[:-2], self._prior[-2], self._prior[-1] = row, more, 0.5 * alpha
+        self._prior[:-2], self._prior[-2], self._prior[-1] = prior.row, prior.more, 0.5 * alpha
 
     def call(self, names: NDArray[np.int32], ids: Labels) -> None:
         """Fill in the ids, and sub-labels, that names stand for."""
