@@ -22,8 +22,9 @@ from scstream.engines.torch.few import FEW, FewColumns  # noqa: E402
 from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch.ledger import Ledger  # noqa: E402
 from scstream.engines.torch.many import MANY, ManyColumns  # noqa: E402
-from scstream.engines.torch.passes import UPLOAD, Courier, Pass, Scratch, least_rows  # noqa: E402
+from scstream.engines.torch.passes import Pass, Scratch, least_rows  # noqa: E402
 from scstream.engines.torch.points import QuadraticRows, rows_of  # noqa: E402
+from scstream.engines.torch.staging import UPLOAD, Courier  # noqa: E402
 from scstream.engines.torch.triton import AVAILABLE  # noqa: E402
 
 _BLOCK_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # of statistics and scores at a time
