@@ -42,6 +42,7 @@ class PredictiveScore(StudentScore):
     factors: Array  # (k, p): rows (n, L^-1 mean, L)
     d: int
     widths: Callable[[], tuple[Array, Array]] | None  # means (k, d), largest eigenvalues (k,)
+    _hard: bool = False  # whether rows are expected to be near many components: only a guess
 
     def __init__(
         self, factors: Array, const: Array, power: Array, d: int,
@@ -100,7 +101,8 @@ class PredictiveScore(StudentScore):
 
     def ready(self, some: SomeRows) -> None:
         """Make what rows such as some need."""
-        if not self._is_easy(some()):
+        self.__dict__["_hard"] = not self._is_easy(some())
+        if self._hard:
             _ = self._single
 
     def part(self, rows: slice) -> PredictiveScore:
@@ -116,7 +118,8 @@ class PredictiveScore(StudentScore):
         scores for which that is not enough once more.
         """
         out = np.empty((len(T), len(self.const)))
-        if self._is_easy(T[:SOME_ROWS]) and self._ruled_out(T, out):
+        # where rows are hard the first ones show that too, and soon
+        if (not self._hard or self._is_easy(T[:SOME_ROWS])) and self._ruled_out(T, out):
             return out
         base, single, error = self._single
         square = np.einsum("ij,ij->i", T[:, 1 : 1 + self.d], T[:, 1 : 1 + self.d])

@@ -51,7 +51,7 @@ class Pruning(Protocol):
         ...
 
     def scores(self, T: Points) -> Array:
-        """Return the scores (n, k), upper bounds of those that are 37 or more below the best."""
+        """Return the scores (n, k), upper bounds of those that are 25 or more below the best."""
         ...
 
     def best(self, Z: Array) -> Labels | None:

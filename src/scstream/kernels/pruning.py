@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import kernel
+from scstream.kernels.compiling import kernel, part
 from scstream.kernels.scores import student_bounds
 
 _REACH = 37.0  # nats below the best from which a component does not matter
+_NEARLY = 25.0  # nats from which its score matters, but not the rounding of single precision
 _PATIENCE, _SHARE = 2, 5  # rows after which more than one component in so many is too many
 _MORE = 8  # such rows where a component is often ruled out by a part of its solution
 
@@ -183,7 +184,7 @@ def refine(known: Students, T: Any, q: Any, base: Any, error: Any, size: Any, ou
             for c in range(k):
                 if not exact[c] and (best < 0 or out[i, c] > out[i, best]):
                     best = c
-            if best < 0 or (out[i, best] <= second and out[i, best] <= top - _REACH):
+            if best < 0 or (out[i, best] <= second and out[i, best] <= top - _NEARLY):
                 break
             exact[best] = True
             v = _score(known, best, T[i], np.inf, y)
@@ -191,7 +192,7 @@ def refine(known: Students, T: Any, q: Any, base: Any, error: Any, size: Any, ou
             top, second = max(top, v), max(second, min(top, v))
 
 
-@kernel
+@part
 def _plain(
     known: Students, q: Any, base: Any, size: float, error: Any, best: int, score: Any
 ) -> Any:
@@ -210,7 +211,7 @@ def _plain(
     top = known.const[best] - known.power[best] * log(
         max(base[best] + q[best] + size * error[best], 1.0)
     )
-    if not score[other] < top - _REACH:
+    if not score[other] < top - _NEARLY:
         return False
     form = base[other] + q[other] + size * error[other]
     return known.const[other] - known.power[other] * log(max(form, 1.0)) > third
@@ -229,7 +230,7 @@ def student_pairs(known: Students, T: Any, z: Any, order: Any, out: Any) -> None
             out[i, b] = _score(known, c, T[i], np.inf, y)
 
 
-@kernel
+@part
 def _score(known: Students, c: int, point: Any, far: float, y: Any) -> Any:
     """Return the score of a point, or an upper bound if ``1 + g |L^-1 (z - mean)|^2 > far``."""
     row = known.factors[c]
@@ -238,7 +239,7 @@ def _score(known: Students, c: int, point: Any, far: float, y: Any) -> Any:
     return known.const[c] - known.power[c] * log(1.0 + g * square)
 
 
-@kernel
+@part
 def _distance(row: Any, inverse: Any, point: Any, far: float, y: Any) -> Any:
     """Return ``|L^-1 (z - mean)|^2`` of a point from a component, or a part beyond ``far``.
 
