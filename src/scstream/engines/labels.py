@@ -91,18 +91,19 @@ class Screen(Labeller):
 
     def _fill_student(self) -> Array:
         """Do the same where some components, or all, are Student-t densities."""
-        linear, slope = self._power <= 0.0, self._power / _LN2
-        self._eta = np.where(linear[:, None], self._exact / _LN2, self._exact)
-        best = 0.0 if linear.any() else self._const.max()  # what all have in common may go
-        level = (self._const - best) / _LN2
-        level = np.where(level < MOST, level, -np.inf)  # which is never NaN
-        more = self._padded - len(level)
-        self._level = np.append(level, np.full(more, -np.inf)).astype(np.float32)
-        power = np.where(self._power < MOST, self._power, 0.0)
-        self._slope = np.append(power, np.zeros(more)).astype(np.float32)
+        k, slope, best = len(self._power), self._power / _LN2, float(self._const.max())
+        self._eta, by = self._exact, np.maximum(slope, 1.0)
+        linear = self._power <= 0.0
+        if linear.any():
+            self._eta, best = np.where(linear[:, None], self._exact / _LN2, self._exact), 0.0
+        self._level = np.full(self._padded, -np.inf, dtype=np.float32)
+        self._level[:k] = (self._const - best) / _LN2  # what all have in common may go
+        self._level[~(self._level < MOST)] = -np.inf  # and none is NaN
+        self._slope = np.zeros(self._padded, dtype=np.float32)
+        self._slope[:k] = self._power
+        self._slope[~(self._slope < MOST)] = 0.0
         self._rounding, self._loose = float(slope.max()) * _HALF, _LOOSE / _LN2
-        by = np.where(linear, 1.0, np.maximum(slope, 1.0))[:, None]
-        size: Array = (np.abs(self._eta) * by).max(axis=0)
+        size: Array = (np.abs(self._eta) * by[:, None]).max(axis=0)
         return size
 
     def products(self, T: Array) -> tuple[Floats, Array]:

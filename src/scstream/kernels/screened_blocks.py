@@ -232,9 +232,12 @@ def _load(
 ) -> None:  # fmt: skip
     """Take the scores of a tile's rows, the best ones if labels are drawn, and their errors."""
     if len(scored.products) > 0:
+        unknown = 0
         for i in range(stop - start):
             off[i] = scored.off[start + i]
-        make_numbers(scored.products, start, stop - start, scored.off)
+            unknown += not off[i] < TOO_LARGE
+        if unknown > 0:
+            make_numbers(scored.products, start, stop - start, off)
         if len(scored.slope) == 0:
             load_linear(scored.products, start, stop - start, cell, state)
             return

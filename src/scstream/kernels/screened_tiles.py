@@ -67,11 +67,11 @@ def narrow(T: Any, reach: Any, loose: float, small: Any, off: Any) -> int:
 
 @part
 def make_numbers(S: Any, first: int, rows: int, off: Any) -> None:
-    """Set scores of a tile of ``S`` (k, n) to 0 where their error ``off`` (n,) is too large."""
-    for i in range(first, first + rows):
+    """Set scores of a tile of ``S`` (k, n) to 0 where a row's error ``off`` is too large."""
+    for i in range(rows):
         if not off[i] < TOO_LARGE:
             for c in range(len(S)):
-                S[c, i] = _F(0.0)
+                S[c, first + i] = _F(0.0)
 
 
 @_pass
