@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from scstream import validation as check
-from scstream.engines import CpuEngine, DaskEngine, Engine
-from scstream.engines.choose import is_torch
-from scstream.engines.dask.rows import DaskRows, check_collection, is_collection
+from scstream.engines import Engine, RemoteRows
+from scstream.engines.dask.rows import check_collection, is_collection
 from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, to_host
 from scstream.families import Family
 from scstream.families.columns import is_frame
@@ -39,7 +38,7 @@ class TakesRows:
         """Return sound rows and weights, and family and model after they have met the rows."""
         first = learner is None
         elsewhere = None
-        if type(engine) is not CpuEngine:
+        if engine.takes_tensors or engine.takes_collections:
             elsewhere = self._rows_elsewhere(engine, X, family, learner, sample_weight)
         if elsewhere is not None:
             return *elsewhere, family, learner
@@ -50,8 +49,7 @@ class TakesRows:
             known = learner.family.meet(table, before)
             learner = learner if known is learner.family else replace(learner, family=known)
         points = family.check(table)
-        shared = type(engine) is not CpuEngine and is_torch(engine)
-        weight = check.check_weight(sample_weight, points.shape[0], shared=shared)
+        weight = check.check_weight(sample_weight, points.shape[0], shared=engine.takes_tensors)
         return points, weight, family, learner
 
     def _rows_elsewhere(
@@ -59,7 +57,7 @@ class TakesRows:
     ) -> tuple[Points, Array] | None:
         """Return sound rows and weights that are not, or need not stay, here; None if they must."""
         first = learner is None
-        if isinstance(engine, DaskEngine) and is_collection(X):
+        if engine.takes_collections and is_collection(X):
             rows = self._remote_rows(engine, X, family, sample_weight, reset=first)
             return rows, np.zeros(0)
         if learner is not None and learner.warmup:
@@ -75,12 +73,12 @@ class TakesRows:
 
     def _sent(self, engine: Engine, X: Any) -> Any:
         """Return the rows of a plain array where the engine wants them: there they are checked."""
-        return engine.sent(X) if is_torch(engine) and self._is_plain(X) else X
+        return engine.sent(X) if engine.takes_tensors and self._is_plain(X) else X
 
     @staticmethod
     def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:
         """Whether rows go from a tensor to the engine without coming here."""
-        return is_torch(engine) and is_foreign(X) and family.quadratic_rows
+        return engine.takes_tensors and is_foreign(X) and family.quadratic_rows
 
     def _tensor(self, X: Any, *, reset: bool, least: int = 1) -> Any:
         """Return a sound tensor."""
@@ -91,8 +89,8 @@ class TakesRows:
         return tensor
 
     def _remote_rows(
-        self, engine: DaskEngine, X: Any, family: Family, sample_weight: Any, *, reset: bool
-    ) -> DaskRows:
+        self, engine: Engine, X: Any, family: Family, sample_weight: Any, *, reset: bool
+    ) -> RemoteRows:
         """Return the sound rows of a Dask collection, which stay where they are."""
         check.check_readable(family)
         self._check_columns(X, reset=reset)

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from scstream import validation as check
 from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
-from scstream.engines.choose import is_client, is_torch
+from scstream.engines.choose import is_client
 from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
 from scstream.engines.tensors import like_input
@@ -352,7 +352,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             return CpuEngine(n_threads)
         last = getattr(self, "_last_engine", None)
         engine = make_engine(self.engine, self.device, n_threads, X, last)
-        if is_torch(engine):
+        if engine.takes_tensors:
             self._last_engine = engine  # it has buffers that are worth keeping
         return engine
 

@@ -9,7 +9,7 @@ from scstream.kernels import machine_code, screened_blocks, small_batch
 
 
 def test_kernels_are_stamped_with_all_files_they_are_made_from():
-    for kernel in (small_batch.restart, screened_blocks.draw_block):
+    for kernel in (small_batch.restart, screened_blocks.sweep_block):
         stamp = kernel._cache._cache_file._source_stamp
         assert stamp[1] == machine_code.sources()
         pickle.dumps(stamp)

@@ -104,6 +104,10 @@ class RemoteRows(ABC):
         """Return the same batch with some local rows, and their weights, put before it."""
 
     @abstractmethod
+    def weighed(self, weight: Any, check: Callable[[Any], Array]) -> RemoteRows:
+        """Return the rows with weights (n,), local ones or elsewhere, checked where rows are."""
+
+    @abstractmethod
     def unrounded(self, family: Family, batch: int) -> RemoteRows:
         """Return the rows with coarse numbers at places within their cells, see the family's."""
 
@@ -125,6 +129,10 @@ class Engine(ABC):
     takes_tensors: ClassVar[bool] = False  # whether `load` takes PyTorch tensors where they are
     takes_collections: ClassVar[bool] = False  # whether it has `read`, for Dask collections
 
+    def serves(self, device: str) -> bool:
+        """Whether it holds buffers on a device of PyTorch, and may take the next batch there."""
+        return False
+
     def few_rows(self) -> FewRows | None:
         """Return the rows of a small batch, for steps that pass over them themselves.
 
@@ -132,6 +140,10 @@ class Engine(ABC):
         that changes the sweep overrides this to return None: the steps would not call it.
         """
         return None
+
+    def read(self, X: Any, check: Callable[[Any], Points]) -> RemoteRows:
+        """Return the rows of a Dask collection, checked where they are, if it takes such."""
+        raise NotImplementedError(f"{type(self).__name__} does not take Dask collections.")
 
     def sent(self, X: NDArray[Any]) -> Any:
         """Return the rows of an array where this engine likes to have them: here, as they are."""

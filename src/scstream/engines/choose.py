@@ -26,13 +26,6 @@ def is_engine_choice(value: Any) -> bool:
     return named or is_client(value) or (callable(value) and not isinstance(value, Engine))
 
 
-def is_torch(engine: Engine | None) -> bool:
-    """Whether it is the engine on PyTorch, which nobody has if its module was not loaded."""
-    module = sys.modules.get("scstream.engines.torch.engine")
-    kind = getattr(module, "TorchEngine", None)  # there is none if PyTorch could not be loaded
-    return kind is not None and isinstance(engine, kind)
-
-
 def make_engine(
     engine: Any, device: str | None, n_threads: int, X: Any, last: Engine | None = None
 ) -> Engine:
@@ -56,7 +49,7 @@ def make_engine(
     if isinstance(engine, str) and engine == "auto":
         engine = _pick(X, device)
     made = _made(engine, device, n_threads, last)
-    if is_collection(X) and not isinstance(made, DaskEngine):
+    if is_collection(X) and not made.takes_collections:
         raise TypeError(
             f"X is a Dask collection, which engine={engine!r} cannot read. Use engine='dask' "
             "(or 'auto', or a distributed.Client), or give X.compute()."
@@ -84,13 +77,11 @@ def _dask_engine(client: Any, device: str | None) -> Engine:
 
 
 def _torch_engine(device: str | None, last: Engine | None = None) -> Engine:
-    from scstream.engines.torch.engine import TorchEngine
+    from scstream.engines.torch.engine import TorchEngine  # which needs PyTorch
 
     if device is None:
         device = "cuda" if _has_gpu() else "cpu"
-    if isinstance(last, TorchEngine) and last.device == device:
-        return last
-    return TorchEngine(device)
+    return last if last is not None and last.serves(device) else TorchEngine(device)
 
 
 def _torch_shard(device: str, n_threads: int) -> Engine:

@@ -12,20 +12,13 @@ from scipy import sparse
 
 from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
-from scstream.engines.labels import best_alone, best_labels, draw_labels
+from scstream.engines.labels import Labeller, Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
-from scstream.engines.screening import Screen, screened
 from scstream.families.contract import Array, Family
-from scstream.families.scores import (
-    SOME_ROWS,
-    Labels,
-    Points,
-    Score,
-    best,
-    get_ready,
-    unfinished_pairs,
-)
+from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of
 from scstream.kernels import labelling, screened_blocks
+from scstream.kernels.labelling import Pairs
+from scstream.kernels.screened_blocks import Totals
 from scstream.support.threads import allowed, mapped, over_slices, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
@@ -79,26 +72,24 @@ class CpuEngine(Engine):
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point and sum up as far as the tree goes."""
-        get_ready(score, lambda: self._statistics(slice(0, SOME_ROWS)))
-        pairs = unfinished_pairs(sub, self._points)
-        drawn = key is not None
-        screen = screened(score, self._points, linear=drawn)
-        both = None
-        if screen is not None and pairs and (len(pairs[1]) == 0) == drawn:
-            both = partial(self._label_and_add, screen, pairs, key)
+        form_of(score).ready(lambda: self._statistics(slice(0, SOME_ROWS)))
+        labels = labeller(score, self._points, drawn=key is not None)
+        pairs, both = pair_products(sub, self._points), None
+        if isinstance(labels, Screen) and pairs is not None:
+            both = partial(self._label_and_add, labels, pairs, key)
 
         def label(rows: slice, T: Points) -> None:
             z, second = self._z[rows], self._second[rows]
             doubt, own_doubt, _ = self._doubts[:, rows]
             if key is None:
-                best_labels(score, T, z, second, doubt)
+                labels.best(T, z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
                 labelling.best_pair(own, self._sub[rows], own_doubt)
             else:
                 u = np.empty((2, len(z)))
                 first = self._first + rows.start
                 labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
-                draw_labels(score, T, u[0], z, second, doubt)
+                labels.draw(T, u[0], z, second, doubt)
                 own = sub.pairs(T, np.minimum(z, k - 1))
                 labelling.draw_pair(own, u[1], self._sub[rows], own_doubt)
 
@@ -119,19 +110,14 @@ class CpuEngine(Engine):
         return self._pass(label, add, both, nothing, k)
 
     def _label_and_add(
-        self, screen: Screen, pairs: tuple[Array, ...], key: Key | None, rows: slice, T: Array,
-        to: Values,
-    ) -> None:  # fmt: skip
+        self, labels: Labeller, pairs: Pairs, key: Key | None, rows: slice, T: Array, to: Values
+    ) -> None:
         """Label a block of rows, whose sub-labels are scored by ``pairs``, and add it up."""
-        out = self._z[rows], self._sub[rows], *to
-        scores, weight = screen.products(T), self._weight[rows]
-        if key is None:
-            terms = screen.level, screen.slope
-            screened_blocks.best_block(*scores, *terms, T, weight, *screen.exact, *pairs, *out)
-        else:
-            at = key.seed, key.batch, key.sweep, self._first + rows.start
-            eta = screen.exact[0], pairs[0]
-            screened_blocks.draw_block(*scores, T, weight, *eta, *at, *out)
+        at = [] if key is None else [key.seed, key.batch, key.sweep, self._first + rows.start]
+        screened_blocks.sweep_block(
+            labels.scored(T), pairs, np.array(at, dtype=np.int64), self._weight[rows],
+            self._z[rows], self._sub[rows], Totals(*to),
+        )  # fmt: skip
 
     def resplit(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
@@ -144,7 +130,7 @@ class CpuEngine(Engine):
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
     ) -> list[Part]:
         """Try new sub-labels and sum up as far as the tree goes."""
-        k, pairs = len(chosen), unfinished_pairs(sub, self._points)
+        k, pairs = len(chosen), pair_products(sub, self._points)
         among = np.append(chosen, False)  # a label of -1 finds the last entry
 
         def label(rows: slice, T: Points) -> None:
@@ -168,14 +154,14 @@ class CpuEngine(Engine):
             def resplit(cut: slice) -> None:
                 some = np.zeros_like(chosen)
                 some[cut] = chosen[cut]
-                labelling.resplit_block(T, weight, z, some, *pairs, doubts, trial, *to)
+                labelling.resplit_block(T, weight, z, some, pairs, doubts, trial, *to)
 
             _by_cluster(resplit, k, T.size)
 
         def nothing() -> Values:
             return np.zeros((k, 2, len(self._family.prior))), np.zeros(k)
 
-        return self._pass(label, add, both if pairs else None, nothing, k)
+        return self._pass(label, add, None if pairs is None else both, nothing, k)
 
     def _pass(
         self,
@@ -272,23 +258,22 @@ class CpuEngine(Engine):
             return family.statistics(X[rows]) if whole is None else whole[rows]
 
         def at_once(rows: slice) -> Labels | None:
-            return best(score, lambda: family.embed(X[rows]))
+            """Return labels by the rows in the family's frame, if that is enough for them."""
+            return None if pruning is None else pruning.best(family.embed(X[rows]))
 
-        some = slice(SOME_ROWS)
+        form, some = form_of(score), slice(SOME_ROWS)
+        pruning = form.pruning if isinstance(form, Products) else None
         with allowed(self.n_threads):
             easy = at_once(some) is not None
             if not easy:
-                get_ready(score, lambda: statistics(some))
-        screen = screened(score, X, linear=False)
+                form.ready(lambda: statistics(some))
+        by_score = labeller(score, X, drawn=False)
 
         def labels(rows: slice) -> Labels:
             z = at_once(rows) if easy else None
-            if z is not None:
-                return z
-            T = statistics(rows)
-            return best_alone(score, T) if screen is None else screen.best(T)
+            return by_score.best_alone(statistics(rows)) if z is None else z
 
-        cells = _BLOCK_CELLS if screen is None else _LONG_CELLS
+        cells = _LONG_CELLS if isinstance(by_score, Screen) else _BLOCK_CELLS
         return np.concatenate(
             together(self.n_threads, labels, self._other_blocks(family, X, cells))
         )

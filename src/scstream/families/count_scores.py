@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
-from scstream.families.scores import Array, Labels, Points
+from scstream.families.scores import Array, Labels, Points, SomeRows, SumsOfTable, Terms
 from scstream.kernels import count_scores
 from scstream.support.threads import over_slices
 
@@ -153,7 +152,12 @@ class CountScore:
         out: Array = self.log_weight + gammaln(self._rows[:, 0])
         return out
 
-    def ready(self, some: Callable[[], Points]) -> None:
+    @property
+    def form(self) -> SumsOfTable:
+        """The form."""
+        return SumsOfTable(self.ready, self.terms)
+
+    def ready(self, some: SomeRows) -> None:
         """Make the table of the terms of all rows, of which these are some."""
         whole, _ = CountRows.of(some()).whole
         if self._width(whole.numbers) == len(self.conc):
@@ -189,23 +193,24 @@ class CountScore:
         out: Array = 2.0 * size * total + np.abs(self.log_weight).max()
         return out
 
-    def terms(self, T: Points) -> tuple[Any, ...]:
-        """Return what makes the scores of rows, see `scores.unfinished_sums`, if it is ready."""
+    def terms(self, T: Points) -> Terms | None:
+        """Return what the scores of rows are sums of, if the table was made for them."""
         T = CountRows.of(T)
         whole, start = T.whole
         numbers, tables = self.__dict__.get("_held", (None, ()))
         if numbers is None or whole.__dict__.get("numbers") is not numbers:
-            return ()
+            return None
         (table, narrow, length), stop = tables, start + T.shape[0]
-        return numbers.which, numbers.first[start : stop + 1], table, narrow, length[start:stop]
+        first = numbers.first[start : stop + 1]
+        return Terms(numbers.which, first, table, narrow, length[start:stop])
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k) of rows ``(1, x)``."""
         T = CountRows.of(T)
         n, k = T.shape[0], len(self.conc)
         out, held = np.empty((n, k)), self.terms(T)
-        if held:
-            count_scores.add_terms(*held[:3], out)
+        if held is not None:
+            count_scores.add_terms(held.which, held.first, held.table, out)
             return out
         numbers = T.numbers
         width = self._width(numbers)

@@ -8,7 +8,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scstream.families.scores import SOME_ROWS, Array, Labels, LinearScore, Points, StudentScore
+from scstream.families.scores import (
+    SOME_ROWS,
+    Array,
+    Labels,
+    LinearScore,
+    Points,
+    Products,
+    SomeRows,
+    StudentScore,
+)
 from scstream.kernels import matrices, pruning
 from scstream.support.threads import over_slices
 
@@ -33,6 +42,7 @@ class PredictiveScore(StudentScore):
     factors: Array  # (k, p): rows (n, L^-1 mean, L)
     d: int
     widths: Callable[[], tuple[Array, Array]] | None  # means (k, d), largest eigenvalues (k,)
+    _hard: bool = False  # whether rows are expected to be near many components: only a guess
 
     def __init__(
         self, factors: Array, const: Array, power: Array, d: int,
@@ -46,9 +56,10 @@ class PredictiveScore(StudentScore):
         return self.d >= MANY
 
     @property
-    def rules_out(self) -> bool:
-        """Whether most components are ruled out by the first columns."""
-        return self.d >= 2 * _LEADING
+    def form(self) -> Products:
+        """The form; of many columns most components are ruled out by the first ones."""
+        pruning = self if self.d >= 2 * _LEADING else None
+        return Products(lambda: self.quad, self.const, self.power, self.solves_pairs, pruning)
 
     def __reduce__(self) -> Any:
         """Travel as the quadratic forms where these are all that is used."""
@@ -88,41 +99,35 @@ class PredictiveScore(StudentScore):
         out: Array = 1.0 / self.factors[:, 1 + self.d + i * (i + 3) // 2]
         return out
 
-    def ready(self, some: Callable[[], Points]) -> None:
+    def ready(self, some: SomeRows) -> None:
         """Make what rows such as some need."""
-        if not self.rules_out:
-            _ = self.quad
-            return
-        easy = self.__dict__["_easy"] = self._is_easy(some())
-        if not easy:
+        self.__dict__["_hard"] = not self._is_easy(some())
+        if self._hard:
             _ = self._single
 
     def part(self, rows: slice) -> PredictiveScore:
         """Return some of the components."""
         return PredictiveScore(self.factors[rows], self.const[rows], self.power[rows], self.d)
 
-    def near(self, T: Points) -> Array:
+    def scores(self, T: Points) -> Array:
         """Return the scores (n, k), of components that do not matter an upper bound.
 
         A squared distance is a sum over columns, of which the first ones give a lower bound. Who
         is thereby further from a point's best than certainty has it is not looked at again. Where
-        too many are left, as some rows told, all are scored: in single precision, and the few
+        too many are left, as the first rows show, all are scored: in single precision, and the few
         scores for which that is not enough once more.
         """
-        if not self.rules_out:
-            return self.block(T)
         out = np.empty((len(T), len(self.const)))
-        easy = self.__dict__.get("_easy")
-        if (self._is_easy(T[:SOME_ROWS]) if easy is None else easy) and self._ruled_out(T, out):
+        # where rows are hard the first ones show that too, and soon
+        if (not self._hard or self._is_easy(T[:SOME_ROWS])) and self._ruled_out(T, out):
             return out
         base, single, error = self._single
         square = np.einsum("ij,ij->i", T[:, 1 : 1 + self.d], T[:, 1 : 1 + self.d])
         size = np.sqrt(square + square * square)  # or less, which is the length of (z, z z')
-        if not size.max() * (self.power * error).max() < _ERROR:
-            return self.block(T)
-        q = T[:, 1:].astype(np.float32) @ single.T
-        known = (self.factors, self._inverse, self.const, self.power)
-        pruning.refine(*known, T, q, base, error, size, out)
+        size[~(size * (self.power * error).max() < _ERROR)] = np.inf  # nothing is known of these
+        with np.errstate(all="ignore"):
+            q = T[:, 1:].astype(np.float32) @ single.T
+        pruning.refine(self._known, T, q, base, error, size, out)
         return out
 
     def _is_easy(self, some: Points) -> bool:
@@ -134,22 +139,24 @@ class PredictiveScore(StudentScore):
         first = np.empty((len(T), self._leading.shape[1]))
         pruning.leading(T, self.d, _LEADING, first)
         np.matmul(first, self._leading.T, out=out)
-        known = (self.factors, self._inverse, self.const, self.power)
-        return bool(pruning.students(*known, T, out) == len(T))
+        return bool(pruning.students(self._known, T, out) == len(T))
+
+    @property
+    def _known(self) -> pruning.Students:
+        return pruning.Students(self.factors, self._inverse, self.const, self.power)
 
     def best(self, Z: Array) -> Labels | None:
         """Return the best component of rows (n, d) in the family's frame, if few come close.
 
         A squared distance is at least that from the mean over the largest eigenvalue.
         """
-        if self.widths is None or not self.rules_out:
+        if self.widths is None:
             return None
         T = np.empty((len(Z), 2 + self.d))
         T[:, 0], T[:, 1:-1] = 1.0, Z
         np.einsum("ij,ij->i", Z, Z, out=T[:, -1])
-        known = (self.factors, self._inverse, self.const, self.power)
         z = np.empty(len(T), dtype=np.int64)
-        done = pruning.best_students(*known, T, T @ self._balls.T, z)
+        done = pruning.best_students(self._known, T, T @ self._balls.T, z)
         return z if done == len(T) else None
 
     @cached_property
@@ -183,7 +190,7 @@ class PredictiveScore(StudentScore):
         if not self.solves_pairs:
             return super().pairs(T, z)
         out, order = np.empty((len(z), 2)), np.argsort(z)
-        pruning.student_pairs(self.factors, self._inverse, self.const, self.power, T, z, order, out)
+        pruning.student_pairs(self._known, T, z, order, out)
         return out
 
 
@@ -213,6 +220,11 @@ class DrawnScore(LinearScore):
         factors, *drawn = self.drawn
         return DrawnScore, (factors, self.log_det, *drawn, self.log_weight)
 
+    @property
+    def form(self) -> Products:
+        """The form."""
+        return Products(lambda: self.eta, solves_pairs=self.solves_pairs)
+
     @cached_property
     def eta(self) -> Array:
         """The natural parameters (k, p)."""
@@ -225,10 +237,6 @@ class DrawnScore(LinearScore):
         d = self.drawn[1].shape[1]
         shared(fill, len(out), d)
         return out
-
-    def ready(self, some: Callable[[], Points]) -> None:
-        """Make the natural parameters."""
-        _ = self.eta
 
     def part(self, rows: slice) -> DrawnScore:
         """Return some of the components."""

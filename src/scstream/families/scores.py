@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,11 @@ _CELLS = 2**18  # posteriors' entries that are held at a time
 
 
 class Score(Protocol):
-    """Log weight plus log density of points under k components, up to the base measure."""
+    """Log weight plus log density of points under k components, up to the base measure.
+
+    These two methods are all that an engine needs. A score may also have an attribute ``form``,
+    see `form_of`, by which engines score points themselves.
+    """
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k) of statistics ``T`` (n, p) under every component."""
@@ -29,6 +34,137 @@ class Score(Protocol):
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) of row i under its own components ``2 z[i]``, ``2 z[i] + 1``."""
         ...
+
+
+# -- forms --------------------------------------------------------------------------------------
+
+_NOTHING = np.zeros(0)
+SOME_ROWS = 8  # by which a score finds out what it has to get ready
+SomeRows: TypeAlias = Callable[[], Points]
+
+
+class Pruning(Protocol):
+    """Rules out most components of a row before these are scored."""
+
+    def ready(self, some: SomeRows) -> None:
+        """Compute what rows such as some need, before threads share the work."""
+        ...
+
+    def scores(self, T: Points) -> Array:
+        """Return the scores (n, k), upper bounds of those that are 25 or more below the best."""
+        ...
+
+    def best(self, Z: Array) -> Labels | None:
+        """Return the best components of rows (n, d) in the family's frame, if few come close."""
+        ...
+
+
+@dataclass(frozen=True)
+class Products:
+    """Scores by products of statistics and parameters: linear, Student-t, or some of each.
+
+    Attributes
+    ----------
+    make : callable
+        Returns the parameters ``eta`` (k, p); called when they are needed.
+    const, power : ndarray (k,)
+        Scores are ``const - power log(T @ eta)`` where the power is positive, Student-t densities
+        by their quadratic forms. They are ``T @ eta`` where it is 0, or where both are empty.
+    solves_pairs : bool
+        Whether the score's own `pairs` is quicker than products.
+    pruning : Pruning or None
+        What rules components out, where products would take longer.
+    """
+
+    make: Callable[[], Array]
+    const: Array = field(default_factory=lambda: _NOTHING)
+    power: Array = field(default_factory=lambda: _NOTHING)
+    solves_pairs: bool = False
+    pruning: Pruning | None = None
+
+    @property
+    def eta(self) -> Array:
+        """The parameters (k, p)."""
+        return self.make()
+
+    @property
+    def student(self) -> bool:
+        """Whether some components are Student-t densities."""
+        return len(self.power) > 0
+
+    def ready(self, some: SomeRows) -> None:
+        """Compute what rows such as some need, before threads share the work."""
+        if self.pruning is None:
+            self.make()
+        else:
+            self.pruning.ready(some)
+
+
+class Terms(NamedTuple):
+    """What the scores of some rows are sums of.
+
+    Attributes
+    ----------
+    which : ndarray
+        Numbers of rows of the table.
+    first : ndarray (n + 1,)
+        Where those of each row begin, a multiple of eight of them.
+    table : ndarray (m, k)
+    narrow : ndarray (m, k)
+        The same in single precision.
+    length : ndarray (n,)
+        What is added up for a row comes to this at most, signs aside.
+    """
+
+    which: NDArray[np.int32]
+    first: NDArray[np.int64]
+    table: Array
+    narrow: NDArray[np.float32]
+    length: Array
+
+
+@dataclass(frozen=True)
+class SumsOfTable:
+    """Scores that are sums of a table's rows.
+
+    Attributes
+    ----------
+    ready : callable
+        Makes the table for all rows that some belong to.
+    terms : callable
+        Returns the `Terms` of rows (n, p), None if the table was not made for these.
+    """
+
+    ready: Callable[[SomeRows], None]
+    terms: Callable[[Points], Terms | None]
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Scores that only the score itself knows how to compute.
+
+    Attributes
+    ----------
+    ready : callable
+        Computes what rows such as some need, before threads share the work.
+    """
+
+    ready: Callable[[SomeRows], None] = lambda some: None
+
+
+Form: TypeAlias = Products | SumsOfTable | Opaque
+
+
+def form_of(score: Score) -> Form:
+    """Return what kind of numbers a score is made of: its attribute ``form``, or `Opaque`.
+
+    Engines match it once for each pass. A score of a user's family needs none.
+    """
+    form: Form = getattr(score, "form", None) or Opaque()
+    return form
+
+
+# -- scores -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -42,6 +178,11 @@ class LinearScore:
     """
 
     eta: Array
+
+    @property
+    def form(self) -> Products:
+        """The form."""
+        return Products(lambda: self.eta)
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
@@ -72,17 +213,9 @@ class StudentScore:
     power: Array
 
     @property
-    def rules_out(self) -> bool:
-        """Whether `near` takes less than `block`, which is what it returns otherwise."""
-        return False
-
-    def near(self, T: Points) -> Array:
-        """Return the scores (n, k); upper bounds will do where they do not matter, see `near`."""
-        return self.block(T)
-
-    def best(self, Z: Array) -> Labels | None:
-        """Return the best component of rows (n, d) in the family's frame, if that is less work."""
-        return None
+    def form(self) -> Products:
+        """The form."""
+        return Products(lambda: self.quad, self.const, self.power)
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
@@ -137,6 +270,15 @@ class JoinedScore:
 
     parts: Sequence[Score]
 
+    @property
+    def form(self) -> Form:
+        """The form: that of the parts, or opaque if some have no products."""
+        forms = [form_of(part) for part in self.parts]
+        products = [form for form in forms if isinstance(form, Products)]
+        if len(products) < len(forms):
+            return Opaque(partial(_all_ready, forms))
+        return _joined(products)
+
     def block(self, T: Points) -> Array:
         """Return the scores (n, sum of k)."""
         return np.concatenate([part.block(T) for part in self.parts], axis=1)
@@ -146,67 +288,54 @@ class JoinedScore:
         return self.parts[0].pairs(T, z)
 
 
-_NOTHING = np.zeros(0)
-SOME_ROWS = 8  # tell a score what to get ready for
+class _JoinedPruning:
+    """Rules out components of several scores side by side, each for itself."""
+
+    def __init__(self, parts: list[Products]) -> None:
+        self._parts = parts
+
+    def ready(self, some: SomeRows) -> None:
+        _all_ready(self._parts, some)
+
+    def scores(self, T: Points) -> Array:
+        return np.concatenate([fast_scores(part, T) for part in self._parts], axis=1)
+
+    def best(self, Z: Array) -> Labels | None:
+        return None
 
 
-def near(score: Score, T: Points) -> Array:
-    """Return the scores (n, k) as far as they matter.
+def _joined(parts: list[Products]) -> Products:
+    """Return products side by side."""
+    const = power = _NOTHING
+    if any(part.student for part in parts):
+        flat = [part.const if part.student else np.zeros(len(part.eta)) for part in parts]
+        const = np.concatenate(flat)
+        flat = [part.power if part.student else np.zeros(len(part.eta)) for part in parts]
+        power = np.concatenate(flat)
+    pruning = _JoinedPruning(parts) if any(part.pruning for part in parts) else None
+    solves = any(part.solves_pairs for part in parts)
+    return Products(
+        lambda: np.concatenate([part.eta for part in parts]), const, power, solves, pruning
+    )
 
-    Of components that are less probable than the best by certainty (see the engines' kernels) an
-    upper bound will do, and some scores have one that is cheaper.
+
+def _all_ready(forms: Sequence[Form], some: SomeRows) -> None:
+    for form in forms:
+        form.ready(some)
+
+
+def fast_scores(form: Products, T: Points) -> Array:
+    """Return scores (n, k) by BLAS, upper bounds of those ruled out.
+
+    BLAS may round a row's products differently by where in a block the row is. So this is for
+    blocks that are always cut at the same rows; others take the score's `block`.
     """
-    if isinstance(score, JoinedScore):
-        return np.concatenate([near(part, T) for part in score.parts], axis=1)
-    return score.near(T) if isinstance(score, StudentScore) else score.block(T)
-
-
-def best(score: Score, embedded: Callable[[], Array]) -> Labels | None:
-    """Return the best component of rows, if the rows in the family's frame are enough for that."""
-    return score.best(embedded()) if isinstance(score, StudentScore) else None
-
-
-def get_ready(score: Score, some: Callable[[], Points]) -> None:
-    """Let a score compute what rows need, of which it may ask for some, before threads do it."""
-    for part in getattr(score, "parts", (score,)):
-        ready = getattr(part, "ready", None)
-        if ready is not None:
-            ready(some)
-
-
-def unfinished_pairs(score: Score, T: Points) -> tuple[Array, ...]:
-    """Return what a kernel needs to score dense rows under their own pairs, nothing if it cannot.
-
-    That is ``eta`` (k, p), ``const`` and ``power`` (k,): scores are ``const - power log(T @ eta)``,
-    or ``T @ eta`` where the others are empty.
-    """
-    if not isinstance(T, np.ndarray) or getattr(score, "solves_pairs", False):
-        return ()
-    if isinstance(score, StudentScore):
-        return score.quad, score.const, score.power
-    return (score.eta, _NOTHING, _NOTHING) if isinstance(score, LinearScore) else ()
-
-
-def unfinished(score: Score, T: Points) -> tuple[Array, Array, Array]:
-    """Return ``q`` (n, k), ``const`` and ``power`` (k,): scores are ``const - power log(q)``.
-
-    If there is nothing left to do, ``q`` holds the scores and the others are empty. Who seeks
-    the best score only need not take every logarithm.
-    """
-    if isinstance(score, StudentScore) and not score.rules_out:
-        return _products(T, score.quad), score.const, score.power
-    return near(score, T), _NOTHING, _NOTHING
-
-
-def unfinished_sums(score: Score, T: Points) -> tuple[Any, ...]:
-    """Return what a kernel needs to add up the scores of rows, nothing if they are no sums.
-
-    That is numbers ``which`` of rows of a ``table`` (m, k), those of row i from ``first[i]`` on, a
-    multiple of eight of them; then the table, the same in single precision, and what the entries
-    added up for a row (n,) come to at most, signs aside.
-    """
-    terms = getattr(score, "terms", None)
-    return () if terms is None else terms(T)
+    if form.pruning is not None:
+        return form.pruning.scores(T)
+    q: Array = np.asarray(T @ form.eta.T)
+    if form.student:
+        scores.student(q, form.const, form.power)
+    return q
 
 
 def to_dense(T: Points) -> Array:
@@ -225,7 +354,11 @@ def stack(parts: Sequence[Points]) -> Points:
 
 
 def _products(T: Points, eta: Array) -> Array:
-    out: Array = np.asarray(T @ eta.T)
+    if not isinstance(T, np.ndarray):
+        out: Array = np.asarray(T @ eta.T)  # SciPy goes row by row
+        return out
+    out = np.empty((len(T), len(eta)))
+    scores.products(T, eta, out)
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import helper, kernel
+from scstream.kernels.compiling import helper, in_order, kernel
 from scstream.kernels.counts import fast_log, log_gamma
 
 EIGHT = 8  # terms that are added up at a time
@@ -136,9 +136,12 @@ def add_terms(which: Any, first: Any, table: Any, out: Any) -> None:
         add_row(which, first[i], first[i + 1], table, out[i])
 
 
-@helper
+@in_order
 def add_row(which: Any, start: int, stop: int, table: Any, out: Any) -> None:
-    """Fill the sum (k,) of the rows of a table with the numbers in a run, eight at a time."""
+    """Fill the sum (k,) of the rows of a table with the numbers in a run, eight at a time.
+
+    The order of the sum is always this one, also in `sum_at`: rows are scored in several ways.
+    """
     for r in range(len(out)):
         out[r] = 0.0
     for q in range(start, stop, EIGHT):
@@ -146,6 +149,27 @@ def add_row(which: Any, start: int, stop: int, table: Any, out: Any) -> None:
         e, f, g, h = _four(table, which, q + 4)
         for r in range(len(out)):
             out[r] += ((a[r] + b[r]) + (c[r] + d[r])) + ((e[r] + f[r]) + (g[r] + h[r]))
+
+
+@in_order
+def sum_at(which: Any, start: int, stop: int, table: Any, c: int) -> Any:
+    """Return the entry c of that sum."""
+    total = 0.0
+    for q in range(start, stop, EIGHT):
+        a, b, d, e = (
+            table[which[q], c],
+            table[which[q + 1], c],
+            table[which[q + 2], c],
+            table[which[q + 3], c],
+        )
+        f, g, h, i = (
+            table[which[q + 4], c],
+            table[which[q + 5], c],
+            table[which[q + 6], c],
+            table[which[q + 7], c],
+        )
+        total += ((a + b) + (d + e)) + ((f + g) + (h + i))
+    return total
 
 
 @helper

@@ -1,4 +1,6 @@
-"""Compiled kernels of the data pass: counter-based draws, best labels and sums by label.
+"""Compiled kernels of the data pass: uniforms, sub-labels, new names, and sums by label.
+
+Labels themselves are the business of `screened_blocks`.
 
 A gap of 36 between log-probabilities (a factor of 4e15) is taken for certainty.
 """
@@ -6,12 +8,12 @@ A gap of 36 between log-probabilities (a factor of 4e15) is taken for certainty.
 from __future__ import annotations
 
 from math import exp, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, helper, kernel, part
-from scstream.kernels.scores import student_bounds
+from scstream.kernels.compiling import bare, helper, kernel
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
@@ -21,8 +23,24 @@ _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 _S11 = np.uint64(11)
 _UNIT = 2.0**-53
-LIKELY, _POSSIBLE = -18.0, -36.0  # log-probabilities against the best label's
-SLACK = float(np.exp(LIKELY))
+
+
+Floats = NDArray[np.float64]
+
+
+class Pairs(NamedTuple):
+    """What scores rows under the two sub-clusters of each cluster, by products.
+
+    Attributes
+    ----------
+    eta : ndarray (2 k, p)
+    const, power : ndarray (2 k,)
+        Scores are ``const - power log(T @ eta)``, or ``T @ eta`` where these are empty.
+    """
+
+    eta: Floats
+    const: Floats
+    power: Floats
 
 
 @kernel
@@ -60,160 +78,6 @@ def certainty(gap: Any) -> Any:
     if gap > 36.0:
         return gap
     return log(1.0 + exp(gap))
-
-
-@kernel
-def draw(scores: Any, u: Any, z: Any, second: Any, doubt: Any) -> None:
-    """Draw ``z[i]`` with probability proportional to ``exp(scores[i])``.
-
-    ``second`` becomes the best other label, -1 if there is none, and ``doubt`` minus the
-    log-probability of the drawn label against that one.
-
-    Exponentials are taken of the labels with some chance only. The rest, e^-18 of the best each
-    at most, is looked at in the rare case that it could change what is drawn.
-    """
-    n, k = scores.shape
-    near, weight = np.empty(k + 1, np.int64), np.empty(k)
-    for i in range(n):
-        row = scores[i]
-        top = _greatest(row)
-        m, total = weigh(row, top, LIKELY, near, weight)
-        at, sure = pick_one(u[i], total, SLACK * (k - m), weight, m)
-        if not sure:
-            m, total = weigh(row, top, _POSSIBLE, near, weight)
-            at, _ = pick_one(u[i], total, 0.0, weight, m)
-        pick = near[at]
-        other = -1
-        runner = 0.0
-        for j in range(m):
-            if j != at and weight[j] > runner:
-                other = near[j]
-                runner = weight[j]
-        if other < 0:
-            score = -np.inf
-            for c in range(k):
-                if row[c] > score and c != pick:
-                    other = c
-                    score = row[c]
-            runner = exp(score - top) if score - top > _POSSIBLE else 0.0
-        z[i] = pick
-        second[i] = other
-        doubt[i] = log(1.0 + runner / weight[at])
-
-
-@helper
-def _greatest(row: Any) -> Any:
-    """Return the largest entry; four at a time, since none waits for another."""
-    k = len(row)
-    a = b = c = d = -np.inf
-    whole = k - k % 4
-    for j in range(0, whole, 4):
-        a = row[j] if row[j] > a else a
-        b = row[j + 1] if row[j + 1] > b else b
-        c = row[j + 2] if row[j + 2] > c else c
-        d = row[j + 3] if row[j + 3] > d else d
-    for j in range(whole, k):
-        a = row[j] if row[j] > a else a
-    return max(max(a, b), max(c, d))
-
-
-@part
-def weigh(row: Any, top: float, least: float, near: Any, weight: Any) -> Any:
-    """List the labels within ``least`` of the top, and their weights; return number and total."""
-    m = 0
-    for c in range(len(row)):  # without a branch: which ones they are cannot be foreseen
-        near[m] = c
-        m += row[c] - top > least
-    if m == 0:  # nothing but NaN, or infinities
-        near[0] = 0
-        weight[0] = 1.0
-        return 1, 1.0
-    total = 0.0
-    for j in range(m):
-        weight[j] = exp(row[near[j]] - top)
-        total += weight[j]
-    return m, total
-
-
-@helper
-def pick_one(u: float, total: float, slack: float, weight: Any, m: int) -> Any:
-    """Return which of m weights the uniform falls on, and whether ``slack`` more leaves it so."""
-    low, high = u * total, u * (total + slack)
-    run = 0.0
-    for j in range(m):
-        before = run
-        run += weight[j]
-        if run > low:
-            return j, run > high and before + slack <= low
-    return m - 1, False
-
-
-@kernel
-def best(q: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> None:
-    """Take the best label of each row, the smaller of equals; the rest as in `draw`.
-
-    The scores are ``const - power log(q)``, or ``q`` itself if ``const`` is empty. Of logarithms
-    a lower bound is taken first, and few are left to take.
-    """
-    n, k = q.shape
-    plain = len(const) == 0
-    bound = np.empty(k)
-    for i in range(n):
-        row = q[i]
-        if plain:
-            pick, top, other, runner, _ = best_three(row)
-        else:
-            student_bounds(row, const, power, bound)
-            pick, top, other, runner = _best_two(row, const, power, bound)
-        z[i] = pick
-        second[i] = other
-        doubt[i] = certainty(runner - top)
-
-
-@helper
-def best_three(row: Any) -> Any:
-    """Return where the two largest entries are, the first of equals first, them and the third."""
-    pick = 0
-    top = row[0]
-    other = -1
-    runner = third = -np.inf
-    for c in range(1, len(row)):
-        v = row[c]
-        if v > third:
-            if v > runner:
-                third = runner
-                if v > top:
-                    other = pick
-                    runner = top
-                    pick = c
-                    top = v
-                else:
-                    other = c
-                    runner = v
-            else:
-                third = v
-    return pick, top, other, runner, third
-
-
-@kernel
-def _best_two(row: Any, const: Any, power: Any, bound: Any) -> Any:
-    """Return the best label and the best other with their scores, the first of equals first."""
-    pick, _, other, runner, third = best_three(bound)
-    top = const[pick] - power[pick] * log(max(row[pick], 1.0))
-    if other >= 0:
-        runner = const[other] - power[other] * log(max(row[other], 1.0))
-    if runner > top or (runner == top and other < pick):
-        pick, top, other, runner = other, runner, pick, top
-    if third >= runner:
-        one, two = pick, other
-        for c in range(len(row)):
-            if bound[c] >= runner and c != one and c != two:
-                v = const[c] - power[c] * log(max(row[c], 1.0))
-                if v > top or (v == top and c < pick):
-                    pick, top, other, runner = c, v, pick, top
-                elif v > runner or (v == runner and c < other):
-                    other, runner = c, v
-    return pick, top, other, runner
 
 
 @kernel
@@ -345,12 +209,12 @@ def add_by_label_csr(
 
 @kernel
 def resplit_block(
-    T: Any, w: Any, z: Any, chosen: Any, eta: Any, const: Any, power: Any, doubts: bool,
-    trial: Any, current: Any, doubt: Any,
+    T: Any, w: Any, z: Any, chosen: Any, pairs: Pairs, doubts: bool, trial: Any, current: Any,
+    doubt: Any,
 ) -> None:  # fmt: skip
     """Try the better sub-labels for points of the chosen clusters, and add up."""
     n, p = T.shape
-    plain = len(const) == 0
+    eta, const, power, plain = pairs.eta, pairs.const, pairs.power, len(pairs.power) == 0
     for i in range(n):
         c = z[i]
         if c < 0 or not chosen[c]:

@@ -7,17 +7,38 @@ Components are rows ``(n, L^-1 mean, L)`` of factors (k, p), L packed row after 
 from __future__ import annotations
 
 from math import exp, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scstream.kernels.compiling import kernel
+from scstream.kernels.compiling import kernel, part
 from scstream.kernels.scores import student_bounds
 
 _REACH = 37.0  # nats below the best from which a component does not matter
 _NEARLY = 25.0  # nats from which its score matters, but not the rounding of single precision
 _PATIENCE, _SHARE = 2, 5  # rows after which more than one component in so many is too many
 _MORE = 8  # such rows where a component is often ruled out by a part of its solution
+
+
+Floats = NDArray[np.float64]
+
+
+class Students(NamedTuple):
+    """Components.
+
+    Attributes
+    ----------
+    factors : ndarray (k, p)
+    inverse : ndarray (k, d)
+        One over the diagonals of L.
+    const, power : ndarray (k,)
+    """
+
+    factors: Floats
+    inverse: Floats
+    const: Floats
+    power: Floats
 
 
 @kernel
@@ -61,27 +82,25 @@ def widths(s: Any, prior: Any, d: int, mean: Any, out: Any) -> None:
 
 
 @kernel
-def best_students(
-    factors: Any, inverse: Any, const: Any, power: Any, T: Any, q: Any, z: Any
-) -> Any:
+def best_students(known: Students, T: Any, q: Any, z: Any) -> Any:
     """Fill the best components (n,) of points, given lower bounds ``q`` (n, k) of their forms.
 
     Returns how many rows were done: it stops where too many components are left.
     """
     n, k = q.shape
     for i in range(n):
-        student_bounds(q[i], const, power, q[i])
+        student_bounds(q[i], known.const, known.power, q[i])
     order = _by_best(q, z)
-    y = np.empty(inverse.shape[1])
+    y = np.empty(known.inverse.shape[1])
     scored = 0
     for at in range(n):
         i = order[at]
         first = z[i]
-        top = _score(factors[first], inverse[first], const[first], power[first], T[i], np.inf, y)
+        top = _score(known, first, T[i], np.inf, y)
         for c in range(k):
             if q[i, c] >= top and c != first:
-                far = exp((const[c] - top) / power[c])
-                v = _score(factors[c], inverse[c], const[c], power[c], T[i], far, y)
+                far = exp((known.const[c] - top) / known.power[c])
+                v = _score(known, c, T[i], far, y)
                 if v > top or (v == top and c < z[i]):
                     z[i], top = c, v
                 scored += 1
@@ -113,26 +132,26 @@ def _by_best(scores: Any, z: Any) -> Any:
 
 
 @kernel
-def students(factors: Any, inverse: Any, const: Any, power: Any, T: Any, out: Any) -> Any:
+def students(known: Students, T: Any, out: Any) -> Any:
     """Replace forms of the first columns (n, k) by scores, or bounds of such as do not matter.
 
     Returns how many rows were done: it stops where too many components are left.
     """
     n, k = out.shape
-    y = np.empty(inverse.shape[1])
+    y = np.empty(known.inverse.shape[1])
     scored = 0
     for i in range(n):
         best = 0
         for c in range(k):
-            out[i, c] = const[c] - power[c] * log(max(out[i, c], 1.0))
+            out[i, c] = known.const[c] - known.power[c] * log(max(out[i, c], 1.0))
             if out[i, c] > out[i, best]:
                 best = c
-        top = _score(factors[best], inverse[best], const[best], power[best], T[i], np.inf, y)
+        top = _score(known, best, T[i], np.inf, y)
         out[i, best] = top
         for c in range(k):
             if out[i, c] > top - _REACH and c != best:
-                far = exp((const[c] - top + _REACH) / power[c])
-                out[i, c] = _score(factors[c], inverse[c], const[c], power[c], T[i], far, y)
+                far = exp((known.const[c] - top + _REACH) / known.power[c])
+                out[i, c] = _score(known, c, T[i], far, y)
                 top = max(top, out[i, c])
                 scored += 1
                 if scored * _SHARE > (i + _PATIENCE) * k:
@@ -141,25 +160,22 @@ def students(factors: Any, inverse: Any, const: Any, power: Any, T: Any, out: An
 
 
 @kernel
-def refine(
-    factors: Any, inverse: Any, const: Any, power: Any, T: Any, q: Any, base: Any, error: Any,
-    size: Any, out: Any,
-) -> None:  # fmt: skip
-    """Fill scores (n, k) by forms ``base + q`` known up to ``size[i] error[c]``.
+def refine(known: Students, T: Any, q: Any, base: Any, error: Any, size: Any, out: Any) -> None:
+    """Fill scores (n, k) by forms ``base + q`` known up to ``size[i] error[c]``, or not at all.
 
     Scores whose error could matter, and the best two unless it is plain which they are, are
     computed once more; of the others it is an upper bound.
     """
     n, k = q.shape
-    y = np.empty(inverse.shape[1])
+    y = np.empty(known.inverse.shape[1])
     exact = np.empty(k, np.bool_)
     for i in range(n):
         for c in range(k):
-            form = base[c] + q[i, c] - size[i] * error[c]
-            out[i, c] = const[c] - power[c] * log(max(form, 1.0))
+            form = base[c] + q[i, c] - size[i] * error[c] if size[i] < np.inf else 1.0
+            out[i, c] = known.const[c] - known.power[c] * log(max(form, 1.0))
     first = np.empty(n, np.int64)
     for i in _by_best(out, first):
-        if _plain(q[i], base, size[i], error, const, power, first[i], out[i]):
+        if _plain(known, q[i], base, size[i], error, first[i], out[i]):
             continue
         exact[:] = False
         top = second = -np.inf  # of those that are exact
@@ -171,14 +187,14 @@ def refine(
             if best < 0 or (out[i, best] <= second and out[i, best] <= top - _NEARLY):
                 break
             exact[best] = True
-            v = _score(factors[best], inverse[best], const[best], power[best], T[i], np.inf, y)
+            v = _score(known, best, T[i], np.inf, y)
             out[i, best] = v
             top, second = max(top, v), max(second, min(top, v))
 
 
-@kernel
+@part
 def _plain(
-    q: Any, base: Any, size: float, error: Any, const: Any, power: Any, best: int, score: Any
+    known: Students, q: Any, base: Any, size: float, error: Any, best: int, score: Any
 ) -> Any:
     """Whether bounds tell the best two of a row, of which the second is out of the best's reach."""
     other = -1
@@ -192,38 +208,38 @@ def _plain(
                 third = score[c]
     if other < 0:
         return True
-    top = const[best] - power[best] * log(max(base[best] + q[best] + size * error[best], 1.0))
+    top = known.const[best] - known.power[best] * log(
+        max(base[best] + q[best] + size * error[best], 1.0)
+    )
     if not score[other] < top - _NEARLY:
         return False
     form = base[other] + q[other] + size * error[other]
-    return const[other] - power[other] * log(max(form, 1.0)) > third
+    return known.const[other] - known.power[other] * log(max(form, 1.0)) > third
 
 
 @kernel
-def student_pairs(
-    factors: Any, inverse: Any, const: Any, power: Any, T: Any, z: Any, order: Any, out: Any
-) -> None:
+def student_pairs(known: Students, T: Any, z: Any, order: Any, out: Any) -> None:
     """Fill the scores (n, 2) of points under their own pairs ``2 z[i]``, ``2 z[i] + 1``.
 
     In an order that goes cluster by cluster, see `_by_best`.
     """
-    y = np.empty(inverse.shape[1])
+    y = np.empty(known.inverse.shape[1])
     for i in order:
         for b in range(2):
             c = 2 * z[i] + b
-            out[i, b] = _score(factors[c], inverse[c], const[c], power[c], T[i], np.inf, y)
+            out[i, b] = _score(known, c, T[i], np.inf, y)
 
 
-@kernel
-def _score(
-    row: Any, inverse: Any, const: float, power: float, point: Any, far: float, y: Any
-) -> Any:
+@part
+def _score(known: Students, c: int, point: Any, far: float, y: Any) -> Any:
     """Return the score of a point, or an upper bound if ``1 + g |L^-1 (z - mean)|^2 > far``."""
+    row = known.factors[c]
     g = row[0] / (row[0] + 1.0)
-    return const - power * log(1.0 + g * _distance(row, inverse, point, (far - 1.0) / g, y))
+    square = _distance(row, known.inverse[c], point, (far - 1.0) / g, y)
+    return known.const[c] - known.power[c] * log(1.0 + g * square)
 
 
-@kernel
+@part
 def _distance(row: Any, inverse: Any, point: Any, far: float, y: Any) -> Any:
     """Return ``|L^-1 (z - mean)|^2`` of a point from a component, or a part beyond ``far``.
 

@@ -1,18 +1,27 @@
-"""Compiled passes over blocks of rows: labels, sub-labels, and everything added up.
+"""Compiled labels of rows, whatever their scores: proposed in float32, settled in float64.
 
-Labels are proposed by scores in float32, see `_tiles` and `screen`. Where rounding could have
-changed a label or a second choice, exact scores of the clusters in question settle it.
+All labels of large batches, and of rows to be predicted, are drawn or chosen here. Scores in
+float32 propose a label and a second choice, see `screened_tiles`. Where rounding could have changed
+either, exact scores of the components in question settle it. An exact score is computed from its
+row alone, in a fixed order, so that it does not depend on which rows are labelled together.
+
+Small batches of Gaussian clusters have a version of their own in `small_rows`: their rows come in
+the order of labels, and a pass takes less time than the calls of a pass here. Student-t predictives
+of many columns rule components out before they are scored, see `pruning`.
 """
 
 from __future__ import annotations
 
 from math import exp, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scstream.kernels.compiling import helper, kernel, part
+from scstream.kernels.count_scores import EIGHT, add_row, sum_at
 from scstream.kernels.labelling import (
+    Pairs,
     add_by_label,
     best_pair,
     certainty,
@@ -28,83 +37,238 @@ from scstream.kernels.screened_tiles import (
     LOG_ERROR,
     NEXT,
     TILE,
+    TOO_LARGE,
+    TOP,
     TOTAL,
     WEIGHT_ERROR,
     WHICH,
     best_two,
     cumulate,
-    load,
-    load_student,
+    find_top,
+    load_linear,
+    load_products,
+    load_row,
     locate,
+    make_numbers,
 )
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 _POSSIBLE = -36.0  # the log-probability, against the best label's, below which none is drawn
 _IN_BITS = _POSSIBLE / float(np.log(2.0))
+_BIT = float(np.log(2.0))
+_REACH = 60.0  # bits below the best: whoever is further away has no weight
 _EPS = 2.4e-7  # more than the rounding of float32
-_TOO_LARGE = 1e3  # an error with which scores may not be numbers
+_ROUNDING = 1.1 * 2.0**-24  # of a sum in float32, relative
+_LOOSE = 1.0  # nats of rounding that leave too much open
 
 
-@kernel
-def draw_block(
-    S: Any, off: Any, T: Any, w: Any, eta: Any, sub_eta: Any, seed: Any, batch: Any, sweep: Any,
-    first: Any, z: Any, sub: Any, current: Any, rows: Any, rivals: Any, between: Any,
-) -> None:  # fmt: skip
-    """Draw labels by ``T @ eta`` and sub-labels by ``T @ sub_eta``, and add everything up.
+class Scored(NamedTuple):
+    """Rows and the k components that they are scored under.
 
-    ``S`` (k, n) holds the scores in float32, in units of log 2, wrong by ``off`` (n,) at most.
+    There are three kinds of scores, in this order; what a kind does not use is empty.
+
+    Attributes
+    ----------
+    k : int
+    T : ndarray (n, p)
+        Statistics, of which scores are products.
+    eta : ndarray (k, p)
+        Scores are ``T @ eta``;
+    const, power : ndarray (k,)
+        or ``const - power log(T @ eta)``, where these are not empty and the power is not 0.
+    products : ndarray (k or more, n)
+        The products in float32, up to a multiple of 4 components, those of linear scores in units
+        of log 2. They may be less a number for each row.
+    off : ndarray (n,)
+        By how much scores by these may be wrong, in units of log 2.
+    level, slope : ndarray (k or more,)
+        What const and power are in these units.
+    scores : ndarray (n, k)
+        The scores themselves.
+    which : ndarray
+        Numbers of rows of a table whose sums are scores: those of row i
+    first : ndarray (n + 1,)
+        from ``first[i]`` on, a multiple of eight of them.
+    table : ndarray (m, k)
+    narrow : ndarray (m, k)
+        The same in float32.
+    length : ndarray (n,)
+        What is added up for a row comes to this at most, signs aside.
     """
-    n = len(z)
-    u, own, nothing = np.empty((2, n)), np.empty((n, 2)), np.empty(0)
-    second, doubt, sub_doubt = np.empty(n, np.int64), np.empty(n), np.empty(n)
-    uniforms(seed, batch, sweep, first, u)
-    draw_labels(S, off, T, eta, u[0], z, second, doubt)
-    _doubts(T, eta, nothing, nothing, z, second, doubt)
-    pair_products(T, sub_eta, z, own)
-    draw_pair(own, u[1], sub, sub_doubt)
-    tally(z, sub, second, doubt, sub_doubt, w, rows, rivals, between)
-    add_by_label(T, w, z, sub, current)
+
+    k: int
+    T: Floats
+    eta: Floats
+    const: Floats
+    power: Floats
+    products: Singles
+    off: Floats
+    level: Singles
+    slope: Singles
+    scores: Floats
+    which: NDArray[np.int32]
+    first: Ints
+    table: Floats
+    narrow: Singles
+    length: Floats
+
+
+class Totals(NamedTuple):
+    """What is added up over rows, see `scstream.engines.Sums`; doubts on the first one's side."""
+
+    current: Floats
+    rows: Ints
+    rivals: Ints
+    doubt: Floats
+
+
+class Scratch(NamedTuple):
+    """Memory for a tile of rows: see `screened_tiles`, and for one row that is settled."""
+
+    state: Singles
+    off: Floats
+    cell: Singles
+    run: Singles
+    row: Singles
+    near: Ints
+    score: Floats
 
 
 @kernel
-def draw_labels(
-    S: Any, off: Any, T: Any, eta: Any, u: Any, z: Any, second: Any, doubt: Any
+def sweep_block(
+    scored: Scored, pairs: Pairs, key: Ints, weight: Floats, z: Ints, sub: Ints, to: Totals
 ) -> None:
-    """Draw labels and find second choices; doubts that are not 0 are NaN, or those of rows settled.
+    """Label rows whose scores are products, and their sub-labels, and add everything up.
 
-    The state's `COUNT` holds the scores of the labels drawn, infinite where they are not sure.
+    ``key`` is empty, or (seed, batch, sweep, first row) if labels are drawn.
     """
-    n, k = len(z), len(eta)
-    state = np.empty(4 * TILE, np.float32)
-    cell, run = np.empty(TILE * len(S), np.float32), np.empty(TILE * len(S), np.float32)
-    near, score, nothing = np.empty(k, np.int64), np.empty(k), np.empty(0)
+    n, k, drawn = len(z), len(to.rows), len(key) > 0
+    u, own = np.empty((2, n if drawn else 0)), np.empty((n, 2))
+    second, doubt, sub_doubt = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    if drawn:
+        uniforms(key[0], key[1], key[2], key[3], u)
+    label_rows(scored, u[0], z, second, doubt)
+    inside = np.minimum(z, k - 1)
+    pair_products(scored.T, pairs.eta, inside, own)
+    if len(pairs.power) > 0:
+        student_pairs(own, pairs.const, pairs.power, inside)
+    if drawn:
+        draw_pair(own, u[1], sub, sub_doubt)
+    else:
+        best_pair(own, sub, sub_doubt)
+    tally(z, sub, second, doubt, sub_doubt, weight, to.rows, to.rivals, to.doubt)
+    add_by_label(scored.T, weight, z, sub, to.current)
+
+
+@kernel
+def label_rows(scored: Scored, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
+    """Draw labels by uniforms (n,), or take the best if there are none, the first of equals.
+
+    ``second`` becomes the best other label, -1 if there is none, and ``doubt`` minus the
+    log-probability of the label against that one. If labels are the best and ``second`` is empty,
+    nobody wants these. Every label is in range, also where scores are no numbers.
+    """
+    k, padded = scored.k, scored.k + -scored.k % 4
+    scratch = Scratch(
+        np.zeros(4 * TILE, np.float32),
+        np.zeros(TILE),
+        np.full(TILE * padded, np.float32(-np.inf)),
+        np.zeros(TILE * padded if len(u) > 0 else 0, np.float32),
+        np.empty(k, np.float32),
+        np.empty(k + 1, np.int64),
+        np.empty(max(k, 2)),
+    )
+    _label_tiles(scored, scratch, u, z, second, doubt)
+    _fill_doubts(scored, scratch, z, second, doubt)
+
+
+@part
+def _label_tiles(
+    scored: Scored, scratch: Scratch, u: Floats, z: Ints, second: Ints, doubt: Floats
+) -> None:
+    """Do so, but for doubts that are not 0: they become NaN, unless the row was settled."""
+    n, k, drawn, seconds = len(z), scored.k, len(u) > 0, len(second) > 0
+    state, off, cell, run, row, near, score = scratch
+    error = LOG_ERROR if len(scored.slope) > 0 else _EPS
     for start in range(0, n, TILE):
         stop = min(start + TILE, n)
-        load(S, start, stop - start, cell, state)
-        cumulate(cell, state, run)
-        _propose(off[start:stop], u[start:stop], k, run, cell, state, z[start:stop])
-        best_two(cell, state)
+        _load(scored, start, stop, drawn, row, cell, state, off)
+        if drawn:
+            cumulate(cell, state, run)
+            _propose(off, u[start:stop], k, run, cell, state, z[start:stop])
+        else:
+            best_two(cell, state)
+            _take_best(cell, state, k, seconds, z[start:stop])
+        if seconds:
+            best_two(cell, state)
         for r in range(start, stop):
-            i, o = r - start, off[r]
-            mine, best, runner = state[COUNT + i], state[BEST + i], state[NEXT + i]
-            sure = mine < np.inf
-            if sure and _apart(best, runner, o, _EPS):
-                second[r] = np.int64(state[WHICH + i])
-                doubt[r] = np.nan if best - mine > _IN_BITS - 2.0 * o - 1.0 else 0.0
-                continue
-            if sure:
-                cell[TILE * z[r] + i] = mine
-                best, runner = max(mine, best), min(mine, best)
-            least = min(best + _IN_BITS, runner) - o - _EPS * abs(runner)
-            found = _candidates(cell[i:], o, _EPS, least, k, near)
-            _exact(T, r, eta, nothing, nothing, near, score[:found])
-            z[r], second[r], doubt[r] = choices(near, score[:found], draw_one(score[:found], u[r]))
+            i = r - start
+            if not _is_sure(state, i, off[i], error, drawn, seconds):
+                m = _listed(cell, state, i, z[r], off[i], error, drawn, seconds, k, near)
+                _fill_exact(scored, r, near, score[:m])
+                at = draw_one(score[:m], u[r]) if drawn else first_best(score[:m])
+                z[r] = near[at]
+                if seconds:
+                    second[r], doubt[r] = _other(near, score[:m], at)
+            elif seconds:
+                second[r] = min(int(state[WHICH + i]), k - 1)
+                gap, slack = (
+                    state[BEST + i] - state[COUNT + i],
+                    off[i] + error * abs(state[BEST + i]),
+                )
+                doubt[r] = np.nan if gap > _IN_BITS - 2.0 * slack - 1.0 else 0.0
 
 
-@kernel
-def _propose(off: Any, u: Any, k: int, run: Any, cell: Any, state: Any, z: Any) -> None:
+# -- proposals ----------------------------------------------------------------------------------
+
+
+@part
+def _load(
+    scored: Scored, start: int, stop: int, drawn: bool, row: Singles, cell: Singles,
+    state: Singles, off: Floats,
+) -> None:  # fmt: skip
+    """Take the scores of a tile's rows, the best ones if labels are drawn, and their errors."""
+    if len(scored.products) > 0:
+        unknown = 0
+        for i in range(stop - start):
+            off[i] = scored.off[start + i]
+            unknown += not off[i] < TOO_LARGE
+        if unknown > 0:
+            make_numbers(scored.products, start, stop - start, off)
+        if len(scored.slope) == 0:
+            load_linear(scored.products, start, stop - start, cell, state)
+            return
+        load_products(scored.products, start, stop - start, scored.level, scored.slope, cell)
+        if drawn:
+            find_top(cell, state)
+            for i in range(stop - start):
+                off[i] += LOG_ERROR * (abs(state[TOP + i]) + _REACH)
+    elif len(scored.scores) > 0:
+        for i in range(stop - start):
+            load_row(scored.scores[start + i], i, cell, state)
+            off[i] = _EPS * _REACH
+    else:
+        for i in range(stop - start):
+            a, b = scored.first[start + i], scored.first[start + i + 1]
+            off[i] = _ROUNDING * ((b - a) // EIGHT + 4) * scored.length[start + i]
+            if off[i] < _LOOSE:
+                add_row(scored.which, a, b, scored.narrow, row)
+                load_row(row, i, cell, state)
+                off[i] = off[i] / _BIT + _EPS * _REACH
+            else:
+                off[i] = np.inf
+
+
+@part
+def _propose(
+    off: Floats, u: Floats, k: int, run: Singles, cell: Singles, state: Singles, z: Ints
+) -> None:
     """Draw labels, and hide their scores from `best_two`; `COUNT` gets them, or infinity.
 
-    Infinity tells that the uniform is too close to a boundary. With weights wrong by a share,
+    Infinity says that the uniform is too close to a boundary. With weights wrong by a share,
     the odds of those before it are wrong by a factor; besides there is the rounding of sums.
     """
     rounding = (k + 4) * _EPS
@@ -129,82 +293,25 @@ def _factor(off: float) -> float:
     return (1.0 + off + WEIGHT_ERROR) / (1.0 - off - WEIGHT_ERROR)
 
 
-@kernel
-def best_block(
-    S: Any, off: Any, level: Any, slope: Any, T: Any, w: Any, quad: Any, const: Any, power: Any,
-    sub_quad: Any, sub_const: Any, sub_power: Any, z: Any, sub: Any, current: Any, rows: Any,
-    rivals: Any, between: Any,
-) -> None:  # fmt: skip
-    """Take the best labels by ``const - power log(T @ quad)``, sub-labels alike, and add up.
-
-    ``S`` (k, n) holds ``T @ quad`` in float32. Scores ``level - slope log2(S)`` by it are wrong
-    by ``off`` (n,) at most, a constant aside, and by what the logarithm is.
-    """
-    n = len(z)
-    own, second = np.empty((n, 2)), np.empty(n, np.int64)
-    doubt, sub_doubt = np.empty(n), np.empty(n)
-    best_labels(S, off, level, slope, T, quad, const, power, z, second, doubt)
-    _doubts(T, quad, const, power, z, second, doubt)
-    pair_products(T, sub_quad, z, own)
-    student_pairs(own, sub_const, sub_power, z)
-    best_pair(own, sub, sub_doubt)
-    tally(z, sub, second, doubt, sub_doubt, w, rows, rivals, between)
-    add_by_label(T, w, z, sub, current)
-
-
-@kernel
-def best_labels(
-    S: Any, off: Any, level: Any, slope: Any, T: Any, quad: Any, const: Any, power: Any, z: Any,
-    second: Any, doubt: Any,
-) -> None:  # fmt: skip
-    """Take the best labels, and find second choices and doubts as `draw_labels` does.
-
-    Nobody wants these if ``second`` is empty.
-    """
-    n, k, seconds = len(z), len(quad), len(second) > 0
-    state, cell = np.empty(4 * TILE, np.float32), np.empty(TILE * len(S), np.float32)
-    near, score = np.empty(k, np.int64), np.empty(k)
-    for start in range(0, n, TILE):
-        stop = min(start + TILE, n)
-        load_student(S, start, stop - start, level, slope, cell)
-        best_two(cell, state)
-        if seconds:
-            _hide_best(cell, state, z[start:stop])
-            best_two(cell, state)
-        for r in range(start, stop):
-            i, o = r - start, off[r]
-            best, runner, third = state[COUNT + i], state[BEST + i], state[NEXT + i]
-            if not seconds:
-                z[r] = max(np.int64(state[WHICH + i]), 0)
-                best, runner, third = state[BEST + i], state[NEXT + i], -np.inf
-            if _apart(best, runner, o, LOG_ERROR) and _apart(runner, third, o, LOG_ERROR):
-                if seconds:
-                    second[r] = np.int64(state[WHICH + i])
-                    likely = runner - best > _POSSIBLE - 2.0 * o - 2.0 * LOG_ERROR * abs(runner)
-                    doubt[r] = np.nan if likely else 0.0
-                continue
-            if seconds:
-                cell[TILE * z[r] + i] = best
-            least = runner - o - LOG_ERROR * abs(runner)
-            found = _candidates(cell[i:], o, LOG_ERROR, least, k, near)
-            _exact(T, r, quad, const, power, near, score[:found])
-            at = first_best(score[:found])
-            if seconds:
-                z[r], second[r], doubt[r] = choices(near, score[:found], at)
-            else:
-                z[r] = near[at]
-
-
-@kernel
-def _hide_best(cell: Any, state: Any, z: Any) -> None:
-    """Take the best labels, and hide their scores from `best_two`; `COUNT` gets them."""
+@part
+def _take_best(cell: Singles, state: Singles, k: int, hide: bool, z: Ints) -> None:
+    """Take the best labels, and hide their scores from `best_two` if asked: `COUNT` gets them."""
     for i in range(len(z)):
-        z[i] = max(np.int64(state[WHICH + i]), 0)
-        state[COUNT + i] = cell[TILE * z[i] + i]
-        cell[TILE * z[i] + i] = -np.inf
+        z[i] = min(max(int(state[WHICH + i]), 0), k - 1)
+        if hide:
+            at = TILE * z[i] + i
+            state[COUNT + i] = cell[at]
+            cell[at] = -np.inf
 
 
-# -- rows ---------------------------------------------------------------------------------------
+@helper
+def _is_sure(state: Singles, i: int, off: float, error: float, drawn: bool, seconds: bool) -> Any:
+    """Whether the label proposed for row i of a tile, and the second choice, are beyond doubt."""
+    mine, best, runner = state[COUNT + i], state[BEST + i], state[NEXT + i]
+    if not seconds:
+        return _apart(best, runner, off, error)
+    own = mine < np.inf if drawn else _apart(mine, best, off, error)
+    return own and _apart(best, runner, off, error)
 
 
 @helper
@@ -213,57 +320,82 @@ def _apart(high: float, low: float, off: float, error: float) -> bool:
 
     One that is minus infinity is nobody's, unless it was too large for float32.
     """
-    nobody = high > low == -np.inf and off < _TOO_LARGE
+    nobody = high > low == -np.inf and off < TOO_LARGE
     return nobody or high - low > 2.0 * off + error * (abs(high) + abs(low))
 
 
-@kernel
-def _candidates(scores: Any, off: float, error: float, least: float, k: int, near: Any) -> int:
-    """List the clusters with scores that may be ``least`` or more, and return how many there are.
+# -- exact scores -------------------------------------------------------------------------------
 
-    The scores of a row are a tile apart; they are wrong by ``off`` and a relative error.
-    """
-    if not off < _TOO_LARGE:
+
+@part
+def _listed(
+    cell: Singles, state: Singles, i: int, z: int, off: float, error: float, drawn: bool,
+    seconds: bool, k: int, near: Ints,
+) -> int:  # fmt: skip
+    """List the components that may be the label of row i, or second; return how many they are."""
+    mine, best, runner = state[COUNT + i], state[BEST + i], state[NEXT + i]
+    if seconds and mine < np.inf:
+        cell[TILE * z + i] = mine  # which was hidden
+        best, runner = max(mine, best), min(mine, best)
+    least = (min(best + _IN_BITS, runner) if drawn else runner) - off - error * abs(runner)
+    if not off < TOO_LARGE:
         off = np.inf
     m = 0
     for c in range(k):
-        s = np.float64(scores[TILE * c])
+        s = np.float64(cell[TILE * c + i])
         near[m] = c
-        if not s + off + error * abs(s) < least:  # NaN as well
-            m += 1
+        m += not s + off + error * abs(s) < least  # NaN as well
     return m
 
 
-@kernel
-def _exact(T: Any, r: int, eta: Any, const: Any, power: Any, near: Any, score: Any) -> None:
-    """Fill the scores of row ``r`` by the clusters listed; without constants they are linear."""
-    for i in range(len(score)):
-        c = near[i]
-        x = 0.0
-        for j in range(T.shape[1]):
-            x += T[r, j] * eta[c, j]
-        score[i] = _student(x, const[c], power[c]) if len(const) > 0 else x
+@part
+def _fill_exact(scored: Scored, r: int, near: Ints, score: Floats) -> None:
+    """Fill the scores of row ``r`` under the components listed."""
+    if len(scored.products) > 0:
+        T, eta, const, power = scored.T, scored.eta, scored.const, scored.power
+        for i in range(len(score)):
+            x = 0.0
+            for j in range(T.shape[1]):
+                x += T[r, j] * eta[near[i], j]
+            score[i] = _finished(x, const, power, near[i])
+    elif len(scored.scores) > 0:
+        for i in range(len(score)):
+            score[i] = scored.scores[r, near[i]]
+    else:
+        a, b = scored.first[r], scored.first[r + 1]
+        if 2 < scored.k == len(score):  # of two the order may be another
+            add_row(scored.which, a, b, scored.table, score)
+            return
+        for i in range(len(score)):
+            score[i] = sum_at(scored.which, a, b, scored.table, near[i])
 
 
-@kernel
-def _doubts(T: Any, eta: Any, const: Any, power: Any, z: Any, second: Any, doubt: Any) -> None:
-    """Replace doubts that are NaN."""
-    for i in range(len(z)):
-        if doubt[i] == doubt[i]:
+@part
+def _fill_doubts(scored: Scored, scratch: Scratch, z: Ints, second: Ints, doubt: Floats) -> None:
+    """Replace doubts that are NaN by those of exact scores."""
+    T, eta, const, power = scored.T, scored.eta, scored.const, scored.power
+    near, score, by_products = scratch.near[:2], scratch.score[:2], len(scored.products) > 0
+    for r in range(len(doubt)):
+        if doubt[r] == doubt[r]:
             continue
-        a, b = z[i], second[i]
-        x, y = 0.0, 0.0
-        for j in range(T.shape[1]):
-            x += T[i, j] * eta[a, j]
-            y += T[i, j] * eta[b, j]
-        if len(const) > 0:
-            x, y = _student(x, const[a], power[a]), _student(y, const[b], power[b])
-        doubt[i] = _doubt(x, y)
+        a, b = z[r], second[r]
+        if by_products:
+            x, y = 0.0, 0.0
+            for j in range(T.shape[1]):
+                x += T[r, j] * eta[a, j]
+                y += T[r, j] * eta[b, j]
+            doubt[r] = _doubt(_finished(x, const, power, a), _finished(y, const, power, b))
+        else:
+            near[0], near[1] = a, b
+            _fill_exact(scored, r, near, score)
+            doubt[r] = _doubt(score[0], score[1])
 
 
 @helper
-def _student(q: float, const: float, power: float) -> float:
-    return const - power * log(max(q, 1.0))
+def _finished(x: float, const: Floats, power: Floats, c: int) -> Any:
+    """Return the score that a product of statistics and parameters makes."""
+    student = len(power) > 0 and power[c] > 0.0
+    return const[c] - power[c] * log(max(x, 1.0)) if student else x
 
 
 @helper
@@ -274,7 +406,7 @@ def _doubt(chosen: float, other: float) -> float:
 
 
 @part
-def draw_one(score: Any, u: float) -> int:
+def draw_one(score: Floats, u: float) -> int:
     """Return the place of the score drawn by a uniform, 0 if they are no numbers."""
     top, total, run = -np.inf, 0.0, 0.0
     for s in score:
@@ -293,7 +425,7 @@ def draw_one(score: Any, u: float) -> int:
 
 
 @part
-def first_best(score: Any) -> int:
+def first_best(score: Floats) -> int:
     """Return the place of the best score, the first of equals."""
     at = 0
     for j in range(1, len(score)):
@@ -303,13 +435,13 @@ def first_best(score: Any) -> int:
 
 
 @part
-def choices(near: Any, score: Any, at: int) -> Any:
-    """Return the label at a place, the best other or -1, and the doubt."""
+def _other(near: Ints, score: Floats, at: int) -> Any:
+    """Return the best label other than that at a place, or -1, and the doubt."""
     b = -1
     best = -np.inf
     for j in range(len(score)):
         if j != at and score[j] > best:
             b, best = j, score[j]
     if b < 0:
-        return near[at], -1, 0.0
-    return near[at], near[b], _doubt(score[at], best)
+        return -1, 0.0
+    return near[b], _doubt(score[at], best)

@@ -1,11 +1,17 @@
-"""Compiled passes over scores in float32, 64 rows at a time, cluster by cluster.
+"""Compiled passes over scores in float32, 64 rows at a time, component by component.
 
 Each inner loop runs along rows, so that it takes four of them at once; nothing branches. What
-comes out is a proposal: who uses it knows how far scores may be off, and settles what is not
-sure by exact scores. Rows with scores that are no numbers get any label in range.
+comes out is a proposal: `screened_blocks` knows how far scores may be off, and settles what is
+not sure by exact scores.
 
-Scores of a tile lie in ``cell`` (64 k,), cluster by cluster, k a multiple of 4. The rows' state
-is one array (4 * 64,), so that the compiler sees that its parts do not overlap.
+Scores of a tile are in ``cell`` (64 k,), component by component, k a multiple of 4, in units of
+log 2. The rows' state is one array (4 * 64,), so that the compiler sees that its parts do not
+overlap.
+
+All but `load_row` and `narrow` are compiled under the promise that there are no NaN (``nnan``).
+`make_numbers` sees to it: products of a row whose error has no bound are set to 0 before they are
+loaded, and the others are bounded by their error. Levels and slopes are numbers, see
+`scstream.engines.labels.Screen`, and `load_row` writes no NaN.
 """
 
 from __future__ import annotations
@@ -15,17 +21,24 @@ from typing import Any
 import numba
 import numpy as np
 
-from scstream.kernels.compiling import kernel
+from scstream.kernels.compiling import in_order, kernel, part
 
 TILE = 64
 TOP, TOTAL, LEVEL = 0, TILE, 2 * TILE  # the state before a label is drawn, which becomes
 BEST, NEXT, WHICH = 0, TILE, 2 * TILE  # the best score, the next and whose the best is
 COUNT = 3 * TILE
+MOST = 1e30  # numbers above this are not for float32
+TOO_LARGE = 1e3  # an error with which scores may not be numbers
 WEIGHT_ERROR = 1e-4  # of a weight by `cumulate`, relative
-LOG_ERROR = 5e-4  # of a logarithm by `load_student`, relative
+LOG_ERROR = 5e-4  # of a logarithm by `load_products`, relative
+
+# no reordering, which would undo the rounding; no arrays are made, so that none is counted
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_pass: Any = numba.njit(fastmath={"contract", "nsz", "nnan"}, **_OPTIONS)
 
 _F = np.float32
-_NONE = _F(-np.inf)
+_NONE, _LOWEST = _F(-np.inf), _F(-1e30)  # from the latter a number may be subtracted
+_IN_BITS = 1.0 / float(np.log(2.0))
 _LEAST = _F(-126.0)
 _ROUND = _F(1.5 * 2.0**23)  # added and taken away again, it leaves a whole number
 _E0, _E1, _E2, _E3 = map(_F, (0.99992807, 0.69326099, 0.24261112, 0.05517166))
@@ -33,18 +46,6 @@ _ONE = int(_F(1.0).view(np.int32))
 _MANTISSA = 2**23 - 1
 _PER_BIT = _F(2.0**-23)
 _L0, _L1, _L2, _L3 = map(_F, (0.44205681, -0.70010752, 0.36118968, -0.10313897))
-
-
-# no reordering, which would undo the rounding; NaN is the business of who calls
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "nsz", "nnan"},
-}
-
-
-def _pass(function: Any) -> Any:
-    return numba.njit(cache=True, **_OPTIONS)(function)
 
 
 @kernel
@@ -64,11 +65,20 @@ def narrow(T: Any, reach: Any, loose: float, small: Any, off: Any) -> int:
     return count
 
 
+@part
+def make_numbers(S: Any, first: int, rows: int, off: Any) -> None:
+    """Set scores of a tile of ``S`` (k, n) to 0 where a row's error ``off`` is too large."""
+    for i in range(rows):
+        if not off[i] < TOO_LARGE:
+            for c in range(len(S)):
+                S[c, first + i] = _F(0.0)
+
+
 @_pass
-def load(S: Any, first: int, rows: int, cell: Any, state: Any) -> None:
+def load_linear(S: Any, first: int, rows: int, cell: Any, state: Any) -> None:
     """Take the scores of a tile of ``S`` (k, n), and find the best."""
     for i in range(TILE):
-        state[TOP + i] = _NONE
+        state[TOP + i] = _LOWEST
     for c in range(0, len(S), 4):
         to = cell[TILE * c : TILE * (c + 4)]
         a, b = S[c, first : first + rows], S[c + 1, first : first + rows]
@@ -82,21 +92,51 @@ def load(S: Any, first: int, rows: int, cell: Any, state: Any) -> None:
 
 
 @_pass
-def load_student(S: Any, first: int, rows: int, const: Any, power: Any, cell: Any) -> None:
-    """Take the scores ``const - power log2(q)`` of a tile of ``S`` (k, n), which holds the ``q``.
+def load_products(S: Any, first: int, rows: int, level: Any, slope: Any, cell: Any) -> None:
+    """Take the scores of a tile of products ``S`` (k, n): ``level - slope log2(S)``.
 
-    The bits of a float, read as a whole number, are e + f for ``2^e (1 + f)``, and
-    ``log2(1 + f) - f`` is about f times a polynomial that is 0 at 1.
+    Where the slope is 0 the product is the score. The bits of a float, read as a whole number, are
+    e + f for ``2^e (1 + f)``, and ``log2(1 + f) - f`` is about f times a polynomial that is 0 at 1.
     """
     for c in range(len(S)):
         to, q = cell[TILE * c : TILE * (c + 1)], S[c, first : first + rows]
-        level, slope = const[c], power[c]
-        for i in range(rows):
-            v = _F(q[i] if q[i] > _F(1.0) else _F(1.0))
-            bits = v.view(np.int32)
-            f = np.int32((bits & _MANTISSA) | _ONE).view(_F) - _F(1.0)
-            bend = f * (_L0 + f * (_L1 + f * (_L2 + f * _L3)))
-            to[i] = level - slope * (_F(np.int32(bits - _ONE)) * _PER_BIT + bend)
+        high, by = level[c], slope[c]
+        if by > _F(0.0):
+            for i in range(rows):
+                v = _F(q[i] if q[i] > _F(1.0) else _F(1.0))
+                bits = v.view(np.int32)
+                f = np.int32((bits & _MANTISSA) | _ONE).view(_F) - _F(1.0)
+                bend = f * ((_L0 + f * _L1) + (f * f) * (_L2 + f * _L3))
+                to[i] = high - by * (_F(np.int32(bits - _ONE)) * _PER_BIT + bend)
+        else:
+            for i in range(rows):
+                to[i] = q[i]
+
+
+@in_order
+def load_row(row: Any, i: int, cell: Any, state: Any) -> None:
+    """Take the scores (k,) of row i of a tile, in nats: less the best, which becomes 0.
+
+    A score that is NaN, or infinite as the best is, is taken for impossible.
+    """
+    top = row[0]
+    for c in range(1, len(row)):
+        top = row[c] if row[c] > top or top != top else top
+    for c in range(len(row)):
+        s = _F((row[c] - top) * _IN_BITS)
+        cell[TILE * c + i] = s if s > _NONE else _NONE
+    state[TOP + i] = _F(0.0)
+
+
+@_pass
+def find_top(cell: Any, state: Any) -> None:
+    """Find the best score of each row."""
+    for i in range(TILE):
+        state[TOP + i] = _LOWEST
+    for c in range(0, len(cell), TILE):
+        s = cell[c : c + TILE]
+        for i in range(TILE):
+            state[TOP + i] = s[i] if s[i] > state[TOP + i] else state[TOP + i]
 
 
 @_pass
@@ -114,7 +154,7 @@ def cumulate(cell: Any, state: Any, run: Any) -> None:
             state[TOTAL + i] = total
 
 
-@numba.njit(**_OPTIONS)
+@_pass
 def _exp2(t: Any) -> Any:
     """Return ``2^t``: a polynomial on either side of a whole number, which is put in the bits."""
     t = t if t > _LEAST else _LEAST
@@ -124,7 +164,7 @@ def _exp2(t: Any) -> Any:
     return np.int32(y.view(np.int32) + np.int32(whole.view(np.int32) << 23)).view(_F)
 
 
-@kernel  # told that there is no NaN, the compiler compares one by one
+@part  # told that there is no NaN, the compiler compares one by one
 def locate(run: Any, state: Any) -> None:
     """Count the clusters at which the running sum is below the level sought."""
     for i in range(TILE):

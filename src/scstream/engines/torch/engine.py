@@ -12,7 +12,6 @@ from scstream.engines.base import Engine, Key, Sums
 from scstream.engines.outputs import Best
 from scstream.engines.tensors import is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
-from scstream.families.gaussian import Gaussian
 from scstream.families.scores import Labels, Points, Score, to_dense
 
 torch = require_torch()
@@ -23,8 +22,9 @@ from scstream.engines.torch.few import FEW, FewColumns  # noqa: E402
 from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch.ledger import Ledger  # noqa: E402
 from scstream.engines.torch.many import MANY, ManyColumns  # noqa: E402
-from scstream.engines.torch.passes import UPLOAD, Courier, Pass, Scratch, least_rows  # noqa: E402
-from scstream.engines.torch.points import GaussianRows, rows_of  # noqa: E402
+from scstream.engines.torch.passes import Pass, Scratch, least_rows  # noqa: E402
+from scstream.engines.torch.points import QuadraticRows, rows_of  # noqa: E402
+from scstream.engines.torch.staging import UPLOAD, Courier  # noqa: E402
 from scstream.engines.torch.triton import AVAILABLE  # noqa: E402
 
 _BLOCK_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # of statistics and scores at a time
@@ -81,6 +81,10 @@ class TorchEngine(Engine):
         self._scratch = Scratch(self._device)
         self._few: FewColumns | None = None
 
+    def serves(self, device: str) -> bool:
+        """Whether it is for this device."""
+        return self.device == device
+
     def sent(self, X: NDArray[Any]) -> Any:
         """Return the rows of an array on the GPU, if they are few enough to be there twice."""
         if self._courier is None or X.nbytes > UPLOAD:
@@ -91,10 +95,10 @@ class TorchEngine(Engine):
         """Take a batch: NumPy, a sparse array of counts, or a tensor."""
         upload = None if self._courier is None else self._courier.upload
         self._rows = rows = rows_of(family, X, self._device, self._dtype, upload)
-        self._ledger = Ledger(X.shape[1] if isinstance(rows, GaussianRows) else 0)
+        self._ledger = Ledger(X.shape[1] if isinstance(rows, QuadraticRows) else 0)
         self._fused: FewColumns | ManyColumns | None = None
         memory, fit = None, self._courier is not None and 0 < X.shape[0] < _MOST_ROWS
-        if fit and isinstance(rows, GaussianRows):
+        if fit and isinstance(rows, QuadraticRows):
             if X.shape[1] <= FEW:
                 memory = self._load_few(rows, weight)
             elif X.shape[1] <= MANY:
@@ -102,13 +106,14 @@ class TorchEngine(Engine):
                 self._fused = ManyColumns(rows.frame, self._courier, self._scratch)
         self._batch = Batch(weight, first_row, self._device, self._dtype, memory)
 
-    def _load_few(self, rows: GaussianRows, weight: Array) -> tuple[Any, Any, Any, Any]:
+    def _load_few(self, rows: QuadraticRows, weight: Array) -> tuple[Any, Any, Any, Any]:
         """Take rows of few columns into the memory of the batch before, if that is large enough."""
         n, d = rows.X.shape
         if self._few is None or not self._few.suits(n, d):
             self._few = FewColumns(n, d, self._device)
-        self._fused, family = self._few, rows.family
-        return self._few.load(rows.pieces(), family._shift, family._scale, weight)
+        self._fused = self._few
+        shift, scale = rows.family.frame
+        return self._few.load(rows.pieces(), shift, scale, weight)
 
     # -- sweeps ---------------------------------------------------------------------------------
 
@@ -205,9 +210,9 @@ class TorchEngine(Engine):
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
     ) -> tuple[Array, Array]:
         """Try new sub-labels for the chosen clusters, and refine them: on the device if it can."""
-        few, pairs, done = self._fused, self._forms(sub), None
-        if isinstance(few, FewColumns) and type(family) is Gaussian and pairs and chosen.any():
-            done = few.refine(pairs, chosen, self._ledger, self._batch, family, alpha, rounds)
+        few, pairs, prior, done = self._fused, self._forms(sub), family.small_gaussian(), None
+        if isinstance(few, FewColumns) and prior is not None and pairs and chosen.any():
+            done = few.refine(pairs, chosen, self._ledger, self._batch, prior, alpha, rounds)
         if done is None:
             return super().refine(sub, chosen, family, alpha, rounds)
         self._ledger.trial(chosen, done.rows, done.current)

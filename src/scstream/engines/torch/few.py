@@ -21,9 +21,8 @@ from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
 from scstream.engines.torch.passes import Pass, Recorded, grid, on_its_device, rounded
 from scstream.engines.torch.triton import least_bits, least_row
-from scstream.engines.torch.workspace import TILE, Room
-from scstream.families.contract import Array
-from scstream.families.gaussian import Gaussian
+from scstream.engines.torch.workspace import TILE, Workspace
+from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
 
 FEW = 8  # columns up to which this is the way
@@ -32,7 +31,7 @@ _GROUP, _STEP = 1024, 64  # rows of a program that sums, in all and at a time
 _CLUSTERS = 32  # memory is for multiples of so many
 _ROW_BLOCK, _TABLE_BLOCK = 256, 256  # rows, entries of a program that does little with each
 _HOW = {"num_warps": 4, "num_stages": 1}
-_ROOMS = 8  # for different numbers of clusters that are kept
+_WORKSPACES = 8  # for different numbers of clusters that are kept
 
 
 class FewColumns:
@@ -61,7 +60,7 @@ class FewColumns:
         self._framed: tuple[Array, Array] | None = None
         self._raw: dict[torch.dtype, Tensor] = {}
         self._loads: dict[Any, Recorded] = {}
-        self._rooms: dict[int, Room] = {}
+        self._workspaces: dict[int, Workspace] = {}
 
     def suits(self, n: int, d: int) -> bool:
         """Whether a batch has so many rows and columns as there is room for, or a few less."""
@@ -119,158 +118,162 @@ class FewColumns:
     def sweep(self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch) -> Pass:
         """Label every row; see `Engine.sweep`."""
         n_all = len(score.eta)
-        room = self._room(n_all)
-        room.say(key, batch, n_all, k)
-        room.components(score, sub)
+        work = self._workspace(n_all)
+        work.say(key, batch, n_all, k)
+        work.components(score, sub)
         flags = score.student, sub.student, key is not None
-        self._run(room, ("sweep", *flags), lambda: self._launch_sweep(room, *flags))
-        return room.read(np.arange(k), k, tables=True)
+        self._run(work, ("sweep", *flags), lambda: self._launch_sweep(work, *flags))
+        return work.read(np.arange(k), k, tables=True)
 
     def resplit(self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch) -> Pass:
         """Try sub-labels; see `Engine.resplit`. Sums are taken about where the ledger says."""
         which = np.flatnonzero(chosen)
-        room = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
+        work = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
         student = sub.student
-        self._run(room, ("resplit", student), lambda: self._launch_trials(room, student, 0))
+        self._run(work, ("resplit", student), lambda: self._launch_trials(work, student, 0))
         batch.renamed()
-        return room.read(which, len(chosen))
+        return work.read(which, len(chosen))
 
     def refine(
         self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch,
-        family: Gaussian, alpha: float, rounds: int,
+        prior: GaussianPrior, alpha: float, rounds: int,
     ) -> Pass | None:  # fmt: skip
         """Try sub-labels, and refine them; see `Engine.refine`.
 
         None if some scatter is not safely positive definite.
         """
         which = np.flatnonzero(chosen)
-        room = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
-        room.foretold(family, alpha)
+        work = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
+        work.predicted(prior, alpha)
         student = sub.student
         self._run(
-            room, ("refine", student, rounds), lambda: self._launch_trials(room, student, rounds)
+            work, ("refine", student, rounds), lambda: self._launch_trials(work, student, rounds)
         )
         batch.renamed()
-        if room.failed(len(which), rounds):
+        if work.failed(len(which), rounds):
             return None
-        return room.read(which, len(chosen))
+        return work.read(which, len(chosen))
 
-    def _for_trial(self, sub: Forms, which: NDArray[np.int64], sums: Array, batch: Batch) -> Room:
-        """Return a room with what a trial of some clusters needs."""
-        room = self._room(max(len(sums), batch.n_names))
-        room.say(None, batch, 0, len(which), rename=True)
-        room.trial(sub, which, sums)
-        return room
+    def _for_trial(
+        self, sub: Forms, which: NDArray[np.int64], sums: Array, batch: Batch
+    ) -> Workspace:
+        """Return a workspace with what a trial of some clusters needs."""
+        work = self._workspace(max(len(sums), batch.n_names))
+        work.say(None, batch, 0, len(which), rename=True)
+        work.trial(sub, which, sums)
+        return work
 
     def members(self, k: int, key: Key, batch: Batch) -> Array:
         """Return the statistics (k, p) of a random row of each cluster, 0 if it has none."""
-        room = self._room(max(k, batch.n_names))
-        room.say(key, batch, 0, k, rename=True)
-        self._run(room, ("members",), lambda: self._launch_members(room))
+        work = self._workspace(max(k, batch.n_names))
+        work.say(key, batch, 0, k, rename=True)
+        self._run(work, ("members",), lambda: self._launch_members(work))
         batch.renamed()
-        return room.points(k, batch.n)
+        return work.points(k, batch.n)
 
     def named(self, ids: Labels, skip: int, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return each row's id and its sub-label; see `Engine.named_labels`."""
         names = old_names(len(ids)) if batch.names is None else batch.names
-        room = self._room(len(names))
-        room.call(names, ids)
-        self._run(room, ("named",), lambda: self._launch_named(room))
+        work = self._workspace(len(names))
+        work.call(names, ids)
+        self._run(work, ("named",), lambda: self._launch_named(work))
         out, subs = self._named[:, skip : batch.n].clone().unbind()
         return out, subs
 
     # -- launches -------------------------------------------------------------------------------
 
-    def _room(self, k: int) -> Room:
+    def _workspace(self, k: int) -> Workspace:
         size = rounded(k, _CLUSTERS)
-        if size not in self._rooms:
-            if len(self._rooms) == _ROOMS:
-                del self._rooms[next(iter(self._rooms))]
+        if size not in self._workspaces:
+            if len(self._workspaces) == _WORKSPACES:
+                del self._workspaces[next(iter(self._workspaces))]
             groups = self._size // _GROUP
-            self._rooms[size] = Room(size, self._d, self._p, self._columns, groups, self.device)
-        return self._rooms[size]
+            self._workspaces[size] = Workspace(
+                size, self._d, self._p, self._columns, groups, self.device
+            )
+        return self._workspaces[size]
 
-    def _run(self, room: Room, name: tuple[Any, ...], launch: Callable[[], None]) -> None:
+    def _run(self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None]) -> None:
         """Run launches with what was filled in, and wait for what comes back."""
-        if name not in room.recorded:
-            room.recorded[name] = Recorded(self.device, launch)
-        room.recorded[name].run()
+        if name not in work.recorded:
+            work.recorded[name] = Recorded(self.device, launch)
+        work.recorded[name].run()
 
-    def _launch_sweep(self, room: Room, student: bool, sub_student: bool, draw: bool) -> None:
-        room.send()
-        words, pairs, centre, numbers, *_ = room.there
+    def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
+        work.send()
+        words, pairs, centre, numbers, *_ = work.there
         block = _BLOCK[student or sub_student]
         kernels.label_few[(grid(self._size, block),)](
-            self._Z, self._size, numbers, pairs, centre, words, room.fixed, self._weight,
-            self._z, self._sub, self._code, self._Y, self._doubt, *room.tables,
+            self._Z, self._size, numbers, pairs, centre, words, work.fixed, self._weight,
+            self._z, self._sub, self._code, self._Y, self._doubt, *work.tables,
             d=self._d, width=self._d + 2 + self._p, student=student, sub_student=sub_student,
             draw=draw, block=block, unroll=_UNROLL, **_HOW,
         )  # fmt: skip
-        self._launch_sums(room, tables=True)
-        room.fetch(len(room.out))
+        self._launch_sums(work, tables=True)
+        work.fetch(len(work.out))
 
-    def _launch_trials(self, room: Room, student: bool, rounds: int) -> None:
+    def _launch_trials(self, work: Workspace, student: bool, rounds: int) -> None:
         """Try the pairs that were sent, then those that their sums foretell, some rounds."""
-        words, pairs, *_, prior, _ = room.there
-        room.send()
-        self._launch_names(room)
-        self._launch_trial(room, student)
+        words, pairs, *_, prior, _ = work.there
+        work.send()
+        self._launch_names(work)
+        self._launch_trial(work, student)
         for i in range(rounds):
-            kernels.foretell[(room.padded,)](
-                room.out, prior, words, pairs, room.status[i * room.padded :],
+            kernels.foretell[(work.padded,)](
+                work.out, prior, words, pairs, work.status[i * work.padded :],
                 p=self._p, columns=self._columns, d=self._d, num_warps=1,
             )  # fmt: skip
-            self._launch_trial(room, True)
-        room.fetch(room.padded * (self._columns + rounds))
+            self._launch_trial(work, True)
+        work.fetch(work.padded * (self._columns + rounds))
 
-    def _launch_trial(self, room: Room, student: bool) -> None:
-        words, pairs, centre, _, rank, *_ = room.there
+    def _launch_trial(self, work: Workspace, student: bool) -> None:
+        words, pairs, centre, _, rank, *_ = work.there
         block = _BLOCK[student]
         kernels.divide_few[(grid(self._size, block),)](
             self._Z, self._size, pairs, centre, words, rank, self._weight, self._z, self._trial,
             self._code, self._Y, self._doubt,
             d=self._d, sub_student=student, block=block, **_HOW,
         )  # fmt: skip
-        self._launch_sums(room, tables=False)
+        self._launch_sums(work, tables=False)
 
-    def _launch_names(self, room: Room) -> None:
-        words, *_, names, _, _ = room.there
+    def _launch_names(self, work: Workspace) -> None:
+        words, *_, names, _, _ = work.there
         kernels.rename[(grid(self._size, _ROW_BLOCK),)](
             words, names, self._z, self._sub, self._trial, block=_ROW_BLOCK
         )
 
-    def _launch_named(self, room: Room) -> None:
-        room.send()
+    def _launch_named(self, work: Workspace) -> None:
+        work.send()
         kernels.read_names[(grid(self._size, _ROW_BLOCK),)](
-            room.there[-1], self._z, self._sub, self._trial, *self._named, block=_ROW_BLOCK
+            work.there[-1], self._z, self._sub, self._trial, *self._named, block=_ROW_BLOCK
         )
 
-    def _launch_members(self, room: Room) -> None:
-        room.send()
-        self._launch_names(room)
-        words, least, row = room.there[0], room.least[0], room.least[1]
-        room.least.fill_(2**62)
+    def _launch_members(self, work: Workspace) -> None:
+        work.send()
+        self._launch_names(work)
+        words, least, row = work.there[0], work.least[0], work.least[1]
+        work.least.fill_(2**62)
         programs = (grid(self._size, _ROW_BLOCK),)
         least_bits[programs](words, self._z, least, self._size, block=_ROW_BLOCK)
         least_row[programs](words, self._z, least, row, self._size, block=_ROW_BLOCK)
-        kernels.gather[(room.size // _CLUSTERS,)](
-            self._Z, self._size, row, words, room.out, d=self._d, block=_CLUSTERS
+        kernels.gather[(work.size // _CLUSTERS,)](
+            self._Z, self._size, row, words, work.out, d=self._d, block=_CLUSTERS
         )
-        room.fetch(room.size * (1 + self._d))
+        work.fetch(work.size * (1 + self._d))
 
-    def _launch_sums(self, room: Room, *, tables: bool) -> None:
+    def _launch_sums(self, work: Workspace, *, tables: bool) -> None:
         """Sum statistics by code, and add up the tables of a sweep."""
-        words, _, centre, *_ = room.there
+        words, _, centre, *_ = work.there
         a, b = self._factors
-        columns, groups, padded = self._columns, self._size // _GROUP, room.padded
+        columns, groups, padded = self._columns, self._size // _GROUP, work.padded
         kernels.sum_few[(groups, padded // TILE)](
             self._Y, self._size, self._code, self._weight, self._doubt, a, b, words,
-            room.partial, padded,
+            work.partial, padded,
             p=self._p, columns=columns, rows=_GROUP, block=_STEP, tile=TILE, **_HOW,
         )  # fmt: skip
-        more = grid(room.size**2, _TABLE_BLOCK) if tables else 0
+        more = grid(work.size**2, _TABLE_BLOCK) if tables else 0
         kernels.finish_few[(padded + more,)](
-            room.partial, centre, a, b, words, room.out, *room.tables, room.fixed, groups, padded,
+            work.partial, centre, a, b, words, work.out, *work.tables, work.fixed, groups, padded,
             d=self._d, columns=columns, step=32, block=_TABLE_BLOCK, **_HOW,
         )  # fmt: skip
 

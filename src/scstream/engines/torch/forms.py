@@ -1,4 +1,4 @@
-"""Scores as quadratic forms, which the GPU's kernels take about a centre, see `_parcels`.
+"""Scores as quadratic forms, which kernels on a GPU take about a centre, see `kernels.packing`.
 
 In float32 a score that is summed up from statistics about 0 loses what distinguishes narrow
 clusters far from there. About the centre of the component nothing cancels.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scstream.families.contract import Array
-from scstream.families.scores import JoinedScore, LinearScore, Score, StudentScore
+from scstream.families.scores import Products, Score, form_of
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,10 @@ class Forms:
 
 def forms_of(score: Score) -> Forms | None:
     """Return a score's components as forms, None if they are something else."""
-    if isinstance(score, LinearScore):
-        nothing = np.zeros(len(score.eta))
-        return Forms(score.eta, nothing, nothing, student=False)
-    if isinstance(score, StudentScore):
-        return Forms(score.quad, score.power, score.const, student=True)
-    if isinstance(score, JoinedScore):
-        parts = [forms_of(part) for part in score.parts]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
-            return None
-        return Forms(
-            np.concatenate([part.eta for part in known]),
-            np.concatenate([part.power for part in known]),
-            np.concatenate([part.const for part in known]),
-            any(part.student for part in known),
-        )
+    match form_of(score):
+        case Products() as form:
+            if form.student:
+                return Forms(form.eta, form.power, form.const, student=True)
+            eta = form.eta
+            return Forms(eta, np.zeros(len(eta)), np.zeros(len(eta)), student=False)
     return None

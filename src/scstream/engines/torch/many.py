@@ -15,15 +15,8 @@ from scstream.engines.torch import many_kernels as kernels
 from scstream.engines.torch.batch import Batch
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
-from scstream.engines.torch.passes import (
-    Courier,
-    Pass,
-    Scratch,
-    copies,
-    grid,
-    on_its_device,
-    words_of,
-)
+from scstream.engines.torch.passes import Pass, Scratch, copies, grid, on_its_device
+from scstream.engines.torch.staging import Courier, words_of
 from scstream.families.contract import Array
 
 MANY = 128  # columns up to which this is the way

@@ -15,15 +15,7 @@ from torch import Tensor
 
 from scstream.engines.tensors import is_tensor, to_host
 from scstream.families.contract import Array, Family
-from scstream.families.gaussian import Gaussian
-from scstream.families.scores import (
-    JoinedScore,
-    LinearScore,
-    Points,
-    Score,
-    StudentScore,
-    to_dense,
-)
+from scstream.families.scores import Points, Products, Score, form_of, to_dense
 
 Upload = Callable[[NDArray[Any]], Tensor]
 _PIECE = 2**26  # numbers that are brought to the device at a time
@@ -54,27 +46,28 @@ class Rows(ABC):
         return self.family.statistics(to_host(self.X[rows]))
 
     def scores(self, score: Score, rows: slice) -> Tensor:
-        """Return scores (m, k). What is no linear form is scored on the host."""
-        if isinstance(score, JoinedScore):
-            return torch.cat([self.scores(part, rows) for part in score.parts], dim=1)
-        if isinstance(score, LinearScore):
-            return self.block(rows) @ self._send(score.eta).T
-        if isinstance(score, StudentScore):
-            q = torch.log((self.block(rows) @ self._send(score.quad).T).clamp_(min=1.0))
-            return self._send(score.const) - self._send(score.power) * q
+        """Return scores (m, k). What is no product of statistics is scored on the host."""
+        match form_of(score):
+            case Products() as form:
+                q = self.block(rows) @ self._send(form.eta).T
+                return self._finished(form, q) if form.student else q
         return self._send(score.block(self.on_host(rows)))
 
     def pairs(self, score: Score, rows: slice, z: Tensor) -> Tensor:
         """Return the scores (m, 2) of rows under the pairs of their own clusters z."""
-        if isinstance(score, JoinedScore):
-            return self.pairs(score.parts[0], rows, z)
-        if isinstance(score, LinearScore):
-            return self._own(score.eta, rows, z)
-        if isinstance(score, StudentScore):
-            q = torch.log(self._own(score.quad, rows, z).clamp_(min=1.0))
-            const, power = (self._send(v).view(-1, 2)[z] for v in (score.const, score.power))
-            return const - power * q
+        match form_of(score):
+            case Products() as form:
+                T, eta = self.block(rows), form.eta
+                q = torch.einsum("np,njp->nj", T, self._send(eta).view(-1, 2, eta.shape[1])[z])
+                return self._finished(form, q, z) if form.student else q
         return self._send(score.pairs(self.on_host(rows), z.cpu().numpy()))
+
+    def _finished(self, form: Products, q: Tensor, z: Tensor | None = None) -> Tensor:
+        """Return the scores that products make, under all components or under the pairs of z."""
+        const, power = self._send(form.const), self._send(form.power)
+        if z is not None:
+            const, power = (values.view(-1, 2)[z] for values in (const, power))
+        return torch.where(power > 0.0, const - power * torch.log(q.clamp(min=1.0)), q)
 
     def sums(self, rows: slice, w: Tensor, code: Tensor, size: int) -> Tensor:
         """Return the weighted sums (size, p), float64, of rows by code; -1 is left out."""
@@ -85,21 +78,17 @@ class Rows(ABC):
         out = torch.zeros((size + 1, T.shape[1]), dtype=torch.float64)
         return out.index_add_(0, torch.where(code < 0, size, code), T * w.double()[:, None])[:-1]
 
-    def _own(self, eta: Array, rows: slice, z: Tensor) -> Tensor:
-        T, own = self.block(rows), self._send(eta).view(-1, 2, eta.shape[1])[z]
-        return torch.einsum("np,njp->nj", T, own)
-
     def _send(self, values: Array) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device, self.dtype)
 
 
-class GaussianRows(Rows):
-    """Rows with means and covariances: statistics are made on the device from the frame."""
+class QuadraticRows(Rows):
+    """Rows whose statistics are ``(1, z, z z')``: made on the device from the family's frame."""
 
-    family: Gaussian
+    family: Any  # one with `Family.quadratic_rows`, which has a frame
 
     def __init__(
-        self, family: Gaussian, X: Points, device: torch.device, dtype: torch.dtype, upload: Upload
+        self, family: Family, X: Points, device: torch.device, dtype: torch.dtype, upload: Upload
     ) -> None:
         super().__init__(family, X, device, dtype)
         self._upload = upload
@@ -115,8 +104,7 @@ class GaussianRows(Rows):
     def frame(self) -> Tensor:
         """The rows (n, d) in the family's frame, which float64 takes them to: it costs digits."""
         frame = torch.empty(tuple(self.X.shape), dtype=self.dtype, device=self.device)
-        scales = self.family._shift, self.family._scale
-        shift, scale = (torch.from_numpy(v).to(self.device) for v in scales)
+        shift, scale = (torch.from_numpy(v).to(self.device) for v in self.family.frame)
         for a, x in self.pieces():
             frame[a : a + len(x)] = (x.double() - shift) / scale
         return frame
@@ -173,8 +161,8 @@ def rows_of(
     upload: Upload | None = None,
 ) -> Rows:  # fmt: skip
     """Return rows in the way that suits the family; ``upload`` takes arrays to the device."""
-    if isinstance(family, Gaussian) and type(family).statistics is Gaussian.statistics:
-        return GaussianRows(family, X, device, dtype, upload or _plain_upload(device))
+    if family.quadratic_rows:
+        return QuadraticRows(family, X, device, dtype, upload or _plain_upload(device))
     if sparse.issparse(X):
         return SparseRows(family, X, device, dtype)
     return DenseRows(family, X, device, dtype)

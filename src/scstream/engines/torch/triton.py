@@ -7,6 +7,9 @@ order. So a pass gives the same bits each time.
 The matrix units take 16-bit numbers: a float32 is cut into three of 8 bits each, which loses
 nothing of its 24. They also round each sum towards 0, so small terms go first and long sums are
 made of short ones.
+
+Kernels in this room take as many parameters as they have arrays: Triton knows pointers and numbers
+only, no tuples of them. Functions that are not kernels take ten at most.
 """
 
 # mypy: ignore-errors

@@ -11,19 +11,9 @@ from numpy.typing import NDArray
 from scstream.engines.base import Key
 from scstream.engines.torch.batch import Batch
 from scstream.engines.torch.forms import Forms
-from scstream.engines.torch.passes import (
-    Pass,
-    Recorded,
-    both_sides,
-    copies,
-    empty_tables,
-    grid,
-    lay_out,
-    room_for,
-    words_of,
-)
-from scstream.families.contract import Array
-from scstream.families.gaussian import Gaussian
+from scstream.engines.torch.passes import Pass, Recorded, copies, empty_tables, grid
+from scstream.engines.torch.staging import both_sides, bytes_for, lay_out, words_of
+from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
 from scstream.kernels import packing
 from scstream.kernels.workspace import room_of
@@ -32,13 +22,13 @@ TILE = 64  # sub-clusters of a program that sums
 _FIXED = 10  # where the unit of doubts is among the words
 
 
-class Room:
+class Workspace:
     """Memory for passes over up to ``size`` clusters, here and there, and the launches recorded.
 
     Attributes
     ----------
     there : list of Tensor
-        Words, pairs, centres, numbers, rank, names, prior and ids, see `torch_few_kernels`.
+        Words, pairs, centres, numbers, rank, names, prior and ids, see `few_kernels`.
     """
 
     def __init__(
@@ -52,7 +42,7 @@ class Room:
             ((size * width,), "f4"), ((size,), "i4"), ((4 * size,), "i4"), ((p + 2,), "f8"),
             ((4 * size,), "i8"),
         )  # fmt: skip
-        self._here, self._there = both_sides(room_for(shapes), device)
+        self._here, self._there = both_sides(bytes_for(shapes), device)
         arrays, self.there = lay_out(shapes, self._here, self._there)
         self._words, self._pairs, self._centre, self._numbers, self._rank, *rest = arrays
         self._names, self._prior, self._ids = rest
@@ -92,10 +82,9 @@ class Room:
             self._pairs, self._centre, self._rank,
         )  # fmt: skip
 
-    def foretold(self, family: Gaussian, alpha: float) -> None:
+    def predicted(self, prior: GaussianPrior, alpha: float) -> None:
         """Fill in what predictives are made of."""
-        row, more, *_ = family.numbers
-        self._prior[:-2], self._prior[-2], self._prior[-1] = row, more, 0.5 * alpha
+        self._prior[:-2], self._prior[-2], self._prior[-1] = prior.row, prior.more, 0.5 * alpha
 
     def call(self, names: NDArray[np.int32], ids: Labels) -> None:
         """Fill in the ids, and sub-labels, that names stand for."""

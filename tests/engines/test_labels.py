@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.engines import CpuEngine, Key, screening
-from scstream.engines.screening import Screen, screened
+from scstream.engines.labels import Screen, labeller
 from scstream.families import Gaussian
-from scstream.families.scores import JoinedScore, LinearScore, StudentScore
-from scstream.kernels import labelling, screened_blocks, screened_tiles
-
-NONE = np.zeros(0)
+from scstream.families.scores import (
+    JoinedScore,
+    LinearScore,
+    Opaque,
+    Products,
+    StudentScore,
+    form_of,
+)
+from scstream.kernels import screened_tiles
 
 
 def rows_and_components(rng, n, d, k, *, far=0.0, spread=1.0):
@@ -30,32 +34,40 @@ def rows_and_components(rng, n, d, k, *, far=0.0, spread=1.0):
     return T, forms
 
 
+class Plain:
+    """A score without a form."""
+
+    def __init__(self, score):
+        self.block, self.pairs = score.block, score.pairs
+
+
+def linear_screen(eta):
+    return Screen(LinearScore(eta).form)
+
+
 def drawn(T, eta, u):
-    """Return labels, second choices and doubts with and without a screen, and what was unsure."""
-    n, k = len(T), len(eta)
+    """Return labels, second choices and doubts with and without a screen."""
+    n, k, score = len(T), len(eta), LinearScore(eta)
     found = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    S, off = Screen(eta, NONE, NONE).products(T)
-    screened_blocks.draw_labels(S, off, T, eta, u, *found)
-    screened_blocks._doubts(T, eta, NONE, NONE, *found)
+    made = linear_screen(eta)
+    made.draw(T, u, *found)
     plain = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     with np.errstate(all="ignore"):
-        labelling.draw(T @ eta.T, u, *plain)
-    assert S.shape == (k + -k % 4, n)
+        labeller(Plain(score), T, drawn=True).draw(T, u, *plain)
+    assert made.products(T)[0].shape == (k + -k % 4, n)
     return found, plain
 
 
 def best(T, quad, const, power):
-    """Return the same of the best labels, and those of `Screen.best`."""
-    n = len(T)
+    """Return the same of the best labels."""
+    n, score = len(T), StudentScore(quad, const, power)
     found = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    made = Screen(quad, const, power)
-    terms = made.level, made.slope
-    screened_blocks.best_labels(*made.products(T), *terms, T, quad, const, power, *found)
-    screened_blocks._doubts(T, quad, const, power, *found)
+    made = Screen(score.form)
+    made.best(T, *found)
     plain = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     with np.errstate(all="ignore"):
-        labelling.best(T @ quad.T, const, power, *plain)
-    assert_array_equal(made.best(T), found[0])
+        labeller(Plain(score), T, drawn=False).best(T, *plain)
+    assert_array_equal(made.best_alone(T), found[0])
     return found, plain
 
 
@@ -90,7 +102,7 @@ def test_best_labels_are_those_of_exact_scores(n, d, k, dof):
 def test_rows_far_from_the_frame_are_scored_in_float64(far):
     rng = np.random.default_rng(0)
     T, forms = rows_and_components(rng, 500, 3, 20, far=far)
-    made = Screen(-0.5 * forms, NONE, NONE)
+    made = linear_screen(-0.5 * forms)
     wrong = np.abs(made._narrow @ T.T.astype(np.float32) - made._eta @ T.T)
     assert wrong.max() > 0.01  # float32 would not do
     S, off = made.products(T)
@@ -110,7 +122,7 @@ def test_the_error_is_bounded(scale):
     T, forms = rows_and_components(rng, 400, 4, 12)
     T[:, 1:5] *= np.sqrt(scale)
     T[:, 5:] *= scale
-    made = Screen(-0.5 * forms, NONE, NONE)
+    made = linear_screen(-0.5 * forms)
     S, off = made.products(T)
     wide = made._eta @ T.T
     if (S.max(axis=0) == 0.0).all():  # float64 was needed
@@ -198,7 +210,7 @@ def test_numbers_that_float32_cannot_hold(value, where):
 def test_few_rows_need_exact_scores():
     rng = np.random.default_rng(5)
     T, forms = rows_and_components(rng, 4000, 5, 40)
-    made = Screen(-0.5 * forms, NONE, NONE)
+    made = linear_screen(-0.5 * forms)
     _, off = made.products(T)
     assert off.max() < 0.01
     # a label is unsure if a boundary is as close as that, of which a row has a few
@@ -217,50 +229,85 @@ def test_the_bits_of_powers_and_logarithms():
     S[0] = 0.0
     cell, run = np.empty(k * tile, np.float32), np.empty(k * tile, np.float32)
     state = np.empty(4 * tile, np.float32)
-    screened_tiles.load(S, 0, tile, cell, state)
+    screened_tiles.load_linear(S, 0, tile, cell, state)
     assert_array_equal(state[:tile], S.max(axis=0))
     screened_tiles.cumulate(cell, state, run)
     exact = np.cumsum(2.0 ** S.astype(float), axis=0)
     assert_allclose(run.reshape(k, tile), exact, rtol=screened_tiles.WEIGHT_ERROR)
     q = (1.0 + 10.0 ** rng.uniform(-7, 8, (k, tile))).astype(np.float32)
-    screened_tiles.load_student(q, 0, tile, np.zeros(k, np.float32), np.ones(k, np.float32), cell)
+    screened_tiles.load_products(q, 0, tile, np.zeros(k, np.float32), np.ones(k, np.float32), cell)
     assert_allclose(cell.reshape(k, tile), -np.log2(q.astype(float)), rtol=screened_tiles.LOG_ERROR)
 
 
-def test_scores_that_have_no_screen():
+def test_scores_that_have_a_screen():
     T, forms = rows_and_components(np.random.default_rng(7), 10, 2, 3)
     linear, student = LinearScore(forms), StudentScore(forms, np.zeros(3), np.ones(3))
-    assert screened(linear, T, linear=True) is not None
-    assert screened(linear, T, linear=False) is None
-    assert screened(student, T, linear=False) is not None
-    assert screened(student, T, linear=True) is None
-    assert screened(JoinedScore([linear, linear]), T, linear=True) is None
+    for score in (linear, student, JoinedScore([linear, student])):
+        assert isinstance(labeller(score, T, drawn=True), Screen)
+        assert isinstance(labeller(score, T, drawn=False), Screen)
+    many = LinearScore(np.zeros((3, 600)))
+    assert not isinstance(labeller(many, np.zeros((2, 600)), drawn=True), Screen)
+    assert isinstance(labeller(many, np.zeros((2, 600)), drawn=False), Screen)
+    assert not isinstance(labeller(Plain(linear), T, drawn=True), Screen)
 
 
-@pytest.mark.parametrize("key", [None, Key(1, 2, 3)])
-def test_a_sweep_in_float64_gives_the_same(key, monkeypatch):
+def test_forms_of_scores_side_by_side():
+    _, forms = rows_and_components(np.random.default_rng(7), 10, 2, 3)
+    linear, student = LinearScore(forms), StudentScore(forms, np.ones(3), np.full(3, 2.0))
+    both = form_of(JoinedScore([linear, student]))
+    assert isinstance(both, Products)
+    assert_array_equal(both.eta, np.concatenate([forms, forms]))
+    assert both.power.tolist() == [0.0] * 3 + [2.0] * 3
+    assert both.const.tolist() == [0.0] * 3 + [1.0] * 3
+    assert not form_of(JoinedScore([linear, linear])).student
+    assert isinstance(form_of(JoinedScore([linear, Plain(linear)])), Opaque)
+    assert isinstance(form_of(Plain(linear)), Opaque)
+
+
+@pytest.mark.parametrize("draws", [False, True])
+@pytest.mark.parametrize("k", [1, 6, 20])
+def test_an_outlier_component_beside_clusters_is_labelled_as_by_exact_scores(k, draws):
+    rng = np.random.default_rng(k)
+    T, forms = rows_and_components(rng, 700, 3, k)
+    eta = -0.5 * forms
+    wide = np.zeros((1, T.shape[1]))
+    wide[0, [0, 4, 7, 9]] = 1.0, 0.05, 0.05, 0.05
+    score = JoinedScore([LinearScore(eta), StudentScore(wide, np.array([-4.0]), np.array([3.0]))])
+    u, made, plain = rng.random(700), labeller(score, T, drawn=draws), Plain(score)
+    other = labeller(plain, T, drawn=draws)
+    found, expected = (
+        [np.empty(700, np.int64), np.empty(700, np.int64), np.empty(700)] for _ in "ab"
+    )
+    if draws:
+        made.draw(T, u, *found)
+        other.draw(T, u, *expected)
+    else:
+        made.best(T, *found)
+        other.best(T, *expected)
+    assert_same(found, expected)
+    assert (found[0] == k).any()
+    assert (found[0] < k).any()
+
+
+@pytest.mark.parametrize("draws", [False, True])
+def test_products_in_float64_give_the_same(draws):
     rng = np.random.default_rng(8)
     X = rng.standard_normal((9000, 3)) + 4.0 * rng.integers(0, 3, (9000, 1))
     family = Gaussian().prepare(X)
     T = family.statistics(X)
     y = rng.integers(0, 2, 9000) + 2 * (X[:, 0] > 2.0)
     clusters = np.stack([T[y == c].sum(axis=0) for c in range(4)])
-    parts, log_weight = np.repeat(clusters / 2.0, 2, axis=0), np.log(np.full(4, 0.25))
-    if key is None:
-        score = family.predictive_score(clusters, log_weight)
-        sub = family.predictive_score(parts, np.full(8, -0.7))
-    else:
-        score = family.sampled_score(np.random.default_rng(0), clusters, log_weight)
-        sub = family.sampled_score(np.random.default_rng(1), parts, np.full(8, -0.7))
-    swept = []
-    for loose in (screening._LOOSE, 0.0):
-        monkeypatch.setattr(screening, "_LOOSE", loose)
-        engine = CpuEngine()
-        engine.load(family, X, np.ones(9000))
-        swept.append((engine.sweep(score, sub, 4, key), engine.labels, engine.sublabels))
-    (a, *labels), (b, *same) = swept
-    for one, two in zip(labels, same, strict=True):
+    score = family.predictive_score(clusters, np.zeros(4))
+    if draws:
+        score = family.sampled_score(np.random.default_rng(0), clusters, np.zeros(4))
+    found = []
+    for loose in (0.25, 0.0):
+        made = Screen(score.form)
+        made._loose = loose
+        found.append([np.empty(9000, np.int64), np.empty(9000, np.int64), np.empty(9000)])
+        if draws:
+            made.draw(T, np.random.default_rng(1).random(9000), *found[-1])
+        else:
+            made.best(T, *found[-1])
+    for one, two in zip(*found, strict=True):
         assert_array_equal(one, two)
-    assert_array_equal(a.current, b.current)
-    assert_array_equal(a.rivals, b.rivals)
-    assert_allclose(a.doubt, b.doubt, rtol=1e-12, atol=1e-12)

@@ -4,12 +4,31 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.engines import labels
+from scstream.engines.labels import labeller
 from scstream.families import Multinomial
-from scstream.families.scores import JoinedScore, unfinished_sums
-from scstream.kernels import count_scores, labelling, summed_labels
+from scstream.families.scores import JoinedScore
+from scstream.kernels import count_scores, screened_blocks
 
-PLAIN = np.empty(0), np.empty(0)
+
+class Plain:
+    """A score without a form."""
+
+    def __init__(self, score):
+        self.block, self.pairs = score.block, score.pairs
+
+
+def draw_labels(score, T, u, *to):
+    labeller(score, T, drawn=True).draw(T, u, *to)
+
+
+def best_labels(score, T, *to):
+    labeller(score, T, drawn=False).best(T, *to)
+
+
+def best_alone(score, T):
+    return labeller(score, T, drawn=False).best_alone(T)
+
+
 # how far clusters are apart, and how long the rows are, up to where single precision is too coarse
 CASES = {"apart": (0.1, 80), "near": (5.0, 80), "one": (1e4, 80), "long": (1.0, 10**6)}
 
@@ -38,12 +57,12 @@ def room(n):
 def test_best_labels_are_those_of_the_sums_in_full(how):
     score, T = scored(how)
     expected, got = room(T.shape[0]), room(T.shape[0])
-    labelling.best(score.block(T), *PLAIN, *expected)
-    labels.best_labels(score, T, *got)
+    best_labels(Plain(score), T, *expected)
+    best_labels(score, T, *got)
     for mine, theirs in zip(got[:2], expected[:2], strict=True):
         assert_array_equal(mine, theirs)
     assert_allclose(got[2], expected[2], rtol=1e-9, atol=1e-8)
-    assert_array_equal(labels.best_alone(score, T), expected[0])
+    assert_array_equal(best_alone(score, T), expected[0])
 
 
 @pytest.mark.parametrize("how", CASES)
@@ -52,8 +71,8 @@ def test_labels_are_drawn_as_by_the_sums_in_full(how):
     exact, u = score.block(T), np.random.default_rng(1).random(T.shape[0])
     u[:4] = 0.0, 1e-9, 0.5, np.nextafter(1.0, 0.0)
     expected, got = room(len(u)), room(len(u))
-    labelling.draw(exact, u, *expected)
-    labels.draw_labels(score, T, u, *got)
+    draw_labels(Plain(score), T, u, *expected)
+    draw_labels(score, T, u, *got)
     for mine, theirs in zip(got[:2], expected[:2], strict=True):
         assert_array_equal(mine, theirs)
     assert_allclose(got[2], expected[2], rtol=1e-9, atol=1e-8)
@@ -70,17 +89,17 @@ def test_uniforms_at_the_very_boundaries_find_the_label_of_the_sums_in_full():
     for side in (-1e-7, 1e-7):
         u = np.clip(share + side, 1e-6, 1.0 - 1e-6)
         expected, got = room(len(u)), room(len(u))
-        labelling.draw(exact, u, *expected)
-        labels.draw_labels(score, T, u, *got)
+        draw_labels(Plain(score), T, u, *expected)
+        draw_labels(score, T, u, *got)
         assert_array_equal(got[0], expected[0])
 
 
 def test_the_first_of_equal_components_is_taken():
     score, T = scored("near", k=3)
-    which, first, table, narrow, length = unfinished_sums(score, T)
-    table, narrow = (np.ascontiguousarray(each[:, [1, 1, 1]]) for each in (table, narrow))
+    same = type(score)(score.conc[[1, 1, 1]], score.log_weight[[1, 1, 1]])
+    same.ready(lambda: T[:8])
     z, second, doubt = room(T.shape[0])
-    summed_labels.best_rows(which, first, table, narrow, length, z, second, doubt)
+    best_labels(same, T, z, second, doubt)
     assert set(z) == {0}
     assert set(second) == {1}
     assert_allclose(doubt, np.log(2.0))
@@ -89,31 +108,63 @@ def test_the_first_of_equal_components_is_taken():
 def test_a_lone_component_is_beyond_doubt():
     score, T = scored("near", k=1)
     for got in (room(T.shape[0]), room(T.shape[0])):
-        labels.draw_labels(score, T, np.full(T.shape[0], 0.3), *got)
+        draw_labels(score, T, np.full(T.shape[0], 0.3), *got)
         assert (set(got[0]), set(got[1]), set(got[2])) == ({0}, {-1}, {0.0})
-        labels.best_labels(score, T, *got)
+        best_labels(score, T, *got)
         assert (set(got[0]), set(got[1]), set(got[2])) == ({0}, {-1}, {0.0})
 
 
 def test_only_scores_that_are_ready_for_the_rows_have_sums():
     score, T = scored("near")
     other = type(T)(T.copy())
-    assert len(unfinished_sums(score, T)) == 5
-    assert unfinished_sums(score, other) == ()
-    assert unfinished_sums(JoinedScore([score]), T) == ()
-    z = labels.best_alone(JoinedScore([score]), T)
-    assert_array_equal(z, labels.best_alone(score, T))
+    assert score.terms(T) is not None
+    assert score.terms(other) is None
+    z = best_alone(JoinedScore([score]), T)
+    assert_array_equal(z, best_alone(score, T))
 
 
 @pytest.mark.parametrize("how", CASES)
 def test_what_is_added_up_comes_to_no_more_than_its_length(how):
     score, T = scored(how)
-    which, first, table, narrow, length = unfinished_sums(score, T)
+    which, first, table, narrow, length = score.terms(T)
     sizes, sums = np.empty((T.shape[0], table.shape[1])), np.empty((T.shape[0], table.shape[1]))
     count_scores.add_terms(which, first, np.abs(table), sizes)
     assert (sizes.max(axis=1) <= length * (1.0 + 1e-12)).all()
     count_scores.add_terms(which, first, table, sums)
     single = np.empty(sums.shape, dtype=np.float32)
     count_scores.add_terms(which, first, narrow, single)
-    off = [summed_labels._ROUNDING * (n // 8 + 4) for n in np.diff(first)] * length
+    off = [screened_blocks._ROUNDING * (n // 8 + 4) for n in np.diff(first)] * length
     assert (np.abs(single - sums).max(axis=1) <= off).all()
+
+
+@pytest.mark.parametrize("how", CASES)
+def test_labels_do_not_depend_on_the_rows_around(how):
+    score, T = scored(how)
+    u, whole = np.random.default_rng(1).random(T.shape[0]), room(T.shape[0])
+    draw_labels(score, T, u, *whole)
+    alone = best_alone(score, T)
+    for a in range(0, T.shape[0], 37):
+        rows = type(T)(T[a : a + 37].copy())  # rows by themselves have a table of their own
+        again = type(score)(score.conc.copy(), score.log_weight)
+        again.ready(lambda rows=rows: rows)
+        part = room(rows.shape[0])
+        draw_labels(again, rows, u[a : a + 37], *part)
+        for mine, all_ in zip(part, whole, strict=True):
+            assert_array_equal(mine, all_[a : a + 37])
+        assert_array_equal(best_alone(again, rows), alone[a : a + 37])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("which", [2, slice(None)])
+def test_labels_are_in_range_whatever_the_weights(value, which):
+    score, T = scored("near", k=6)
+    weight = score.log_weight.copy()
+    weight[which] = value
+    broken = type(score)(score.conc.copy(), weight)
+    broken.ready(lambda: T[:8])
+    found = room(T.shape[0])
+    draw_labels(broken, T, np.full(T.shape[0], 0.4), *found)
+    assert ((found[0] >= 0) & (found[0] < 6)).all()
+    best_labels(broken, T, *found)
+    assert ((found[0] >= 0) & (found[0] < 6)).all()
+    assert ((found[1] >= -1) & (found[1] < 6)).all()
