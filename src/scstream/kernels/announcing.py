@@ -28,13 +28,14 @@ class _Compiling(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """Take note of the first of functions that call each other, if it is ours."""
-        function = event.data["dispatcher"].py_func
         if self._depth == 0:
-            if not function.__module__.startswith("scstream."):
+            dispatcher = event.data["dispatcher"]
+            if not isinstance(dispatcher._cache, machine_code.KeptCode):
                 return
             self._was_enabled = gc.isenabled()
             gc.disable()
-            self._announce(ahead.name_of(function))
+            kept = dispatcher._cache.cache_path is not None
+            self._announce(ahead.name_of(dispatcher.py_func), kept=kept)
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -47,14 +48,13 @@ class _Compiling(event.Listener):
             if self._was_enabled:
                 gc.enable()
 
-    def _announce(self, name: str) -> None:
+    def _announce(self, name: str, *, kept: bool) -> None:
         if monotonic() - max(self._ended, ahead.waited_until()) < _PAUSE or ahead.is_helper():
             return
-        kept = not machine_code.unkept()
         if kept:
             ahead.start_for(name)
         else:
-            machine_code.say_not_kept()
+            machine_code.say_not_kept("no folder for them can be written")
         again = "once on this machine" if kept else "in this process"
         print(
             f"scstream: compiling its kernels, about {ahead.seconds_for(name)} s {again} ...",

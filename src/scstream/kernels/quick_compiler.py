@@ -68,6 +68,7 @@ class _Flags(Flags):
         return bool(Flags.__eq__(self, other))
 
     def values(self) -> Any:
+        """Return all options; none changes once functions are compiled by them."""
         try:
             return self._known
         except AttributeError:
@@ -113,6 +114,7 @@ class _QuickCompiler(Compiler):
         self.state.flags = _Flags(self.state.flags)
 
     def define_pipelines(self) -> Any:
+        """Return the passes over a function."""
         state = self.state
         state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
@@ -137,6 +139,7 @@ class PartCompiler(BareCompiler):
     _library = _PartLibrary
 
     def define_pipelines(self) -> Any:
+        """Return the passes over a part."""
         self.state.targetctx.get_executable = _not_executable
         return super().define_pipelines()
 

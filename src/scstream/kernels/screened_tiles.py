@@ -10,12 +10,12 @@ is one array (4 * 64,), so that the compiler sees that its parts do not overlap.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 
-from scstream.kernels.compiling import kernel
+from scstream.kernels.compiling import compiled, kernel
 
 TILE = 64
 TOP, TOTAL, LEVEL = 0, TILE, 2 * TILE  # the state before a label is drawn, which becomes
@@ -44,7 +44,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 def _pass(function: Any) -> Any:
-    return numba.njit(cache=True, **_OPTIONS)(function)
+    return compiled(function, kept=True, **_OPTIONS)
 
 
 @kernel
@@ -114,7 +114,7 @@ def cumulate(cell: Any, state: Any, run: Any) -> None:
             state[TOTAL + i] = total
 
 
-@numba.njit(**_OPTIONS)
+@partial(compiled, **_OPTIONS)
 def _exp2(t: Any) -> Any:
     """Return ``2^t``: a polynomial on either side of a whole number, which is put in the bits."""
     t = t if t > _LEAST else _LEAST
