@@ -13,7 +13,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=300,
+        timeout=600,
     )
 
 

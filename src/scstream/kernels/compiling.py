@@ -34,7 +34,9 @@ if quick_compiler.APPLIES:
 
 def compiled(function: Function, *, kept: bool = False, **options: Any) -> Function:
     """Compile a function on its first call, with options of numba's ``njit``."""
-    if config.DISABLE_JIT:  # then NumPy must not warn of what compiled code does silently
+    if getattr(
+        config, "DISABLE_JIT", False
+    ):  # then NumPy must not warn of what compiled code does silently
         return wraps(function)(np.errstate(all="ignore")(function))  # type: ignore[return-value]
     made: Any = numba.njit(**options)(function)
     if kept:

@@ -10,7 +10,6 @@ is one array (4 * 64,), so that the compiler sees that its parts do not overlap.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +44,10 @@ _OPTIONS: dict[str, Any] = {
 
 def _pass(function: Any) -> Any:
     return compiled(function, kept=True, **_OPTIONS)
+
+
+def _part(function: Any) -> Any:
+    return compiled(function, **_OPTIONS)
 
 
 @kernel
@@ -114,7 +117,7 @@ def cumulate(cell: Any, state: Any, run: Any) -> None:
             state[TOTAL + i] = total
 
 
-@partial(compiled, **_OPTIONS)
+@_part
 def _exp2(t: Any) -> Any:
     """Return ``2^t``: a polynomial on either side of a whole number, which is put in the bits."""
     t = t if t > _LEAST else _LEAST
