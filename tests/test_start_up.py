@@ -1,6 +1,7 @@
-"""Starting up: what an import loads, and that compiling is announced when it happens."""
+"""Starting up: what an import loads, and what the first use compiles, and says about it."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=300,
+        timeout=600,
     )
 
 
@@ -49,7 +50,47 @@ def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(t
     first = run(FIRST_USE, NUMBA_CACHE_DIR=str(tmp_path))
     assert first.stdout == "2\n"
     assert first.stderr.count("\n") == 1
-    assert first.stderr.startswith("scstream: compiling its kernels; this happens once")
+    assert re.match(
+        r"scstream: compiling its kernels, about \d+ s once on this machine", first.stderr
+    )
     second = run(FIRST_USE, NUMBA_CACHE_DIR=str(tmp_path))
     assert second.stdout == "2\n"
     assert second.stderr == ""
+
+
+ALL_USES = (
+    FIRST_USE
+    + """
+model.predict_proba(rng.normal(size=(10, 2)))
+model.score_samples(rng.normal(size=(10, 2)))
+from scstream.kernels import ahead
+from importlib import import_module
+for name in ahead.signatures():
+    module, _, kernel = name.partition(".")
+    kernel = getattr(import_module(f"scstream.kernels.{module}"), kernel)
+    if kernel.stats.cache_misses:
+        print(name, "was compiled for", *kernel.stats.cache_misses)
+"""
+)
+
+
+def test_the_second_process_compiles_what_a_batch_needs(tmp_path) -> None:
+    """Whatever it has in hand is loaded from disk, of the types that are asked for."""
+    code = "from scstream.kernels import ahead; ahead._cores = lambda: 2" + ALL_USES
+    assert run(code, NUMBA_CACHE_DIR=str(tmp_path)).stdout == "2\n"
+
+
+def test_without_compiling_labels_are_the_same() -> None:
+    code = """
+import numpy as np
+from scstream import ScStream
+rng = np.random.default_rng(0)
+model = ScStream(random_state=0, max_sweeps=3)
+for batch in range(3):
+    X = rng.normal(size=(40, 2)) + 9.0 * rng.integers(2, size=(40, 1))
+    model.partial_fit(X)
+    print(*model.labels_, *model.predict(X[::-1]))
+"""
+    plain = run(code, NUMBA_DISABLE_JIT="1")
+    assert plain.stderr == ""
+    assert plain.stdout == run(code).stdout

@@ -75,7 +75,7 @@ def test_names_are_those_of_the_rooms_that_own_them():
 
 def test_every_parameter_of_the_model_is_an_option():
     parser = next(
-        action for action in make_parser()._actions
+        action for action in make_parser("run")._actions
         if isinstance(action, argparse._SubParsersAction)
     ).choices["run"]  # fmt: skip
     options = {option for action in parser._actions for option in action.option_strings}
@@ -304,3 +304,28 @@ except SystemExit:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"sklearn", "numba", "pyarrow", "matplotlib"}
+
+
+def test_the_help_of_all_commands_loads_no_command():
+    code = "import sys; from scstream.cli import main\ntry:\n main(['--help'])\nexcept SystemExit: "
+    code += "print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "compile the kernels beforehand" in done.stdout
+    assert not set(done.stdout.split()) & {"numpy", "scstream.model", "scstream.cli.run"}
+
+
+def test_compile_says_what_it_did_and_where(tmp_path):
+    command = [sys.executable, "-m", "scstream", "compile", "--families", "poisson"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("poisson: ")
+    assert str(tmp_path) in done.stdout
+    assert list(tmp_path.rglob("*.nbc"))
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "compiling" in done.stderr
+    assert again.stderr == ""
+
+
+def test_compile_refuses_a_family_that_is_not_there(capsys):
+    assert main(["compile", "--families", "weibull"]) == 2
+    assert "There is no family 'weibull'; there are bernoulli" in capsys.readouterr().err

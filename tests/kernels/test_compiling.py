@@ -1,16 +1,20 @@
 """Machine code on disk is that of the sources as they are."""
 
+import os
 import pickle
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
 
-from scstream.kernels import machine_code, screened_blocks, small_batch
+import pytest
+
+from scstream.kernels import ahead, machine_code, screened_blocks, small_batch
 
 
 def test_kernels_are_stamped_with_all_files_they_are_made_from():
-    for kernel in (small_batch.restart, screened_blocks.sweep_block):
-        stamp = kernel._cache._cache_file._source_stamp
+    for kernel in (small_batch.try_division, screened_blocks.sweep_block):
+        stamp = kernel._cache.files._cache_file._source_stamp
         assert stamp[1] == machine_code.sources()
         pickle.dumps(stamp)
 
@@ -65,17 +69,139 @@ def test_the_garbage_collector_waits_for_kernels_and_for_nobody_else(tmp_path):
             def shortened(x):
                 return max(x, 1.0)
 
-            shortened.__module__ = "scstream.some"
-            numba.njit(shortened)(2.0)
+            compiling.kernel(shortened)(2.0)
             assert seen and not any(seen), seen
             assert gc.isenabled()
             seen.clear()
             numba.njit(lambda x: min(x, 1.0))(2.0)
             assert seen and all(seen), seen
             gc.disable()
-            numba.njit(shortened)(2)
+            compiling.kernel(shortened)(2)
             assert not gc.isenabled()
             """
         )
     )
     subprocess.run([sys.executable, "collected.py"], cwd=tmp_path, check=True)
+
+
+KERNEL = """
+from scstream.kernels import compiling
+
+@compiling.kernel
+def times(x, y):
+    return x * y
+
+assert times(2.0, 3.0) == 6.0
+print(sum(times.stats.cache_hits.values()))
+"""
+
+
+def product(folder, **environment):
+    """Have a kernel called in a process of its own, whose machine code is in the folder."""
+    (folder / "product.py").write_text(KERNEL)
+    kept = str(folder / "kept")
+    return subprocess.run(
+        [sys.executable, "-W", "error", "product.py"],
+        cwd=folder,
+        env={**os.environ, "NUMBA_CACHE_DIR": kept, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+@pytest.mark.parametrize("files", ["*.nbi", "*.nbc", "*.nb?"])
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"x" * 99])
+def test_damaged_files_are_made_anew(tmp_path, files, damage):
+    assert product(tmp_path).stdout == "0\n"
+    assert product(tmp_path).stdout == "1\n"
+    damaged = [path for path in tmp_path.rglob(files) if path.stem.startswith("product")]
+    assert damaged
+    for path in damaged:
+        path.write_bytes(damage(path.read_bytes()))
+    again = product(tmp_path)
+    assert again.stdout == "0\n"
+    assert again.stderr.startswith("scstream: compiling its kernels")
+    assert product(tmp_path).stdout == "1\n"
+
+
+NOWHERE = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+
+
+def test_without_a_folder_to_write_kernels_are_compiled_in_memory(tmp_path):
+    done = product(tmp_path, NUMBA_CACHE_DIR=os.devnull + "/kept", **NOWHERE)
+    assert done.stdout == "0\n"
+    assert done.stderr.count("cannot be kept on disk (no folder for them can be written)") == 1
+    assert "in this process ..." in done.stderr
+
+
+def test_what_cannot_be_written_is_said_once(tmp_path):
+    """A folder that is gone by the time code is to be written, as a full disk is full."""
+    script = """
+import shutil
+from scstream.kernels import compiling
+
+@compiling.kernel
+def one(x):
+    return x
+
+@compiling.kernel
+def two(x):
+    return x + x
+
+for kernel in (one, two):
+    folder = kernel._cache.cache_path
+shutil.rmtree(folder)
+open(folder, "w").close()
+assert one(1.0) + two(1.0) == 3.0
+"""
+    (tmp_path / "gone.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "gone.py"],
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.count("cannot be kept on disk") == 1
+
+
+def test_what_compiles_after_a_pause_is_announced_again(tmp_path):
+    script = (
+        KERNEL
+        + """
+import time
+end = time.process_time() + 1.2
+while time.process_time() < end:
+    pass
+times(2, 3)
+"""
+    )
+    (tmp_path / "later.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "later.py"],
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.count("scstream: compiling its kernels, about ") == 2
+
+
+@pytest.mark.parametrize("name", list(ahead.signatures()))
+def test_the_second_process_compiles_what_is_called(name):
+    """Its kernels exist; that they are called with these types `test_start_up` shows."""
+    module, _, kernel = name.partition(".")
+    assert hasattr(import_module(f"scstream.kernels.{module}"), kernel)
+
+
+def test_a_second_process_is_started_only_where_there_is_python_and_a_core(monkeypatch):
+    monkeypatch.setattr(ahead, "_cores", lambda: 2)
+    assert ahead.can_help()
+    monkeypatch.setattr(sys, "executable", "/usr/bin/uwsgi")
+    assert not ahead.can_help()
+    monkeypatch.undo()
+    monkeypatch.setattr(ahead, "_cores", lambda: 1)
+    assert not ahead.can_help()

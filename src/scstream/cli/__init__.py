@@ -1,6 +1,7 @@
 """The command line: ``scstream run``, ``fit``, ``predict``, ``show`` and others.
 
-A subcommand is a module with a function ``add_parser(subparsers)`` and one name here.
+A subcommand is a module with a function ``add_parser(subparsers)``, and one line here. A module is
+loaded when its command is called, and nothing heavy before the command does its work.
 """
 
 from __future__ import annotations
@@ -14,7 +15,18 @@ from importlib import import_module
 from scstream import __version__
 from scstream.cli.errors import UsageError
 
-COMMANDS = ("run", "fit", "predict", "show", "report", "tune", "video", "demo", "bench")
+COMMANDS = {
+    "run": "follow a stream, label its rows, keep checkpoints",
+    "fit": "cluster one data set as a whole",
+    "predict": "label rows with a saved model",
+    "show": "what is in a checkpoint: clusters, weights, prior, clock",
+    "report": "draw a run as one HTML page",
+    "tune": "find settings on the first batches of a stream",
+    "video": "segment a video, with segments that persist",
+    "demo": "follow a built-in drifting stream and draw a picture",
+    "bench": "check speed and quality of this installation",
+    "compile": "compile the kernels beforehand, as for an image of a container",
+}
 
 _EPILOG = """\
 examples:
@@ -62,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of one command if there is one of that name, else of all."""
+    """Return the parser, with the options of one command if there is one of that name."""
     parser = argparse.ArgumentParser(
         prog="scstream",
         description="Cluster a stream of data that drifts, without being told how many clusters "
@@ -72,8 +84,11 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"scstream {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in [command] if command in COMMANDS else COMMANDS:
-        import_module(f"scstream.cli.{name}").add_parser(subparsers)
+    for name, summary in COMMANDS.items():
+        if command not in COMMANDS:
+            subparsers.add_parser(name, help=summary)
+        elif name == command:
+            import_module(f"scstream.cli.{name}").add_parser(subparsers)
     return parser
 
 

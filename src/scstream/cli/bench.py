@@ -22,7 +22,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "bench",
-        help="check speed and quality of this installation",
         description="Check speed and quality of this installation on built-in streams: rows a "
         "second of learning, of labelling and of reading CSV, and how well the clusters are found "
         "(ARI; 1 is perfect), beside an oracle that knows the truth. Takes seconds and needs no "

@@ -12,7 +12,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "demo",
-        help="follow a built-in drifting stream and draw a picture",
         description="Follow a built-in drifting stream, show what was found, draw a picture.",
     )
     parser.add_argument("--batches", type=whole(2), default=60, help="default: %(default)s")

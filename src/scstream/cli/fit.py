@@ -26,7 +26,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "fit",
-        help="cluster one data set as a whole",
         description="Cluster one data set as a whole: the sampler that is no stream's.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -24,7 +24,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "predict",
-        help="label rows by a model that was kept",
         description="Label rows by a model that was kept, without learning from them.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -14,7 +14,6 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         "report",
-        help="draw a run as one HTML page",
         description="Draw the chronicle of a run as one HTML page that needs nothing else: how "
         "many clusters there were and how large, where they went, what was unusual, what "
         "happened. The run may still be going on.",

@@ -24,7 +24,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "show",
-        help="what is in a checkpoint: clusters, weights, prior, clock",
         description="Show what is in a checkpoint: clusters, weights, prior, clock.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -39,7 +39,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "tune",
-        help="find settings on the first batches of a stream",
         description="Find settings that suit the first batches of a stream.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -18,7 +18,6 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
         "video",
-        help="segment a video, with segments that persist",
         description="Segment a video. Every frame is a batch of pixels, by colour and place; every "
         "cluster is a segment that keeps its id, and its colour, from frame to frame. Needs "
         "scstream[video].",

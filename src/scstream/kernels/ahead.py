@@ -13,7 +13,6 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from numba import bool_, float64, int64, types
@@ -64,12 +63,11 @@ class _Helper:
         self._process: subprocess.Popen[str] | None = None
         self._in_hand: frozenset[str] = frozenset()
         self._done: set[str] = set()
-        self.waited_until = -1e9
 
     def start(self) -> None:
         environment = {**os.environ, _HELPER: "1"}
         environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
-        environment["NUMBA_CACHE_DIR"] = config.CACHE_DIR
+        environment["NUMBA_CACHE_DIR"] = getattr(config, "CACHE_DIR", "")
         command = [sys.executable, "-W", "ignore", "-c", f"import {__name__} as a; a.help_out()"]
         try:
             self._process = subprocess.Popen(
@@ -96,7 +94,6 @@ class _Helper:
                 self.stop()
                 break
             self._done.add(line.strip())
-        self.waited_until = monotonic()
         return name in self._done
 
     def stop(self) -> None:
@@ -141,11 +138,6 @@ def _cores() -> int:
 def waited_for(name: str) -> bool:
     """Wait for a kernel that the second process has in hand; false if it has not."""
     return _HELPS.wait_for(name)
-
-
-def waited_until() -> float:
-    """Return when a wait ended last."""
-    return _HELPS.waited_until
 
 
 def seconds_for(name: str) -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 import sys
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 from numba.core import event
 
 from scstream.kernels import ahead, machine_code
 
-_PAUSE = 1.0  # seconds without compiling after which more of it is announced
+_PAUSE, _WORK = (
+    20.0,
+    1.0,
+)  # seconds without compiling, or of other work, after which it is told anew
 
 
 class _Compiling(event.Listener):
@@ -24,17 +27,18 @@ class _Compiling(event.Listener):
     def __init__(self) -> None:
         self._depth = 0
         self._was_enabled = False
-        self._ended = -_PAUSE
+        self._ended = -_PAUSE, 0.0
 
     def on_start(self, event: Any) -> None:
         """Take note of the first of functions that call each other, if it is ours."""
-        function = event.data["dispatcher"].py_func
         if self._depth == 0:
-            if not function.__module__.startswith("scstream."):
+            dispatcher = event.data["dispatcher"]
+            if not isinstance(dispatcher._cache, machine_code.KeptCode):
                 return
             self._was_enabled = gc.isenabled()
             gc.disable()
-            self._announce(ahead.name_of(function))
+            kept = dispatcher._cache.cache_path is not None
+            self._announce(ahead.name_of(dispatcher.py_func), kept=kept)
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -43,18 +47,19 @@ class _Compiling(event.Listener):
             return
         self._depth -= 1
         if self._depth == 0:
-            self._ended = monotonic()
+            self._ended = monotonic(), process_time()
             if self._was_enabled:
                 gc.enable()
 
-    def _announce(self, name: str) -> None:
-        if monotonic() - max(self._ended, ahead.waited_until()) < _PAUSE or ahead.is_helper():
+    def _announce(self, name: str, *, kept: bool) -> None:
+        ended, worked = self._ended
+        told = monotonic() - ended < _PAUSE and process_time() - worked < _WORK
+        if told or ahead.is_helper():
             return
-        kept = not machine_code.unkept()
         if kept:
             ahead.start_for(name)
         else:
-            machine_code.say_not_kept()
+            machine_code.say_not_kept("no folder for them can be written")
         again = "once on this machine" if kept else "in this process"
         print(
             f"scstream: compiling its kernels, about {ahead.seconds_for(name)} s {again} ...",
@@ -65,4 +70,4 @@ class _Compiling(event.Listener):
 
 def listen() -> None:
     """Begin to listen."""
-    event.register("numba:compile", _Compiling())  # type: ignore[no-untyped-call]
+    event.register("numba:compile", _Compiling())

@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
+Int = int | np.int64
+Real = float | np.float64 | np.float32
 
 
 class Prior(NamedTuple):

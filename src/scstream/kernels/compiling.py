@@ -11,7 +11,7 @@ import numpy as np
 from numba.core import config
 
 from scstream.kernels import announcing, quick_compiler
-from scstream.kernels.machine_code import keep
+from scstream.kernels.machine_code import KeptCode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,18 +34,22 @@ if quick_compiler.APPLIES:
 
 def compiled(function: Function, *, kept: bool = False, **options: Any) -> Function:
     """Compile a function on its first call, with options of numba's ``njit``."""
-    if config.DISABLE_JIT:  # then NumPy must not warn of what compiled code does silently
+    if getattr(
+        config, "DISABLE_JIT", False
+    ):  # then NumPy must not warn of what compiled code does silently
         return wraps(function)(np.errstate(all="ignore")(function))  # type: ignore[return-value]
     made: Any = numba.njit(**options)(function)
-    return keep(made) if kept else made  # type: ignore[no-any-return]
+    if kept:
+        made._cache = KeptCode(function)
+    return made  # type: ignore[no-any-return]
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on its first call and keep the machine code on disk."""
     return compiled(function, kept=True, **_KERNEL, **_OPTIONS)
 
 
-def bare(function: Function) -> Function:
+def bare(function: Callable[..., Any]) -> Any:
     """Do the same with a kernel that makes no arrays: then it need not count those it sees."""
     return compiled(function, kept=True, **_BARE, **_OPTIONS)
 
@@ -71,6 +75,11 @@ def numbers(function: Function) -> Function:
     """
     options = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz", "nnan"}}
     return compiled(function, **_PART, **options)
+
+
+def exact(function: Function) -> Function:
+    """Compile and keep a function that needs every operation rounded as it is written."""
+    return compiled(function, kept=True, nogil=True)
 
 
 def helper(function: Function) -> Function:

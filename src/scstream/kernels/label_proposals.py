@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.arguments import Floats, Ints, Scores, Singles
+from scstream.kernels.arguments import Floats, Int, Ints, Real, Scores, Singles
 from scstream.kernels.compiling import numbers, part
 from scstream.kernels.elementary import LN2
 
@@ -62,7 +62,7 @@ def offness(k: int, by: Scores, plain: bool) -> Any:
 
 
 @part
-def ahead(a: Any, b: Any, share: float, off: float) -> Any:
+def ahead(a: Any, b: Any, share: Real, off: Real) -> Any:
     """Whether a score that is higher by `look` is so in truth; ``off`` more if that is added."""
     return a - b > share * (abs(a) + abs(b)) + off
 
@@ -80,7 +80,7 @@ def squares(cols: Floats, m: int, d: int) -> None:
 
 
 @part
-def products(cols: Floats, m: int, eta: Floats, first: int, k: int, out: Floats) -> None:
+def products(cols: Floats, m: int, eta: Floats, first: Int, k: Int, out: Floats) -> None:
     """Fill ``out`` with the products of m rows and k parameters from the first, two at a time.
 
     A last one without a partner is filled twice.

@@ -9,76 +9,71 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, _Cache
 
 from scstream.kernels import ahead
 
 
-class _KeptCode(FunctionCache):
-    """The files of one kernel."""
+class KeptCode(_Cache):
+    """The machine code of one kernel, for numba to look up. The disk is not touched before that."""
 
     def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        file = self._cache_file
-        file._source_stamp = file._source_stamp, sources()
-        self._kernel = ahead.name_of(function)
+        self._function = function
+
+    @cached_property
+    def files(self) -> Any:
+        """Numba's files of the kernel; None if it finds no folder that can be written."""
+        try:
+            files = FunctionCache(self._function)
+        except (RuntimeError, OSError):
+            return None
+        files._cache_file._source_stamp = files._cache_file._source_stamp, sources()
+        return files
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder, None if there is none."""
+        return None if self.files is None else str(self.files.cache_path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what is on disk, or is about to be; None if there is nothing of use."""
+        if self.files is None:
+            return None
         found = self._load(sig, target_context)
-        if found is None and ahead.waited_for(self._kernel):
+        if found is None and ahead.waited_for(ahead.name_of(self._function)):
             found = self._load(sig, target_context)
         return found
 
     def _load(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            return self.files.load_overload(sig, target_context)
         except Exception:  # what damaged files raise is up to pickle, numba and LLVM
             with contextlib.suppress(OSError):
-                Path(self._cache_file._index_path).unlink()
+                Path(self.files._cache_file._index_path).unlink()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write it down; if that fails there is still the code in memory."""
+        if self.files is None:
+            return
         try:
-            super().save_overload(sig, data)
+            self.files.save_overload(sig, data)
         except OSError as error:
             say_not_kept(f"{self.cache_path}: {error.strerror or error}")
 
+    def enable(self) -> None:
+        """Have no effect: code is always kept."""
 
-def keep(dispatcher: Any) -> Any:
-    """Have the machine code of a dispatcher kept on disk, where that is possible."""
-    if not hasattr(dispatcher, "_cache"):  # numba was told not to compile: a plain function
-        return dispatcher
-    try:
-        dispatcher._cache = _KeptCode(dispatcher.py_func)
-        _PLACES.add(dispatcher._cache.cache_path)
-    except (RuntimeError, OSError):  # numba finds no place that can be written
-        _UNKEPT.append(dispatcher)
-    return dispatcher
-
-
-_UNKEPT: list[Any] = []
-_PLACES: set[str] = set()
-
-
-def unkept() -> bool:
-    """Whether nothing can be written."""
-    return bool(_UNKEPT)
-
-
-def places() -> list[str]:
-    """Return the folders where machine code is kept."""
-    return sorted(_PLACES)
+    disable = flush = enable
 
 
 @cache
-def say_not_kept(reason: str = "no folder for them can be written") -> None:
+def say_not_kept(reason: str) -> None:
     """Tell the user that kernels are compiled again in every process."""
     print(
         f"scstream: compiled kernels cannot be kept on disk ({reason}), so every process compiles "

@@ -11,14 +11,15 @@ numba's own way, to the same code.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numba
-from numba import _dynfunc
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
+_dynfunc: Any = import_module("numba._dynfunc")
 APPLIES = numba.__version__.split(".")[:2] == ["0", "68"]
 
 _NOT_NEEDED = {
@@ -49,7 +50,7 @@ class _PartLibrary(_KernelLibrary):
         pass
 
     def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
         self._finalized = True
 
 
@@ -57,6 +58,7 @@ class _Flags(Flags):
     """Options of the compiler, compared without building a dictionary of them each time."""
 
     __slots__ = ("_known",)
+    _known: dict[str, Any]
     _HASH = hash(tuple(sorted(Flags.options)))
 
     def __hash__(self) -> int:
@@ -68,6 +70,7 @@ class _Flags(Flags):
         return bool(Flags.__eq__(self, other))
 
     def values(self) -> Any:
+        """Return all options; none changes once functions are compiled by them."""
         try:
             return self._known
         except AttributeError:
@@ -91,13 +94,14 @@ class _Typing:
         """Return the signature of a call; what implements it is noted where numba notes it."""
         if kws or not isinstance(func, types.Function):
             return self._context.resolve_function_type(func, args, kws)
-        key = func, args, self._flags
+        key, known = (func, args, self._flags), getattr(func, "_impl_keys", {})
         if key not in self._found:
             signature = self._context.resolve_function_type(func, args, kws)
-            if signature is None or signature.args not in func._impl_keys:
+            if signature is None or signature.args not in known:
                 return signature
-            self._found[key] = signature, func._impl_keys[signature.args]
-        signature, func._impl_keys[signature.args] = self._found[key]
+            self._found[key] = signature, known[signature.args]
+        signature, implementation = self._found[key]
+        known[signature.args] = implementation
         return signature
 
 
@@ -108,15 +112,16 @@ class _QuickCompiler(Compiler):
     _without: ClassVar[set[str]] = set()
 
     def __init__(self, typingctx: Any, targetctx: Any, *args: Any) -> None:
-        super().__init__(typingctx, targetctx, *args)
+        super().__init__(typingctx, targetctx, *args)  # type: ignore[no-untyped-call]
         self.state.typingctx = _Typing(typingctx, self.state.flags)
-        self.state.flags = _Flags(self.state.flags)
+        self.state.flags = _Flags(self.state.flags)  # type: ignore[no-untyped-call]
 
     def define_pipelines(self) -> Any:
+        """Return the passes over a function."""
         state = self.state
         state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        (pipeline,) = super().define_pipelines()
+        (pipeline,) = super().define_pipelines()  # type: ignore[no-untyped-call]
         pipeline.passes = [p for p in pipeline.passes if p[0].name() not in self._without]
         return [pipeline]
 
@@ -137,6 +142,7 @@ class PartCompiler(BareCompiler):
     _library = _PartLibrary
 
     def define_pipelines(self) -> Any:
+        """Return the passes over a part."""
         self.state.targetctx.get_executable = _not_executable
         return super().define_pipelines()
 

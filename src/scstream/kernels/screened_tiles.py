@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from scstream.kernels.compiling import in_order, kernel, part

@@ -149,7 +149,7 @@ def _sublabel_rows(
 def best_labels(
     X: Floats, shift: Floats, scale: Floats, by: Scores, room: Workspace, z: Ints
 ) -> None:  # fmt: skip
-    """Take the best labels of rows (n, d), put in a frame, by the Student-t scores of k clusters."""
+    """Take the best labels of rows (n, d), put in a frame, by the Student-t scores of clusters."""
     n, d = X.shape
     k, p = by.eta.shape
     block, at = block_of(room.floats, p)

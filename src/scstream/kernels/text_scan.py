@@ -10,11 +10,10 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-import scstream.kernels.compiling  # noqa: F401  # announces compiling
+from scstream.kernels.compiling import exact
 
 _RANGE = 280  # powers of ten whose products with 19 digits stay well inside the doubles
 _EXACT = 22  # powers of ten that are doubles themselves
@@ -23,8 +22,6 @@ _DOUBT = 2.0**-96  # relative error that a product of two pairs of doubles may h
 
 SKIP = -1  # role of a field that is not looked at; text fields have roles of -2 and below
 _LF, _CR, _QUOTE, _SPACE, _TAB = 10, 13, 34, 32, 9
-
-exact = numba.njit(cache=True, nogil=True)
 
 
 @cache

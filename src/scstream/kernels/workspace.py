@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.arguments import Workspace
+from scstream.kernels.arguments import Int, Workspace
 from scstream.kernels.compiling import part
 
 
@@ -36,7 +36,7 @@ def room_of(floats: int, ints: int) -> Workspace:
 
 
 @part
-def line(room: Any, at: int, m: int) -> Any:
+def line(room: Any, at: Int, m: Int) -> Any:
     """Return m numbers from a place in a workspace, and the place behind them."""
     if at + m > len(room):
         raise MemoryError("The workspace is too small.")
@@ -44,7 +44,7 @@ def line(room: Any, at: int, m: int) -> Any:
 
 
 @part
-def table(room: Any, at: int, m: int, p: int) -> Any:
+def table(room: Any, at: Int, m: Int, p: Int) -> Any:
     """Return a table (m, p) from a place in a workspace, and the place behind it."""
     if at + m * p > len(room):
         raise MemoryError("The workspace is too small.")

@@ -1,0 +1,103 @@
+"""``scstream compile``: compile the kernels beforehand."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from scstream.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scstream.model import ScStream
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "compile",
+        description="Compile the kernels that the usual families need, for small and large "
+        "batches, and keep them on disk. The first batch then does not wait for that: useful when "
+        "an image of a container is built. The folder is that of NUMBA_CACHE_DIR, or else beside "
+        "the package, or else in the user's cache.",
+    )
+    parser.add_argument(
+        "--families",
+        type=lambda text: text.split(","),
+        metavar="A,B,...",
+        help="these families alone; default: " + ",".join(USUAL),
+    )
+    parser.set_defaults(main=compile_kernels)
+
+
+USUAL = ("gaussian", "diagonal", "multinomial", "poisson", "bernoulli", "categorical", "gamma")
+
+
+def compile_kernels(args: argparse.Namespace) -> int:
+    """Learn and label small streams of each family, which compiles what they need."""
+    from scstream.families import BY_NAME
+    from scstream.kernels import small_batch
+
+    families = args.families or USUAL
+    for name in families:
+        if name not in BY_NAME:
+            raise UsageError(
+                f"There is no family {name!r}; there are {', '.join(sorted(BY_NAME))}."
+            )
+    place = small_batch.sweep._cache.cache_path
+    if place is None:
+        raise UsageError(
+            "No folder for the kernels can be written. Set NUMBA_CACHE_DIR to one that can."
+        )
+    start = perf_counter()
+    for name in families:
+        begin = perf_counter()
+        for model, batches in _streams(name):
+            for X in batches:
+                model.partial_fit(X)
+                model.predict(X)
+            model.predict_proba(X)
+            model.score_samples(X)
+        print(f"{name}: {perf_counter() - begin:.1f} s", flush=True)
+    print(f"Compiled in {perf_counter() - start:.1f} s. The kernels are in {place}.")
+    return 0
+
+
+def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:
+    """Yield models of a family, and batches that take them through the usual kernels."""
+    import numpy as np
+
+    from scstream.model import ScStream
+
+    rng = np.random.default_rng(0)
+    small, large = (_rows(name, n, rng) for n in (1500, 20_000))
+    yield ScStream(name, random_state=0), [small, small[::2], large, large, small]
+    yield ScStream(name, random_state=0), [large, large]
+    yield ScStream(name, random_state=0, outlier_weight=0.01), [small, small]
+    yield ScStream(name, random_state=0, kernel=_window), [small, small]
+    if name == "gaussian":
+        single = small.astype(np.float32)
+        yield ScStream(name, random_state=0), [single, single]
+
+
+def _window(age: float) -> float:
+    return 1.0 if age < 3.0 else 0.0
+
+
+def _rows(name: str, n: int, rng: Any) -> Any:
+    """Return rows of three groups that suit a family."""
+    import numpy as np
+
+    group = rng.integers(3, size=n)
+    centre = 8.0 * np.eye(3)[group]
+    if name in ("multinomial", "poisson"):
+        return rng.poisson(1.0 + centre).astype(float)
+    if name == "bernoulli":
+        return (rng.random((n, 3)) < 0.1 + 0.1 * centre).astype(float)
+    if name == "categorical":
+        return np.where(rng.random((n, 3)) < 0.9, group[:, None], rng.integers(3, size=(n, 3)))
+    if name in ("gamma", "exponential"):
+        return rng.gamma(2.0, 1.0 + centre)
+    return centre + rng.normal(size=(n, 3))
