@@ -43,15 +43,6 @@ class Boundary(NamedTuple):
     log_odds: Array
 
 
-class GaussianPrior(NamedTuple):
-    """A Gaussian prior as the numbers that compiled steps take."""
-
-    row: Array  # (p,): the prior's tau
-    more: float  # nu - kappa
-    log_normaliser: float
-    columns: int
-
-
 class Family(ABC):
     """A conjugate exponential family together with its prior.
 
@@ -323,22 +314,6 @@ class Family(ABC):
         """Return the log predictive density of each row under each cluster ``s`` (k, p): (n, k)."""
         score = self.predictive_score(s, np.zeros(len(s)))
         return score.block(self.statistics(X)) + self.log_base(X)[:, None]
-
-    @property
-    def quadratic_rows(self) -> bool:
-        """Whether ``T(x)`` is ``(1, z, upper triangle of z z')``, z being x in the `frame`.
-
-        Engines may then compute it themselves, and take rows that are on a device already.
-        """
-        return False
-
-    def small_gaussian(self) -> GaussianPrior | None:
-        """Return the prior for the compiled steps on small Gaussian batches.
-
-        None where a family is not a plain Gaussian, whose methods those steps replace. How many
-        columns they take is a rule of the sampler, which looks at `GaussianPrior.columns`.
-        """
-        return None
 
     def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> LinearScore:
         """Score points by parameters drawn from the posteriors of ``s`` (k, p)."""

@@ -281,15 +281,6 @@ class Gaussian(Family):
         shared(fill, len(X), len(self._m))
         return T
 
-    @property
-    def quadratic_rows(self) -> bool:
-        """True, unless a subclass has statistics of its own."""
-        return type(self).statistics is Gaussian.statistics
-
-    def small_gaussian(self) -> GaussianPrior | None:
-        """Return the prior; None for a subclass, unless it overrides this and says otherwise."""
-        return self.numbers if type(self) is Gaussian else None
-
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""
         return (np.asarray(X) - self._shift) / self._scale

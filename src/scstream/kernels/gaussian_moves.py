@@ -58,8 +58,8 @@ def judged(
     """Give clusters a new division that was tried.
 
     The past is divided along the same boundary, see `cut`; it and the present are changed in
-    place. Fills the log marginals of the clusters that are looked at, and says who is still chosen. Returns
-    ``APART`` if the past and the present of some chosen cluster had better be set apart, or how
+    place. Fills the log marginals of the clusters that are looked at, and says who is still
+    chosen. Returns ``APART`` if the past and the present of some chosen cluster had better be set apart, or how
     many matrices failed.
     """
     which, chosen = choice.which, choice.chosen

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import in_order, kernel, part
+from scstream.kernels.compiling import compiled, in_order, kernel, part
 
 TILE = 64
 TOP, TOTAL, LEVEL = 0, TILE, 2 * TILE  # the state before a label is drawn, which becomes
@@ -33,7 +33,12 @@ LOG_ERROR = 5e-4  # of a logarithm by `load_products`, relative
 
 # no reordering, which would undo the rounding; no arrays are made, so that none is counted
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-_pass: Any = numba.njit(fastmath={"contract", "nsz", "nnan"}, **_OPTIONS)
+
+
+def _pass(function: Any) -> Any:
+    """Compile under the promise that there are no NaN."""
+    return compiled(function, fastmath={"contract", "nsz", "nnan"}, **_OPTIONS)
+
 
 _F = np.float32
 _NONE, _LOWEST = _F(-np.inf), _F(-1e30)  # from the latter a number may be subtracted
