@@ -4,10 +4,11 @@ The whole method, batch after batch, as docs/method.md tells it. Read it from th
 
 - ``model``: a stream; where it begins, what is kept between batches
 - ``batches``: the order of steps in a first batch, and in a later one
-- ``moves``: each step: sweeps, forgetting, sub-clusters, splits and merges
+- ``sweeps``: labels drawn, or the best; what a cluster forgets besides
+- ``moves``: restarts of sub-clusters, splits and merges
 - ``clusters``: what is known of the clusters, and surgery on them
 - ``labelling``: one pass over the rows
-- ``families``: Gaussian, Poisson and multinomial clusters; any other by its contract
+- ``gaussian``, ``families``: Gaussian, Poisson, multinomial clusters; any other by its contract
 - ``uniforms``: the random numbers that draw labels
 - ``by_points``: densities and ratios from points alone, with every constant in its place
 

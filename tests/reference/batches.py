@@ -8,17 +8,14 @@ import numpy as np
 
 from reference.clusters import Clusters
 from reference.moves import (
-    deterministic_sweep,
     drop_forgotten,
-    forget,
     log_posterior,
-    predictive_sweep,
     propose_merges,
     propose_splits,
     restart_subclusters,
-    restricted_sweep,
     set_present_apart,
 )
+from reference.sweeps import deterministic_sweep, forget, predictive_sweep, restricted_sweep
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Events:
 
 
 def later_batch(batch, plan, clusters, time, forgetting):
-    """Some sampled sweeps with moves after each, then the deterministic one; returns events."""
+    """Run some sampled sweeps, moves after each, and the deterministic one; return the events."""
     events, first_new = Events(), clusters.next_id
     clusters = with_founders(batch, plan, clusters, events, time, forgetting)
     # drawn parameters know nothing of the new points: with few of these they are mostly noise
@@ -84,7 +81,7 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
 
 
 def with_founders(batch, plan, clusters, events, time, forgetting):
-    """The clusters, with more where groups of the batch's points are better clusters.
+    """Return the clusters, with more where groups of the batch's points are better clusters.
 
     In many columns the few points of a new class come to several old clusters, none of which would
     divide for its share of them. So groups of points compete with the clusters, and are merged
@@ -178,7 +175,7 @@ def first_batch(batch, plan, clusters):
 
 
 def start_from_labels(batch, labels):
-    """The clusters that the user gives; the prior follows them at once."""
+    """Return the clusters that the user gives; the prior follows them at once."""
     names = sorted(set(labels.tolist()))
     batch.z = np.array([names.index(label) for label in labels])
     totals = np.array(
@@ -206,7 +203,7 @@ def start_over_clustered(batch, plan):
 
 
 def most_probable_start(batch, plan):
-    """The better of two starts: from small groups, or from 30 by the columns that tell most."""
+    """Return the better of two starts: small groups, or 30 by the columns that tell most."""
     family, size = batch.family, max(1, min(len(batch.X) // 4, 200))
     starts = [over_cluster(batch, size)]
     if family.real and size > 30:

@@ -90,7 +90,7 @@ class Clusters:
         """Whether the cluster owns points of the batch."""
         return self.rows[c].sum() > 0
 
-    # -- time ---------------------------------------------------------------------------------------
+    # -- time ----------------------------------------------------------------------------------
 
     def advance(self, time, forgetting):
         """Let time pass until the next batch: the past counts less."""
@@ -130,7 +130,7 @@ class Clusters:
             record.sums = record.sums * shares[:, None, None]
             record.doubt = record.doubt * np.minimum.outer(shares, shares)
 
-    # -- surgery ------------------------------------------------------------------------------------
+    # -- surgery -------------------------------------------------------------------------------
 
     def tables(self):
         """Every pair of sums (k, 2, ...) and doubts (k, k), present and past, to be changed."""
@@ -229,10 +229,10 @@ class Clusters:
 
 
 def nothing(k, p):
-    """Sums, rows, rivals and doubts over no points."""
+    """Return sums, rows, rivals and doubts over no points."""
     return np.zeros((k, 2, p)), np.zeros((k, 2), int), np.zeros((k, k), int), np.zeros((k, k))
 
 
 def grown(table, m):
-    """A table (k, k) with m more rows and columns of zeros."""
+    """Return a table (k, k) with m more rows and columns of zeros."""
     return np.pad(table, ((0, m), (0, m)))

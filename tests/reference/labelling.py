@@ -1,7 +1,7 @@
 """One pass over the rows: labels, sub-labels, and what is summed up about them."""
 
 from dataclasses import dataclass
-from math import exp, inf, log, log1p
+from math import exp, inf, log1p
 
 import numpy as np
 

@@ -16,14 +16,8 @@ from reference.batches import (
     start_over_clustered,
 )
 from reference.clusters import Forgetting
-from reference.moves import (
-    Batch,
-    drop_forgotten,
-    keep,
-    log_posterior,
-    predictive_scores,
-    with_outliers,
-)
+from reference.moves import drop_forgotten, keep, log_posterior
+from reference.sweeps import Batch, predictive_scores, with_outliers
 
 
 @dataclass
@@ -74,7 +68,7 @@ class Model:
         return self
 
     def predict(self, X):
-        """The best cluster's id of other rows, by weight times predictive; -1 for outliers."""
+        """Return the best cluster's id for other rows, by weight times predictive; -1: outlier."""
         batch = self.batch(self.family, X, np.ones(len(X)), self.rng)
         scores, _ = predictive_scores(batch, self.clusters)
         best = np.argmax(with_outliers(batch, scores), axis=0)
