@@ -45,7 +45,7 @@ def later_batch(batch, plan, clusters, time, forgetting):
     events, first_new = Events(), clusters.next_id
     clusters = with_founders(batch, plan, clusters, events, time, forgetting)
     # drawn parameters know nothing of the new points: with few of these they are mostly noise
-    few = len(batch.X) < clusters.k * batch.T.shape[1]
+    few = len(batch.X) < clusters.k * batch.family.size()
     for sweep in range(plan.sweeps):
         if few and sweep == 0:
             predictive_sweep(batch, clusters)

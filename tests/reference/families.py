@@ -31,6 +31,10 @@ class Poisson:
     def enough_rows(self, d):
         return max(20, 4 * d)
 
+    def size(self):
+        """Return how many numbers describe a cluster: columns have counts, entries may miss."""
+        return 1 + 2 * len(self.mean)
+
     def points_for_a_shape(self):
         return 0
 
@@ -131,6 +135,9 @@ class Multinomial:
     def enough_rows(self, d):
         return 20
 
+    def size(self):
+        return 1 + len(self.prior)
+
     def points_for_a_shape(self):
         return 0
 
@@ -211,6 +218,9 @@ class ByContract:
 
     def enough_rows(self, d):
         return self.family.enough_rows(d)
+
+    def size(self):
+        return len(self.family.prior)
 
     def points_for_a_shape(self):
         return self.family.points_for_a_shape()

@@ -1,6 +1,7 @@
 """Gaussian clusters, see `families` for what a family is."""
 
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from math import lgamma, log, sqrt
 
 import numpy as np
@@ -27,6 +28,11 @@ class Gaussian:
 
     def enough_rows(self, d):
         return max(20, 4 * d)
+
+    def size(self):
+        """Return how many numbers describe a cluster."""
+        d = len(self.m)
+        return 1 + d + d * (d + 1) // 2
 
     def points_for_a_shape(self):
         d = len(self.m)
@@ -69,13 +75,15 @@ class Gaussian:
     def strengthened(self, clusters, low, high):
         d = len(self.m)
         start = best = replace(self, nu=min(max(self.nu, low), high))
+        level = best.level(clusters)
         for factor in (2.0, 0.5):
             while True:
                 nu = min(max(d + factor * (best.nu - d), low), high)
                 trial = replace(self, nu=nu)
-                if nu == best.nu or trial.level(clusters) <= best.level(clusters):
+                reached = trial.level(clusters)
+                if nu == best.nu or reached <= level:
                     break
-                best = trial
+                best, level = trial, reached
             if best is not start:
                 break
         return best
@@ -123,7 +131,7 @@ class Gaussian:
 
     def statistics(self, X):
         Z = self.embed(X)
-        row, col = np.triu_indices(Z.shape[1])
+        row, col = upper(Z.shape[1])
         return np.column_stack([np.ones(len(Z)), Z, Z[:, row] * Z[:, col]])
 
     def posterior(self, s):
@@ -139,6 +147,10 @@ class Gaussian:
         )
         return kappa, self.nu + n, mean, scatter
 
+    @cached_property
+    def log_normaliser_alone(self):
+        return self.log_normaliser(np.zeros(self.size()))
+
     def log_normaliser(self, s):
         d = len(self.m)
         kappa, nu, _, scatter = self.posterior(s)
@@ -147,7 +159,7 @@ class Gaussian:
         return gammas - d / 2 * log(kappa) + nu / 2 * (d * log(2.0) - log_det)
 
     def log_marginal(self, s):
-        return self.log_normaliser(s) - self.log_normaliser(0.0 * s)
+        return self.log_normaliser(s) - self.log_normaliser_alone
 
     def log_predictive(self, T, s):
         """Return a Student-t density at every row."""
@@ -214,14 +226,20 @@ class Gaussian:
         part = mean - along * hazard / sqrt(variance)
         square = cov - hazard * (t + hazard) / variance * np.outer(along, along)
         square += np.outer(part, part)
-        return past[0] * share * np.concatenate([[1.0], part, square[np.triu_indices(d)]])
+        return past[0] * share * np.concatenate([[1.0], part, square[upper(d)]])
+
+
+@cache
+def upper(d):
+    """Return the places of a matrix's upper triangle."""
+    return np.triu_indices(d)
 
 
 def unpacked(triangle, d):
     """Return the symmetric matrix of which the upper triangle is given."""
     out = np.zeros((d, d))
-    out[np.triu_indices(d)] = triangle
-    return out + out.T - np.diag(np.diag(out))
+    out[upper(d)] = out.T[upper(d)] = triangle
+    return out
 
 
 def moments(s, d):

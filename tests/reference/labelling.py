@@ -8,18 +8,13 @@ import numpy as np
 
 def most_probable(scores):
     """Return the best of the log-probabilities; of equals the first."""
-    return max(range(len(scores)), key=lambda c: (scores[c], -c))
+    return int(np.argmax(scores))
 
 
 def drawn(scores, u):
     """Return the label at which the cumulated probabilities pass the uniform."""
-    weight = [exp(s - max(scores)) for s in scores]
-    passed = 0.0
-    for c, part in enumerate(weight):
-        passed += part
-        if u * sum(weight) < passed:
-            return c
-    raise AssertionError("a uniform is less than 1")
+    passed = np.cumsum(np.exp(scores - np.max(scores)))
+    return int(np.argmax(u * passed[-1] < passed))
 
 
 def against(chosen, other):
@@ -50,9 +45,9 @@ def label(scores, sub_scores, u=None):
         z = most_probable(scores[i]) if u is None else drawn(scores[i], u[0][i])
         out.second[i] = -1
         if len(scores[i]) > 1:
-            others = [-inf if c == z else s for c, s in enumerate(scores[i])]
+            others = np.where(np.arange(len(scores[i])) == z, -inf, scores[i])
             out.second[i] = most_probable(others)
-            out.doubt[i] = against(scores[i][z], max(others))
+            out.doubt[i] = against(scores[i][z], others[out.second[i]])
         if z >= k:
             out.z[i] = -1
             continue
