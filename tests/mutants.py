@@ -19,7 +19,7 @@ from time import perf_counter
 
 ROOT = Path(__file__).parent.parent
 FAULTS = ROOT / "tests" / "mutants.toml"
-SECONDS = 300.0  # for the tests of one fault; endless ones are faults that were caught
+SECONDS = 900.0  # for the tests of one fault, some of which compile anew
 LEAST = 0.9  # the share of faults to be caught
 FAILED = 1  # what pytest returns if a test failed
 
@@ -66,7 +66,7 @@ def tried(fault: Fault, source: Path) -> str:
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return "caught, by never ending"
+        return f"NOT CAUGHT in {SECONDS:.0f} s"
     finally:
         path.write_text(sound)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled code stays good
@@ -98,7 +98,7 @@ def main() -> int:
             spent = perf_counter() - start
             said = fault.text.strip().splitlines()[0][:60]
             print(f"{i + 1:3d} {results[-1]:12s} {spent:5.0f} s  {fault.file}: {said}", flush=True)
-    caught = sum(result.startswith("caught") for result in results)
+    caught = results.count("caught")
     print(f"{caught} of {len(faults)} faults were caught")
     broken = problems or any(result.startswith("ERROR") for result in results)
     return int(bool(broken) or caught < LEAST * len(faults))
