@@ -99,7 +99,7 @@ class Model:
         self.finish(batch, clusters, time)
         self.family = followed
         if self.first_rows and len(X):
-            left = [kept for kept in self.first_rows if self.weight_now(kept, time) > self.epsilon]
+            left = self.remembered(time)
             known = sum(len(kept.X) for kept in left) + len(X)
             self.first_rows.append(Kept(X, weight, time, self.labels))
             if len(left) + 1 < len(self.first_rows) or known >= self.settled_rows(X.shape[1]):
@@ -120,7 +120,7 @@ class Model:
 
         Nothing is learned, and False returned, if these rows are better not taken together.
         """
-        early = [kept for kept in self.first_rows if self.weight_now(kept, time) > self.epsilon]
+        early = self.remembered(time)
         rows = np.concatenate([*(kept.X for kept in early), X])
         ages = [kept.weight * self.weight_now(kept, time) for kept in early]
         weights = np.concatenate([*ages, weight])
@@ -173,7 +173,7 @@ class Model:
             return False
         enough, settled = self.unprepared.enough_rows(d), self.settled_rows(d)
         if self.first_rows:
-            left = [kept for kept in self.first_rows if self.weight_now(kept, time) > self.epsilon]
+            left = self.remembered(time)
             before = sum(len(kept.X) for kept in left)
             if before == 0 or before + n < enough:
                 return True
@@ -184,6 +184,10 @@ class Model:
 
     def weight_now(self, kept, time):
         return self.forgetting.weight(time - kept.time)
+
+    def remembered(self, time):
+        """Return the first batches that still count."""
+        return [kept for kept in self.first_rows if self.weight_now(kept, time) > self.epsilon]
 
     def settled_rows(self, d):
         """How many rows set clusters and prior for good."""
