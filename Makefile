@@ -21,8 +21,8 @@ endef
 export CHECK_VERSION
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-slow quality bench-speed bench bench-full bench-report \
-        picture format clean
+.PHONY: help demo test lint types unit test-slow mutants quality bench-speed bench bench-full \
+        bench-report picture format clean
 
 help:  ## list these commands
 	@echo "make COMMAND, where COMMAND is one of"
@@ -45,6 +45,9 @@ unit: $(READY)  ## pytest (ARGS="-k name" to choose)
 
 test-slow: $(READY)  ## the slow statistical tests
 	@$(RUN) -m pytest -q -m slow $(ARGS)
+
+mutants: $(READY)  ## small faults put into a copy, one at a time: do the tests catch them? (an hour)
+	@$(RUN) tests/mutants.py $(ARGS)
 
 quality: $(READY)  ## the quality benchmark
 	@$(RUN) benchmarks/quality.py $(ARGS)

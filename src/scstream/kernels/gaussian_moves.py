@@ -59,8 +59,8 @@ def judged(
 
     The past is divided along the same boundary, see `cut`; it and the present are changed in
     place. Fills the log marginals of the clusters that are looked at, and says who is still
-    chosen. Returns ``APART`` if the past and the present of some chosen cluster had better be set apart, or how
-    many matrices failed.
+    chosen. Returns ``APART`` if the past and the present of some chosen cluster had better be set
+    apart, or how many matrices failed.
     """
     which, chosen = choice.which, choice.chosen
     m, p = len(which), past.sums.shape[2]

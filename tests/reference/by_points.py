@@ -1,12 +1,11 @@
-"""ScStream in plain NumPy: slow and obvious, what the package is compared with.
+"""Densities, marginals and ratios computed from the points themselves, without statistics.
 
-Section 2 of the design, sentence by sentence. Points are rows of ``X`` in the user's own units,
-``w`` are their weights, a group of points is a pair ``(X, w)``. Densities are true densities, with
-every constant in its place. Nothing here comes from the package.
+Points are rows of ``X`` in the user's own units, ``w`` are their weights, a group of points is a
+pair ``(X, w)``. Densities are true densities, with every constant in its place.
 """
 
 from dataclasses import dataclass
-from math import exp, inf, lgamma, log, log1p, pi
+from math import lgamma, log, log1p, pi
 
 import numpy as np
 
@@ -117,108 +116,7 @@ class Dirichlet:
         return self.log_marginal([x], [1.0])
 
 
-# -- the data pass --------------------------------------------------------------------------------
-
-
-def most_probable(scores):
-    """Return the best of the log-probabilities; of equals the first."""
-    return max(range(len(scores)), key=lambda c: (scores[c], -c))
-
-
-def drawn(scores, u):
-    """Return the label at which the cumulated probabilities pass the uniform."""
-    weight = [exp(s - max(scores)) for s in scores]
-    passed = 0.0
-    for c, part in enumerate(weight):
-        passed += part
-        if u * sum(weight) < passed:
-            return c
-    raise AssertionError("a uniform is less than 1")
-
-
-def against(chosen, other):
-    """Minus the log-probability of one of two labels, by their log-probabilities."""
-    return -chosen + max(chosen, other) + log1p(exp(-abs(chosen - other)))
-
-
-@dataclass(frozen=True)
-class Labelling:
-    """Labels and what a sweep says about them, row by row."""
-
-    z: np.ndarray
-    sub: np.ndarray
-    second: np.ndarray  # the best other label, -1 if there is none
-    doubt: np.ndarray  # minus the log-probability of the label against that one
-    sub_doubt: np.ndarray  # the same of the sub-label
-
-
-def label(scores, sub_scores, u=None):
-    """Label every row by its scores (n, k), then within the cluster by its pair of (n, k, 2).
-
-    With uniforms (2, n) labels are drawn, without them the best are taken. Components beyond the
-    k of the sub-scores take points away from the clusters: label -1, sub-label 0.
-    """
-    n, k = sub_scores.shape[:2]
-    out = Labelling(*(np.zeros(n, dtype=kind) for kind in (int, int, int, float, float)))
-    for i in range(n):
-        z = most_probable(scores[i]) if u is None else drawn(scores[i], u[0][i])
-        out.second[i] = -1
-        if len(scores[i]) > 1:
-            others = [-inf if c == z else s for c, s in enumerate(scores[i])]
-            out.second[i] = most_probable(others)
-            out.doubt[i] = against(scores[i][z], max(others))
-        if z >= k:
-            out.z[i] = -1
-            continue
-        # of two sub-labels the second is drawn where the uniform is below its probability
-        pair = sub_scores[i, z]
-        sub = most_probable(pair) if u is None else 1 - drawn(pair[::-1], u[1][i])
-        out.z[i], out.sub[i] = z, sub
-        out.sub_doubt[i] = against(pair[sub], pair[1 - sub])
-    return out
-
-
-def statistics(T, w, z, sub, k):
-    """Weighted sums (k, 2, p) of the rows of ``T`` by label and sub-label."""
-    out = np.zeros((k, 2, T.shape[1]))
-    for i in range(len(T)):
-        if z[i] >= 0:
-            out[z[i], sub[i]] += w[i] * T[i]
-    return out
-
-
-def row_counts(z, sub, k):
-    """Numbers of rows (k, 2) by label and sub-label."""
-    out = np.zeros((k, 2), dtype=int)
-    for a, b in zip(z, sub, strict=True):
-        if a >= 0:
-            out[a, b] += 1
-    return out
-
-
-def rivals(labelling, k):
-    """How many rows of each cluster have each other cluster as second choice, (k, k)."""
-    out = np.zeros((k, k), dtype=int)
-    for a, b in zip(labelling.z, labelling.second, strict=True):
-        if a >= 0 and 0 <= b < k:
-            out[a, b] += 1
-    return out
-
-
-def doubts(labelling, w, k):
-    """Weighted doubts (k, k): between two clusters, over the rows of either; within one."""
-    out = np.zeros((k, k))
-    for i, (a, b) in enumerate(zip(labelling.z, labelling.second, strict=True)):
-        if a < 0:
-            continue
-        out[a, a] += w[i] * labelling.sub_doubt[i]
-        if 0 <= b < k:
-            out[a, b] += w[i] * labelling.doubt[i]
-            out[b, a] += w[i] * labelling.doubt[i]
-    return out
-
-
-# -- the sampler ----------------------------------------------------------------------------------
+# -- scores and ratios ----------------------------------------------------------------------------
 
 
 def deterministic_scores(prior, groups, X, alpha):
@@ -280,28 +178,3 @@ def log_posterior(prior, alpha, groups):
 def window_sum(weight, time, batches):
     """Statistics at a time: those of each batch ``(time, statistics)``, weighed by its age."""
     return sum(weight(time - when) * s for when, s in batches)
-
-
-# -- random numbers -------------------------------------------------------------------------------
-
-
-def philox(counter, key):
-    """Philox 4x32 with ten rounds (Salmon et al. 2011): four words from four and two."""
-    c, k = list(counter), list(key)
-    for _ in range(10):
-        high0, low0 = divmod(0xD2511F53 * c[0], 2**32)
-        high1, low1 = divmod(0xCD9E8D57 * c[2], 2**32)
-        c = [high1 ^ c[1] ^ k[0], low1, high0 ^ c[3] ^ k[1], low0]
-        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
-    return c
-
-
-def uniforms(seed, batch, sweep, first, n):
-    """Two uniforms (2, n) a row, keyed by (seed, batch, sweep, row)."""
-    out = np.zeros((2, n))
-    for i in range(n):
-        high, low = divmod(first + i, 2**32)
-        words = philox([low, high, sweep, batch], [seed % 2**32, seed // 2**32])
-        out[0, i] = ((words[0] * 2**32 + words[1]) >> 11) / 2**53
-        out[1, i] = ((words[2] * 2**32 + words[3]) >> 11) / 2**53
-    return out

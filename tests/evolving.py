@@ -1,0 +1,220 @@
+"""Streams on which the package and the reference must agree: clusters move, come, go and meet.
+
+Each case is a family, what the stream is learned with, and how many rows a batch has. The reference
+runs once for all engines that are compared with it.
+
+Seeds are such that nothing hangs on rounding. It does where a division of a cluster is found again
+with its sides changed about, which is no better, or where a cluster has one row only, which lies on
+every cut through its middle.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import families as plain
+from reference.model import Model
+
+from scstream import Product, ScStream
+from scstream.families import Diagonal
+
+_MIX = np.random.default_rng(5).normal(size=(2, 16))
+_COLUMNS = {"gaussian-2": 2, "gaussian-5": 5, "gaussian-16": 16, "diagonal": 3}
+
+
+def places(b: int) -> np.ndarray:
+    """Return where clusters are in batch b: one stays, one goes there, others jump, come and go."""
+    out = [(0.0, 0.0), (6.0 - 0.5 * b, 0.5)]
+    if b >= 3:
+        out.append((0.0, 7.0 + 0.2 * b))
+    if b <= 4:
+        out.append((-7.0, -3.0))
+    out.append((7.0, 7.0) if b < 5 else (9.0, -6.0))
+    if b == 6:
+        out.append((-6.0, 6.0))
+    return np.array(out)
+
+
+def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of batch b, and which cluster each is of."""
+    rng = np.random.default_rng([seed, b])
+    centres = places(b)
+    y = rng.integers(len(centres), size=n)
+    q = centres[y]
+    if kind in _COLUMNS:
+        d = _COLUMNS[kind]
+        return (q if d == 2 else q @ _MIX[:, :d]) + rng.normal(size=(n, d)), y
+    if kind == "poisson":
+        return rng.poisson(np.exp(1.2 + q @ _MIX[:, :4] / 6.0)).astype(float), y
+    if kind == "multinomial":
+        odds = np.exp(q @ _MIX[:, :6] / 4.0)
+        return rng.multinomial(30, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
+    clicks, up = (
+        rng.poisson(np.exp(1.0 + q[:, 0] / 5.0)),
+        rng.random(n) < 1 / (1 + np.exp(-q[:, 1])),
+    )
+    return np.column_stack([q + rng.normal(size=(n, 2)), clicks, up]), y
+
+
+def _mixed() -> Product:
+    return Product([("gaussian", [0, 1]), ("poisson", [2]), ("categorical", [3])])
+
+
+def family_of(kind: str) -> Any:
+    """Return the family as the package takes it."""
+    return _mixed() if kind == "product" else kind.split("-")[0]
+
+
+def plain_family_of(kind: str) -> Any:
+    """Return the family as the reference takes it: written out, or by its contract."""
+    if kind == "diagonal":
+        return plain.ByContract(Diagonal())
+    if kind == "product":
+        return plain.ByContract(_mixed())
+    written = {"gaussian": plain.Gaussian, "poisson": plain.Poisson}
+    return written.get(kind.split("-")[0], plain.Multinomial)()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stream and what it is learned with.
+
+    Attributes
+    ----------
+    given : bool
+        Whether the first batch starts from labels, of two clusters to one; if not, it starts from
+        an over-clustering.
+    uneven : bool
+        Whether rows have weights and batches come at odd times.
+    """
+
+    kind: str
+    options: dict[str, Any]
+    n: int = 70
+    seed: int = 0
+    batches: int = 8
+    given: bool = True
+    uneven: bool = False
+
+    def stream(self):
+        """Yield each batch's rows, and what `partial_fit` is given besides."""
+        for b in range(self.batches):
+            X, y = rows(self.kind, b, self.n, self.seed)
+            rng = np.random.default_rng([self.seed, b, 1])
+            more: dict[str, Any] = {}
+            if self.given and b == 0:
+                more["labels"] = y // 2
+            if self.uneven:
+                more["time"] = 1.3 * b + 0.5 * rng.random()
+                more["weight"] = rng.uniform(0.4, 1.6, self.n)
+            yield X, more
+
+
+def fading(age: float) -> float:
+    return 1.0 / (1.0 + age) ** 2
+
+
+def faint(age: float) -> float:
+    """Return so little that nothing of a batch of some rows is left when the next one comes."""
+    return 0.004
+
+
+def _cases() -> dict[str, Case]:
+    out = {}
+    kinds = ["gaussian-2", "gaussian-5", "diagonal", "poisson", "multinomial", "product"]
+    for i, kind in enumerate(kinds):
+        out[f"{kind}, half-life"] = Case(kind, {"alpha": 0.3, "half_life": 1.0}, seed=i)
+        out[f"{kind}, kernel"] = Case(kind, {"alpha": 4.0, "kernel": fading}, seed=41 + i)
+    for i, kind in enumerate(["gaussian-2", "gaussian-5", "multinomial"]):
+        out[f"{kind}, outliers"] = Case(kind, {"alpha": 0.3, "outlier_weight": 0.03}, seed=53 + i)
+    for i, kind in enumerate(["gaussian-2", "gaussian-5", "poisson"]):
+        out[f"{kind}, weights"] = Case(
+            kind, {"alpha": 4.0, "half_life": 2.0}, seed=52 + i, uneven=True
+        )
+    two = "gaussian-2"
+    out["three sweeps, nothing forgotten"] = Case(
+        two, {"alpha": 0.3, "sweeps": 3, "half_life": None}, seed=4
+    )
+    out["at most four clusters"] = Case(two, {"alpha": 4.0, "max_clusters": 4}, seed=3)
+    out["no splits"] = Case(two, {"alpha": 4.0, "splits": False}, seed=5)
+    out["no merges"] = Case(two, {"alpha": 4.0, "merges": False}, seed=43)
+    out["few rows"] = Case(two, {"alpha": 0.3}, n=25, seed=41)
+    out["over-clustered"] = Case(two, {"alpha": 0.3, "kernel": fading}, n=130, seed=3, given=False)
+    out["over-clustered, two starts"] = Case(
+        "gaussian-5", {"alpha": 4.0, "outlier_weight": 0.05}, n=130, seed=3, given=False
+    )
+    out["first rows kept"] = Case(
+        "multinomial", {"alpha": 0.3, "half_life": None}, n=20, seed=1, given=False
+    )
+    out["begun anew"] = Case(
+        "multinomial", {"alpha": 4.0, "kernel": faint}, n=30, seed=42, given=False
+    )
+    out["founders"] = Case(
+        "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=1, given=False
+    )
+    return out
+
+
+CASES = _cases()
+GAUSSIAN = [name for name, case in CASES.items() if case.kind in ("gaussian-2", "gaussian-5")]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a batch came to."""
+
+    labels: np.ndarray
+    sublabels: np.ndarray
+    ids: list[int]
+    counts: np.ndarray
+    predicted: np.ndarray  # what it says of the next batch's rows
+    log_posterior: float
+    events: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+def _next_rows(case: Case, b: int) -> np.ndarray:
+    return rows(case.kind, b + 1, 30, case.seed)[0]
+
+
+@cache
+def expected(name: str) -> list[Outcome]:
+    """Return what the reference makes of each batch."""
+    case, out = CASES[name], []
+    model = Model(plain_family_of(case.kind), random_state=case.seed, **case.options)
+    for b, (X, more) in enumerate(case.stream()):
+        model.partial_fit(X, **more)
+        clusters = model.clusters
+        events = {e: getattr(model, e) for e in ("births", "deaths", "splits", "merges")}
+        out.append(
+            Outcome(
+                model.labels,
+                model.sublabels,
+                list(clusters.ids),
+                clusters.totals()[:, 0],
+                model.predict(_next_rows(case, b)),
+                model.log_posterior,
+                events,
+            )
+        )
+    return out
+
+
+def check_against_reference(name: str, *, family: Any = None, engine: Any = "cpu") -> None:
+    """Learn a case's stream, and compare every batch with what the reference makes of it."""
+    case = CASES[name]
+    family = family_of(case.kind) if family is None else family
+    model = ScStream(family, random_state=case.seed, engine=engine, **case.options)
+    for b, ((X, more), outcome) in enumerate(zip(case.stream(), expected(name), strict=True)):
+        if "weight" in more:
+            more["sample_weight"] = more.pop("weight")
+        model.partial_fit(X, **more)
+        where, record, clusters = f"batch {b}", model.history_[-1], model.clusters_
+        assert_array_equal(model.labels_, outcome.labels, where)
+        assert_array_equal(model.sublabels_, outcome.sublabels, where)
+        assert [cluster.id for cluster in clusters] == outcome.ids, where
+        assert_allclose([c.count for c in clusters], outcome.counts, rtol=1e-9, err_msg=where)
+        assert {e: getattr(record, e) for e in outcome.events} == outcome.events, where
+        assert_allclose(record.log_posterior, outcome.log_posterior, rtol=1e-9, err_msg=where)
+        assert_array_equal(model.predict(_next_rows(case, b)), outcome.predicted, where)

@@ -1,0 +1,282 @@
+"""The order of steps in a batch: where a first batch starts, how it converges, and a later one."""
+
+import copy
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from reference.clusters import Clusters
+from reference.moves import (
+    drop_forgotten,
+    log_posterior,
+    propose_merges,
+    propose_splits,
+    restart_subclusters,
+    set_present_apart,
+)
+from reference.sweeps import deterministic_sweep, forget, predictive_sweep, restricted_sweep
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the user asked for of a batch."""
+
+    sweeps: int = 1  # sampled ones, of a later batch
+    max_sweeps: int = 100  # of the first batch
+    max_clusters: int | None = None
+    splits: bool = True
+    merges: bool = True
+
+
+@dataclass
+class Events:
+    """Pairs of ids, in order: who was split, and the new part; who survived, and who is gone."""
+
+    splits: list = field(default_factory=list)
+    merges: list = field(default_factory=list)
+
+
+# -- a later batch --------------------------------------------------------------------------------
+
+
+def later_batch(batch, plan, clusters, time, forgetting):
+    """Run some sampled sweeps, moves after each, and the deterministic one; return the events."""
+    events, first_new = Events(), clusters.next_id
+    clusters = with_founders(batch, plan, clusters, events, time, forgetting)
+    # drawn parameters know nothing of the new points: with few of these they are mostly noise
+    few = len(batch.X) < clusters.k * batch.family.size()
+    for sweep in range(plan.sweeps):
+        if few and sweep == 0:
+            predictive_sweep(batch, clusters)
+        else:
+            restricted_sweep(batch, clusters)
+        if sweep == 0 and forgetting.adaptive:
+            forget(batch, clusters)
+        moves(batch, plan, clusters, events, time)
+    deterministic_sweep(batch, clusters)
+    moves(batch, plan, clusters, events, time, greedy=True, restart=False)
+    renumber(clusters, events, first_new)
+    return clusters, events
+
+
+def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
+    """Seek better sub-clusters, split, merge, and drop what is forgotten."""
+    if plan.splits and restart:
+        present = [c for c in range(clusters.k) if clusters.is_present(c)]
+        restart_subclusters(batch, clusters, present)
+        set_present_apart(batch, clusters)
+    k = clusters.k
+    log_u = batch.log_uniforms(4 * k, greedy=greedy)
+    for_merges = log_u[k:]
+    if plan.splits:
+        room = None if plan.max_clusters is None else plan.max_clusters - k
+        split = propose_splits(batch, clusters, time, room=room, log_u=log_u)
+        events.splits += split
+        if split:
+            for_merges = None  # there are other pairs now than those they were drawn for
+    if plan.merges:
+        events.merges += propose_merges(batch, clusters, greedy=greedy, log_u=for_merges)
+    drop_forgotten(batch, clusters)
+
+
+def with_founders(batch, plan, clusters, events, time, forgetting):
+    """Return the clusters, with more where groups of the batch's points are better clusters.
+
+    In many columns the few points of a new class come to several old clusters, none of which would
+    divide for its share of them. So groups of points compete with the clusters, and are merged
+    while that is better. What comes of it is kept if the past foretells the batch better with it.
+    This is tried in the batches after a birth, then ever more seldom.
+    """
+    n, enough = len(batch.X), batch.family.points_for_a_shape()
+    calm = min(clusters.lived)
+    is_due = calm & (calm - 1) == 0 or calm % 8 == 0
+    if not (plan.splits and plan.merges and is_due and 4 * clusters.k <= n < clusters.k * enough):
+        return clusters
+    m = min(n // 4, 50)
+    if plan.max_clusters is not None:
+        m = min(m, plan.max_clusters - clusters.k)
+    if m < 1:
+        return clusters
+
+    def swept(trial):
+        predictive_sweep(batch, trial)
+        if forgetting.adaptive:
+            forget(batch, trial)
+        drop_forgotten(batch, trial)
+        return trial
+
+    without = swept(copy.deepcopy(clusters))
+    founded = copy.deepcopy(clusters)
+    founded.found(over_cluster(batch, m), time)
+    founded, merges = swept(founded), []
+    while True:
+        merged = propose_merges(
+            batch, founded, neighbours=6, greedy=True, born_from=clusters.next_id
+        )
+        if not merged:
+            break
+        merges += merged
+    if foresight(batch, founded) <= foresight(batch, without):
+        return clusters
+    events.merges += merges
+    return founded
+
+
+def foresight(batch, clusters):
+    """Log-probability of the present points and their labels given the past."""
+    past = clusters.past().sum(axis=1)
+    past = past[past[:, 0] > 0]
+    before = log_posterior(batch.family, batch.alpha, past) if len(past) else 0.0
+    return log_posterior(batch.family, batch.alpha, clusters.totals()) - before
+
+
+def renumber(clusters, events, first):
+    """Let the ids that are new and lasted follow each other without gaps."""
+    lasting = sorted(i for i in clusters.ids if i >= first)
+    name = {i: first + rank for rank, i in enumerate(lasting)}
+    for pairs in (events.splits, events.merges):
+        known = [pair for pair in pairs if all(i < first or i in name for i in pair)]
+        pairs[:] = [(name.get(a, a), name.get(b, b)) for a, b in known]
+    clusters.ids = [name.get(i, i) for i in clusters.ids]
+    clusters.next_id = first + len(lasting)
+
+
+# -- the first batch ------------------------------------------------------------------------------
+
+
+def first_batch(batch, plan, clusters):
+    """Sweep until the log posterior no longer rises, then settle by deterministic sweeps.
+
+    The prior follows the clusters during the first 15 sweeps, where that is more probable.
+    """
+    events, best, waited = Events(), -inf, 0
+    for sweep in range(plan.max_sweeps):
+        restricted_sweep(batch, clusters)
+        moves(batch, plan, clusters, events, 0.0, restart=sweep % 2 == 0)
+        totals = clusters.totals()
+        level = log_posterior(batch.family, batch.alpha, totals)
+        if sweep < 15:
+            family = batch.family.adapt(totals)
+            adapted = log_posterior(family, batch.alpha, totals)
+            if adapted > level:
+                batch.family, level = family, adapted
+        waited = 0 if level > best + 1.0 else waited + 1
+        best = max(best, level)
+        if waited >= 8 and sweep >= 15:
+            break
+    batch.family = batch.family.settled(clusters.k)
+    for _ in range(10):
+        before = batch.z.copy()
+        deterministic_sweep(batch, clusters)
+        moves(batch, plan, clusters, events, 0.0, greedy=True)
+        if np.array_equal(batch.z, before):
+            break
+
+
+def start_from_labels(batch, labels):
+    """Return the clusters that the user gives; the prior follows them at once."""
+    names = sorted(set(labels.tolist()))
+    batch.z = np.array([names.index(label) for label in labels])
+    totals = np.array(
+        [batch.weight[batch.z == c] @ batch.T[batch.z == c] for c in range(len(names))]
+    )
+    batch.family = batch.family.adapt(totals)
+    clusters = Clusters.of(totals, 0.0, 0)
+    restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
+    return clusters
+
+
+def start_over_clustered(batch, plan):
+    """Deliberately many clusters, merged while that is better; the prior follows them.
+
+    Should most points be left in clusters of fewer points than it takes to tell a shape, all is
+    done again under a prior that takes clusters for alike.
+    """
+    clusters = most_probable_start(batch, plan)
+    n, enough = clusters.totals()[:, 0], batch.family.points_for_a_shape()
+    if 2.0 * n[n < enough].sum() > n.sum():
+        batch.family = batch.family.alike()
+        clusters = most_probable_start(batch, plan)
+    restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
+    return clusters
+
+
+def most_probable_start(batch, plan):
+    """Return the better of two starts: small groups, or 30 by the columns that tell most."""
+    family, size = batch.family, max(1, min(len(batch.X) // 4, 200))
+    starts = [over_cluster(batch, size)]
+    if family.real and size > 30:
+        weight = telling_columns(family.embed(batch.X))
+        if weight is not None:
+            starts.append(over_cluster(batch, 30, weight))
+    best = None
+    for groups in starts:
+        batch.family = family.adapt(groups)
+        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best)
+    _, clusters, batch.family, batch.z = best
+    batch.sub = np.zeros(len(batch.X), dtype=int)
+    return clusters
+
+
+def merged_down(batch, plan, clusters, best):
+    """Merge groups while that is better; returns the most probable step on the way, or before."""
+    if best is None:
+        best = -inf, copy.deepcopy(clusters), batch.family, batch.z.copy()
+    while True:
+        deterministic_sweep(batch, clusters)
+        drop_forgotten(batch, clusters)
+        batch.family = batch.family.adapt(clusters.totals())
+        excess = 0 if plan.max_clusters is None else max(clusters.k - plan.max_clusters, 0)
+        level = -inf
+        if excess == 0:
+            level = log_posterior(batch.family, batch.alpha, clusters.totals())
+        if level >= best[0]:
+            best = level, copy.deepcopy(clusters), batch.family, batch.z.copy()
+        if not plan.merges:
+            return best
+        if not propose_merges(batch, clusters, neighbours=6, greedy=True, must_go=excess):
+            return best
+
+
+# -- groups of points -----------------------------------------------------------------------------
+
+
+def over_cluster(batch, m, weight=1.0):
+    """Statistics of at most m groups of the batch's rows, by k-means."""
+    z = k_means(batch.family.embed(batch.X) * weight, m, batch.rng)
+    return np.array(
+        [batch.family.statistics(batch.X[z == c]).sum(axis=0) for c in range(max(z) + 1)]
+    )
+
+
+def k_means(E, m, rng):
+    """Labels of a rough clustering: k-means++ and five rounds."""
+    picks, nearest = [int(rng.integers(len(E)))], np.full(len(E), inf)
+    while True:
+        centre = E[picks[-1]]
+        gap = ((E - centre) ** 2).sum(axis=1)
+        # rounding leaves copies of a centre at a tiny distance from it
+        copies = gap <= 1e-12 * ((E**2).sum(axis=1) + centre @ centre)
+        nearest = np.minimum(nearest, np.where(copies, 0.0, gap))
+        cumulated = np.cumsum(nearest)
+        if len(picks) == m or cumulated[-1] <= 0:
+            break
+        passed = np.flatnonzero(cumulated > rng.random() * cumulated[-1])
+        picks.append(int(passed[0]))
+    centres = E[picks]
+    for _ in range(5):
+        z = np.array([np.argmin(((centres - e) ** 2).sum(axis=1)) for e in E])
+        used = sorted(set(z.tolist()))
+        z = np.array([used.index(c) for c in z])
+        centres = np.array([E[z == c].mean(axis=0) for c in range(len(used))])
+    return z
+
+
+def telling_columns(E):
+    """Weights of columns by how flat they are: separate heaps make the fourth moment small."""
+    if E.shape[1] < 3:
+        return None
+    deviation = E.std(axis=0)
+    lack = 3.0 - (((E - E.mean(axis=0)) / deviation) ** 4).mean(axis=0)
+    return None if lack.max() < 0.5 else np.maximum(lack, 0.05) / deviation

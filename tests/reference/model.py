@@ -1,0 +1,234 @@
+"""A stream: what is kept between batches, where it begins, and when it begins anew."""
+
+import copy
+from dataclasses import dataclass
+from math import lgamma
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from reference.batches import (
+    Events,
+    Plan,
+    first_batch,
+    later_batch,
+    start_from_labels,
+    start_over_clustered,
+)
+from reference.clusters import Forgetting
+from reference.moves import drop_forgotten, keep, log_posterior
+from reference.sweeps import Batch, predictive_scores, with_outliers
+
+
+@dataclass
+class Kept:
+    """A batch among the first rows of a stream, which are kept until there are enough of them."""
+
+    X: np.ndarray
+    weight: np.ndarray
+    time: float
+    ids: np.ndarray
+
+
+class Model:
+    """ScStream: clusters a stream batch by batch. Rows are arrays, and each has a weight above 0.
+
+    After a batch: ``labels`` (ids) and ``sublabels`` of its rows, the ``clusters``, and what
+    happened: ``births``, ``deaths``, ``splits``, ``merges``, and the ``log_posterior``.
+    """
+
+    def __init__(
+        self, family, *, alpha=1.0, half_life="auto", kernel=None, epsilon=1e-8, outlier_weight=0.0,
+        random_state=None, **plan,
+    ):  # fmt: skip
+        self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
+        self.half_life, self.kernel, self.epsilon = half_life, kernel, epsilon
+        self.outlier_weight, self.outliers = outlier_weight, None
+        self.rng = np.random.default_rng(random_state)
+        self.seed = int(self.rng.integers(2**63))
+        self.n_batches, self.time, self.clusters = 0, None, None
+        self.first_rows = []
+
+    def partial_fit(self, X, *, time=None, weight=None, labels=None):
+        """Learn from the next batch."""
+        if time is None:
+            time = 0.0 if self.time is None else self.time + 1.0
+        weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+        before = [] if self.clusters is None else self.clusters.ids
+        self.events, self.forgetting = Events(), self.forgetting_of(len(X))
+        begun = self.begins(X, time) and self.learn_first(X, weight, time, labels)
+        if not begun:
+            self.learn_later(X, weight, time)
+        after = self.clusters.ids
+        self.births = tuple(sorted(set(after) - set(before)))
+        self.deaths = tuple(sorted(set(before) - set(after)))
+        self.splits = tuple(pair for pair in self.events.splits if pair[1] in after)
+        self.merges = tuple(pair for pair in self.events.merges if pair[1] in before)
+        self.time, self.n_batches = time, self.n_batches + 1
+        return self
+
+    def predict(self, X):
+        """Return the best cluster's id for other rows, by weight times predictive; -1: outlier."""
+        batch = self.batch(self.family, X, np.ones(len(X)), self.rng)
+        scores, _ = predictive_scores(batch, self.clusters)
+        best = np.argmax(with_outliers(batch, scores), axis=0)
+        return np.array([*self.clusters.ids, -1])[best]
+
+    def forgetting_of(self, n):
+        """How a batch of n rows sees the past: unless asked otherwise few rows last longer."""
+        half_life = self.half_life
+        if half_life == "auto":
+            half_life = 5.0 * max(1.0, 100.0 / n) if n else 5.0
+        return Forgetting(half_life, self.kernel, self.epsilon)
+
+    def batch(self, family, X, weight, rng):
+        return Batch(
+            family, X, weight, alpha=self.alpha, rng=rng, seed=self.seed, number=self.n_batches,
+            outliers=self.outliers,
+        )  # fmt: skip
+
+    def learn_later(self, X, weight, time):
+        """Learn from a batch that finds clusters and a prior."""
+        batch, clusters = self.batch(self.family, X, weight, self.rng), self.clusters
+        clusters.advance(time, self.forgetting)
+        if len(X):
+            clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
+        else:
+            drop_forgotten(batch, clusters)
+        followed = batch.family.follow(clusters.totals(), clusters.sums.sum(axis=1))
+        self.finish(batch, clusters, time)
+        self.family = followed
+        if self.first_rows and len(X):
+            left = self.remembered(time)
+            known = sum(len(kept.X) for kept in left) + len(X)
+            self.first_rows.append(Kept(X, weight, time, self.labels))
+            if len(left) + 1 < len(self.first_rows) or known >= self.settled_rows(X.shape[1]):
+                self.first_rows = []
+
+    def finish(self, batch, clusters, time):
+        """Take over what a batch has come to."""
+        self.log_posterior = log_posterior(batch.family, self.alpha, clusters.totals())
+        clusters.settle(time, self.forgetting)
+        self.family, self.clusters, self.rng = batch.family, clusters, batch.rng
+        self.all_labels = np.array([*clusters.ids, -1])[batch.z]
+        self.labels, self.sublabels = self.all_labels, batch.sub
+
+    # -- where it begins --------------------------------------------------------------------------
+
+    def learn_first(self, X, weight, time, labels):
+        """Learn from all rows so far that are not forgotten; the prior is set from them.
+
+        Nothing is learned, and False returned, if these rows are better not taken together.
+        """
+        early = self.remembered(time)
+        rows = np.concatenate([*(kept.X for kept in early), X])
+        ages = [kept.weight * self.weight_now(kept, time) for kept in early]
+        weights = np.concatenate([*ages, weight])
+        outliers, self.outliers = self.outliers, None
+        # the generator moves on only if something is learned
+        batch = self.batch(self.unprepared.prepare(rows), rows, weights, copy.deepcopy(self.rng))
+        if self.outlier_weight > 0:
+            batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
+        if labels is not None:
+            clusters = start_from_labels(batch, np.asarray(labels))
+        else:
+            clusters = start_over_clustered(batch, self.plan)
+        first_batch(batch, self.plan, clusters)
+        # the heaviest first
+        order = np.argsort(-clusters.totals()[:, 0], kind="stable").tolist()
+        keep(batch, clusters, order)
+        clusters.ids, clusters.born = list(range(clusters.k)), [time] * clusters.k
+        clusters.next_id = clusters.k
+        if self.clusters is not None:
+            old_ids = np.concatenate([np.zeros(0, dtype=int), *(kept.ids for kept in early)])
+            known = batch.z[: len(old_ids)]
+            alone = len(known) >= self.unprepared.enough_rows(X.shape[1])
+            if alone and came_apart(known, clusters.rows.sum(axis=1)):
+                self.first_rows, self.outliers = [], outliers
+                return False
+            rename(clusters, known, old_ids, self.clusters)
+        self.finish(batch, clusters, time)
+        n, d = rows.shape
+        few = n < self.settled_rows(d) and len(X) < self.alone_rows(d) and labels is None
+        old = len(rows) - len(X)
+        self.labels, self.sublabels = self.all_labels[old:], batch.sub[old:]
+        self.first_rows = []
+        if few:
+            batches = [*((kept.X, kept.weight, kept.time) for kept in early), (X, weight, time)]
+            for own in batches:
+                ids, self.all_labels = np.split(self.all_labels, [len(own[0])])
+                self.first_rows.append(Kept(*own, ids))
+        return True
+
+    def begins(self, X, time):
+        """Whether the batch is to set the prior: it is among the first, or all is forgotten.
+
+        A start is made anew with each batch until the rows can set a prior, and then whenever they
+        have become twice as many, until there are enough of them.
+        """
+        n, d = X.shape
+        if self.clusters is None:
+            return True
+        if n == 0:
+            return False
+        enough, settled = self.unprepared.enough_rows(d), self.settled_rows(d)
+        if self.first_rows:
+            left = self.remembered(time)
+            before = sum(len(kept.X) for kept in left)
+            if before == 0 or before + n < enough:
+                return True
+            doubled = (before + n).bit_length() > before.bit_length()
+            return before < settled and (before + n >= settled or doubled)
+        left = self.clusters.count_at(time, self.forgetting)
+        return left < 1.0 and (n >= enough or left <= self.epsilon)
+
+    def weight_now(self, kept, time):
+        return self.forgetting.weight(time - kept.time)
+
+    def remembered(self, time):
+        """Return the first batches that still count."""
+        return [kept for kept in self.first_rows if self.weight_now(kept, time) > self.epsilon]
+
+    def settled_rows(self, d):
+        """How many rows set clusters and prior for good."""
+        enough = self.unprepared.enough_rows(d)
+        by_batches = self.kernel is not None or self.outlier_weight > 0
+        free = self.plan.splits and self.plan.merges and not by_batches
+        return max(1000, enough) if free else enough
+
+    def alone_rows(self, d):
+        """How many rows of a single batch do."""
+        return min(self.settled_rows(d), max(500, self.unprepared.enough_rows(d)))
+
+
+def came_apart(known, rows):
+    """Whether the labels of the last batch tell it from the rows before it, whose labels are known.
+
+    In places that stay the clusters' shares stay about the same. Where all clusters moved on, the
+    new places are clusters of their own, and a row tells when it came. ``rows`` counts all rows.
+    """
+    before = np.array([(known == c).sum() for c in range(len(rows))])
+    new = rows - before
+    told = log_shares(new) + log_shares(before) - log_shares(rows)
+    return told > 5.0 + 0.3 * new.sum()
+
+
+def log_shares(n):
+    """Log-probability of labels with such counts if all shares are equally likely."""
+    return lgamma(len(n)) - lgamma(len(n) + n.sum()) + sum(lgamma(1.0 + count) for count in n)
+
+
+def rename(clusters, known, old_ids, before):
+    """Give clusters the ids, and births, of the old ones with which they share most points."""
+    shared = np.zeros((clusters.k, before.k))
+    for c, old in zip(known, old_ids, strict=True):
+        if c >= 0 and old in before.ids:
+            shared[c, before.ids.index(old)] += 1
+    clusters.ids, clusters.next_id = [None] * clusters.k, before.next_id
+    for c, old in zip(*linear_sum_assignment(-shared), strict=True):
+        if shared[c, old] > 0:
+            clusters.ids[c], clusters.born[c] = before.ids[old], before.born[old]
+    for c, name in enumerate(clusters.ids):
+        if name is None:
+            clusters.ids[c] = clusters.next_id
+            clusters.next_id += 1

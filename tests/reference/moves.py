@@ -1,0 +1,198 @@
+"""Moves: restarts of sub-clusters, splits and merges, and the ratios that decide about them."""
+
+from math import inf, lgamma, log
+
+import numpy as np
+
+from reference import labelling
+from reference.sweeps import RULES, pair_scores
+
+# -- ratios ---------------------------------------------------------------------------------------
+
+
+def log_split_ratio(batch, parts, doubt, least=RULES.part):
+    """Log ratio for splitting a cluster into two parts; a merge has the inverse ratio.
+
+    ``log alpha + sum_j [lgamma(N_j) + log_marginal_j] - lgamma(N) - log_marginal``, plus the doubt:
+    minus the log-probability with which these very labels were proposed. What counts ``least`` or
+    less is no part: ``lgamma`` of next to nothing would make it a good one.
+    """
+    one, two = parts
+    if not (one[0] > least and two[0] > least):
+        return -inf
+    marginal = batch.family.log_marginal
+    apart = (lgamma(one[0]) + marginal(one)) + (lgamma(two[0]) + marginal(two))
+    whole = lgamma(one[0] + two[0]) + marginal(one + two)
+    return log(batch.alpha) + apart - whole + doubt
+
+
+def log_posterior(family, alpha, totals):
+    """Log joint density of a partition, and of its points, from its clusters (k, p)."""
+    n = np.maximum(totals[:, 0], 1e-300)
+    out = lgamma(alpha) - lgamma(alpha + n.sum())
+    return out + sum(
+        log(alpha) + lgamma(n[c]) + family.log_marginal(s) for c, s in enumerate(totals)
+    )
+
+
+# -- sub-clusters ---------------------------------------------------------------------------------
+
+
+def restart_subclusters(batch, clusters, chosen, *, keep_better=True):
+    """Seek a new division of the chosen clusters into two.
+
+    A cut proposes it (see the family's ``direction``), two rounds of hard assignment by predictives
+    refine it, and the past is cut along the same boundary. The old division stays where its ratio
+    is better.
+    """
+    if not chosen:
+        return
+    u, doubts, past = batch.next_uniforms(), clusters.all_doubt(), clusters.past()
+    for c in chosen:
+        mine = np.flatnonzero(batch.z == c)
+        member = np.zeros(batch.T.shape[1])
+        if len(mine):
+            member = batch.T[mine[np.argmin(u[0][mine])]]
+        cut = batch.family.direction(clusters.sums[c].sum(axis=0), member, clusters.attempts[c])
+        clusters.attempts[c] += 1
+        sub = (batch.T @ cut > 0).astype(int)
+        for _ in range(RULES.rounds):
+            scores = pair_scores(batch, sums_of(batch, mine, sub))
+            sub = (scores[1] > scores[0]).astype(int)
+        new = sums_of(batch, mine, sub)
+        doubt = sum(
+            batch.weight[i] * labelling.against(scores[sub[i]][i], scores[1 - sub[i]][i])
+            for i in mine
+        )
+        firsts = [batch.family.cut(r.sums[c].sum(axis=0), *new) for r in clusters.records]
+        if keep_better:
+            first = sum((r.weight * f for r, f in zip(clusters.records, firsts, strict=True)), 0.0)
+            parts = first + new[0], past[c].sum(axis=0) - first + new[1]
+            now = past[c] + clusters.sums[c]
+            if not log_split_ratio(batch, parts, doubt) > log_split_ratio(batch, now, doubts[c, c]):
+                continue
+        rows = [int((sub[mine] == j).sum()) for j in (0, 1)]
+        clusters.divide(c, new, rows, doubt, firsts)
+        batch.sub[mine] = sub[mine]
+
+
+def sums_of(batch, mine, sub):
+    """Statistics (2, p) of some rows by sub-label."""
+    one = np.zeros(len(mine), dtype=int)
+    return labelling.statistics(batch.T[mine], batch.weight[mine], one, sub[mine], 1)[0]
+
+
+def set_present_apart(batch, clusters):
+    """Divide clusters into past and present where that is better, and better than not at all.
+
+    So a cluster is born from points that came where none had been.
+    """
+    past, doubts = clusters.past(), clusters.all_doubt()
+    for c in range(clusters.k):
+        if not clusters.is_present(c):
+            continue
+        whole, present = past[c].sum(axis=0), clusters.sums[c].sum(axis=0)
+        apart = log_split_ratio(batch, (whole, present), 0.0)
+        if apart > max(log_split_ratio(batch, past[c] + clusters.sums[c], doubts[c, c]), 0.0):
+            rows = [0, clusters.rows[c].sum()]
+            firsts = [record.sums[c].sum(axis=0) for record in clusters.records]
+            clusters.divide(c, np.array([0.0 * present, present]), rows, 0.0, firsts)
+            batch.sub[batch.z == c] = 1
+
+
+# -- splits and merges ----------------------------------------------------------------------------
+
+
+def propose_splits(batch, clusters, time, *, room, log_u):
+    """Split clusters into their sub-clusters, each with probability ``min(1, H)``.
+
+    Returns pairs of ids: the cluster, and its new part. At most ``room`` clusters are added.
+    """
+    parts, doubts = clusters.parts(), clusters.all_doubt()
+    log_h = [log_split_ratio(batch, parts[c], doubts[c, c]) for c in range(clusters.k)]
+    which = [c for c in range(clusters.k) if log_h[c] > log_u[c] and clusters.is_present(c)]
+    if room is not None:
+        which = sorted(sorted(which, key=lambda c: -log_h[c])[: max(room, 0)])
+    events = []
+    for c in which:
+        new = clusters.k
+        major = clusters.split(c, time)
+        events.append((clusters.ids[c], clusters.ids[new]))
+        to = {major: c, 1 - major: new}
+        batch.relabel(lambda z, s, c=c, to=to: (to[s], 0) if z == c else (z, s))
+    changed = [*which, *range(clusters.k - len(which), clusters.k)]
+    restart_subclusters(batch, clusters, changed, keep_better=False)
+    return events
+
+
+def propose_merges(
+    batch,
+    clusters,
+    *,
+    neighbours=RULES.neighbours,
+    greedy=False,
+    must_go=0,
+    born_from=0,
+    log_u=None,
+):
+    """Merge pairs of neighbours, each with probability ``min(1, 1 / H)``, the best first.
+
+    Clusters that lived apart are presumed to stay apart: a merge must win by two nats for each
+    batch that the younger has lived, up to 20. Returns pairs of ids: who survives, and who is gone.
+    The best ``must_go`` pairs are merged whatever their ratio.
+    """
+    totals, doubts = clusters.totals(), clusters.all_doubt()
+    pairs = [
+        (a, b)
+        for a, b in merge_candidates(clusters.rivals, neighbours)
+        if max(clusters.ids[a], clusters.ids[b]) >= born_from
+    ]
+    if not pairs:
+        return []
+    ratio = {(a, b): -log_split_ratio(batch, totals[[a, b]], doubts[a, b], 0.0) for a, b in pairs}
+    if log_u is None:
+        log_u = batch.log_uniforms(neighbours * clusters.k, greedy=greedy)
+    each, most = RULES.reluctance
+    wanted = set()
+    for (a, b), least in zip(pairs, log_u, strict=False):
+        if ratio[a, b] > least + min(each * min(clusters.lived[a], clusters.lived[b]), most):
+            wanted.add((a, b))
+    chosen, taken = [], set()
+    for pair in sorted(pairs, key=lambda pair: -ratio[pair]):
+        if (pair in wanted or len(chosen) < must_go) and taken.isdisjoint(pair):
+            chosen.append(pair)
+            taken.update(pair)
+    events, gone = [], []
+    for a, b in chosen:
+        if totals[b][0] > totals[a][0]:  # the heavier one's id survives
+            a, b = b, a
+        clusters.merge(a, b)
+        batch.relabel(lambda z, s, a=a, b=b: (a, int(z == b)) if z in (a, b) else (z, s))
+        events.append((clusters.ids[a], clusters.ids[b]))
+        gone.append(b)
+    keep(batch, clusters, [c for c in range(clusters.k) if c not in gone])
+    return events
+
+
+def merge_candidates(rivals, neighbours):
+    """Pairs of clusters of which one is among the other's commonest rivals."""
+    k, top = len(rivals), []
+    for a in range(k):
+        common = {b: rivals[a, b] + rivals[b, a] for b in range(k) if b != a}
+        top.append(sorted((b for b in common if common[b] > 0), key=lambda b: -common[b]))
+    top = [others[:neighbours] for others in top]
+    return [(min(a, b), max(a, b)) for a in range(k) for b in top[a] if a < b or a not in top[b]]
+
+
+def drop_forgotten(batch, clusters):
+    """Drop clusters that count less than 1 and own no point; the heaviest always stays."""
+    n = clusters.totals()[:, 0]
+    kept = [c for c in range(clusters.k) if n[c] >= 1.0 or clusters.is_present(c)]
+    keep(batch, clusters, kept or [int(np.argmax(n))])
+
+
+def keep(batch, clusters, order):
+    """Keep the given clusters in the given order, and rename labels by their new places."""
+    place = {c: i for i, c in enumerate(order)}
+    clusters.select(order)
+    batch.relabel(lambda z, s: (place[z], s))

@@ -1,0 +1,152 @@
+"""A loaded batch, the sweeps over it, and forgetting that follows from what they find."""
+
+from dataclasses import dataclass
+from math import lgamma, log
+
+import numpy as np
+
+from reference import labelling
+from reference.uniforms import uniforms
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The numbers that steer the sampler."""
+
+    part: float = 0.5  # points, weighted, that are too few to be a part of a cluster
+    neighbours: int = 3  # merge candidates of a cluster
+    reluctance: tuple = (2.0, 20.0)  # nats a merge must win by: for each batch lived, and at most
+    rounds: int = 2  # hard assignments that refine a restarted pair of sub-clusters
+    shares: tuple = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of its past, for a cluster to keep
+    forget: float = 2.0  # nats by which less of the past must win
+
+
+RULES = Rules()
+
+
+class Batch:
+    """A loaded batch with its labels, and everything that steps work with."""
+
+    def __init__(self, family, X, weight, *, alpha, rng, seed, number, outliers=None):
+        self.family, self.alpha, self.rng = family, alpha, rng
+        self.seed, self.number, self.sweep = seed, number, 0
+        self.X, self.T, self.weight = X, family.statistics(X), weight
+        self.outliers = outliers  # (weight, statistics) of a component that is nobody's
+        self.z = np.full(len(X), -1)
+        self.sub = np.zeros(len(X), dtype=int)
+
+    def next_uniforms(self):
+        """Two uniforms (2, n) a row, keyed by what they are for."""
+        self.sweep += 1
+        return uniforms(self.seed, self.number, self.sweep, 0, len(self.X))
+
+    def log_uniforms(self, size, *, greedy):
+        """Return what log ratios must exceed; greedy ones must exceed 0."""
+        return np.zeros(size) if greedy else np.log(self.rng.random(size))
+
+    def relabel(self, new):
+        """Rename pairs of label and sub-label by a function of both."""
+        for i, z in enumerate(self.z):
+            if z >= 0:
+                self.z[i], self.sub[i] = new(z, self.sub[i])
+
+
+def restricted_sweep(batch, clusters):
+    """Draw weights and parameters, then labels and sub-labels; no point founds a cluster."""
+    k, parts, totals = clusters.k, clusters.parts(), clusters.totals()
+    flat = parts.reshape(2 * k, -1)
+    # Dirichlet(N_1 .. N_k, alpha) and Dirichlet(N_k0 + alpha / 2, N_k1 + alpha / 2)
+    shapes = [*totals[:, 0], *(flat[:, 0] + batch.alpha / 2), batch.alpha]
+    shapes = np.maximum(shapes, 1e-3)
+    logs = np.log(batch.rng.standard_gamma(shapes + 1.0))
+    logs += np.log1p(-batch.rng.random(len(shapes))) / shapes
+    log_weight = logs[:k] - np.logaddexp.reduce([*logs[:k], logs[-1]])
+    log_sub = logs[k : 3 * k].reshape(k, 2)
+    log_sub = log_sub - np.logaddexp.reduce(log_sub, axis=1)[:, None]
+    drawn = batch.family.draw(batch.rng, [*totals, *flat])
+    scores = [batch.family.log_density(batch.T, drawn[c]) + log_weight[c] for c in range(k)]
+    sub_scores = [
+        [batch.family.log_density(batch.T, drawn[k + 2 * c + j]) + log_sub[c, j] for j in (0, 1)]
+        for c in range(k)
+    ]
+    sweep(batch, clusters, scores, sub_scores, batch.next_uniforms())
+
+
+def predictive_sweep(batch, clusters):
+    """Draw labels and sub-labels by weight times predictive."""
+    sweep(batch, clusters, *predictive_scores(batch, clusters), batch.next_uniforms())
+
+
+def deterministic_sweep(batch, clusters):
+    """Take the labels and sub-labels with the best weight times predictive."""
+    sweep(batch, clusters, *predictive_scores(batch, clusters), None)
+
+
+def predictive_scores(batch, clusters):
+    """Return scores (k, n), (k, 2, n) with weights ``N_k / (N + alpha)``, ``N_kj + alpha / 2``."""
+    totals, parts = clusters.totals(), clusters.parts()
+    n = np.maximum(totals[:, 0], 1e-300)
+    scores = [
+        log(n[c] / (n.sum() + batch.alpha)) + batch.family.log_predictive(batch.T, totals[c])
+        for c in range(clusters.k)
+    ]
+    return scores, [pair_scores(batch, pair) for pair in parts]
+
+
+def pair_scores(batch, pair):
+    return [
+        log(part[0] + batch.alpha / 2) + batch.family.log_predictive(batch.T, part) for part in pair
+    ]
+
+
+def sweep(batch, clusters, scores, sub_scores, u):
+    """Label every row, drawn by uniforms or the best, and sum up."""
+    k, w = clusters.k, batch.weight
+    scores = with_outliers(batch, scores)
+    found = labelling.label(np.transpose(scores), np.transpose(sub_scores, (2, 0, 1)), u)
+    batch.z, batch.sub = found.z, found.sub
+    clusters.sums = labelling.statistics(batch.T, w, found.z, found.sub, k)
+    clusters.rows = labelling.row_counts(found.z, found.sub, k)
+    clusters.rivals = labelling.rivals(found, k)
+    clusters.doubt = labelling.doubts(found, w, k)
+
+
+def with_outliers(batch, scores):
+    """Return the clusters' scores, and behind them that of a component that is nobody's.
+
+    It takes the points that no cluster should take: it is as wide as the whole first batch, and has
+    a fixed weight.
+    """
+    if batch.outliers is None:
+        return scores
+    share, everything = batch.outliers
+    odds = log(share / (1.0 - share))
+    return [*scores, odds + batch.family.log_predictive(batch.T, everything)]
+
+
+# -- forgetting -----------------------------------------------------------------------------------
+
+
+def forget(batch, clusters):
+    """Let each cluster keep the share of its past that best foretells its present.
+
+    The evidence of the present C given a share r of the past P is ``log_marginal(r P + C) -
+    log_marginal(r P)``. The whole stays unless less wins clearly, or where half is no better than
+    the whole. Where the present looks like a new cluster rather than the old one changed, nothing
+    is forgotten: a split will tell the two apart.
+    """
+    marginal, shares = batch.family.log_marginal, np.ones(clusters.k)
+    past, present = clusters.past().sum(axis=1), clusters.sums.sum(axis=1)
+    for c in range(clusters.k):
+        P, C = past[c], present[c]
+        if not C[0] > 0:
+            continue
+        evidence = [marginal(r * P + C) - marginal(r * P) for r in RULES.shares]
+        if not evidence[1] > evidence[0]:
+            continue
+        evidence[0] += RULES.forget
+        n, m = max(P[0], 1e-12), C[0]
+        new = log(batch.alpha) + lgamma(m) + lgamma(n) - lgamma(n + m) + marginal(C)
+        if new < max(evidence):
+            shares[c] = RULES.shares[int(np.argmax(evidence))]
+    clusters.forget(shares)
