@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream import ScStream
+from scstream._paths import check_file, whole_file
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
 from scstream.plot import ClusterColors, extend_paths, plot_clusters, plot_paths, require_matplotlib
@@ -30,6 +31,7 @@ __all__ = ["main"]
 _PANELS = "ABCD"  # of the picture, in order of time; P holds the paths
 _LINES_WITHOUT_TERMINAL = 10
 _BAR = 24  # width of the progress bar
+_TITLE = "scstream demo"  # written into the picture
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,8 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parse(argv)
     if args.picture is not None:
         try:
+            check_file(args.picture, overwrite=args.overwrite or _is_ours(args.picture))
             require_matplotlib()
-        except ImportError as error:
+        except (ImportError, ValueError) as error:
             print(f"{error}\nOr leave the picture out: --no-picture", file=sys.stderr)
             return 1
     stream = gaussian_stream(
@@ -249,8 +252,16 @@ class _Picture:
             ax.set_axisbelow(True)
             for spine in ax.spines.values():
                 spine.set_color("#BBBBBB")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.figure.savefig(path)
+        with whole_file(path) as part:
+            self.figure.savefig(part, metadata={"Title": _TITLE})
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a picture is one that the demonstration drew; it may be drawn again."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return _TITLE.encode() in file.read(4096)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -279,6 +290,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         const=None,
         help="draw nothing; matplotlib is not needed then",
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace any existing picture")
     return parser.parse_args(argv)
 
 

@@ -176,6 +176,8 @@ class _Loop:
         self.folder: CheckpointFolder | None = None
         self.unkept = 0  # batches since the last checkpoint
         self.torn = False  # whether the model has learned what the outputs do not have yet
+        self.opened = False  # whether the outputs are
+        self.places: dict[str, Place] = {}  # where they begin
         self.needs = frozenset().union(*(output.needs for output in self.outputs.values()))
 
     def run(self, checkpoint: str | Path | None) -> RunResult:
@@ -193,13 +195,26 @@ class _Loop:
 
     def _begin(self) -> None:
         kept = None if self.folder is None else self.folder.newest(self.model.kernel)
-        places: dict[str, Place] = {}
         if kept is not None:
-            places = self._resume(kept)
+            self.places = self._resume(kept)
+        elif self.folder is not None:
+            self.places = self.folder.claimed()
         for name, output in self.outputs.items():
-            output.truncate(places.get(name, {}))
+            output.check(self.places.get(name, {}))
+        if kept is not None:
+            self._open()
         if self.result.model.n_batches_:
             self.source.require(needed(self.result.model.family_, self._width()))
+
+    def _open(self) -> None:
+        """Make the outputs; for a new run this waits until a batch has been accepted."""
+        if self.opened:
+            return
+        for name, output in self.outputs.items():
+            output.truncate(self.places.get(name, {}))
+        self.opened = True
+        if self.folder is not None and self.result.resumed is None:
+            self.folder.claim({name: output.identity() for name, output in self.outputs.items()})
 
     def _resume(self, kept: Kept) -> dict[str, Place]:
         """Set the model and the source to a checkpoint; return the outputs' places."""
@@ -248,6 +263,10 @@ class _Loop:
                 self._keep_rest()
             raise
         self.result.interrupted = self.interrupt.asked
+        if self.result.interrupted is None:
+            self._open()  # there may have been no row at all
+        for output in self.outputs.values():
+            output.verify()
         self._keep_rest()
         self.result.seconds = perf_counter() - start
 
@@ -268,12 +287,14 @@ class _Loop:
                     f"{batch.where}: {error}" if batch.where else str(error)
                 ) from error
             self.torn = True
+            self._open()
             if first:
                 self.source.require(needed(model.family_, self._width()))
             probability, score = self._assess(batch, before)
             self.result.rows += batch.n
             self.result.totals.add(model, batch)
             self._write(batch, model.labels_, probability, score)
+        self._open()
         self.result.totals.rejected += len(batch.rejects)
         for output in self.outputs.values():
             if isinstance(output, RejectJournal):
