@@ -186,6 +186,8 @@ class _Loop:
                 self.folder = CheckpointFolder(checkpoint, self.warn)
             self._begin()
             self._follow()
+        except Interrupted:  # before the first row
+            self.result.interrupted = self.interrupt.asked
         finally:
             for output in self.outputs.values():
                 output.close()
@@ -194,7 +196,10 @@ class _Loop:
         return self.result
 
     def _begin(self) -> None:
-        kept = None if self.folder is None else self.folder.newest(self.model.kernel)
+        kept = None
+        if self.folder is not None:
+            kept = self.folder.newest(self.model.kernel)
+            self.source.keep_marks()
         if kept is not None:
             self.places = self._resume(kept)
         elif self.folder is not None:
@@ -234,7 +239,8 @@ class _Loop:
         self.result.resumed = self.result.checkpoint = kept.path
         self.place = extra["source"]
         self.committed = self.place
-        self.source.seek(self.place)
+        with self.interrupt.waiting():
+            self.source.seek(self.place)
         places: dict[str, Place] = extra["outputs"]
         return places
 
@@ -332,7 +338,7 @@ class _Loop:
         for output in self.outputs.values():
             output.sync()
         extra = {
-            "source": self.place,
+            "source": self.source.mark(self.place),
             "outputs": {name: output.place() for name, output in self.outputs.items()},
             "totals": asdict(self.result.totals),
             "settings": self.settings,

@@ -57,14 +57,22 @@ class RowSource(Source):
                 cutter = cutter or self._new_cutter()
                 cutter.add(chunk)
                 last = monotonic()
-                yield from cutter.ready()
+                for batch in cutter.ready():
+                    self._passed(batch.place)
+                    yield batch
             elif cutter is not None and cutter.size and self._waited(last):
-                batch = cutter.rest()
-                assert batch is not None
-                yield batch
+                waiting = cutter.rest()
+                assert waiting is not None
+                self._passed(waiting.place)
+                yield waiting
         rest = None if cutter is None else cutter.rest(self._end())
         if rest is not None:
+            self._passed(rest.place)
             yield rest
+
+    def _passed(self, place: Place) -> None:
+        """Take note of the place of a batch that is handed out."""
+        return
 
     def _waited(self, last: float) -> bool:
         return self.options.wait is not None and monotonic() - last >= self.options.wait

@@ -42,6 +42,7 @@ class SeparatedSource(TextSource):
         header = self.options.header
         if header is None:
             header = self._is_header(rows[0])
+        self._header = header
         names = rows[0] if header else [str(j) for j in range(len(rows[0]))]
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
@@ -53,6 +54,22 @@ class SeparatedSource(TextSource):
                     samples[j] = field
         self._schema = self._choose(names, samples, self._is_number)
         return int(bounds[0, 2]) if header else 0
+
+    def _named_again(self, text: bytes, final: bool) -> int | None:
+        """Return how many bytes of a further file name the columns again, None to read more."""
+        assert self._schema is not None
+        bounds = self._records(text, final)
+        if not len(bounds):
+            return 0 if final else None
+        first = self._split(text[bounds[0, 0] : bounds[0, 1]])
+        if self._header and first == self._schema.names:
+            return int(bounds[0, 2])
+        if self._header and self.options.header:
+            raise ValueError(
+                f"{self.name} was rotated, and the new file has other columns: {first!r} where "
+                f"{self._schema.names!r} are expected."
+            )
+        return 0
 
     def _records(self, text: bytes, final: bool) -> Ints:
         """Return where the first records are."""
