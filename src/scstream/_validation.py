@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from scstream._printable import printable_name
 from scstream._threads import cores
 from scstream.engines.choose import NAMES, is_engine_choice
 from scstream.engines.dask_rows import is_collection
@@ -127,7 +128,8 @@ def resolve_family(family: str | Family, X: Any, before: Family | None) -> Famil
     if is_collection(X):
         raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
     chosen, words = choose_family(X)
-    print(f"scstream: family='auto' takes {words}.", file=sys.stderr, flush=True)
+    told = printable_name(f"scstream: family='auto' takes {words}.")
+    print(told, file=sys.stderr, flush=True)
     return chosen
 
 

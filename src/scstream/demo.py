@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from scstream import ScStream
 from scstream._paths import check_file, whole_file
+from scstream._printable import printable
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
 from scstream.plot import ClusterColors, extend_paths, plot_clusters, plot_paths, require_matplotlib
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             check_file(args.picture, overwrite=args.overwrite or _is_ours(args.picture))
             require_matplotlib()
         except (ImportError, ValueError) as error:
-            print(f"{error}\nOr leave the picture out: --no-picture", file=sys.stderr)
+            print(f"{printable(error)}\nOr leave the picture out: --no-picture", file=sys.stderr)
             return 1
     stream = gaussian_stream(
         n_batches=args.batches,
@@ -70,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     if picture is not None:
         picture.save(args.picture)
-        print(f"\nPicture: {args.picture}")
+        print(f"\nPicture: {printable(args.picture)}")
     return 0
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from scstream import __version__
+from scstream._printable import printable
 from scstream.cli.errors import UsageError
 
 COMMANDS = ("run", "fit", "predict", "show", "report", "tune", "video", "demo", "bench")
@@ -40,14 +41,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         command, 128 and the signal's number if a signal ended it.
     """
     argv = sys.argv[1:] if argv is None else argv
-    args = make_parser(argv[0] if argv else None).parse_args(argv)
+    command = argv[0] if argv else ""
     try:
+        args = make_parser(command).parse_args(argv)
         status: int = args.main(args)
         sys.stdout.flush()
         return status
     except UsageError as error:
-        print(f"scstream {args.command}: {error}", file=sys.stderr)
-        print(f"Try: scstream {args.command} --help", file=sys.stderr)
+        print(f"scstream {command}: {printable(error)}", file=sys.stderr)
+        print(f"Try: scstream {command} --help", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # Whoever read the output has seen enough. What is left must not fail again at exit.
@@ -57,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\nscstream: stopped", file=sys.stderr)
         return 130
     except (OSError, ValueError, ImportError) as error:
-        print(f"scstream {args.command}: error: {_words(error)}", file=sys.stderr)
+        print(f"scstream {command}: error: {printable(_words(error))}", file=sys.stderr)
         return 1
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from scstream._paths import identity, is_special, look
+from scstream._printable import printable
 from scstream.cli.errors import UsageError
-from scstream.cli.terminal import printable
 
 _STANDARD = {"reads": 0, "writes": 1}
 

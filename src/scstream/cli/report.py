@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scstream._printable import printable
 from scstream.cli.files import add_overwrite, check_apart
-from scstream.cli.terminal import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction

@@ -9,6 +9,7 @@ import signal
 import sys
 from typing import Any
 
+from scstream._printable import printable_name
 from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart
 from scstream.cli.options import (
@@ -189,4 +190,5 @@ def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
         print("scstream: no batch was learned, so there is no checkpoint yet", file=sys.stderr)
     else:
         again = shlex.join(["scstream", *sys.argv[1:]])
-        print(f"scstream: kept {result.checkpoint}; go on with: {again}", file=sys.stderr)
+        told = printable_name(f"scstream: kept {result.checkpoint}; go on with: {again}")
+        print(told, file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from scstream._printable import printable
 from scstream.cli.errors import UsageError
 from scstream.cli.options import add_model, add_source, make_model, real, source_options, whole
 
@@ -81,7 +82,7 @@ def main(args: argparse.Namespace) -> int:
         }
         print(json.dumps(result, indent=2))
         return 0
-    print(found.table())
+    print(printable(found.table()))
     print(f"\nbest: {found.score:.4g} ({found.objective}); as given: {found.default_score:.4g}")
     print(f"settings: {json.dumps(found.settings)}")
     known = {k: v for k, v in found.settings.items() if k in ("alpha", "half_life")}

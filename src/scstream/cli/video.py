@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scstream._paths import check_file
+from scstream._printable import printable
 from scstream.cli.files import add_overwrite, check_apart
-from scstream.cli.terminal import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction

@@ -105,7 +105,9 @@ class CheckpointFolder:
             outputs = json.loads((self.path / _CLAIM).read_bytes())
         except (OSError, ValueError):
             return {}
-        return outputs if isinstance(outputs, dict) else {}
+        if not isinstance(outputs, dict):
+            return {}
+        return {name: place for name, place in outputs.items() if isinstance(place, dict)}
 
     def save(self, model: ScStream, extra: dict[str, Any]) -> Path:
         """Write the next checkpoint, and remove those that are not needed any more."""

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream._printable import printable
 from scstream.families import Family, Product
 from scstream.pipeline.assess import assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
+from scstream.pipeline.resume import RunState, Totals, blaming
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
@@ -26,27 +28,6 @@ if TYPE_CHECKING:
 
 # How and where a model runs, not what it is: that of the resumed run counts.
 _WHERE = ("n_jobs", "engine", "device", "verbose", "on_event")
-
-
-@dataclass
-class Totals:
-    """Counts over a whole run, that before a resume included."""
-
-    rows: int = 0
-    batches: int = 0
-    rejected: int = 0
-    births: int = 0
-    deaths: int = 0
-    splits: int = 0
-    merges: int = 0
-
-    def add(self, model: ScStream, batch: Batch) -> None:
-        """Count a batch that was learned."""
-        record = model.history_[-1]
-        self.rows += batch.n
-        self.batches += 1
-        for name in ("births", "deaths", "splits", "merges"):
-            setattr(self, name, getattr(self, name) + len(getattr(record, name)))
 
 
 @dataclass
@@ -200,14 +181,15 @@ class _Loop:
         if self.folder is not None:
             kept = self.folder.newest(self.model.kernel)
             self.source.keep_marks()
-        if kept is not None:
-            self.places = self._resume(kept)
-        elif self.folder is not None:
             self.places = self.folder.claimed()
+        if kept is not None:
+            with self.interrupt.waiting(), blaming(kept.path):
+                self._resume(kept)
         for name, output in self.outputs.items():
             output.check(self.places.get(name, {}))
         if kept is not None:
-            self._open()
+            with blaming(kept.path):
+                self._open()
         if self.result.model.n_batches_:
             self.source.require(needed(self.result.model.family_, self._width()))
 
@@ -221,13 +203,11 @@ class _Loop:
         if self.folder is not None and self.result.resumed is None:
             self.folder.claim({name: output.identity() for name, output in self.outputs.items()})
 
-    def _resume(self, kept: Kept) -> dict[str, Place]:
-        """Set the model and the source to a checkpoint; return the outputs' places."""
-        extra = kept.extra
-        if "source" not in extra or "outputs" not in extra:
-            raise ValueError(f"{kept.path} holds a model, but it is no checkpoint of a run.")
-        for name in sorted({*self.settings, *extra["settings"]}):
-            now, then = self.settings.get(name), extra["settings"].get(name)
+    def _resume(self, kept: Kept) -> None:
+        """Set the model and the source to a checkpoint."""
+        state = RunState.of(kept.extra, kept.path)
+        for name in sorted({*self.settings, *state.settings}):
+            now, then = self.settings.get(name), state.settings.get(name)
             if now != then:
                 raise ValueError(
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
@@ -235,14 +215,12 @@ class _Loop:
                 )
         here = {name: getattr(self.model, name) for name in _WHERE}
         self.result.model = kept.model.set_params(**here)
-        self.result.totals = Totals(**extra["totals"])
+        self.result.totals = state.totals
         self.result.resumed = self.result.checkpoint = kept.path
-        self.place = extra["source"]
+        self.place = state.source
         self.committed = self.place
-        with self.interrupt.waiting():
-            self.source.seek(self.place)
-        places: dict[str, Place] = extra["outputs"]
-        return places
+        self.places = state.outputs
+        self.source.seek(self.place)
 
     def _width(self) -> int:
         return int(self.result.model.n_features_in_)
@@ -363,4 +341,4 @@ def needed(family: Family, width: int) -> list[bool]:
 
 
 def _warn(text: str) -> None:
-    print(f"scstream: warning: {text}", file=sys.stderr, flush=True)
+    print(printable(f"scstream: warning: {text}"), file=sys.stderr, flush=True)

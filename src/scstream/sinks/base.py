@@ -103,6 +103,16 @@ def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
     return tuple(fields)
 
 
+def count_of(place: Place, name: str) -> int:
+    """Return a count that a checkpoint holds of an output, 0 if it holds none."""
+    value = place.get(name, 0)
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise ValueError(
+            f"The checkpoint's place of an output is not sound: {name} is {str(value)[:80]!r}."
+        )
+    return value
+
+
 def check_format(place: Place, format: str, path: object) -> None:
     """Raise `ValueError` if an output was begun in another format."""
     begun = place.get("format", format)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from scstream._paths import exists, identity, is_special, look
+from scstream.sinks.base import count_of
 from scstream.sources.base import Place
 
 _TAIL = 1024  # last bytes that are looked at again when a run resumes
@@ -40,7 +41,7 @@ class AddedFile:
 
     def check(self, place: Place) -> None:
         """Make sure that the file can be begun at a place; change nothing."""
-        length = int(place.get("bytes", 0))
+        length = count_of(place, "bytes")
         found = None if self.standard else look(self._absolute)
         if length and (self.standard or (found is not None and _flows(found))):
             what = "Standard output" if self.standard else f"{self.path}, a pipe,"
@@ -79,7 +80,7 @@ class AddedFile:
     def begin(self, place: Place) -> None:
         """Open the file, made anew or cut to its length at a place."""
         self.check(place)
-        self.length = int(place.get("bytes", 0))
+        self.length = count_of(place, "bytes")
         if self.standard:
             sys.stdout.flush()
             self._handle = sys.stdout.fileno()

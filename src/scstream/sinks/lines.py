@@ -24,6 +24,7 @@ from scstream.sinks.base import (
     check_fields,
     check_format,
     column_names,
+    count_of,
     values_of,
 )
 from scstream.sinks.files import AddedFile
@@ -71,7 +72,7 @@ class LineSink(Sink):
     def truncate(self, place: Place) -> None:
         """Go back to a place."""
         check_format(place, self.format, self._file.path)
-        self._rows = int(place.get("rows", 0))
+        self._rows = count_of(place, "rows")
         self._file.begin(place)
 
     def place(self) -> Place:

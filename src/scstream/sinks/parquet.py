@@ -20,6 +20,7 @@ from scstream.sinks.base import (
     check_fields,
     check_format,
     column_names,
+    count_of,
     values_of,
 )
 from scstream.sources.base import Batch, Place
@@ -83,7 +84,7 @@ class ParquetSink(Sink):
         if not self.parts or (found is not None and not stat.S_ISDIR(found.st_mode)):
             check_file(self.path, overwrite=self.overwrite)
         elif "parts" in place:
-            self._check_parts(int(place["parts"]), place.get("bytes"))
+            self._check_parts(count_of(place, "parts"), place.get("bytes"))
         elif found is not None and place.get("file") != identity(found):
             self._check_folder()
 
@@ -122,8 +123,8 @@ class ParquetSink(Sink):
         import pyarrow as pa
 
         self.check(place)
-        self._part, self._rows = int(place.get("parts", 0)), int(place.get("rows", 0))
-        self._bytes = int(place.get("bytes", 0))
+        self._part, self._rows = count_of(place, "parts"), count_of(place, "rows")
+        self._bytes = count_of(place, "bytes")
         if "schema" in place:
             kinds = [(name, pa.type_for_alias(kind)) for name, kind in place["schema"]]
             self._schema = pa.schema(kinds)

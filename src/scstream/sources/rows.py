@@ -10,6 +10,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream._printable import printable_name
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Layout
 from scstream.sources.options import SourceOptions
@@ -84,6 +85,11 @@ class RowSource(Source):
         if self._complete is None and self.options.complete:
             self._complete = [True] * len(layout.used)
         if self._complete is not None:
+            if len(self._complete) != len(layout.used):
+                raise ValueError(
+                    f"The model learned from {len(self._complete)} columns, and {self.name} has "
+                    f"{len(layout.used)}. Choose them with --columns or --exclude."
+                )
             self._cutter.require(self._complete)
         return self._cutter
 
@@ -99,7 +105,7 @@ def find_column(column: str | int, names: Sequence[str]) -> int:
     text = str(column)
     if text.isascii() and text.isdecimal() and int(text) < len(names):
         return int(text)
-    shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    shown = ", ".join(map(printable_name, names[:20])) + (", ..." if len(names) > 20 else "")
     raise ValueError(f"There is no column {text!r}; there are {len(names)}: {shown}.")
 
 

@@ -46,7 +46,9 @@ class SeparatedSource(TextSource):
         names = rows[0] if header else [str(j) for j in range(len(rows[0]))]
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
-            raise ValueError(f"{self.name}: columns have the same name: {', '.join(twice)}.")
+            raise ValueError(
+                f"{self.name}: columns have the same name: {', '.join(map(repr, twice))}."
+            )
         samples: dict[int, str] = {}
         for row in rows[header:]:
             for j, field in enumerate(row):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from scstream._printable import printable_name
 from scstream._validation import AUTO, make_rng, resolve_family
 from scstream.model import ScStream
 from scstream.tuning.objective import (
@@ -211,4 +212,4 @@ def _report(trial: Trial, trials: Sequence[Trial], n_trials: int) -> None:
     went = trial.error or f"score {trial.score:.4g}, {trial.n_clusters} clusters"
     best = max((t.score for t in trials if t.error is None), default=math.nan)
     line = f"scstream: trial {trial.number + 1} of {n_trials}: {went}; best {best:.4g}"
-    print(line, file=sys.stderr, flush=True)
+    print(printable_name(line), file=sys.stderr, flush=True)

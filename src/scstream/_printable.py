@@ -17,5 +17,16 @@ def printable(value: object) -> str:
     return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
 
 
+def printable_name(value: object) -> str:
+    r"""Return a name for one line: line ends are escaped, too.
+
+    Examples
+    --------
+    >>> printable_name("two\nlines")
+    'two\\nlines'
+    """
+    return printable(value).replace("\n", "\\n")
+
+
 def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
+    return character.encode("unicode_escape").decode("ascii")
