@@ -11,6 +11,7 @@ ROOT = Path(scstream.__file__).parent
 # Who may import whom, from the bottom up. A module may import what is below it, and within its
 # own package what it likes.
 BELOW = {
+    "_arithmetic": set(),
     "_blas": set(),
     "_compile": set(),
     "_frozen": set(),

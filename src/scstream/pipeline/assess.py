@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream._arithmetic import numpy_defaults
 from scstream._blas import single_threaded
 from scstream._compile import kernel
 from scstream.sweep import next_point
@@ -46,6 +47,7 @@ def learner_of(model: ScStream) -> Learner | None:
     return getattr(model, "_learner", None)
 
 
+@numpy_defaults
 def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) -> Assessment:
     """Return labels, probabilities and scores of rows that a model has accepted, in one pass.
 

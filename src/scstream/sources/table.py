@@ -103,8 +103,9 @@ class NpySource(TableSource):
     def __init__(self, spec: str, options: SourceOptions) -> None:
         super().__init__(spec, options)
         try:
-            array = np.load(spec, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
+            with np.errstate(all="ignore"):  # a length that overflows is refused
+                array = np.load(spec, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError, OverflowError) as error:
             raise ValueError(f"{self.name} is no NumPy array of plain numbers: {error}") from None
         if array.ndim == 1:
             array = array[:, None]
@@ -185,6 +186,11 @@ def _array(column: Any) -> NDArray[Any]:
     """Return a column as numbers with NaN, as dates, or as objects with None for missing."""
     import pyarrow as pa
 
+    if pa.types.is_nested(column.type):  # which no family takes; the column may be left out
+        nested = np.empty(len(column), dtype=object)
+        for i, value in enumerate(column.to_pylist()):
+            nested[i] = value
+        return nested
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type):
