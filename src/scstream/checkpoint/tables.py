@@ -57,16 +57,20 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
     p = len(family.prior)
     time = node.number("time")
     outliers = node.maybe("outliers")
+    state = _unpack_state(node.node("state"), p, time, kernel)
+    early = [_unpack_early(early, family, width, time) for early in node.nodes("early")]
+    if any(np.any(one.ids >= state.next_id) for one in early):
+        raise node.fail("early", "of clusters that never were")
     return Learner(
         family=family,
-        state=_unpack_state(node.node("state"), p, time, kernel),
+        state=state,
         rng=words_of(unpack_generator(node.node("rng"), only="PCG64")),
         seed=node.integer("seed", 0, 2**63 - 1),
         alpha=node.number("alpha", 0.0),
         outliers=None if outliers is None else _unpack_outliers(outliers, p),
         time=time,
         n_batches=node.integer("n_batches", 1, _MOST),
-        early=tuple(_unpack_early(early, family, width, time) for early in node.nodes("early")),
+        early=tuple(early),
     )
 
 

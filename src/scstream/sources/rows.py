@@ -87,7 +87,7 @@ class RowSource(Source):
         if self._complete is not None:
             if len(self._complete) != len(layout.used):
                 raise ValueError(
-                    f"The model learned from {len(self._complete)} columns, and {self.name} has "
+                    f"The model learned from {len(self._complete)} columns, and here are "
                     f"{len(layout.used)}. Choose them with --columns or --exclude."
                 )
             self._cutter.require(self._complete)
