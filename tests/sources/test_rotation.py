@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -155,6 +156,15 @@ def test_a_resume_finds_its_place_in_a_file_that_was_rotated(log, follow, rotate
     last = follow(log, again.place)
     append(log, lines(30, 5))
     assert last.take() == list(range(30, 35))
+
+
+def test_a_pipe_that_is_followed_is_not_taken_for_a_cut_file(tmp_path, follow):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_text(HEADER + lines(0, 10)))
+    writer.start()
+    assert follow(path).take(2) == list(range(10))
+    writer.join()
 
 
 def test_json_lines_are_rotated_too(tmp_path, follow):

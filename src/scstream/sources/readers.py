@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import select
+import stat
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -66,6 +67,7 @@ class FileReader(Reader):
         self.path = path
         self.follow = follow
         self._file: BinaryIO = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
+        self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)  # no pipe
         self._at = 0  # in the present file
         self._head = b""
         self._last = b""  # the bytes before `_at`
@@ -115,10 +117,10 @@ class FileReader(Reader):
         data = self._file.read(BLOCK)
         if not self.follow:
             return self._noted(data)
-        if self._was_cut(data):
+        if self._regular and self._was_cut(data):
             self._leave_cut()
             return None
-        if not data and self._is_replaced():
+        if not data and self._regular and self._is_replaced():
             data = self._file.read(BLOCK)  # what came before it was replaced
             if not data:
                 self._begin_next()
