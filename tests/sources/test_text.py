@@ -214,7 +214,7 @@ def test_columns_are_chosen_by_name_and_number(tmp_path):
         read(path, columns=["e"])
     with pytest.raises(ValueError, match="named twice"):
         read(path, columns=["a", "0"])
-    with pytest.raises(ValueError, match="same name: a"):
+    with pytest.raises(ValueError, match="same name: 'a'"):
         read(write(tmp_path, "a,a\n1,2\n"), header=True)
 
 

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nscstream: stopped", file=sys.stderr)
         return 130
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, MemoryError) as error:
         print(f"scstream {command}: error: {printable(_words(error))}", file=sys.stderr)
         return 1
 
@@ -82,4 +82,6 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
 def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory. {error}".strip()
     return str(error)
