@@ -98,7 +98,8 @@ def renumbered(data: bytes, rng: np.random.Generator) -> bytes:
                 by = rng.choice(REALS)
                 values[at] = values[at] * by if rng.random() < 0.5 else by
         else:
-            values[at] = rng.choice(WHOLE) & int(np.iinfo(kind).max if kind != np.bool_ else 1)
+            most = 1 if kind == np.bool_ else int(np.iinfo(kind).max)
+            values[at] = int(rng.choice(WHOLE)) & most
         raw[span] = values.tobytes()
     return forged(header, bytes(raw))
 

@@ -67,7 +67,7 @@ class Product(Family):
         self.blocks = blocks
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{family!r}: {list(columns)!r}" for family, columns in self._pairs())
+        parts = ", ".join(f"{family!r}: {_listed(columns)!r}" for family, columns in self._pairs())
         return f"Product({{{parts}}})"
 
     def _pairs(self) -> list[tuple[Any, Sequence[Any]]]:
@@ -413,6 +413,7 @@ def _is_pair(pair: Any) -> bool:
         isinstance(pair, list | tuple)
         and len(pair) == 2
         and isinstance(pair[0], str | Family)
+        and not isinstance(pair[1], bool)
         and (isinstance(pair[1], str | int | np.integer) or hasattr(pair[1], "__iter__"))
     )
 
