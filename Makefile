@@ -65,7 +65,7 @@ bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into docs/
 	@$(RUN) -m benchmarks report --results $(RESULTS) $(ARGS)
 
 picture: $(READY)  ## the pictures of the README and of docs/pictures.md
-	@$(RUN) -m scstream.demo --picture docs/drift.png
+	@$(RUN) -m scstream.demo --overwrite --picture docs/drift.png
 	@$(RUN) docs/pictures/draw.py
 
 format: $(READY)  ## format the code and mend what ruff can mend

@@ -65,6 +65,7 @@ def read(path: Path, size: int) -> None:
 
 def run(path: Path, size: int, fields: str) -> None:
     argv = ["run", str(path), "-o", str(path.with_suffix(".out.csv")), "--fields", fields]
+    argv += ["--overwrite"]
     argv += ["--family", "gaussian", "--batch-size", str(size), "--random-state", "0"]
     status = scstream([*argv, "--n-jobs", "1", "--quiet"])
     if status != 0:

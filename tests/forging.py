@@ -19,6 +19,9 @@ NUMBERS = np.array(
     [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1e308, -1e308, 5e-324, 1e-300, 1e150, 2.0**63]
 )
 
+REALS = [0.0, -1.0, 1.0, 1e-300, 1e300, 1e150, -1e150, 0.5, 3.0, 1e16, -1e-9, -1e-6, 1e-12]
+WHOLE = [0, 1, 2, 3, 5, 7, 23, 24, 25, 1000, 2**31, 2**40, 2**62]
+
 
 def parts(data: bytes) -> tuple[dict, bytes]:
     """Return the header and the arrays of a checkpoint."""
@@ -76,10 +79,37 @@ def edited(header: dict, rng: np.random.Generator) -> dict:
     return out
 
 
+def renumbered(data: bytes, rng: np.random.Generator) -> bytes:
+    """Return a checkpoint with numbers of some arrays changed to others of their own kind."""
+    header, arrays = parts(data)
+    raw, start, spans = bytearray(arrays), 0, []
+    for kind, shape, _ in header["arrays"]:
+        size = np.dtype(kind).itemsize * int(np.prod(shape))
+        spans.append((np.dtype(kind), slice(start, start + size)))
+        start += size + -size % 8
+    for i in rng.integers(len(spans), size=rng.integers(1, 4)):
+        kind, span = spans[i]
+        values = np.frombuffer(bytes(raw[span]), kind).copy()
+        at = slice(None) if rng.random() < 0.3 else rng.integers(max(len(values), 1), size=1)
+        if len(values) == 0:
+            continue
+        if kind.kind == "f":
+            with np.errstate(all="ignore"):
+                by = rng.choice(REALS)
+                values[at] = values[at] * by if rng.random() < 0.5 else by
+        else:
+            most = 1 if kind == np.bool_ else int(np.iinfo(kind).max)
+            values[at] = int(rng.choice(WHOLE)) & most
+        raw[span] = values.tobytes()
+    return forged(header, bytes(raw))
+
+
 def mutated(data: bytes, other: bytes, rng: np.random.Generator) -> bytes:
     """Return a checkpoint with something wrong with it, half of the time behind the checksum."""
-    kind = rng.integers(10)
+    kind = rng.integers(14)
     raw = bytearray(data)
+    if kind >= 10:  # numbers that may well be, in the wrong place
+        return renumbered(data, rng)
     if kind == 0:  # flipped bytes
         for i in rng.integers(len(raw), size=rng.integers(1, 5)):
             raw[i] ^= int(rng.integers(1, 256))

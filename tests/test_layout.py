@@ -20,7 +20,7 @@ BELOW = {
     "events": {"families", "records", "sampler", "support"},
     "validation": {"engines", "families", "sampler", "support"},
     "inputs": {"engines", "families", "sampler", "validation"},
-    "report": {"chronicle", "plot"},
+    "report": {"chronicle", "plot", "support"},
     "datasets": set(),
     "metrics": set(),
     "evaluate": {"datasets", "metrics"},

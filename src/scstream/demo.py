@@ -25,6 +25,8 @@ from scstream.plot import (
     plot_paths,
     require_matplotlib,
 )
+from scstream.support.paths import check_file, whole_file
+from scstream.support.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +38,7 @@ __all__ = ["main"]
 _PANELS = "ABCD"  # of the picture, in order of time; P holds the paths
 _LINES_WITHOUT_TERMINAL = 10
 _BAR = 24  # width of the progress bar
+_TITLE = "scstream demo"  # written into the picture
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,9 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parse(argv)
     if args.picture is not None:
         try:
+            check_file(args.picture, overwrite=args.overwrite or _is_ours(args.picture))
             require_matplotlib()
-        except ImportError as error:
-            print(f"{error}\nOr leave the picture out: --no-picture", file=sys.stderr)
+        except (ImportError, ValueError) as error:
+            print(f"{printable(error)}\nOr leave the picture out: --no-picture", file=sys.stderr)
             return 1
     stream = gaussian_stream(
         n_batches=args.batches,
@@ -73,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     if picture is not None:
         picture.save(args.picture)
-        print(f"\nPicture: {args.picture}")
+        print(f"\nPicture: {printable(args.picture)}")
     return 0
 
 
@@ -255,8 +259,16 @@ class _Picture:
             ax.set_axisbelow(True)
             for spine in ax.spines.values():
                 spine.set_color("#BBBBBB")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.figure.savefig(path)
+        with whole_file(path) as part:
+            self.figure.savefig(part, metadata={"Title": _TITLE})
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a picture is one that the demonstration drew; it may be drawn again."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return _TITLE.encode() in file.read(4096)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -285,6 +297,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         const=None,
         help="draw nothing; matplotlib is not needed then",
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace any existing picture")
     return parser.parse_args(argv)
 
 

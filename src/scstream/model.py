@@ -39,6 +39,7 @@ from scstream.sampler.recipe import Batch, Plan, Recipe
 from scstream.sampler.rules import RULES, Rules
 from scstream.sampler.sweep import next_point, predictive
 from scstream.sampler.window import Forgetting
+from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.threads import allowed
 from scstream.support.times import is_length
@@ -196,6 +197,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     # -- learning -------------------------------------------------------------------------------
 
+    @numpy_defaults
     def partial_fit(
         self,
         X: Any,
@@ -233,6 +235,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             )
         return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
 
+    @numpy_defaults
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
         """Cluster one data set, forgetting everything before: the non-streaming sampler.
 
@@ -400,6 +403,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     # -- using ----------------------------------------------------------------------------------
 
+    @numpy_defaults
     def predict(self, X: Any) -> Any:
         """Return the id of the cluster that each row belongs to, -1 for outliers: (n,).
 
@@ -420,6 +424,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         """Cluster one data set and return its labels (n,), numbered from 0."""
         return self.fit(X, **fit_params).labels_
 
+    @numpy_defaults
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each cluster for each row, (n, k), in `clusters_` order.
 
@@ -439,6 +444,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         """Return a name for each column of `transform`: ``scstream`` and the cluster's id."""
         return np.array([f"scstream{i}" for i in self._fitted().state.ids], dtype=object)
 
+    @numpy_defaults
     def score_samples(self, X: Any) -> Any:
         """Return the log predictive density of each row (n,): low where a point is unusual.
 
@@ -451,6 +457,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         )
         return self._evaluate(X, score, LogTotal(), partial(np.add, level), base=True)
 
+    @numpy_defaults
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of `score_samples`."""
         return float(self.score_samples(X).mean())
@@ -514,6 +521,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     # -- keeping --------------------------------------------------------------------------------
 
+    @numpy_defaults
     def save(self, path: str | os.PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
         """Write the model to one file, from which it goes on bit for bit.
 
@@ -531,6 +539,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         save(self, path, extra)
 
     @classmethod
+    @numpy_defaults
     def load(
         cls, path: str | os.PathLike[str], *, kernel: Callable[[float], float] | None = None
     ) -> Self:
@@ -600,6 +609,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         return self._learner.family
 
     @property
+    @numpy_defaults
     def prior_(self) -> dict[str, Any]:
         """The prior's hyper-parameters in the data's units."""
         return self.family_.hyperparameters()
@@ -611,6 +621,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         return list(self._history)
 
     @property
+    @numpy_defaults
     def events_(self) -> list[Event]:
         """What happened to clusters in the last batch."""
         check_is_fitted(self)
@@ -623,6 +634,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         return range(self.n_features_in_) if names is None else list(names)
 
     @property
+    @numpy_defaults
     def clusters_(self) -> list[Cluster]:
         """The clusters, the oldest ids first as a rule."""
         check_is_fitted(self)

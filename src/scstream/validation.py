@@ -27,6 +27,7 @@ from scstream.families.columns import (
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.sampler.rules import Rules
+from scstream.support.printable import printable_name
 from scstream.support.threads import cores
 from scstream.support.times import is_length, is_moment, length, moment
 
@@ -144,7 +145,8 @@ def resolve_family(family: str | Family, X: Any, before: Family | None) -> Famil
     if is_collection(X):
         raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
     chosen, words = choose_family(X)
-    print(f"scstream: family='auto' takes {words}.", file=sys.stderr, flush=True)
+    told = printable_name(f"scstream: family='auto' takes {words}.")
+    print(told, file=sys.stderr, flush=True)
     return chosen
 
 

@@ -135,7 +135,7 @@ def test_rejected_rows_go_to_their_file(rows, capsys):
     assert call("run", rows, *RUN, "-o", "out.csv") == 1
     told = capsys.readouterr().err
     assert "rows.csv, line 602: column 'x' holds 'one', which is not a number" in told
-    more = ("--on-error", "reject", "--rejects", "bad.jsonl")
+    more = ("--on-error", "reject", "--rejects", "bad.jsonl", "--overwrite")
     assert call("run", rows, *RUN, "-o", "out.csv", *more) == 0
     with open("bad.jsonl") as file:
         assert [json.loads(line)["line"] for line in file] == [602, 603]

@@ -199,7 +199,8 @@ def test_two_checkpoints_are_kept_and_a_damaged_one_costs_only_itself(rows, tmp_
     for damage in ("cut", "flip", "empty"):
         for file in state.glob("*"):
             file.unlink()
-        stopped(rows, 13, {"out": open_sink(out)}, checkpoint=state, every=4)
+        first = {"out": open_sink(out, overwrite=True)}
+        stopped(rows, 13, first, checkpoint=state, every=4)
         files = sorted(state.glob("*.scstream"))
         assert len(files) == 2
         content = bytearray(files[-1].read_bytes())

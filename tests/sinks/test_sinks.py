@@ -114,7 +114,7 @@ def test_scores_that_are_huge_or_infinite(tmp_path):
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl"])
 def test_a_sink_goes_back_to_a_place(tmp_path, name):
     def sink():
-        return open_sink(tmp_path / name)
+        return open_sink(tmp_path / name, overwrite=True)
 
     def write(to, times):
         for _ in range(times):

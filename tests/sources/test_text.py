@@ -215,7 +215,7 @@ def test_columns_are_chosen_by_name_and_number(tmp_path):
         read(path, columns=["e"])
     with pytest.raises(ValueError, match="named twice"):
         read(path, columns=["a", "0"])
-    with pytest.raises(ValueError, match="same name: a"):
+    with pytest.raises(ValueError, match="same name: 'a'"):
         read(write(tmp_path, "a,a\n1,2\n"), header=True)
 
 
@@ -392,18 +392,16 @@ def test_a_batch_is_closed_early_after_a_wait(tmp_path):
         assert [first.X.tolist(), next(batches).X.tolist()] == [[[1, 2]], [[3, 4]]]
 
 
-def test_a_file_that_shrinks_is_an_error(tmp_path):
+def test_a_file_that_was_cut_between_runs_is_an_error(tmp_path):
     path = write(tmp_path, "x,y\n" + "1,2\n" * 10)
-    with open_source(path, SourceOptions(10, follow=True)) as source:
-        batches = iter(source)
-        place = next(batches).place
-        os.truncate(path, 8)
-        with pytest.raises(ValueError, match="was cut from 44 to 8 bytes"):
-            next(batches)
     with open_source(path, SourceOptions(10)) as source:
+        place = next(iter(source)).place
+    os.truncate(path, 8)
+    with (
+        open_source(path, SourceOptions(10)) as source,
+        pytest.raises(ValueError, match="has 8 bytes, but 44 were read before"),
+    ):
         source.seek(place)
-        with pytest.raises(ValueError, match="has 8 bytes, but 44 were read before"):
-            next(iter(source))
 
 
 def through_input(monkeypatch, text, place=None, live=False):

@@ -181,7 +181,8 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     history = tables.unpack_history(node.node("history"), HISTORY)
     labels = node.array("labels", np.int64, None)
     sublabels = node.array("sublabels", np.int64, len(labels))
-    if np.any(labels < -1) or np.any((sublabels < 0) | (sublabels > 1)):
+    known = (labels >= -1) & (labels < learner.state.next_id)
+    if not np.all(known) or np.any((sublabels < 0) | (sublabels > 1)):
         raise node.fail("labels", "no list of labels")
     if type(learner.family) is not _kind_of(model.family, learner.family):
         raise node.fail("learner", "of another family than the model's parameter says")

@@ -62,6 +62,9 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
     time = node.number("time")
     outliers = node.maybe("outliers")
     state = _unpack_state(node.node("state"), p, time, kernel)
+    kept = [_unpack_kept(one, family, width, time) for one in node.nodes("early")]
+    if any(np.any(one.ids >= state.next_id) for one in kept):
+        raise node.fail("early", "of clusters that never were")
     return Learner(
         family=family,
         state=state,
@@ -73,7 +76,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         spacing=node.number("spacing", -1e-300) if "spacing" in node.tree else 0.0,
         n_batches=node.integer("n_batches", 1, _MOST),
         dormant=_unpack_dormant(node, state),
-        warmup=tuple(_unpack_kept(kept, family, width, time) for kept in node.nodes("early")),
+        warmup=tuple(kept),
     )
 
 

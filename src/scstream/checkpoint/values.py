@@ -188,6 +188,7 @@ class Node:
         if set(given.tree) != set(parameters_of(kind)):
             raise self.fail("parameters", f"not what {kind.__name__} takes")
         family = kind(**{name: given.value(name) for name in given.tree})
+        family.check_given()
         if not learned.tree:
             return family
         with np.errstate(all="ignore"):  # what comes of odd numbers is looked at

@@ -14,6 +14,7 @@ from importlib import import_module
 
 from scstream import __version__
 from scstream.cli.errors import UsageError
+from scstream.support.printable import printable
 
 COMMANDS = {
     "run": "follow a stream, label its rows, keep checkpoints",
@@ -52,14 +53,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         command, 128 and the signal's number if a signal ended it.
     """
     argv = sys.argv[1:] if argv is None else argv
-    args = make_parser(argv[0] if argv else None).parse_args(argv)
+    command = argv[0] if argv else ""
     try:
+        args = make_parser(command).parse_args(argv)
         status: int = args.main(args)
         sys.stdout.flush()
         return status
     except UsageError as error:
-        print(f"scstream {args.command}: {error}", file=sys.stderr)
-        print(f"Try: scstream {args.command} --help", file=sys.stderr)
+        print(f"scstream {command}: {printable(error)}", file=sys.stderr)
+        print(f"Try: scstream {command} --help", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # Whoever read the output has seen enough. What is left must not fail again at exit.
@@ -68,8 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nscstream: stopped", file=sys.stderr)
         return 130
-    except (OSError, ValueError, ImportError) as error:
-        print(f"scstream {args.command}: error: {_words(error)}", file=sys.stderr)
+    except (OSError, ValueError, ImportError, MemoryError) as error:
+        print(f"scstream {command}: error: {printable(_words(error))}", file=sys.stderr)
         return 1
 
 
@@ -95,4 +97,6 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
 def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory. {error}".strip()
     return str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from scstream.cli.files import add_overwrite
 from scstream.cli.options import whole
 
 
@@ -27,6 +28,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--no-picture", action="store_true", help="draw nothing; matplotlib is not needed then"
     )
+    add_overwrite(parser)
     parser.set_defaults(main=main)
 
 
@@ -37,4 +39,5 @@ def main(args: argparse.Namespace) -> int:
     words = ["--batches", args.batches, "--batch-size", args.batch_size]
     words += ["--clusters", args.clusters, "--seed", args.seed]
     words += ["--no-picture"] if args.no_picture else ["--picture", args.picture]
+    words += ["--overwrite"] if args.overwrite else []
     return demo.main([str(word) for word in words])

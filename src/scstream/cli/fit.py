@@ -7,8 +7,16 @@ import sys
 from time import perf_counter
 from typing import Any
 
+from scstream.cli.files import check_apart
 from scstream.cli.options import add_model, add_source, make_model, source_options
-from scstream.cli.outputs import add_outputs, make_outputs
+from scstream.cli.outputs import (
+    add_outputs,
+    begin_outputs,
+    check_outputs,
+    end_outputs,
+    make_outputs,
+)
+from scstream.support.paths import check_file
 
 _EPILOG = """\
 examples:
@@ -39,9 +47,14 @@ def add_parser(subparsers: Any) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
+    written = {f"--{name}": getattr(args, name) for name in ("output", "rejects", "model")}
+    check_apart({"the input": args.source}, written)
     options = source_options(args, batch_size=sys.maxsize, keep_rows=args.append)
     model = make_model(args)
     outputs = make_outputs(args)
+    check_outputs(outputs)
+    if args.model is not None:
+        check_file(args.model, overwrite=args.overwrite)
     from scstream.pipeline import assess, learner_of
     from scstream.sinks import Sink
     from scstream.sinks.journals import RejectJournal
@@ -58,13 +71,13 @@ def main(args: argparse.Namespace) -> int:
     found = assess(learner, batch.X, model.labels_)
     if args.model is not None:
         model.save(args.model)
+    begin_outputs(outputs)
     for output in outputs.values():
-        output.truncate({})
         if isinstance(output, Sink):
             output.write(batch, model.labels_, found.probability, found.score)
         elif isinstance(output, RejectJournal):
             output.note(batch)
-        output.close()
+    end_outputs(outputs)
     seconds = perf_counter() - start
     print(
         f"scstream: {batch.n:,} rows, {model.n_clusters_} clusters, {seconds:.1f} s"

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from scstream.cli.errors import UsageError
+from scstream.cli.files import add_overwrite
 from scstream.cli.names import FIELDS, OUTPUT_FORMATS
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         default="-",
         metavar="FILE",
         help="label, probability and anomaly score of each row: CSV, TSV, JSON lines or Parquet; "
-        "- is standard output (the default), none writes nothing. A file that is there is "
-        "written over",
+        "- is standard output (the default), none writes nothing",
     )
+    add_overwrite(group)
     group.add_argument(
         "--output-format", choices=OUTPUT_FORMATS, help="default: by the file's name; CSV for -"
     )
@@ -66,11 +67,31 @@ def make_outputs(args: argparse.Namespace, *, parts: bool = False) -> dict[str, 
                 fields=args.fields,
                 append=args.append,
                 parts=parts,
+                overwrite=args.overwrite,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
     elif args.append:
         raise UsageError("--append needs an --output.")
     if args.rejects is not None:
-        outputs["rejects"] = RejectJournal(args.rejects)
+        outputs["rejects"] = RejectJournal(args.rejects, overwrite=args.overwrite)
     return outputs
+
+
+def check_outputs(outputs: dict[str, Output]) -> None:
+    """Raise `ValueError` if an output would destroy something, before anything is read."""
+    for output in outputs.values():
+        output.check({})
+
+
+def begin_outputs(outputs: dict[str, Output]) -> None:
+    """Make the outputs, once the first rows have been accepted."""
+    for output in outputs.values():
+        output.truncate({})
+
+
+def end_outputs(outputs: dict[str, Output]) -> None:
+    """Make sure that the outputs are what was written, and close them."""
+    for output in outputs.values():
+        output.verify()
+        output.close()

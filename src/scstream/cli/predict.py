@@ -7,8 +7,15 @@ import sys
 from time import perf_counter
 from typing import Any
 
+from scstream.cli.files import check_apart
 from scstream.cli.options import add_source, source_options, whole
-from scstream.cli.outputs import add_outputs, make_outputs
+from scstream.cli.outputs import (
+    add_outputs,
+    begin_outputs,
+    check_outputs,
+    end_outputs,
+    make_outputs,
+)
 
 _EPILOG = """\
 examples:
@@ -46,7 +53,12 @@ def main(args: argparse.Namespace) -> int:
     from scstream.sinks.journals import RejectJournal
     from scstream.sources import open_source
 
-    model = find_checkpoint(args.model).model
+    kept = find_checkpoint(args.model)
+    check_apart(
+        {"the input": args.source, "the model": kept.path},
+        {f"--{name}": getattr(args, name) for name in ("output", "rejects")},
+    )
+    model = kept.model
     learner = learner_of(model)
     if learner is None:
         raise ValueError(f"{args.model} holds a model that has learned nothing yet.")
@@ -55,23 +67,26 @@ def main(args: argparse.Namespace) -> int:
         args, keep_rows=args.append, numeric=numeric, table=isinstance(model.family_, Product)
     )
     outputs = make_outputs(args)
-    for output in outputs.values():
-        output.truncate({})
-    rows, start = 0, perf_counter()
+    check_outputs(outputs)
+    rows, begun, start = 0, False, perf_counter()
     with open_source(args.source, options) as source:
         source.require(needed(model.family_, model.n_features_in_))
         for batch in source:
             if batch.n:
                 _check_width(batch.X.shape[1], model.n_features_in_)
                 found = assess(learner, batch.X)
+            if not begun:
+                begin_outputs(outputs)
+                begun = True
             for output in outputs.values():
                 if isinstance(output, Sink) and batch.n:
                     output.write(batch, found.labels, found.probability, found.score)
                 elif isinstance(output, RejectJournal):
                     output.note(batch)
             rows += batch.n
-    for output in outputs.values():
-        output.close()
+    if not begun:  # there was no row at all
+        begin_outputs(outputs)
+    end_outputs(outputs)
     print(f"scstream: {rows:,} rows, {perf_counter() - start:.1f} s", file=sys.stderr)
     return 0
 

@@ -7,6 +7,8 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
+from scstream.support.printable import printable_name
+
 if TYPE_CHECKING:
     from scstream.pipeline import RunResult, Totals
     from scstream.records import BatchRecord
@@ -79,7 +81,7 @@ def summary(result: RunResult) -> str:
     rate = result.rows / max(result.seconds, 1e-9)
     lines = [f"{_count(totals.rows, 'row')} in {_count(totals.batches, 'batch', 'batches')}"]
     if result.resumed is not None:
-        lines[0] += f", {result.rows:,} of them since {result.resumed.name}"
+        lines[0] += f", {result.rows:,} of them since {printable_name(result.resumed.name)}"
     lines[0] += f"; {result.seconds:.1f} s, {rate:,.0f} rows/s"
     if totals.rejected:
         lines.append(f"{_count(totals.rejected, 'row')} rejected")

@@ -6,6 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scstream.cli.files import add_overwrite, check_apart
+from scstream.support.printable import printable
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
 
@@ -38,6 +41,7 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         metavar="N",
         help="batches to draw at most, evenly spread over the run (default: %(default)s)",
     )
+    add_overwrite(parser)
     parser.set_defaults(main=report)
 
 
@@ -45,9 +49,12 @@ def report(args: argparse.Namespace) -> int:
     """Write the page; return the exit status."""
     from scstream.chronicle import Chronicle
     from scstream.report import write_report
+    from scstream.report.page import check_page
 
     output = args.chronicle.with_suffix(".html") if args.output is None else args.output
+    check_apart({"the chronicle": args.chronicle}, {"the page": output})
+    check_page(output, overwrite=args.overwrite)
     title = args.chronicle.stem if args.title is None else args.title
     write_report(Chronicle.read(args.chronicle, limit=args.limit), output, title=title)
-    print(output)
+    print(printable(output))
     return 0

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from scstream.cli.errors import UsageError
+from scstream.cli.files import check_apart
 from scstream.cli.options import (
     add_model,
     add_source,
@@ -21,6 +22,7 @@ from scstream.cli.options import (
     whole,
 )
 from scstream.cli.outputs import add_outputs, make_outputs
+from scstream.support.printable import printable_name
 
 _DESCRIPTION = """\
 Learn a stream batch by batch and write the label, its probability and an anomaly score of each
@@ -159,19 +161,17 @@ def _check(args: argparse.Namespace) -> None:
             "What went to standard output cannot be taken back after a crash, so with --checkpoint "
             "give a file: --output FILE, or --output none."
         )
-    files = [args.output, args.events, args.chronicle, args.rejects, args.source]
-    named = [file for file in files if file not in (None, "-", "none")]
-    if len(set(named)) < len(named):
-        raise UsageError("The same file is named twice.")
+    written = ("output", "events", "chronicle", "rejects", "checkpoint")
+    check_apart({"the input": args.source}, {f"--{name}": getattr(args, name) for name in written})
 
 
 def _add_journals(args: argparse.Namespace, outputs: dict[str, Any]) -> None:
     from scstream.sinks.journals import ChronicleJournal, EventJournal
 
     if args.events is not None:
-        outputs["events"] = EventJournal(args.events)
+        outputs["events"] = EventJournal(args.events, overwrite=args.overwrite)
     if args.chronicle is not None:
-        outputs["chronicle"] = ChronicleJournal(args.chronicle)
+        outputs["chronicle"] = ChronicleJournal(args.chronicle, overwrite=args.overwrite)
 
 
 def _settings(args: argparse.Namespace, options: Any) -> dict[str, Any]:
@@ -189,4 +189,5 @@ def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
         print("scstream: no batch was learned, so there is no checkpoint yet", file=sys.stderr)
     else:
         again = shlex.join(["scstream", *sys.argv[1:]])
-        print(f"scstream: kept {result.checkpoint}; go on with: {again}", file=sys.stderr)
+        told = printable_name(f"scstream: kept {result.checkpoint}; go on with: {again}")
+        print(told, file=sys.stderr)

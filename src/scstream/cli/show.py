@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scstream.support.printable import printable, printable_name
+
 if TYPE_CHECKING:
     from scstream.model import ScStream
     from scstream.pipeline.folder import Kept
+    from scstream.pipeline.resume import RunState
 
 _EPILOG = """\
 examples:
@@ -41,7 +45,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(describe(kept), indent=2, allow_nan=False))
     else:
-        print(in_words(kept))
+        print(printable(in_words(kept)))
     return 0
 
 
@@ -81,17 +85,18 @@ def in_words(kept: Kept) -> str:
     lines = [f"checkpoint  {kept.path}"]
     if not model.n_batches_:
         return "\n".join([*lines, "model       has learned nothing yet"])
-    totals = kept.extra.get("totals")
+    run = _run_of(kept)
     lines += [
         f"family      {model.family_.name}, {model.n_features_in_} columns",
         f"clock       {model.n_batches_:,} batches, time {model.time_:g}",
         f"forgetting  {_forgetting(model)}",
     ]
-    if totals is not None:
+    if run is not None:
+        totals = run.totals
         lines.append(
-            f"run         {totals['rows']:,} rows, {totals['rejected']:,} rejected; "
-            f"{totals['births']} births, {totals['deaths']} deaths, {totals['splits']} splits, "
-            f"{totals['merges']} merges, {totals.get('returns', 0)} returns"
+            f"run         {totals.rows:,} rows, {totals.rejected:,} rejected; "
+            f"{totals.births} births, {totals.deaths} deaths, {totals.splits} splits, "
+            f"{totals.merges} merges, {totals.returns} returns"
         )
     lines += ["prior", *(f"  {k} = {_short(v)}" for k, v in model.prior_.items())]
     lines += ["", _table(kept)]
@@ -101,11 +106,27 @@ def in_words(kept: Kept) -> str:
 def columns_of_run(kept: Kept) -> list[str]:
     """Return the names of the columns, as far as they are known, else their numbers."""
     model = kept.model
-    place = kept.extra.get("source", {})
-    if "names" in place and "used" in place:
-        return [place["names"][j] for j in place["used"]]
+    from scstream.sources.places import check_columns
+
+    run = _run_of(kept)
+    if run is not None:
+        with contextlib.suppress(ValueError):  # a source that names no columns
+            check_columns(run.source)
+            if len(run.source["used"]) == model.n_features_in_:
+                return [run.source["names"][j] for j in run.source["used"]]
     names = getattr(model, "feature_names_in_", range(model.n_features_in_))
     return [str(name) for name in names]
+
+
+def _run_of(kept: Kept) -> RunState | None:
+    """Return what a run kept beside the model, None if the model was saved otherwise."""
+    from scstream.checkpoint import CheckpointError
+    from scstream.pipeline.resume import RunState
+
+    try:
+        return RunState.of(kept.extra, kept.path)
+    except CheckpointError:
+        return None
 
 
 def _forgetting(model: ScStream) -> str:
@@ -120,7 +141,7 @@ def _forgetting(model: ScStream) -> str:
 def _table(kept: Kept) -> str:
     """Return the clusters, the largest first."""
     model = kept.model
-    names = columns_of_run(kept)
+    names = [printable_name(name) for name in columns_of_run(kept)]
     shown = len(names) <= _WIDE and all(
         isinstance(v, dict) and "mean" in v for v in model.clusters_[0].columns.values()
     )

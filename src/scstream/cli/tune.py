@@ -20,6 +20,7 @@ from scstream.cli.options import (
     source_options,
     whole,
 )
+from scstream.support.printable import printable
 
 _EPILOG = """\
 examples:
@@ -87,7 +88,7 @@ def main(args: argparse.Namespace) -> int:
         }
         print(json.dumps(result, indent=2))
         return 0
-    print(found.table())
+    print(printable(found.table()))
     print(f"\nbest: {found.score:.4g} ({found.objective}); as given: {found.default_score:.4g}")
     print(f"settings: {json.dumps(found.settings)}")
     known = {k: v for k, v in found.settings.items() if k in ("alpha", "half_life")}

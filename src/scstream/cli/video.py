@@ -8,6 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from scstream.cli.files import add_overwrite, check_apart
+from scstream.support.paths import check_file
+from scstream.support.printable import printable
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
 
@@ -36,6 +40,7 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         help="a folder for the segmented frames and side-by-side.gif; or a .gif or .mp4 for the "
         "animation, beside which OUT-frames is made (default: the source's name and -segments)",
     )
+    add_overwrite(parser)
     _add_picture_options(parser)
     _add_model_options(parser)
     parser.set_defaults(main=video)
@@ -139,10 +144,14 @@ def video(args: argparse.Namespace) -> int:
     output = args.output
     if output is None:
         output = args.source.with_name(f"{args.source.stem}-segments")
-    reports = _segment(args, output)
     outputs = Outputs.at(output)
+    written = {"--output": outputs.animation, "the frames": outputs.frames}
+    check_apart({"the source": args.source}, written | {"--chronicle": args.chronicle})
+    if args.chronicle is not None:
+        check_file(args.chronicle, overwrite=args.overwrite)
+    reports = _segment(args, output)
     print(summary(reports))
-    print(f"segments:  {outputs.frames}\nanimation: {outputs.animation}")
+    print(printable(f"segments:  {outputs.frames}\nanimation: {outputs.animation}"))
     return 0
 
 
@@ -183,6 +192,7 @@ def _segment(args: argparse.Namespace, output: Path) -> list[FrameReport]:
         fps=args.fps,
         width=args.width,
         chronicle=chronicle,
+        overwrite=args.overwrite,
     )
     total = count_frames(args.source)
     if total is not None and args.max_frames is not None:
@@ -191,11 +201,11 @@ def _segment(args: argparse.Namespace, output: Path) -> list[FrameReport]:
     reports = []
     with ExitStack() as stack:
         notes = None
-        if args.chronicle is not None:
-            notes = stack.enter_context(open(args.chronicle, "w", encoding="utf-8"))
         for report in frames:
             reports.append(report)
             progress.show(len(reports), report)
+            if chronicle is not None and notes is None:  # the first frame was accepted
+                notes = stack.enter_context(open(args.chronicle, "w", encoding="utf-8"))
             if chronicle is not None and notes is not None:
                 notes.write(chronicle.text(chronicle[-1]))
                 notes.flush()

@@ -172,6 +172,10 @@ class Family(ABC):
         vars(new).update(checked(saved, self.kept))
         return new.remade()
 
+    def check_given(self) -> None:
+        """Raise `ValueError` if the constructor's arguments, which may be a file's, cannot be."""
+        return
+
     def remade(self) -> Self:
         """Return the copy with what follows from the attributes that are kept."""
         return self

@@ -141,6 +141,12 @@ class Directional(Family):
             raise ValueError("a direction has at least two columns")
         return self._with(self._kappa, self._strength)
 
+    def sound(self, X: Points) -> bool:
+        """Whether rows are such as `check` returns them: of length 1."""
+        if not isinstance(X, np.ndarray) or not np.all(np.abs(X) <= 1.0 + 1e-9):
+            return False
+        return bool(np.all(np.abs(np.linalg.norm(X, axis=1) - 1.0) < 1e-6))
+
     def columns_taken(self) -> int:
         """Return how many columns a direction has."""
         return len(self._mean)

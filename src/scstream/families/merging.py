@@ -33,6 +33,8 @@ def merged(family: Family, clusters: Array, places: Array) -> tuple[Array, float
         near = min(_NEIGHBOURS, len(s) - 1)
         b = KDTree(at).query(at, near + 1)[1][:, 1:].ravel()
         a = np.repeat(np.arange(len(s)), near)
+        found = b < len(s)  # places so far away that distances overflow have no neighbours
+        a, b = a[found], b[found]
         gain = _worth(family, s[a] + s[b]) - own[a] - own[b]
         free = np.ones(len(s), dtype=bool)
         taken: list[tuple[int, int]] = []

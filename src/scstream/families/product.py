@@ -68,12 +68,23 @@ class Product(Family):
         self.blocks = blocks
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{family!r}: {list(columns)!r}" for family, columns in self._pairs())
+        parts = ", ".join(f"{family!r}: {_listed(columns)!r}" for family, columns in self._pairs())
         return f"Product({{{parts}}})"
 
     def _pairs(self) -> list[tuple[Any, Sequence[Any]]]:
-        blocks = self.blocks
-        return list(blocks.items() if isinstance(blocks, Mapping) else blocks)
+        blocks: Any = self.blocks
+        pairs = list(blocks.items()) if isinstance(blocks, Mapping) else blocks
+        if not isinstance(pairs, list | tuple) or not all(map(_is_pair, pairs)):
+            raise ValueError(
+                "The blocks of a Product are a dict from families to columns, or a list of pairs "
+                f"of them; got {blocks!r}."
+            )
+        return list(pairs)
+
+    def check_given(self) -> None:
+        """Raise `ValueError` if the blocks cannot be: their families have to be known."""
+        for family, _ in self._pairs():
+            _resolved(family).check_given()
 
     # -- set-up ---------------------------------------------------------------------------------
 
@@ -392,6 +403,17 @@ def _listed(columns: Any) -> list[Any]:
     return list(columns)
 
 
+def _is_pair(pair: Any) -> bool:
+    """Whether it is a family and its columns."""
+    return (
+        isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], str | Family)
+        and not isinstance(pair[1], bool)
+        and (isinstance(pair[1], str | int | np.integer) or hasattr(pair[1], "__iter__"))
+    )
+
+
 def _slices(widths: Sequence[int]) -> list[slice]:
     ends = np.cumsum([0, *widths]).tolist()
     return [slice(a, b) for a, b in pairwise(ends)]
@@ -400,7 +422,7 @@ def _slices(widths: Sequence[int]) -> list[slice]:
 def _resolved(family: Any) -> Family:
     if isinstance(family, Family):
         return family
-    if family not in BY_NAME:
+    if not isinstance(family, str) or family not in BY_NAME:
         raise ValueError(
             f"A block's family must be one of {sorted(BY_NAME)} or a family object; got {family!r}."
         )

@@ -12,6 +12,6 @@ from scstream.pipeline.folder import CheckpointFolder as CheckpointFolder
 from scstream.pipeline.folder import find_checkpoint as find_checkpoint
 from scstream.pipeline.interrupt import Interrupt as Interrupt
 from scstream.pipeline.loop import RunResult as RunResult
-from scstream.pipeline.loop import Totals as Totals
 from scstream.pipeline.loop import needed as needed
 from scstream.pipeline.loop import run as run
+from scstream.pipeline.resume import Totals as Totals

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scstream.kernels.compiling import kernel
 from scstream.sampler.sweep import next_point
+from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def learner_of(model: ScStream) -> Learner | None:
     return getattr(model, "_learner", None)
 
 
+@numpy_defaults
 def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) -> Assessment:
     """Return labels, probabilities and scores of rows that a model has accepted, in one pass.
 

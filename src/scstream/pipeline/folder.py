@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scstream.checkpoint import CheckpointError, UnsupportedCheckpointError, read
+from scstream.checkpoint.atomic import write_atomically
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -18,6 +20,8 @@ _KEPT = 2
 _PATTERN = "checkpoint-*.scstream"
 _UNFINISHED = ".checkpoint-*tmp"
 _LOCK = "in-use"
+_DAMAGED = ".damaged"
+_CLAIM = "outputs.json"  # of a run that has no checkpoint yet
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,9 @@ class CheckpointFolder:
     def newest(self, kernel: Callable[[float], float] | None = None) -> Kept | None:
         """Return the newest checkpoint that can be read; None if there is no checkpoint at all.
 
-        A damaged one gets another name, so that it does not count as one of the last two.
+        If an older one can be read, damaged ones get another name, so that they do not count as
+        one of the last two. If none can, nothing is changed, and every start ends here until
+        someone removes them: a run that began anew would cut the outputs.
 
         Parameters
         ----------
@@ -65,25 +71,43 @@ class CheckpointFolder:
                 file.unlink(missing_ok=True)
         files = self._files()
         self._number = max((number_of(file) for file in files), default=0)
-        damaged = []
+        damaged: list[tuple[Path, CheckpointError]] = []
         for file in reversed(files):
             try:
                 model, extra = read(file, kernel=kernel)
             except UnsupportedCheckpointError:
                 raise  # the file is whole
             except CheckpointError as error:
-                aside = file.with_suffix(".damaged")
-                file.rename(aside)
-                damaged.append(f"{file.name}: {error}")
-                self.warn(f"{file} cannot be used and is now {aside.name}: {error}")
+                damaged.append((file, error))
                 continue
+            for old, reason in damaged:
+                aside = old.with_suffix(_DAMAGED)
+                old.rename(aside)
+                self.warn(f"{old} cannot be used and is now {aside.name}: {reason}")
             return Kept(file, model, extra)
-        if damaged:
+        what = [f"{file.name}: {reason}" for file, reason in damaged]
+        what += sorted(file.name for file in self.path.glob(f"*{_DAMAGED}"))
+        if what:
             raise CheckpointError(
-                f"No checkpoint in {self.path} can be read ({'; '.join(damaged)}). To begin anew, "
-                "remove the folder."
+                f"No checkpoint in {self.path} can be read ({'; '.join(what)}). Nothing was "
+                f"changed. Put a good one back; or, to begin anew, remove the folder {self.path} "
+                "and the outputs."
             )
         return None
+
+    def claim(self, outputs: dict[str, Any]) -> None:
+        """Note which outputs are this run's own, until the first checkpoint says so."""
+        write_atomically(self.path / _CLAIM, [json.dumps(outputs).encode()])
+
+    def claimed(self) -> dict[str, Any]:
+        """Return the outputs of a run that was killed before its first checkpoint."""
+        try:
+            outputs = json.loads((self.path / _CLAIM).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(outputs, dict):
+            return {}
+        return {name: place for name, place in outputs.items() if isinstance(place, dict)}
 
     def save(self, model: ScStream, extra: dict[str, Any]) -> Path:
         """Write the next checkpoint, and remove those that are not needed any more."""
@@ -94,7 +118,7 @@ class CheckpointFolder:
         except OSError as error:
             error.filename = error.filename or str(target)  # not all of them name it
             raise
-        for file in self._files()[:-_KEPT]:
+        for file in [*self._files()[:-_KEPT], self.path / _CLAIM]:
             with contextlib.suppress(OSError):
                 file.unlink()
         return target

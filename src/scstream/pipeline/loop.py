@@ -16,9 +16,11 @@ from scstream.families import Family
 from scstream.pipeline.assess import assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
+from scstream.pipeline.resume import RunState, Totals, blaming
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
+from scstream.support.printable import printable
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -26,28 +28,6 @@ if TYPE_CHECKING:
 
 # How and where a model runs, not what it is: that of the resumed run counts.
 _WHERE = ("n_jobs", "engine", "device", "verbose", "on_event")
-
-
-@dataclass
-class Totals:
-    """Counts over a whole run, that before a resume included."""
-
-    rows: int = 0
-    batches: int = 0
-    rejected: int = 0
-    births: int = 0
-    deaths: int = 0
-    splits: int = 0
-    merges: int = 0
-    returns: int = 0
-
-    def add(self, model: ScStream, batch: Batch) -> None:
-        """Count a batch that was learned."""
-        record = model.history_[-1]
-        self.rows += batch.n
-        self.batches += 1
-        for name in ("births", "deaths", "splits", "merges", "returns"):
-            setattr(self, name, getattr(self, name) + len(getattr(record, name)))
 
 
 @dataclass
@@ -177,6 +157,8 @@ class _Loop:
         self.folder: CheckpointFolder | None = None
         self.unkept = 0  # batches since the last checkpoint
         self.torn = False  # whether the model has learned what the outputs do not have yet
+        self.opened = False  # whether the outputs are
+        self.places: dict[str, Place] = {}  # where they begin
         self.needs = frozenset().union(*(output.needs for output in self.outputs.values()))
 
     def run(self, checkpoint: str | Path | None) -> RunResult:
@@ -185,6 +167,8 @@ class _Loop:
                 self.folder = CheckpointFolder(checkpoint, self.warn)
             self._begin()
             self._follow()
+        except Interrupted:  # before the first row
+            self.result.interrupted = self.interrupt.asked
         finally:
             for output in self.outputs.values():
                 output.close()
@@ -193,22 +177,37 @@ class _Loop:
         return self.result
 
     def _begin(self) -> None:
-        kept = None if self.folder is None else self.folder.newest(self.model.kernel)
-        places: dict[str, Place] = {}
+        kept = None
+        if self.folder is not None:
+            kept = self.folder.newest(self.model.kernel)
+            self.source.keep_marks()
+            self.places = self.folder.claimed()
         if kept is not None:
-            places = self._resume(kept)
+            with self.interrupt.waiting(), blaming(kept.path):
+                self._resume(kept)
         for name, output in self.outputs.items():
-            output.truncate(places.get(name, {}))
+            output.check(self.places.get(name, {}))
+        if kept is not None:
+            with blaming(kept.path):
+                self._open()
         if self.result.model.n_batches_:
             self.source.require(needed(self.result.model.family_, self._width()))
 
-    def _resume(self, kept: Kept) -> dict[str, Place]:
-        """Set the model and the source to a checkpoint; return the outputs' places."""
-        extra = kept.extra
-        if "source" not in extra or "outputs" not in extra:
-            raise ValueError(f"{kept.path} holds a model, but it is no checkpoint of a run.")
-        for name in sorted({*self.settings, *extra["settings"]}):
-            now, then = self.settings.get(name), extra["settings"].get(name)
+    def _open(self) -> None:
+        """Make the outputs; for a new run this waits until a batch has been accepted."""
+        if self.opened:
+            return
+        for name, output in self.outputs.items():
+            output.truncate(self.places.get(name, {}))
+        self.opened = True
+        if self.folder is not None and self.result.resumed is None:
+            self.folder.claim({name: output.identity() for name, output in self.outputs.items()})
+
+    def _resume(self, kept: Kept) -> None:
+        """Set the model and the source to a checkpoint."""
+        state = RunState.of(kept.extra, kept.path)
+        for name in sorted({*self.settings, *state.settings}):
+            now, then = self.settings.get(name), state.settings.get(name)
             if now != then:
                 raise ValueError(
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
@@ -216,13 +215,12 @@ class _Loop:
                 )
         here = {name: getattr(self.model, name) for name in _WHERE}
         self.result.model = kept.model.set_params(**here)
-        self.result.totals = Totals(**extra["totals"])
+        self.result.totals = state.totals
         self.result.resumed = self.result.checkpoint = kept.path
-        self.place = extra["source"]
+        self.place = state.source
         self.committed = self.place
+        self.places = state.outputs
         self.source.seek(self.place)
-        places: dict[str, Place] = extra["outputs"]
-        return places
 
     def _width(self) -> int:
         return int(self.result.model.n_features_in_)
@@ -249,6 +247,10 @@ class _Loop:
                 self._keep_rest()
             raise
         self.result.interrupted = self.interrupt.asked
+        if self.result.interrupted is None:
+            self._open()  # there may have been no row at all
+        for output in self.outputs.values():
+            output.verify()
         self._keep_rest()
         self.result.seconds = perf_counter() - start
 
@@ -269,12 +271,14 @@ class _Loop:
                     f"{batch.where}: {error}" if batch.where else str(error)
                 ) from error
             self.torn = True
+            self._open()
             if first:
                 self.source.require(needed(model.family_, self._width()))
             probability, score = self._assess(batch, before)
             self.result.rows += batch.n
             self.result.totals.add(model, batch)
             self._write(batch, model.labels_, probability, score)
+        self._open()
         self.result.totals.rejected += len(batch.rejects)
         for output in self.outputs.values():
             if isinstance(output, RejectJournal):
@@ -312,7 +316,7 @@ class _Loop:
         for output in self.outputs.values():
             output.sync()
         extra = {
-            "source": self.place,
+            "source": self.source.mark(self.place),
             "outputs": {name: output.place() for name, output in self.outputs.items()},
             "totals": asdict(self.result.totals),
             "settings": self.settings,
@@ -335,4 +339,4 @@ def needed(family: Family, width: int) -> list[bool]:
 
 
 def _warn(text: str) -> None:
-    print(f"scstream: warning: {text}", file=sys.stderr, flush=True)
+    print(printable(f"scstream: warning: {text}"), file=sys.stderr, flush=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 from pathlib import Path
 
 from scstream.chronicle import Chronicle
@@ -13,6 +12,9 @@ from scstream.report.pictures import pictures
 from scstream.report.run import Run
 from scstream.report.svg import figure
 from scstream.report.tables import clusters, events, summary
+from scstream.support.paths import check_file, whole_file
+
+_MARK = '<meta name="generator" content="scstream report">'
 
 
 def write_report(chronicle: Chronicle, path: str | Path, *, title: str = "A stream") -> None:
@@ -28,13 +30,21 @@ def write_report(chronicle: Chronicle, path: str | Path, *, title: str = "A stre
         The page's heading.
     """
     text = render_report(chronicle, title=title)
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
-    try:
+    with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+
+
+def check_page(path: str | Path, *, overwrite: bool) -> None:
+    """Raise `ValueError` if a page would replace something; an earlier page may be replaced."""
+    check_file(path, overwrite=overwrite or _is_page(Path(path)))
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a file is a page that this module wrote."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return _MARK.encode() in file.read(1024)
 
 
 def render_report(chronicle: Chronicle, *, title: str = "A stream") -> str:
@@ -60,6 +70,7 @@ def render_report(chronicle: Chronicle, *, title: str = "A stream") -> str:
     ]
     return _PAGE.format(
         title=html.escape(title),
+        mark=_MARK,
         light=variables(PALETTE),
         dark=variables(DARK),
         body="\n".join(body),
@@ -70,6 +81,7 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+{mark}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>

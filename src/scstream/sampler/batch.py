@@ -9,12 +9,7 @@ from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan, Progress
-from scstream.sampler.split_merge import (
-    decisions,
-    drop_forgotten,
-    propose_merges,
-    propose_splits,
-)
+from scstream.sampler.split_merge import decisions, drop_forgotten, propose_merges, propose_splits
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import seek_subclusters
 

@@ -29,7 +29,15 @@ from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
-from scstream.sampler.warmup import KeptBatch, is_due, joined, keep, kept_with, moved_on, remembered
+from scstream.sampler.warmup import (
+    KeptBatch,
+    is_due,
+    joined,
+    keep,
+    kept_with,
+    moved_on,
+    remembered,
+)
 from scstream.sampler.window import Forgetting
 from scstream.support.frozen import frozen
 

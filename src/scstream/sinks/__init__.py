@@ -30,6 +30,7 @@ def open_sink(
     fields: Sequence[str] = FIELDS,
     append: bool = False,
     parts: bool = False,
+    overwrite: bool = False,
 ) -> Sink:
     """Return the sink for a file name.
 
@@ -45,6 +46,9 @@ def open_sink(
         Whether the input's columns are written too, before these.
     parts : bool, default=False
         Whether Parquet is written as a folder of parts, which a run with checkpoints needs.
+    overwrite : bool, default=False
+        Whether a file that is there may be replaced. Otherwise the sink refuses to begin, unless
+        the file is empty or a checkpoint says that it is this run's own.
 
     Returns
     -------
@@ -60,10 +64,10 @@ def open_sink(
             raise ValueError("Parquet cannot be written to standard output.")
         from scstream.sinks.parquet import ParquetSink
 
-        return ParquetSink(path, fields=fields, append=append, parts=parts)
+        return ParquetSink(path, fields=fields, append=append, parts=parts, overwrite=overwrite)
     from scstream.sinks.lines import CsvSink, JsonSink
 
     if kind == "jsonl":
-        return JsonSink(path, fields=fields, append=append)
+        return JsonSink(path, fields=fields, append=append, overwrite=overwrite)
     separator = "\t" if kind == "tsv" else ","
-    return CsvSink(path, separator=separator, fields=fields, append=append)
+    return CsvSink(path, separator=separator, fields=fields, append=append, overwrite=overwrite)

@@ -22,11 +22,15 @@ Floats = NDArray[np.float64]
 class Output(ABC):
     """Something that a run writes, and that can be taken back to where it was at a checkpoint.
 
-    A run begins with `truncate`, which makes the output; `place` after `sync` is what a
-    checkpoint keeps.
+    A run begins with `check`, which changes nothing. `truncate` makes the output, once the first
+    batch has been accepted; `place` after `sync` is what a checkpoint keeps.
     """
 
     needs: frozenset[str] = frozenset()  # of `FIELDS`: what costs time to compute
+
+    def check(self, place: Place) -> None:
+        """Raise `ValueError` if `truncate` would fail or destroy something; change nothing."""
+        return
 
     @abstractmethod
     def truncate(self, place: Place) -> None:
@@ -36,8 +40,19 @@ class Output(ABC):
     def place(self) -> Place:
         """Return how far the output has come, as plain JSON."""
 
+    def identity(self) -> Place:
+        """Return a place at the beginning that tells this output from another of its name.
+
+        A run that is killed before its first checkpoint knows its outputs by it.
+        """
+        return {}
+
     def sync(self) -> None:
         """Bring all that was written to the disk."""
+        return
+
+    def verify(self) -> None:
+        """Raise `ValueError` if something else changed or removed what was written."""
         return
 
     def close(self) -> None:
@@ -86,6 +101,26 @@ def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
     if not fields or len(set(fields)) < len(fields):
         raise ValueError(f"Fields must be some of {', '.join(FIELDS)}, each once.")
     return tuple(fields)
+
+
+def count_of(place: Place, name: str) -> int:
+    """Return a count that a checkpoint holds of an output, 0 if it holds none."""
+    value = place.get(name, 0)
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise ValueError(
+            f"The checkpoint's place of an output is not sound: {name} is {str(value)[:80]!r}."
+        )
+    return value
+
+
+def check_format(place: Place, format: str, path: object) -> None:
+    """Raise `ValueError` if an output was begun in another format."""
+    begun = place.get("format", format)
+    if begun != format:
+        raise ValueError(
+            f"{path} was begun as {begun!r}, and now it is to be {format!r}. Go on as it was "
+            f"(--output-format {begun}), or begin anew with another output and another folder."
+        )
 
 
 def column_names(fields: Sequence[str], taken: Sequence[str]) -> list[str]:

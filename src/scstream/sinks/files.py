@@ -2,53 +2,105 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
 from pathlib import Path
 
+from scstream.sinks.base import count_of
 from scstream.sources.base import Place
+from scstream.support.paths import exists, identity, is_special, look
+
+_TAIL = 1024  # last bytes that are looked at again when a run resumes
 
 
 class AddedFile:
-    """A file, or standard output for ``-``, written without a buffer of our own."""
+    """A file, or standard output for ``-``, written without a buffer of our own.
 
-    def __init__(self, path: str | Path) -> None:
+    Parameters
+    ----------
+    path : str or Path
+    overwrite : bool, default=False
+        Whether a file that is there may be replaced. Otherwise it is refused, unless it is empty.
+    """
+
+    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
         self.path = str(path)
+        self.overwrite = overwrite
         self.length = 0
+        self._absolute = os.path.abspath(self.path)
+        self._tail = b""
         self._handle: int | None = None
+        self.regular = False  # not a device or a pipe; known once it is open
 
     @property
     def standard(self) -> bool:
         """Whether it is standard output, which cannot be taken back."""
         return self.path == "-"
 
+    def check(self, place: Place) -> None:
+        """Make sure that the file can be begun at a place; change nothing."""
+        length = count_of(place, "bytes")
+        found = None if self.standard else look(self._absolute)
+        if length and (self.standard or (found is not None and _flows(found))):
+            what = "Standard output" if self.standard else f"{self.path}, a pipe,"
+            raise ValueError(f"{what} cannot be taken back to a checkpoint.")
+        if found is None:
+            if length:
+                raise self._changed(f"is gone, but the checkpoint knows of {length:,} bytes of it")
+            return
+        if stat.S_ISDIR(found.st_mode):
+            raise ValueError(f"{self.path} is a folder. Name a file to write to.")
+        if is_special(found):
+            return
+        if length == 0:
+            own = "bytes" in place or place.get("file") == identity(found)
+            if found.st_size and not own and not self.overwrite:
+                raise exists(self.path)
+            return
+        if found.st_size < length:
+            raise self._changed(
+                f"has {found.st_size:,} bytes, but the checkpoint knows of {length:,}"
+            )
+        if place.get("tail", "") not in ("", _digest(self._read_tail(length))):
+            raise self._changed("holds something else than the checkpoint knows of")
+
+    def _changed(self, how: str) -> ValueError:
+        return ValueError(
+            f"{self.path} {how}: it was changed since. Put it back, or begin anew: remove the "
+            "checkpoints and name another output."
+        )
+
+    def _read_tail(self, length: int) -> bytes:
+        with open(self._absolute, "rb") as file:
+            file.seek(max(0, length - _TAIL))
+            return file.read(min(length, _TAIL))
+
     def begin(self, place: Place) -> None:
         """Open the file, made anew or cut to its length at a place."""
-        self.length = int(place.get("bytes", 0))
+        self.check(place)
+        self.length = count_of(place, "bytes")
         if self.standard:
-            if self.length:
-                raise ValueError("Standard output cannot be taken back to a checkpoint.")
             sys.stdout.flush()
             self._handle = sys.stdout.fileno()
             return
-        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        self._handle = os.open(
-            self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666
-        )
-        size = os.fstat(self._handle).st_size
-        if size < self.length:
-            raise ValueError(
-                f"{self.path} has {size:,} bytes, but the checkpoint knows of {self.length:,}: it "
-                "was changed since. Put it back, or begin anew without the checkpoint."
-            )
-        if stat.S_ISREG(os.fstat(self._handle).st_mode):  # a device has nothing to cut
+        Path(self._absolute).parent.mkdir(parents=True, exist_ok=True)
+        found = look(self._absolute)
+        # A pipe that were opened for reading too would never break when its reader leaves.
+        way = os.O_WRONLY if found is not None and is_special(found) else os.O_RDWR
+        flags = way | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        self._handle = os.open(self._absolute, flags, 0o666)
+        self.regular = stat.S_ISREG(os.fstat(self._handle).st_mode)
+        if self.regular:  # a device has nothing to cut
+            self._tail = self._read_tail(self.length)
             os.ftruncate(self._handle, self.length)
             os.lseek(self._handle, self.length, os.SEEK_SET)
 
     def write(self, data: bytes | memoryview) -> None:
         """Add some bytes, all of them or an error."""
         assert self._handle is not None, "begin comes first"
+        self.verify()
         rest = memoryview(data)
         try:
             while rest:
@@ -57,18 +109,49 @@ class AddedFile:
             error.filename = self.path  # the system's message does not name it
             raise
         self.length += len(data)
+        self._tail = (self._tail + bytes(data[-_TAIL:]))[-_TAIL:]
+
+    def verify(self) -> None:
+        """Raise `ValueError` if the file was removed, replaced or changed since the last write."""
+        if self._handle is None or not self.regular:
+            return
+        mine, there = os.fstat(self._handle), look(self._absolute)
+        if there is None or identity(there) != identity(mine):
+            raise ValueError(f"{self.path} was removed or replaced while it was being written.")
+        if mine.st_size != self.length:
+            raise ValueError(
+                f"{self.path} has {mine.st_size:,} bytes where {self.length:,} were written: "
+                "something else changed it."
+            )
 
     def sync(self) -> None:
         """Bring the file to the disk."""
         if self._handle is not None and not self.standard:
-            os.fsync(self._handle)
+            self.verify()
+            if self.regular:
+                os.fsync(self._handle)
 
     def place(self) -> Place:
-        """Return how long the file is."""
-        return {"bytes": self.length}
+        """Return how long the file is, and a digest of its last bytes."""
+        place: Place = {"bytes": self.length}
+        return place | {"tail": _digest(self._tail)} if self.regular else place
+
+    def identity(self) -> Place:
+        """Return what tells the open file from another of its name."""
+        if self._handle is None or not self.regular:
+            return {}
+        return {"file": identity(os.fstat(self._handle))}
 
     def close(self) -> None:
         """Close the file; standard output stays open."""
         if self._handle is not None and not self.standard:
             os.close(self._handle)
         self._handle = None
+
+
+def _flows(found: os.stat_result) -> bool:
+    return stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]

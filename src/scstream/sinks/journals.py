@@ -15,10 +15,21 @@ if TYPE_CHECKING:
 
 
 class Journal(Recorder):
-    """A file of lines that is added to with every batch."""
+    """A file of lines that is added to with every batch.
 
-    def __init__(self, path: str | Path) -> None:
-        self._file = AddedFile(path)
+    Parameters
+    ----------
+    path : str or Path
+    overwrite : bool, default=False
+        Whether a file that is there may be replaced.
+    """
+
+    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+        self._file = AddedFile(path, overwrite=overwrite)
+
+    def check(self, place: Place) -> None:
+        """Make sure that the file can be begun at a place."""
+        self._file.check(place)
 
     def truncate(self, place: Place) -> None:
         """Go back to a place."""
@@ -27,6 +38,14 @@ class Journal(Recorder):
     def place(self) -> Place:
         """Return the file's length."""
         return self._file.place()
+
+    def identity(self) -> Place:
+        """Return what tells the file from another of its name."""
+        return self._file.identity()
+
+    def verify(self) -> None:
+        """Make sure that the file is as it was left."""
+        self._file.verify()
 
     def sync(self) -> None:
         """Bring the file to the disk."""
@@ -72,17 +91,18 @@ class ChronicleJournal(Journal):
 
     needs = frozenset({"score"})
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
         from scstream.chronicle import Chronicle
 
-        super().__init__(path)
+        super().__init__(path, overwrite=overwrite)
         self._kind = Chronicle
         self._chronicle = Chronicle()
 
     def truncate(self, place: Place) -> None:
         """Go back to a place, and know again what was written until then."""
         super().truncate(place)
-        self._chronicle = self._kind.read(self._file.path) if self._file.length else self._kind()
+        known = self._file.regular and self._file.length
+        self._chronicle = self._kind.read(self._file.path) if known else self._kind()
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Write a batch's moment."""

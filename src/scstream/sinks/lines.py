@@ -17,7 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.text_layout import fixed, lay_out
-from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
+from scstream.sinks.base import (
+    FIELDS,
+    Floats,
+    Sink,
+    check_fields,
+    check_format,
+    column_names,
+    count_of,
+    values_of,
+)
 from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import Records, TextRecords
@@ -35,25 +44,48 @@ class LineSink(Sink):
     fields : sequence of {"label", "probability", "score"}
     append : bool
         Whether the input's columns come first. Otherwise it is the number of the row.
+    overwrite : bool
+        Whether a file that is there may be replaced.
     """
 
+    format: str
+
     def __init__(
-        self, path: str | Path, *, fields: Sequence[str] = FIELDS, append: bool = False
+        self,
+        path: str | Path,
+        *,
+        fields: Sequence[str] = FIELDS,
+        append: bool = False,
+        overwrite: bool = False,
     ) -> None:
         self.fields = check_fields(fields)
         self.append = append
         self.needs = frozenset(self.fields)
-        self._file = AddedFile(path)
+        self._file = AddedFile(path, overwrite=overwrite)
         self._rows = 0
+
+    def check(self, place: Place) -> None:
+        """Make sure that the file can be begun at a place."""
+        check_format(place, self.format, self._file.path)
+        self._file.check(place)
 
     def truncate(self, place: Place) -> None:
         """Go back to a place."""
-        self._rows = int(place.get("rows", 0))
+        check_format(place, self.format, self._file.path)
+        self._rows = count_of(place, "rows")
         self._file.begin(place)
 
     def place(self) -> Place:
-        """Return the file's length and the rows in it."""
-        return {**self._file.place(), "rows": self._rows}
+        """Return the file's length, the rows in it and its format."""
+        return {**self._file.place(), "rows": self._rows, "format": self.format}
+
+    def identity(self) -> Place:
+        """Return what tells the file from another of its name."""
+        return self._file.identity()
+
+    def verify(self) -> None:
+        """Make sure that the file is as it was left."""
+        self._file.verify()
 
     def sync(self) -> None:
         """Bring the file to the disk."""
@@ -131,9 +163,11 @@ class CsvSink(LineSink):
         separator: str = ",",
         fields: Sequence[str] = FIELDS,
         append: bool = False,
+        overwrite: bool = False,
     ) -> None:
-        super().__init__(path, fields=fields, append=append)
+        super().__init__(path, fields=fields, append=append, overwrite=overwrite)
         self.separator = separator
+        self.format = "tsv" if separator == "\t" else "csv"
 
     def _head(self, batch: Batch) -> bytes:
         taken = _names(batch.rows) if self.append else ["row"]
@@ -161,6 +195,8 @@ class CsvSink(LineSink):
 
 class JsonSink(LineSink):
     """Writes JSON lines, an object each."""
+
+    format = "jsonl"
 
     def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
         glue = [b'{"row": ', *(f', "{name}": '.encode() for name in self.fields), b"}\n"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
+from scstream.sinks.base import (
+    FIELDS,
+    Floats,
+    Sink,
+    check_fields,
+    check_format,
+    column_names,
+    count_of,
+    values_of,
+)
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import ColumnRecords, Records
 from scstream.sources.table import require_parquet
+from scstream.support.paths import check_file, exists, identity, is_special, look
 
 _GROUP = 1 << 16  # rows that are written at once
+_PART = re.compile(r"part-(\d{6,})\.parquet(\.unfinished)?", re.ASCII)
+_FORMAT = "parquet"
 
 
 class ParquetSink(Sink):
@@ -34,6 +47,9 @@ class ParquetSink(Sink):
         Whether the input's columns come first. Otherwise it is the number of the row.
     parts : bool
         Whether to write a folder of files, one for each `sync`.
+    overwrite : bool
+        Whether a file, or a folder of such parts, that is there may be replaced. A folder that
+        holds anything else is never touched.
     """
 
     def __init__(
@@ -43,24 +59,72 @@ class ParquetSink(Sink):
         fields: Sequence[str] = FIELDS,
         append: bool = False,
         parts: bool = False,
+        overwrite: bool = False,
     ) -> None:
         self._parquet = require_parquet()
         self.path = Path(path)
         self.fields = check_fields(fields)
         self.append = append
         self.parts = parts
+        self.overwrite = overwrite
         self.needs = frozenset(self.fields)
         self._part = 0
         self._rows = 0
+        self._bytes = 0  # of all parts together
         self._schema: Any = None
         self._writer: Any = None
         self._held: list[Any] = []
+
+    def check(self, place: Place) -> None:
+        """Make sure that the output can be begun at a place."""
+        check_format(place, _FORMAT, self.path)
+        found = look(self.path)
+        if found is not None and is_special(found):
+            raise ValueError(f"{self.path} is no regular file, which Parquet needs.")
+        if not self.parts or (found is not None and not stat.S_ISDIR(found.st_mode)):
+            check_file(self.path, overwrite=self.overwrite)
+        elif "parts" in place:
+            self._check_parts(count_of(place, "parts"), place.get("bytes"))
+        elif found is not None and place.get("file") != identity(found):
+            self._check_folder()
+
+    def _check_folder(self) -> None:
+        """Raise an error if a folder holds something, or more than may be replaced."""
+        names = os.listdir(self.path)
+        strange = sorted(name for name in names if _PART.fullmatch(name) is None)
+        if strange:
+            raise ValueError(
+                f"{self.path} is a folder that holds other files ({strange[0]!r}). Name another "
+                "output: scstream never replaces a folder that it did not write."
+            )
+        if names and not self.overwrite:
+            raise exists(self.path)
+
+    def _check_parts(self, parts: int, size: int | None) -> None:
+        """Raise an error unless the first parts are there, with so many bytes together."""
+        total = 0
+        for number in range(parts):
+            found = look(self._name(number))
+            if found is None:
+                raise ValueError(
+                    f"{self._name(number)} is missing, which the checkpoint knows of. Put it back, "
+                    "or begin anew: remove the checkpoints and name another output."
+                )
+            total += found.st_size
+        if size is not None and total != size:
+            raise ValueError(
+                f"{self.path} was changed: its parts have {total:,} bytes where {size:,} were "
+                "written. Put them back, or begin anew: remove the checkpoints and name another "
+                "output."
+            )
 
     def truncate(self, place: Place) -> None:
         """Go back to a place: the parts behind it are removed."""
         import pyarrow as pa
 
-        self._part, self._rows = int(place.get("parts", 0)), int(place.get("rows", 0))
+        self.check(place)
+        self._part, self._rows = count_of(place, "parts"), count_of(place, "rows")
+        self._bytes = count_of(place, "bytes")
         if "schema" in place:
             kinds = [(name, pa.type_for_alias(kind)) for name, kind in place["schema"]]
             self._schema = pa.schema(kinds)
@@ -70,22 +134,28 @@ class ParquetSink(Sink):
         if self.path.is_file():
             self.path.unlink()
         self.path.mkdir(exist_ok=True)
-        for file in self.path.glob("part-*.parquet*"):
-            if int(file.name.split("-")[1].split(".")[0]) >= self._part:
+        for file in self.path.iterdir():
+            match = _PART.fullmatch(file.name)
+            if match is not None and int(match[1]) >= self._part:
                 file.unlink()
-        for number in range(self._part):
-            if not self._name(number).exists():
-                raise ValueError(
-                    f"{self._name(number)} is missing, which the checkpoint knows of. Put it back, "
-                    "or begin anew without the checkpoint."
-                )
 
     def place(self) -> Place:
-        """Return how many parts and rows there are."""
-        place: Place = {"parts": self._part, "rows": self._rows}
+        """Return how many parts, bytes and rows there are."""
+        place: Place = {"parts": self._part, "rows": self._rows, "format": _FORMAT}
+        place["bytes"] = self._bytes
         if self._schema is not None:
             place["schema"] = [[field.name, str(field.type)] for field in self._schema]
         return place
+
+    def identity(self) -> Place:
+        """Return what tells the folder from another of its name."""
+        found = look(self.path)
+        return {} if found is None or not self.parts else {"file": identity(found)}
+
+    def verify(self) -> None:
+        """Make sure that all parts are as they were left."""
+        if self.parts:
+            self._check_parts(self._part, self._bytes)
 
     def write(
         self,
@@ -165,13 +235,15 @@ class ParquetSink(Sink):
         self._writer = None
         with open(self._unfinished(), "rb") as file:
             os.fsync(file.fileno())
-        if not self.parts and self.path.is_dir():
-            shutil.rmtree(self.path)
+            self._bytes += os.fstat(file.fileno()).st_size
+        if not self.parts:
+            check_file(self.path, overwrite=self.overwrite)  # it may have come since
         os.replace(self._unfinished(), self._name(self._part))
         self._part += 1
 
     def sync(self) -> None:
         """End the part, if there are parts."""
+        self.verify()
         if self.parts:
             self._finish()
 

@@ -93,7 +93,18 @@ class Source(ABC):
 
     @abstractmethod
     def seek(self, place: Place) -> None:
-        """Stand where a batch with this place ended. Before the first batch is read."""
+        """Stand where a batch with this place ended. Before the first batch is read.
+
+        Raises `ValueError` if the stream is not the one that the place is in.
+        """
+
+    def keep_marks(self) -> None:
+        """Be ready for `mark`. Before `seek` and the first batch."""
+        return
+
+    def mark(self, place: Place) -> Place:
+        """Return the place of the last batch with what `seek` knows the stream again by."""
+        return place
 
     def commit(self, place: Place) -> None:
         """Let the server, if there is one, forget what lies before a place kept for good."""

@@ -1,26 +1,50 @@
-"""Where bytes come from: a file, a file that grows, standard input."""
+"""Where bytes come from: a file, a file that grows and is rotated, standard input.
+
+Offsets count the bytes of the whole stream. Where a followed file is rotated, those of the next
+file go on from the end of the one before.
+"""
 
 from __future__ import annotations
 
 import os
 import select
+import stat
 import sys
 import time
 from abc import ABC, abstractmethod
 from typing import BinaryIO
 
+from scstream.sources.base import Place
 from scstream.sources.options import SourceOptions
+from scstream.sources.rotation import rotated_files, successors
+from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
+from scstream.support.paths import identity, look
 
 BLOCK = 1 << 20
 _PAUSE = 0.1  # seconds between looks at a file that grows
 
 
 class Reader(ABC):
-    """A stream of bytes that can be begun anywhere."""
+    """A stream of bytes that can be begun anywhere.
+
+    Attributes
+    ----------
+    files : int
+        How many files were begun. If a `read` raises it, the bytes are the first of a new file.
+    base : int
+        Where the present file begins in the stream.
+    trail : Trail or None
+        Remembers what the stream looked like; only where places are kept.
+    """
+
+    def __init__(self) -> None:
+        self.files = 1
+        self.base = 0
+        self.trail: Trail | None = None
 
     @abstractmethod
-    def seek(self, offset: int) -> None:
-        """Begin behind so many bytes."""
+    def seek(self, offset: int, seen: Place | None) -> None:
+        """Begin behind so many bytes, which must look as they did when `Trail.mark` saw them."""
 
     @abstractmethod
     def read(self) -> bytes | None:
@@ -32,38 +56,145 @@ class Reader(ABC):
 
 
 class FileReader(Reader):
-    """Reads a file; at its end it waits for more if it is to follow."""
+    """Reads a file; at its end it waits for more if it is to follow.
+
+    A followed file may be rotated. If it is renamed and made anew, the old one is read to its
+    end first. If it is copied and cut, the rest is read from the copy.
+    """
 
     def __init__(self, path: str, follow: bool) -> None:
+        super().__init__()
         self.path = path
         self.follow = follow
         self._file: BinaryIO = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
+        self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)  # no pipe
+        self._at = 0  # in the present file
+        self._head = b""
+        self._last = b""  # the bytes before `_at`
 
-    def seek(self, offset: int) -> None:
+    def seek(self, offset: int, seen: Place | None) -> None:
         """Begin behind so many bytes."""
-        size = self._file.seek(0, 2)
-        if offset > size:
-            raise ValueError(
-                f"{self.path} has {size:,} bytes, but {offset:,} were read before: it is not the "
-                "file that the checkpoint was made with, or it was cut."
-            )
-        self._file.seek(offset)
+        base, digest = (seen["base"], seen["digest"]) if seen else (0, None)
+        at = offset - base
+        if not self._holds(self._file, at, digest):
+            self._file.close()
+            self._file = self._rotated(at, digest)
+        self.base = base
+        self._head, self._last = _head_and_tail(self._file, at)
+        self._go(at)
+        if self.trail is not None:
+            self.trail.resume(base, self._head, offset, self._last)
+
+    def _holds(self, file: BinaryIO, at: int, digest: str | None) -> bool:
+        """Whether a file begins with what was read before."""
+        if _size(file) < at:
+            return False
+        return digest is None or digest_of(*_head_and_tail(file, at)) == digest
+
+    def _rotated(self, at: int, digest: str | None) -> BinaryIO:
+        """Return the rotated file that holds what was read before, or say that there is none."""
+        size = os.path.getsize(self.path)
+        if self.follow and digest is not None:
+            for path in rotated_files(self.path):
+                file = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
+                if self._holds(file, at, digest):
+                    return file
+                file.close()
+        what = f"has {size:,} bytes, but {at:,} were read before"
+        if size >= at:
+            what = "holds something else than what was read before"
+        raise ValueError(
+            f"{self.path} {what}: it is not the file that the checkpoint was made with, or it was "
+            "cut. Put it back, or begin anew with another folder for checkpoints and new outputs."
+        )
+
+    def _go(self, at: int) -> None:
+        self._at = at
+        self._file.seek(at)
 
     def read(self) -> bytes | None:
         """Return the next bytes."""
         data = self._file.read(BLOCK)
-        if data or not self.follow:
-            return data
-        at = self._file.tell()
-        size = self._file.seek(0, 2)
-        self._file.seek(at)
-        if size < at:
-            raise ValueError(
-                f"{self.path} was cut from {at:,} to {size:,} bytes while it was followed. "
-                "A file that is followed may only grow."
-            )
+        if not self.follow:
+            return self._noted(data)
+        if self._regular and self._was_cut(data):
+            self._leave_cut()
+            return None
+        if not data and self._regular and self._is_replaced():
+            data = self._file.read(BLOCK)  # what came before it was replaced
+            if not data:
+                self._begin_next()
+                return None
+        if data:
+            return self._noted(data)
         time.sleep(_PAUSE)
         return None
+
+    def _noted(self, data: bytes) -> bytes:
+        self._at += len(data)
+        if len(self._head) < HEAD:
+            self._head += data[: HEAD - len(self._head)]
+        self._last = (self._last + data[-TAIL:])[-TAIL:]
+        if self.trail is not None:
+            self.trail.add(data)
+        return data
+
+    def _was_cut(self, data: bytes) -> bool:
+        """Whether the file no longer holds what was read before ``data``."""
+        if _size(self._file) < self._at + len(data):
+            return True
+        if not data:
+            return False
+        self._file.seek(self._at - len(self._last))
+        before = self._file.read(len(self._last))
+        self._file.seek(self._at + len(data))
+        return before != self._last
+
+    def _leave_cut(self) -> None:
+        """Go on with the copy of a file that was cut, or else with what it holds now."""
+        digest = digest_of(self._head, self._last)
+        for path in rotated_files(self.path):
+            file = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
+            if self._holds(file, self._at, digest):
+                self._file.close()
+                self._file = file
+                self._go(self._at)
+                return
+            file.close()
+        print(
+            f"scstream: {self.path!r} was cut while it was followed, and no copy of what it held "
+            "is beside it. Going on with its new beginning; what was added before the cut and not "
+            "yet read is lost.",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._begin(self.path)
+
+    def _is_replaced(self) -> bool:
+        """Whether another file has the path now, and its writer has begun to use it."""
+        found = look(self.path)
+        return (
+            found is not None
+            and found.st_size > 0
+            and identity(found) != identity(os.fstat(self._file.fileno()))
+        )
+
+    def _begin_next(self) -> None:
+        """Begin the file that follows the present one, which was read to its end."""
+        mine = identity(os.fstat(self._file.fileno()))
+        names = (path for path in rotated_files(self.path) if identity(os.stat(path)) == mine)
+        later = successors(self.path, next(names, None))
+        self._begin(later[0] if later else self.path)
+
+    def _begin(self, path: str) -> None:
+        self._file.close()
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
+        self.files += 1
+        self.base += self._at
+        self._at = 0
+        self._head = self._last = b""
+        if self.trail is not None:
+            self.trail.begin_file(self.base)
 
     def close(self) -> None:
         """Close the file."""
@@ -74,26 +205,54 @@ class InputReader(Reader):
     """Reads standard input."""
 
     def __init__(self, live: bool, wait: float | None) -> None:
+        super().__init__()
         self.live = live
         self.wait = wait
         self._handle = sys.stdin.fileno()
 
-    def seek(self, offset: int) -> None:
+    def seek(self, offset: int, seen: Place | None) -> None:
         """Skip so many bytes, which were read before, unless the input goes on by itself."""
-        while offset and not self.live:
-            data = os.read(self._handle, min(offset, BLOCK))
+        if self.live:
+            self.trail = None  # it does not begin where the stream began
+            return
+        trail, left = self.trail or Trail(), offset
+        while left:
+            data = os.read(self._handle, min(left, BLOCK))
             if not data:
                 raise ValueError(
-                    f"Standard input ended {offset:,} bytes before the place of the checkpoint. "
+                    f"Standard input ended {left:,} bytes before the place of the checkpoint. "
                     "After a resume it must come again from its beginning, or be live."
                 )
-            offset -= len(data)
+            left -= len(data)
+            trail.add(data)
+            trail.forget(offset - left)
+        if seen and trail.mark(offset) != seen:
+            raise ValueError(
+                f"The first {offset:,} bytes of standard input are not those that were read before "
+                "the checkpoint. It must come again as it was; or say that it goes on by itself: "
+                "--live."
+            )
 
     def read(self) -> bytes | None:
         """Return what has come, at least a byte unless it is the end."""
         if self.wait is not None and not select.select([self._handle], [], [], _PAUSE)[0]:
             return None
-        return os.read(self._handle, BLOCK)
+        data = os.read(self._handle, BLOCK)
+        if self.trail is not None:
+            self.trail.add(data)
+        return data
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _head_and_tail(file: BinaryIO, at: int) -> tuple[bytes, bytes]:
+    """Return the first bytes of a file, and the last ones before a place."""
+    file.seek(0)
+    head = file.read(min(HEAD, at))
+    file.seek(max(0, at - TAIL))
+    return head, file.read(min(TAIL, at))
 
 
 def open_reader(spec: str, options: SourceOptions) -> Reader:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -126,8 +124,29 @@ def join(parts: Sequence[Records]) -> Records:
 
 
 def split(record: str, separator: str) -> list[str]:
-    """Return the fields of one record of CSV."""
-    return next(csv.reader(io.StringIO(record, newline=""), delimiter=separator), [])
+    """Return the fields of one record of CSV, of any length, line ends within quotes included."""
+    if '"' not in record:
+        return record.split(separator) if record else []
+    fields: list[str] = []
+    i = 0
+    while True:
+        field = ""
+        if record.startswith('"', i):
+            parts, i = [], i + 1
+            while True:
+                end = record.find('"', i)
+                end = len(record) if end < 0 else end
+                parts.append(record[i:end])
+                i = end + 1
+                if not record.startswith('"', i):
+                    break
+                i += 1
+            field = '"'.join(parts)
+        end = record.find(separator, i)
+        if end < 0:
+            return [*fields, field + record[i:]]
+        fields.append(field + record[i:end])
+        i = end + 1
 
 
 def _as_dict(value: Any, names: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Layout
 from scstream.sources.options import SourceOptions
+from scstream.support.printable import printable_name
 
 
 class RowSource(Source):
@@ -57,14 +58,22 @@ class RowSource(Source):
                 cutter = cutter or self._new_cutter()
                 cutter.add(chunk)
                 last = monotonic()
-                yield from cutter.ready()
+                for batch in cutter.ready():
+                    self._passed(batch.place)
+                    yield batch
             elif cutter is not None and cutter.size and self._waited(last):
-                batch = cutter.rest()
-                assert batch is not None
-                yield batch
+                waiting = cutter.rest()
+                assert waiting is not None
+                self._passed(waiting.place)
+                yield waiting
         rest = None if cutter is None else cutter.rest(self._end())
         if rest is not None:
+            self._passed(rest.place)
             yield rest
+
+    def _passed(self, place: Place) -> None:
+        """Take note of the place of a batch that is handed out."""
+        return
 
     def _waited(self, last: float) -> bool:
         return self.options.wait is not None and monotonic() - last >= self.options.wait
@@ -76,6 +85,11 @@ class RowSource(Source):
         if self._complete is None and self.options.complete:
             self._complete = [True] * len(layout.used)
         if self._complete is not None:
+            if len(self._complete) != len(layout.used):
+                raise ValueError(
+                    f"The model learned from {len(self._complete)} columns, and here are "
+                    f"{len(layout.used)}. Choose them with --columns or --exclude."
+                )
             self._cutter.require(self._complete)
         return self._cutter
 
@@ -91,7 +105,7 @@ def find_column(column: str | int, names: Sequence[str]) -> int:
     text = str(column)
     if text.isascii() and text.isdecimal() and int(text) < len(names):
         return int(text)
-    shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    shown = ", ".join(map(printable_name, names[:20])) + (", ..." if len(names) > 20 else "")
     raise ValueError(f"There is no column {text!r}; there are {len(names)}: {shown}.")
 
 

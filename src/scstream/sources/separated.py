@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels import text_scan
+from scstream.sources.base import MalformedRow
 from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords, split
@@ -17,6 +18,8 @@ from scstream.sources.text import Schema, Start, TextSource, assemble
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_QUOTED = re.compile(rb'"[^"]*"')
+_RETURN = "a carriage return without a line feed; lines must end in LF or CRLF"
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
 
 
@@ -39,13 +42,18 @@ class SeparatedSource(TextSource):
         rows = [self._split(text[a:b]) for a, b in bounds[:, :2].tolist()]
         if not rows or (len(rows) == 1 and not final):
             return None
+        if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
+            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
         header = self.options.header
         if header is None:
             header = self._is_header(rows[0])
+        self._header = header
         names = rows[0] if header else [str(j) for j in range(len(rows[0]))]
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
-            raise ValueError(f"{self.name}: columns have the same name: {', '.join(twice)}.")
+            raise ValueError(
+                f"{self.name}: columns have the same name: {', '.join(map(repr, twice))}."
+            )
         samples: dict[int, str] = {}
         for row in rows[header:]:
             for j, field in enumerate(row):
@@ -53,6 +61,22 @@ class SeparatedSource(TextSource):
                     samples[j] = field
         self._schema = self._choose(names, samples, self._is_number)
         return int(bounds[0, 2]) if header else 0
+
+    def _named_again(self, text: bytes, final: bool) -> int | None:
+        """Return how many bytes of a further file name the columns again, None to read more."""
+        assert self._schema is not None
+        bounds = self._records(text, final)
+        if not len(bounds):
+            return 0 if final else None
+        first = self._split(text[bounds[0, 0] : bounds[0, 1]])
+        if self._header and first == self._schema.names:
+            return int(bounds[0, 2])
+        if self._header and self.options.header:
+            raise ValueError(
+                f"{self.name} was rotated, and the new file has other columns: {first!r} where "
+                f"{self._schema.names!r} are expected."
+            )
+        return 0
 
     def _records(self, text: bytes, final: bool) -> Ints:
         """Return where the first records are."""
@@ -99,7 +123,7 @@ class SeparatedSource(TextSource):
         if rows == 0:
             return None, taken, lines
         numbers, spans, bounds, fields = numbers[:rows], spans[:rows], bounds[:rows], fields[:rows]
-        bad = self._count(fields, len(schema.names))
+        bad = self._count(fields, len(schema.names)) | self._returns(text, bounds)
         self._settle(text, numbers, odd[:n_odd], bad)
         words = self._texts(text, spans, bad)
         time = self._times(numbers, words, bad)
@@ -113,6 +137,13 @@ class SeparatedSource(TextSource):
             bad,
         )
         return chunk, taken, lines
+
+    def _returns(self, text: bytes, bounds: Ints) -> dict[int, str]:
+        """Return the rows that hold a carriage return outside of quotes."""
+        if b"\r" not in text or text.count(b"\r") == text.count(b"\r\n"):
+            return {}
+        rows = enumerate(bounds[:, :2].tolist())
+        return {i: _RETURN for i, (a, b) in rows if _bare_return(text[a:b])}
 
     def _count(self, fields: Ints, width: int) -> dict[int, str]:
         """Return the rows with too many or too few fields, and what is wrong."""
@@ -222,6 +253,11 @@ def _roles(schema: Schema) -> tuple[Ints, int, int]:
         roles[schema.time] = numbers
         numbers += 1
     return roles, numbers, texts
+
+
+def _bare_return(record: bytes) -> bool:
+    """Whether a record, its line end aside, holds a carriage return outside of quotes."""
+    return b"\r" in record and b"\r" in _QUOTED.sub(b"", record)
 
 
 def _shown(field: str) -> str:

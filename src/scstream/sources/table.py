@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ from scstream.families.columns import kind_of
 from scstream.sources.base import Place
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.options import SourceOptions
+from scstream.sources.places import check_counts
 from scstream.sources.records import ColumnRecords
 from scstream.sources.rows import RowSource, used_columns
 
@@ -45,8 +48,40 @@ class TableSource(RowSource):
         """What the columns are."""
         return Layout(self.name, self.names, used_columns(self.names, self.options)[0], "row")
 
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    def seek(self, place: Place) -> None:
+        """Stand where a batch with this place ended."""
+        check_counts(place)
+        seen, at = place.get("seen"), place["offset"]
+        if at > self.n_rows:
+            raise self._replaced(f"has {self.n_rows:,} rows, but {at:,} were read before")
+        if seen is not None and seen != self._looks(at):
+            raise self._replaced("holds something else than what was read before")
+        super().seek({name: value for name, value in place.items() if name != "seen"})
+
+    def _replaced(self, what: str) -> ValueError:
+        return ValueError(
+            f"{self.name} {what}: it is not the file that the checkpoint was made with. Put it "
+            "back, or begin anew with another folder for checkpoints and new outputs."
+        )
+
+    def mark(self, place: Place) -> Place:
+        """Return a place with a digest of the columns and of the last row before it."""
+        return {**place, "seen": self._looks(place["offset"])}
+
+    def _looks(self, at: int) -> str:
+        """Return a digest of the columns' names and types, and of the row before a place."""
+        lot = next(self._lots(at - 1), None) if at else None
+        text = "" if lot is None else ColumnRecords(self.names, lot).text(0)
+        kinds = [] if lot is None else [column.dtype.kind for column in lot]
+        return hashlib.sha256(json.dumps([list(self.names), kinds, text]).encode()).hexdigest()[:32]
+
     def _chunks(self) -> Iterator[Chunk | None]:
-        self._at = int(self._place.get("offset", 0))
+        self._at = self._place.get("offset", 0)
         used, time = used_columns(self.names, self.options)
         for columns in self._lots(self._at):
             n = len(columns[0])
@@ -68,8 +103,9 @@ class NpySource(TableSource):
     def __init__(self, spec: str, options: SourceOptions) -> None:
         super().__init__(spec, options)
         try:
-            array = np.load(spec, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
+            with np.errstate(all="ignore"):  # a length that overflows is refused
+                array = np.load(spec, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError, OverflowError) as error:
             raise ValueError(f"{self.name} is no NumPy array of plain numbers: {error}") from None
         if array.ndim == 1:
             array = array[:, None]
@@ -84,6 +120,11 @@ class NpySource(TableSource):
     def names(self) -> Sequence[str]:
         """The columns' numbers."""
         return [str(j) for j in range(self._array.shape[1])]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self._array)
 
     def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
         for a in range(start, len(self._array), _ROWS):
@@ -108,6 +149,11 @@ class ParquetSource(TableSource):
     def names(self) -> Sequence[str]:
         """The columns' names."""
         return list(self._file.schema_arrow.names)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self._file.metadata.num_rows)
 
     def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
         for group in range(self._file.num_row_groups):
@@ -140,6 +186,11 @@ def _array(column: Any) -> NDArray[Any]:
     """Return a column as numbers with NaN, as dates, or as objects with None for missing."""
     import pyarrow as pa
 
+    if pa.types.is_nested(column.type):  # which no family takes; the column may be left out
+        nested = np.empty(len(column), dtype=object)
+        for i, value in enumerate(column.to_pylist()):
+            nested[i] = value
+        return nested
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type):

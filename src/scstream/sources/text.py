@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from scstream.sources.base import MalformedRow, Place, Source
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.options import SourceOptions
+from scstream.sources.places import check_columns, check_counts, seen_before
 from scstream.sources.readers import open_reader
 from scstream.sources.rows import RowSource, find_column, used_columns
+from scstream.sources.trail import Trail
 
 _MOST = 1 << 26  # bytes of one record
 _BOM = b"\xef\xbb\xbf"
@@ -70,6 +72,7 @@ class TextSource(RowSource):
         super().__init__("standard input" if spec == "-" else Path(spec).name, options)
         self._reader = open_reader(spec, options)
         self._schema: Schema | None = None
+        self._header = False  # whether the first line named the columns
         self._at = Start(0, 0, 0, False)
 
     @property
@@ -86,21 +89,52 @@ class TextSource(RowSource):
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
         """Return the rows of a block, and the bytes and line ends that they took."""
 
+    def seek(self, place: Place) -> None:
+        """Stand where a batch with this place ended."""
+        check_counts(place)
+        check_columns(place)
+        seen = seen_before(place)
+        super().seek({name: value for name, value in place.items() if name != "seen"})
+        self._reader.seek(place["offset"], seen)
+        self._at = Start(place["offset"], place["line"], place["row"], False)
+        names, used, kinds = place["names"], place["used"], place["kinds"]
+        self._schema = Schema(names, used, kinds, place["time"], place["dates"])
+        self._header = place.get("header", False)
+
+    def keep_marks(self) -> None:
+        """Remember what the stream looked like before the last place."""
+        self._reader.trail = Trail()
+
+    def mark(self, place: Place) -> Place:
+        """Return a place with a digest of what comes before it."""
+        trail = self._reader.trail
+        return place if trail is None else {**place, "seen": trail.mark(place["offset"])}
+
+    def _passed(self, place: Place) -> None:
+        if self._reader.trail is not None:
+            self._reader.trail.forget(place["offset"])
+
     def _chunks(self) -> Iterator[Chunk | None]:
-        place = self._place
-        self._at = Start(place.get("offset", 0), place.get("line", 0), place.get("row", 0), False)
-        if place:
-            names, used, kinds = place["names"], place["used"], place["kinds"]
-            self._schema = Schema(names, used, kinds, place["time"], place["dates"])
-            self._reader.seek(self._at.offset)
         text = b""
+        files = self._reader.files
+        again = False  # whether the columns' names may come again: the file is not the first
         while True:
             new = self._reader.read()
+            if self._reader.files > files:
+                files = self._reader.files
+                yield from self._end_file(text)
+                text, again = b"", self._schema is not None
             if new is None:
                 yield None
                 continue
             text = self._without_mark(text + new)
             final = not new
+            if again:
+                named = self._named_again(text, final)
+                if named is None:
+                    continue
+                again = False
+                text = self._pass(text, named, text.count(b"\n", 0, named))
             if self._schema is None:
                 named = self._begin(text, final)
                 if named is None:
@@ -113,6 +147,16 @@ class TextSource(RowSource):
             if final:
                 return
 
+    def _end_file(self, text: bytes) -> Iterator[Chunk]:
+        """Give what is left of a file that is followed by another."""
+        if self._schema is not None:
+            yield from self._read(text, True)
+        self._at = Start(self._reader.base, 0, self._at.rows, False)
+
+    def _named_again(self, text: bytes, final: bool) -> int | None:
+        """Return how many bytes of a further file name the columns again, None to read more."""
+        return 0
+
     def _refuse_start(self, text: bytes) -> None:
         """Raise an error unless there is nothing at all."""
         if text.strip():
@@ -122,7 +166,7 @@ class TextSource(RowSource):
             raise MalformedRow(f"{self.name}, line {self._at.lines + 1}: {reason}.")
 
     def _without_mark(self, text: bytes) -> bytes:
-        if self._at.offset == 0 and text.startswith(_BOM):
+        if self._at.offset == self._reader.base and text.startswith(_BOM):
             return self._pass(text, len(_BOM), 0)
         return text
 
@@ -167,7 +211,7 @@ class TextSource(RowSource):
     def _kept(self) -> Place:
         s = self._schema
         assert s is not None
-        kept = {"names": s.names, "used": s.used, "kinds": s.kinds}
+        kept = {"names": s.names, "used": s.used, "kinds": s.kinds, "header": self._header}
         return {**kept, "time": s.time, "dates": s.dates}
 
     def _choose(self, names: list[str], samples: dict[int, Any], number: Any) -> Schema:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from scstream.model import ScStream
 from scstream.sampler.rules import RULES
+from scstream.support.printable import printable_name
 from scstream.tuning.objective import (
     Rows,
     reference_of,
@@ -213,4 +214,4 @@ def _report(trial: Trial, trials: Sequence[Trial], n_trials: int) -> None:
     went = trial.error or f"score {trial.score:.4g}, {trial.n_clusters} clusters"
     best = max((t.score for t in trials if t.error is None), default=math.nan)
     line = f"scstream: trial {trial.number + 1} of {n_trials}: {went}; best {best:.4g}"
-    print(line, file=sys.stderr, flush=True)
+    print(printable_name(line), file=sys.stderr, flush=True)

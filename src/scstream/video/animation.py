@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.support.paths import whole_file
 from scstream.video._extra import require_av, require_pillow
 
 if TYPE_CHECKING:
@@ -96,17 +98,18 @@ class _Gif:
         if self.pictures:
             first, *rest = self.pictures
             duration = round(1000.0 / self.fps)
-            first.save(self.path, save_all=True, append_images=rest, duration=duration, loop=0)
+            with whole_file(self.path) as part:
+                first.save(part, save_all=True, append_images=rest, duration=duration, loop=0)
 
 
 class _Mp4:
     def __init__(self, path: Path, fps: float) -> None:
         require_av()
-        import av
-
-        self.container = av.open(str(path), "w")
         self.fps = Fraction(fps).limit_denominator(1000)
+        self.container: Any = None
         self.stream: Any = None
+        self._stack = ExitStack()
+        self._path = path
 
     def add(self, picture: Image) -> None:
         import av
@@ -114,6 +117,8 @@ class _Mp4:
         # The codec halves the resolution of colours: sides must be even.
         width, height = (side - side % 2 for side in picture.size)
         if self.stream is None:
+            part = self._stack.enter_context(whole_file(self._path))
+            self.container = self._stack.enter_context(av.open(str(part), "w"))
             self.stream = self.container.add_stream("libx264", rate=self.fps)
             self.stream.width, self.stream.height = width, height
             self.stream.pix_fmt = "yuv420p"  # what every player knows
@@ -122,6 +127,6 @@ class _Mp4:
         self.container.mux(self.stream.encode(frame))
 
     def close(self) -> None:
-        if self.stream is not None:
-            self.container.mux(self.stream.encode(None))
-        self.container.close()
+        with self._stack:
+            if self.stream is not None:
+                self.container.mux(self.stream.encode(None))

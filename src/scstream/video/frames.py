@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 ANIMATED = frozenset({".apng", ".gif", ".png", ".tif", ".tiff", ".webp"})
+
+_MOST_PIXELS = 89_478_485  # of a frame: what Pillow takes for an attack
 
 Pixels = NDArray[np.uint8]
 
@@ -144,21 +148,41 @@ def _from_folder(folder: Path) -> Iterator[tuple[str, Image]]:
                 "their segments would have the same name, too"
             )
     for path in paths:
-        try:
-            with Image.open(path) as picture:
-                yield path.stem, picture.convert("RGB")
-        except OSError as error:
-            raise ValueError(f"{path} cannot be read as an image: {error}") from error
+        with _blaming(path), Image.open(path) as picture:
+            frame = picture.convert("RGB")
+        yield path.stem, frame
 
 
 def _from_image(path: Path) -> Iterator[tuple[str, Image]]:
-    from PIL import Image, ImageSequence
+    from PIL import Image
+
+    with _blaming(path):
+        picture = Image.open(path)
+    with picture:
+        for number in count():
+            with _blaming(path):
+                try:
+                    picture.seek(number)
+                except EOFError:
+                    return
+                frame = picture.convert("RGB")
+            yield f"{number:05d}", frame
+
+
+@contextlib.contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Turn whatever an image provokes into an error that names it; a huge one is an error, too."""
+    from PIL import Image
 
     try:
-        with Image.open(path) as picture:
-            for number, frame in enumerate(ImageSequence.Iterator(picture)):
-                yield f"{number:05d}", frame.convert("RGB")
-    except OSError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            yield
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise ValueError(f"{path} is too large for a frame: {error}") from error
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:  # Pillow's readers raise what broken bytes lead to
         raise ValueError(f"{path} cannot be read as an image: {error}") from error
 
 
@@ -169,6 +193,8 @@ def _from_video(path: Path) -> Iterator[tuple[str, Image]]:
     try:
         with av.open(str(path)) as container:
             for number, frame in enumerate(_decoded(container, path)):
+                if frame.width * frame.height > _MOST_PIXELS:
+                    raise ValueError(f"{path} has frames of {_by((frame.width, frame.height))}")
                 yield f"{number:05d}", frame.to_image()
     except av.FFmpegError as error:
         raise ValueError(f"{path} cannot be read as a video: {error}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.chronicle import Chronicle
+from scstream.support.paths import check_file, exists, identity, look, whole_file
 from scstream.video.animation import FORMATS, AnimationWriter
 from scstream.video.frames import read_frames
 from scstream.video.segment import PAINTS, Paint, Segmenter
@@ -84,6 +86,7 @@ def segment_video(
     fps: float = 12.0,
     width: int = 960,
     chronicle: Chronicle | None = None,
+    overwrite: bool = False,
 ) -> Iterator[FrameReport]:
     """Segment a video frame by frame; write segmented frames and an animation.
 
@@ -107,6 +110,8 @@ def segment_video(
         Of the animation; see `AnimationWriter`.
     chronicle : Chronicle, optional
         Takes note of the clusters after each frame, for `scstream.report`.
+    overwrite : bool
+        Whether an animation, and frames in the output's folder, may be replaced.
 
     Yields
     ------
@@ -120,12 +125,7 @@ def segment_video(
     frames = read_frames(source, scale=scale)
     segmenter = Segmenter() if segmenter is None else segmenter
     outputs = Outputs.at(out)
-    if Path(source).is_dir() and outputs.frames.resolve() == Path(source).resolve():
-        raise ValueError(
-            f"segmented frames would overwrite the originals in {source}: name another output"
-        )
-    outputs.frames.mkdir(parents=True, exist_ok=True)
-    outputs.animation.parent.mkdir(parents=True, exist_ok=True)
+    _check_outputs(Path(source), outputs, overwrite)
     animation = AnimationWriter(outputs.animation, fps=fps, width=width)
 
     def reports() -> Iterator[FrameReport]:
@@ -144,7 +144,27 @@ def segment_video(
     return reports()
 
 
+def _check_outputs(source: Path, outputs: Outputs, overwrite: bool) -> None:
+    """Raise `ValueError` if what is written would replace the source or something else."""
+    frames = look(outputs.frames)
+    if frames is not None and identity(frames) == identity(os.stat(source)):
+        raise ValueError(
+            f"segmented frames would overwrite the originals in {source}: name another output"
+        )
+    animation = look(outputs.animation)
+    if animation is not None and identity(animation) == identity(os.stat(source)):
+        raise ValueError(f"the animation would overwrite {source}: name another output")
+    check_file(outputs.animation, overwrite=overwrite)
+    if frames is None:
+        return
+    if not outputs.frames.is_dir():
+        raise ValueError(f"{outputs.frames} is a file, and a folder for the frames is needed")
+    if not overwrite and any(outputs.frames.iterdir()):
+        raise exists(outputs.frames)
+
+
 def _save(path: Path, picture: NDArray[np.uint8]) -> None:
     from PIL import Image
 
-    Image.fromarray(picture).save(path)
+    with whole_file(path) as part:
+        Image.fromarray(picture).save(part)

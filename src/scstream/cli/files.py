@@ -1,0 +1,68 @@
+"""Files that a command names: none that it writes may be one that it reads, or another output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scstream.cli.errors import UsageError
+from scstream.support.paths import identity, is_special, look
+from scstream.support.printable import printable
+
+_STANDARD = {"reads": 0, "writes": 1}
+
+
+def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if an output is an input or another output, whatever their names.
+
+    Parameters
+    ----------
+    reads, writes : mapping of str to path or None
+        Files and folders by what the user knows them by; None, ``none`` and URLs do not count,
+        and ``-`` is standard input or output. Devices and pipes may be named twice.
+    """
+    seen: dict[tuple[Any, ...], str] = {}
+    for way, files in (("reads", reads), ("writes", writes)):
+        for name, path in files.items():
+            key = _key(path, _STANDARD[way])
+            if key is None:
+                continue
+            if way == "writes" and key in seen:
+                raise UsageError(
+                    f"{name} ({printable(path)}) is the same file as {seen[key]}, which would be "
+                    "destroyed. Name another file."
+                )
+            seen.setdefault(key, f"{name} ({printable(path)})")
+
+
+def _key(path: Any, standard: int) -> tuple[Any, ...] | None:
+    """Return what all names of a file share; None for what cannot be destroyed."""
+    text = "" if path is None else str(path)
+    if text in ("", "none") or "://" in text:
+        return None
+    if text == "-":
+        try:
+            found = os.fstat(standard)
+        except OSError:  # it is closed
+            return None
+    else:
+        real = Path(os.path.realpath(text))
+        here = look(real)
+        if here is None:
+            folder = look(real.parent)
+            where = [str(real.parent)] if folder is None else identity(folder)
+            return (*where, real.name)
+        found = here
+    return None if is_special(found) else tuple(identity(found))
+
+
+def add_overwrite(parser: Any) -> None:
+    """Add the option that allows outputs to be replaced."""
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace outputs that already exist. Otherwise they are refused, unless they are "
+        "empty. Never replaces an input or a folder",
+    )

@@ -1,0 +1,65 @@
+"""Places that come from a checkpoint: their parts are checked before they are used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scstream.sources.base import Place
+
+_MOST = 2**62
+
+
+def unsound(name: str, value: Any) -> ValueError:
+    """Return the error of a place that no source of this kind could have made."""
+    return ValueError(
+        f"The checkpoint's place in the source is not sound: {name} is {str(value)[:80]!r}. "
+        "It was not written by a run over this kind of source."
+    )
+
+
+def whole(place: Place, name: str, low: int = 0, high: int = _MOST) -> int:
+    """Return a whole number of a place."""
+    value = place.get(name)
+    if type(value) is not int or not low <= value <= high:
+        raise unsound(name, value)
+    return value
+
+
+def check_counts(place: Place) -> None:
+    """Raise `ValueError` unless a place says how many bytes, lines and rows come before it."""
+    for name in ("offset", "line", "row"):
+        whole(place, name)
+    if "period" in place:
+        whole(place, "period", -_MOST)
+
+
+def check_columns(place: Place) -> None:
+    """Raise `ValueError` unless a place says what the columns of a text file are."""
+    names, used, kinds = place.get("names"), place.get("used"), place.get("kinds")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise unsound("names", names)
+    if not isinstance(used, list) or not all(type(j) is int for j in used):
+        raise unsound("used", used)
+    if not used or len(set(used)) < len(used) or not all(0 <= j < len(names) for j in used):
+        raise unsound("used", used)
+    if not isinstance(kinds, list) or len(kinds) != len(used) or {*map(str, kinds)} - _KINDS:
+        raise unsound("kinds", kinds)
+    if place.get("time") is not None:
+        whole(place, "time", 0, len(names) - 1)
+    for name in ("dates", "header"):
+        if type(place.get(name, False)) is not bool:
+            raise unsound(name, place[name])
+
+
+_KINDS = {"number", "text"}
+
+
+def seen_before(place: Place) -> Place | None:
+    """Return what the stream looked like before a place; None if that was not kept."""
+    if "seen" not in place:
+        return None
+    seen = place["seen"]
+    if not isinstance(seen, dict) or not isinstance(seen.get("digest"), str):
+        raise unsound("seen", seen)
+    whole(seen, "base", 0, place["offset"])
+    return seen

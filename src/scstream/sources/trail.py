@@ -1,0 +1,76 @@
+"""What a stream of bytes looked like up to a place, so that a resume knows it again."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+from scstream.sources.base import Place
+
+HEAD = 1024  # bytes at the beginning of a file that are looked at
+TAIL = 4096  # bytes before a place that are looked at
+
+
+@dataclass
+class _File:
+    """A file of the stream: where it begins, its first bytes, and those read since a place."""
+
+    base: int
+    head: bytes = b""
+    start: int = 0  # where `recent` begins
+    recent: bytearray = field(default_factory=bytearray)
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.recent)
+
+
+class Trail:
+    """Remembers the first bytes of each file, and those since the last place handed out."""
+
+    def __init__(self) -> None:
+        self._files = [_File(0)]
+
+    def add(self, data: bytes) -> None:
+        """Take note of bytes that were read."""
+        file = self._files[-1]
+        if len(file.head) < HEAD:
+            file.head += data[: HEAD - len(file.head)]
+        file.recent += data
+
+    def begin_file(self, base: int) -> None:
+        """Take note that another file begins."""
+        self._files.append(_File(base, start=base))
+
+    def resume(self, base: int, head: bytes, offset: int, tail: bytes) -> None:
+        """Go on from a place in the file that begins at ``base``."""
+        self._files = [_File(base, head, offset - len(tail), bytearray(tail))]
+
+    def forget(self, offset: int) -> None:
+        """Keep only what a place from here on needs."""
+        while len(self._files) > 1 and self._files[1].base < offset:
+            del self._files[0]
+        file = self._files[0]
+        drop = offset - TAIL - file.start
+        if drop > 0:
+            del file.recent[:drop]
+            file.start += drop
+
+    def mark(self, offset: int) -> Place:
+        """Return the file that a place is in, by its base, and a digest of what comes before it.
+
+        The end of a file and the beginning of the next are one place: it counts as the end.
+        """
+        file = max((f for f in self._files if f.base < offset), key=_base, default=self._files[0])
+        at = offset - file.base
+        tail = file.recent[max(0, offset - TAIL - file.start) : max(0, offset - file.start)]
+        return {"base": file.base, "digest": digest_of(file.head[:at], bytes(tail))}
+
+
+def _base(file: _File) -> int:
+    return file.base
+
+
+def digest_of(head: bytes, tail: bytes) -> str:
+    """Return a digest of the first bytes of a file and of the last ones before a place."""
+    return hashlib.sha256(b"%d:" % len(head) + head + tail).hexdigest()[:32]

@@ -1,0 +1,75 @@
+"""What is at an output's path before it is written: nothing that matters may be lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+Identity = list[int]  # device and inode: the same for all names of a file
+
+
+def look(path: str | Path) -> os.stat_result | None:
+    """Return what is known of a file, links followed; None if there is none."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def identity(found: os.stat_result) -> Identity:
+    """Return what tells a file from all others, whatever its name."""
+    return [found.st_dev, found.st_ino]
+
+
+def is_special(found: os.stat_result) -> bool:
+    """Whether it is a device, a pipe or a socket: writing there replaces nothing."""
+    return not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
+
+
+def check_file(path: str | Path, *, overwrite: bool) -> None:
+    """Raise `ValueError` if a file that is to be made would replace something.
+
+    An empty file may be replaced: nothing is lost by it.
+    """
+    found = look(path)
+    if found is None or is_special(found):
+        return
+    if stat.S_ISDIR(found.st_mode):
+        raise ValueError(f"{path} is a folder. Name a file to write to.")
+    if found.st_size and not overwrite:
+        raise exists(path)
+
+
+def exists(path: str | Path) -> ValueError:
+    """Return the error of an output that would replace something."""
+    return ValueError(
+        f"{path} already exists and was not written by this run. Name another output, remove it, "
+        "or allow it to be replaced (--overwrite; overwrite=True in Python)."
+    )
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path with the same ending; what is written there takes the file's place.
+
+    If anything fails, the temporary file is removed and the old file stays. A link stays, and
+    what it points at is replaced.
+    """
+    target = Path(os.path.realpath(path))
+    found = look(target)
+    if found is not None and is_special(found):
+        yield target
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
+    try:
+        yield temporary
+        if temporary.exists():
+            os.replace(temporary, target)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
