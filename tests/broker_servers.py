@@ -162,7 +162,8 @@ class NatsBroker:
         from scstream.sources.nats_client import Connection
 
         self.address = address
-        self.server = Connection(address)
+        self.server = Connection("nats:tests", address)
+        self.server.connect()
 
     def new_stream(self, **config):
         name = f"rows{next(_NUMBERS)}"

@@ -10,8 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from scstream import __version__
+from scstream._secrets import hidden
 from scstream.cli.errors import UsageError
 
 COMMANDS = ("run", "fit", "predict", "show", "report", "tune", "video", "demo", "bench")
@@ -46,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except UsageError as error:
-        print(f"scstream {args.command}: {error}", file=sys.stderr)
+        print(f"scstream {args.command}: {hidden(str(error))}", file=sys.stderr)
         print(f"Try: scstream {args.command} --help", file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -57,13 +59,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\nscstream: stopped", file=sys.stderr)
         return 130
     except (OSError, ValueError, ImportError) as error:
-        print(f"scstream {args.command}: error: {_words(error)}", file=sys.stderr)
+        print(f"scstream {args.command}: error: {hidden(_words(error))}", file=sys.stderr)
         return 1
+
+
+class _Parser(argparse.ArgumentParser):
+    """Repeats no password when it complains about a word of the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(hidden(message))
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of one command if there is one of that name, else of all."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="scstream",
         description="Cluster a stream of data that drifts, without being told how many clusters "
         "there are.",

@@ -9,6 +9,7 @@ import signal
 import sys
 from typing import Any
 
+from scstream._secrets import hidden_url
 from scstream.cli.errors import UsageError
 from scstream.cli.options import (
     add_model,
@@ -189,5 +190,17 @@ def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
     elif result.checkpoint is None:
         print("scstream: no batch was learned, so there is no checkpoint yet", file=sys.stderr)
     else:
-        again = shlex.join(["scstream", *sys.argv[1:]])
+        again = shlex.join(["scstream", *map(_public, sys.argv[1:])])
         print(f"scstream: kept {result.checkpoint}; go on with: {again}", file=sys.stderr)
+        if args.login is not None and args.login.password is not None:
+            print("scstream: and with the password, which is not shown here", file=sys.stderr)
+
+
+def _public(word: str) -> str:
+    """Return a word of the command line without the password it may hold."""
+    from scstream.sources.message_urls import take_login
+
+    try:
+        return take_login(word)[0] if "://" in word else word
+    except ValueError:
+        return hidden_url(word)

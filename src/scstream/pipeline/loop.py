@@ -19,6 +19,7 @@ from scstream.pipeline.interrupt import Interrupt, Interrupted
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
+from scstream.sources.message_urls import identity
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -208,6 +209,8 @@ class _Loop:
             raise ValueError(f"{kept.path} holds a model, but it is no checkpoint of a run.")
         for name in sorted({*self.settings, *extra["settings"]}):
             now, then = self.settings.get(name), extra["settings"].get(name)
+            if name == "source" and isinstance(then, str):
+                then = identity(then)  # earlier versions kept passwords
             if now != then:
                 raise ValueError(
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
