@@ -25,7 +25,8 @@ class Certificates:
         for signer, name in ((self.ca, "tests"), (self.stranger, "stranger")):
             _openssl(
                 "req", "-x509", *_NEW_KEY, "-keyout", signer.with_suffix(".key"), "-out", signer,
-                "-days", "2", "-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE",
+                "-days", "2", "-subj", f"/CN={name}",
+                "-addext", "basicConstraints=critical,CA:TRUE",
                 "-addext", "keyUsage=critical,keyCertSign",
             )  # fmt: skip
         _openssl(
@@ -59,13 +60,16 @@ def tls_door(port, context, greet=None):
         def handle(self):
             with contextlib.suppress(OSError):
                 outside = context.wrap_socket(self.request, server_side=True) if context else None
-                outside = outside or self.request
-                if greet is None or greet(outside):
-                    with socket.create_connection(("127.0.0.1", port)) as inside:
-                        there = threading.Thread(target=_pass_on, args=(outside, inside))
-                        there.start()
-                        _pass_on(inside, outside)
-                        there.join()
+                with outside or self.request as outside:
+                    if greet is None or greet(outside):
+                        self.lead(outside)
+
+        def lead(self, outside):
+            with socket.create_connection(("127.0.0.1", port)) as inside:
+                there = threading.Thread(target=_pass_on, args=(outside, inside))
+                there.start()
+                _pass_on(inside, outside)
+                there.join()
 
     class Door(socketserver.ThreadingTCPServer):
         allow_reuse_address = daemon_threads = True
@@ -85,19 +89,22 @@ def _pass_on(one, other):
             end.shutdown(socket.SHUT_RDWR)
 
 
-# -- the part of Kafka's protocol that asks for a password ------------------------------------------
+# -- the part of Kafka's protocol that asks for a password ----------------------------------------
 
 _API_VERSIONS, _HANDSHAKE, _AUTHENTICATE = 18, 17, 36
 
 
-def sasl_plain(user, password):
-    """Return a greeting that lets in whoever says user and password, as a Kafka broker does."""
+def sasl_plain(port, user, password):
+    """Return a greeting that lets in whoever says user and password, as a Kafka broker does.
+
+    What else can be asked is what the broker at the port behind the door says.
+    """
 
     def greet(visitor):
         while True:
             key, version, number, body = _request(visitor)
             if key == _API_VERSIONS:
-                _answer(visitor, number, _versions(version))
+                _answer(visitor, number, _versions(port, version))
             elif key == _HANDSHAKE:
                 _answer(visitor, number, struct.pack(">hi", 0, 1) + _text("PLAIN"))
             elif key == _AUTHENTICATE:
@@ -137,8 +144,12 @@ def _text(text):
     return struct.pack(">h", len(text)) + text.encode()
 
 
-def _versions(version):
-    """Return that this broker knows handshakes; a newer way of asking is answered by the oldest."""
-    known = [(_API_VERSIONS, 0, 0), (_HANDSHAKE, 0, 1), (_AUTHENTICATE, 0, 0)]
-    code = 35 if version > 0 else 0
-    return struct.pack(">hi", code, len(known)) + b"".join(struct.pack(">hhh", *k) for k in known)
+def _versions(port, version):
+    """Return what the broker can be asked, and handshakes; of ways to ask for it, the oldest."""
+    with socket.create_connection(("127.0.0.1", port)) as inside:
+        inside.sendall(struct.pack(">ihhih", 10, _API_VERSIONS, 0, 1, -1))
+        (length,) = struct.unpack(">i", _exactly(inside, 4))
+        _, _, n = struct.unpack_from(">ihi", body := _exactly(inside, length))
+    asked = [(_HANDSHAKE, 0, 1), (_AUTHENTICATE, 0, 0)]
+    known = body[10 : 10 + 6 * n] + b"".join(struct.pack(">hhh", *one) for one in asked)
+    return struct.pack(">hi", 35 if version > 0 else 0, n + len(asked)) + known

@@ -14,6 +14,7 @@ from scstream.sources.options import SourceOptions
 from scstream.sources.patience import Away
 
 _ANSWER = 4.0  # seconds for an answer about offsets
+_UNANSWERED: Any = object()
 _REFRESH = 30.0  # seconds between looks for partitions that were added
 
 
@@ -70,6 +71,7 @@ class KafkaSource(MessageSource):
             {
                 **self._brokers.settings(config),
                 "group.id": group or "scstream",
+                "on_commit": self._take_answer,
                 "enable.auto.commit": False,  # offsets are committed once a checkpoint has them
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "error",  # offsets that are gone are an error of ours
@@ -77,6 +79,8 @@ class KafkaSource(MessageSource):
         )
         self._looked = 0.0
         self._known: set[int] = set()
+        self._troubles: list[Any] = []  # messages that are errors, and not dealt with yet
+        self._answered: Any = None  # what the brokers said to the last commit
         self._outsider = False  # whether others of the group keep our offsets out
 
     def _begin(self) -> dict[str, Any]:
@@ -132,6 +136,7 @@ class KafkaSource(MessageSource):
                 f"the partitions to read are {sorted(found)}."
             )
         self._consumer.assign([self._resume(*pair) for pair in found.items()])
+        self._troubles, self._brokers.aside = [], []
         self._known = set(found)
         self._looked = clock.monotonic()
 
@@ -153,15 +158,16 @@ class KafkaSource(MessageSource):
     def _poll(self, n: int, wait: float) -> Sequence[Message]:
         if self._brokers.down:
             self._existing()  # says that they are away, or that they are back
+        while self._troubles:
+            self._weigh(self._troubles[0].error(), self._troubles[0])
+            del self._troubles[0]
         self._look_for_new_partitions()
-        messages = []
-        for message in self._consumer.consume(n, timeout=wait):
-            error = message.error()
-            if error is not None:
-                self._weigh(error, message)
-            else:
-                messages.append(self._message(message))
-        return messages
+        found, self._brokers.aside = self._brokers.aside[:n], self._brokers.aside[n:]
+        if not found:
+            found = self._consumer.consume(n, timeout=wait)
+        # Errors wait for the next call: what came with them must not be lost by them.
+        self._troubles += [message for message in found if message.error() is not None]
+        return [self._message(message) for message in found if message.error() is None]
 
     def _look_for_new_partitions(self) -> None:
         if clock.monotonic() - self._looked < _REFRESH:
@@ -203,18 +209,24 @@ class KafkaSource(MessageSource):
         if self.group is None:
             return
         parts = [self._part(int(partition), offset) for partition, offset in at.items()]
-        kinds = self._kafka.KafkaError
+        self._answered = _UNANSWERED
         with self._brokers.errors(self._consumer):
-            try:
-                self._consumer.commit(offsets=parts, asynchronous=False)
-            except self._kafka.KafkaException as exception:
-                if exception.args[0].code() not in (
-                    kinds.UNKNOWN_MEMBER_ID,
-                    kinds.ILLEGAL_GENERATION,
-                    kinds.REBALANCE_IN_PROGRESS,
-                ):
-                    raise
-                self._say_that_others_are_in_the_group()
+            # Not the client's own way to wait for the answer: it waits forever.
+            self._consumer.commit(offsets=parts, asynchronous=True)
+        end = clock.monotonic() + _ANSWER
+        while self._answered is _UNANSWERED:
+            if clock.monotonic() > end:
+                raise Away("no answer to a commit")
+            self._brokers.hear(self._consumer, 0.05)
+        kinds, error = self._kafka.KafkaError, self._answered
+        others = (kinds.UNKNOWN_MEMBER_ID, kinds.ILLEGAL_GENERATION, kinds.REBALANCE_IN_PROGRESS)
+        if error is not None:
+            if error.code() not in others:
+                raise self._brokers.meaning(error)
+            self._say_that_others_are_in_the_group()
+
+    def _take_answer(self, error: Any, parts: Any) -> None:
+        self._answered = error
 
     def _say_that_others_are_in_the_group(self) -> None:
         """Say once that offsets cannot be left with the group. Nothing is lost by that."""

@@ -11,11 +11,15 @@ from scstream.sources.messages import need_package
 from scstream.sources.patience import Away, BrokerError
 
 _ANSWER = 4.0  # seconds for an answer about topics and offsets
+_LOOK = 0.5  # seconds for a look whether brokers that went away are back
 _QUIET = 2  # the client's own lines about each try to connect stay unwritten
 
 
 class KafkaBrokers:
     """The brokers behind a client: whether they are there and let us in.
+
+    A client tells of errors only where it is asked for messages, too. Those that come then are
+    kept in `aside`, for whoever reads them.
 
     Parameters
     ----------
@@ -34,6 +38,7 @@ class KafkaBrokers:
         self._access = access or Access.from_environment("kafka")
         self._access.check_means("Kafka", ("mechanism", "tls"))
         self._heard: Any = None  # the last thing that the client complained about
+        self.aside: list[Any] = []  # messages that came while only errors were asked for
         self.down = False  # whether it says that no broker is there
 
     def settings(self, config: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -73,8 +78,9 @@ class KafkaBrokers:
 
     def topic(self, client: Any, name: str) -> Any:
         """Return what the brokers say of a topic; raise `Away` if they say nothing."""
+        wait = _LOOK if self.down else _ANSWER
         with self.errors(client):
-            found = client.list_topics(name, timeout=_ANSWER).topics[name]
+            found = client.list_topics(name, timeout=wait).topics[name]
         if found.error is not None or not found.partitions:
             reason = "" if found.error is None else f" ({found.error.str()})"
             raise BrokerError(
@@ -89,8 +95,14 @@ class KafkaBrokers:
         try:
             yield
         except self._kafka.KafkaException as exception:
-            client.poll(0)  # the client tells what it has heard
+            self.hear(client, 0.0)
             raise self.meaning(exception.args[0]) from None
+
+    def hear(self, client: Any, wait: float) -> None:
+        """Let the client tell what it has heard; a message that comes with it is put aside."""
+        message = client.poll(wait)
+        if message is not None and not isinstance(message, int):  # producers count
+            self.aside.append(message)
 
     def meaning(self, error: Any) -> Exception:
         """Return the error to raise."""

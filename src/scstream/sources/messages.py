@@ -7,6 +7,7 @@ import time as clock
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -16,8 +17,9 @@ import numpy as np
 
 from scstream.sources.base import Batch, MalformedRow, Place, Reject, Source
 from scstream.sources.message_rows import Kind, MessageTable, Name
-from scstream.sources.patience import PATIENCE, Patience
+from scstream.sources.patience import PATIENCE, BrokerAwayError, Patience
 
+_COMMIT = 10.0  # seconds for which a commit is tried
 _SLICE = 0.5  # seconds that one call to a server may wait, so that Ctrl-C is heard
 
 
@@ -203,10 +205,15 @@ class MessageSource(Source):
         self._time = place.get("time", -math.inf)
 
     def commit(self, place: Place) -> None:
-        """Tell the server that a checkpoint keeps everything up to this place."""
+        """Tell the server that a checkpoint keeps everything up to this place.
+
+        A server that is away is not waited for long: nothing depends on it, and the next commit
+        says more.
+        """
         self._check_place(place)
         at = dict(place["at"])
-        self.patience.keep_trying(lambda: self._commit(at), self._reconnect)
+        with suppress(BrokerAwayError):
+            self.patience.keep_trying(lambda: self._commit(at), self._reconnect, _COMMIT)
 
     def require(self, complete: Sequence[bool]) -> None:
         """Refuse rows with null in these columns (d,)."""

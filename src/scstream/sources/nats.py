@@ -12,7 +12,7 @@ from scstream.sources.message_urls import read_url, yes_or_no
 from scstream.sources.messages import Message, MessageSource, need_package
 from scstream.sources.nats_client import Connection, Reader
 from scstream.sources.options import SourceOptions
-from scstream.sources.patience import BrokerError
+from scstream.sources.patience import Away, BrokerError
 
 
 class NatsSource(MessageSource):
@@ -187,7 +187,8 @@ class NatsSource(MessageSource):
         """Let go of the reader; the next poll opens one behind the sequence."""
         reader, self._reader = self._reader, None
         if reader is not None:
-            self._server.call(reader.close())
+            with suppress(Away, BrokerError):  # the server clears it away when it is idle
+                self._server.call(reader.close())
 
     def _commit(self, at: dict[str, Any]) -> None:
         with self._missing():

@@ -58,7 +58,8 @@ class Connection:
         access: Access | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        self._nats = need_package("nats", "nats")
+        need_package("nats", "nats")
+        self._nats = need_package("nats.aio.client", "nats")
         self._errors = need_package("nats.errors", "nats")
         self._answers = need_package("nats.js.errors", "nats")
         self.name = name
@@ -113,15 +114,22 @@ class Connection:
         self.call(self._connect())
 
     async def _connect(self) -> None:
+        await self._give_up()
+        self._complaint = ""
+        self.client = self._nats.Client()
+        try:
+            await asyncio.wait_for(self.client.connect(self._servers, **self._config), 2 * _CONNECT)
+        except BaseException:
+            await self._give_up()
+            raise
+        self.stream = self.client.jetstream(timeout=_ANSWER)
+
+    async def _give_up(self) -> None:
+        """Close the connection, whatever state it is in."""
         before, self.client = self.client, None
         if before is not None:
             with suppress(Exception):
                 await asyncio.wait_for(before.close(), _CONNECT)
-        self._complaint = ""
-        self.client = await asyncio.wait_for(
-            self._nats.connect(self._servers, **self._config), 2 * _CONNECT
-        )
-        self.stream = self.client.jetstream(timeout=_ANSWER)
 
     def call(self, what: Coroutine[Any, Any, Any]) -> Any:
         """Return what an asynchronous call returns."""
@@ -165,9 +173,7 @@ class Connection:
         """Close the connection and end its thread."""
         if self._loop.is_closed():
             return
-        if self.client is not None:
-            with suppress(Away, BrokerError):
-                self.call(self.client.close())
+        self.call(self._give_up())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

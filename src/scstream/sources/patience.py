@@ -19,6 +19,10 @@ class BrokerError(OSError):
     """A broker that refuses, or cannot be reached; the message says why and what to do."""
 
 
+class BrokerAwayError(BrokerError):
+    """A broker that could not be reached for as long as it was waited for."""
+
+
 class Away(Exception):
     """The server cannot be reached just now; the message is the reason."""
 
@@ -53,7 +57,12 @@ class Patience:
         self.back = -float("inf")
         self._met = False
 
-    def keep_trying(self, call: Callable[[], T], again: Callable[[], object] | None = None) -> T:
+    def keep_trying(
+        self,
+        call: Callable[[], T],
+        again: Callable[[], object] | None = None,
+        most: float = float("inf"),
+    ) -> T:
         """Return what a call returns, as soon as it does not raise `Away`.
 
         Parameters
@@ -61,8 +70,10 @@ class Patience:
         call : callable
         again : callable, optional
             Called before each further try; connects anew where a client does not by itself.
+        most : float, optional
+            Seconds to try, where that is less than `limit`.
         """
-        limit = self.limit if self._met else min(self.limit, _AT_START)
+        limit = min(self.limit, most if self._met else _AT_START)
         since, pause, told = time.monotonic(), 0.0, False
         while True:
             try:
@@ -92,13 +103,13 @@ class Patience:
             f"{self.limit:g} seconds for it"
         )
 
-    def _given_up(self, gone: float, reason: str) -> BrokerError:
+    def _given_up(self, gone: float, reason: str) -> BrokerAwayError:
         where = f"{self.name}: the server at {self.server}"
         if not self._met:
-            return BrokerError(
+            return BrokerAwayError(
                 f"{where} cannot be reached ({reason}). Check the address, and that it runs."
             )
-        return BrokerError(
+        return BrokerAwayError(
             f"{where} has been away for {gone:.0f} seconds ({reason}). Start the run again when "
             "it is back: with a checkpoint it goes on from there. The setting patience is how "
             "long to wait."
