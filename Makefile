@@ -21,8 +21,8 @@ endef
 export CHECK_VERSION
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-slow quality bench-speed bench bench-full bench-report \
-        picture format clean
+.PHONY: help demo test lint types unit test-slow quality soak bench-speed bench bench-full \
+        bench-report picture format clean
 
 help:  ## list these commands
 	@echo "make COMMAND, where COMMAND is one of"
@@ -48,6 +48,9 @@ test-slow: $(READY)  ## the slow statistical tests
 
 quality: $(READY)  ## the quality benchmark
 	@$(RUN) benchmarks/quality.py $(ARGS)
+
+soak: $(READY)  ## an hour of kills, full disks, rotated files and lost brokers (ARGS="--seconds 60")
+	@$(RUN) -m benchmarks.soak $(ARGS)
 
 bench-speed: $(READY)  ## how fast, against scikit-learn and the bare matrix products
 	@$(RUN) -m benchmarks.speed --docs $(ARGS)

@@ -14,6 +14,7 @@ BELOW = {
     "_blas": set(),
     "_compile": set(),
     "_frozen": set(),
+    "_secrets": set(),
     "_threads": set(),
     "_gamma": {"_compile"},
     "_room": {"_compile"},
