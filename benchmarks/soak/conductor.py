@@ -81,9 +81,13 @@ class Soak:
 
     def run(self) -> Figures:
         """Run it all, and return what happened."""
-        begin = time.monotonic()
+        # What is rotated away before the first checkpoint is not read: no run knew of it.
+        for writer in (self.log, self.stream):
+            writer.burst(2 * _BATCH * _EVERY)
         self.file_run.start()
         self.broker_run.start()
+        self._wait({self.file_run: 1, self.broker_run: 1})
+        begin = time.monotonic()
         self._disturb(begin, begin + self.seconds)
         self._settle()
         self.figures.seconds = time.monotonic() - begin
@@ -149,25 +153,28 @@ class Soak:
 
     def _settle(self) -> None:
         """Fill the last batches, and wait until both runs have everything in a checkpoint."""
-        from scstream.pipeline import find_checkpoint
-
         block = _BATCH * _EVERY
         for writer in (self.log, self.stream):
             writer.burst(block - len(writer.good) % block)
-        end = time.monotonic() + _SETTLE
-        waiting = {self.file_run: len(self.log.good), self.broker_run: len(self.stream.good)}
+        self._wait({self.file_run: len(self.log.good), self.broker_run: len(self.stream.good)})
+        self.file_run.stop()
+        self.broker_run.stop()
+
+    def _wait(self, rows: dict[Runner, int]) -> None:
+        """Wait until each run has so many rows in its checkpoint."""
+        from scstream.pipeline import find_checkpoint
+
+        waiting, end = dict(rows), time.monotonic() + _SETTLE
         while waiting:
             if time.monotonic() > end:
                 raise RuntimeError(f"rows are not read: {[run.name for run in waiting]}")
-            for run, rows in list(waiting.items()):
+            for run, least in list(waiting.items()):
                 run.look()
                 with contextlib.suppress(OSError, ValueError):
                     kept = find_checkpoint(self.folder / f"{run.name}.state")
-                    if kept.extra["totals"]["rows"] == rows:
+                    if kept.extra["totals"]["rows"] >= least:
                         del waiting[run]
             time.sleep(0.5)
-        self.file_run.stop()
-        self.broker_run.stop()
 
     # -- what must hold ---------------------------------------------------------------------------
 

@@ -167,6 +167,25 @@ def test_an_encrypted_connection_with_a_password(kind, tmp_path, certificates, c
         assert PASSWORD not in text
 
 
+def test_a_server_that_asks_for_a_certificate_of_the_client(tmp_path, certificates, capfd):
+    (tmp_path / "server").mkdir()
+    ours = {"certificate": str(certificates.certificate), "key": str(certificates.key)}
+    asks = ["--tlsverify", "--tlscacert", str(certificates.ca)]
+    asks += ["--tlscert", ours["certificate"], "--tlskey", ours["key"]]
+    with killable("nats", tmp_path / "server", *asks) as server:
+        address, ca = f"127.0.0.1:{server.port}", str(certificates.ca)
+        broker = NatsBroker(f"tls://{address}", Access(ca=ca, **ours))
+        stream = broker.new_stream()
+        broker.publish(stream, ROWS)
+        broker.server.close()
+        url = f"tls://{address}/{stream}?{END}"
+        file = access_file(tmp_path, ca=ca, **ours)
+        assert command(capfd, "run", url, "--access", file, "-o", "none", *RUN)[0] == 0
+        status, text = command(capfd, "run", f"{url}&ca={ca}", "-o", "none", *RUN)
+        assert status == 1
+        assert len(text.splitlines()) == 1, text
+
+
 # -- nothing written, nothing printed -------------------------------------------------------------
 
 
