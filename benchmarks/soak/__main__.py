@@ -19,6 +19,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--folder", type=Path, help="an empty folder to keep what was written")
     args = parser.parse_args(argv)
+    if not sys.platform.startswith("linux"):
+        sys.exit("The soak needs Linux: it fills the disk of a single process, and reads /proc.")
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,8 @@
 """Brokers that are killed, that come back, that were never there: waited for, said in a line."""
 
 import json
+import os
+import signal
 import threading
 import time
 import warnings
@@ -211,6 +213,29 @@ def test_a_followed_run_says_one_line_and_goes_on(server, capfd, tmp_path):
     assert len(lines) == 1, lines
     assert "is away" in lines[0]
     assert len(output.read_text().splitlines()) == 61
+
+
+def test_a_run_that_waits_for_its_server_can_be_stopped(server, capfd, tmp_path):
+    broker = server.broker()
+    stream = broker.new_stream()
+    broker.publish(stream, rows(*range(40)))
+    state = tmp_path / "state"
+    asked = []
+
+    def fall_and_stop():
+        wait_for(lambda: list(state.glob("*2.scstream")), seconds=LONG)
+        server.kill()
+        time.sleep(2.5)
+        asked.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    timer = later(0.0, fall_and_stop)
+    words = ["--quiet", "-o", "none", "--batch-size", "20", "--family", "gaussian", "--follow"]
+    status = main(["run", broker.url(stream), *words, "--checkpoint", str(state), "--every", "1"])
+    timer.join()
+    assert status == 128 + signal.SIGTERM
+    assert time.monotonic() - asked[0] < 5
+    assert "stopped by SIGTERM" in capfd.readouterr().err
 
 
 # -- several partitions, several readers ----------------------------------------------------------
