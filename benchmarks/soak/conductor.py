@@ -15,7 +15,7 @@ from benchmarks.soak.world import LogFile, RedisStream
 
 _BATCH, _EVERY = 100, 3
 _TICK = 0.1  # seconds between bursts
-_SETTLE = 300.0  # seconds for the runs to come to the end of what was written
+_SETTLE = 300.0  # seconds within which a run that has rows to read must come on
 
 
 @dataclass
@@ -164,16 +164,20 @@ class Soak:
         """Wait until each run has so many rows in its checkpoint."""
         from scstream.pipeline import find_checkpoint
 
-        waiting, end = dict(rows), time.monotonic() + _SETTLE
+        waiting, seen, since = dict(rows), 0, time.monotonic()
         while waiting:
-            if time.monotonic() > end:
-                raise RuntimeError(f"rows are not read: {[run.name for run in waiting]}")
+            total = 0
             for run, least in list(waiting.items()):
                 run.look()
                 with contextlib.suppress(OSError, ValueError):
                     kept = find_checkpoint(self.folder / f"{run.name}.state")
+                    total += kept.extra["totals"]["rows"]
                     if kept.extra["totals"]["rows"] >= least:
                         del waiting[run]
+            if total != seen:
+                seen, since = total, time.monotonic()
+            if time.monotonic() - since > _SETTLE:
+                raise RuntimeError(f"rows are not read: {[run.name for run in waiting]}")
             time.sleep(0.5)
 
     # -- what must hold ---------------------------------------------------------------------------
