@@ -21,7 +21,7 @@ endef
 export CHECK_VERSION
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-slow mutants quality bench-speed bench bench-full \
+.PHONY: help demo test lint types unit test-slow mutants quality soak bench-speed bench bench-full \
         bench-report picture format clean
 
 help:  ## list these commands
@@ -51,6 +51,9 @@ mutants: $(READY)  ## small faults put into a copy, one at a time: do the tests 
 
 quality: $(READY)  ## the quality benchmark
 	@$(RUN) benchmarks/quality.py $(ARGS)
+
+soak: $(READY)  ## an hour of kills, full disks, rotated files and lost brokers (ARGS="--seconds 60")
+	@$(RUN) -m benchmarks.soak $(ARGS)
 
 bench-speed: $(READY)  ## how fast, against scikit-learn and the bare matrix products
 	@$(RUN) -m benchmarks.speed --docs $(ARGS)

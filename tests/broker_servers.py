@@ -158,11 +158,12 @@ class RedisBroker:
 class NatsBroker:
     kind = "nats"
 
-    def __init__(self, address):
+    def __init__(self, address, access=None):
         from scstream.sources.nats_client import Connection
 
         self.address = address
-        self.server = Connection(address)
+        self.server = Connection("nats:tests", address, access)
+        self.server.connect()
 
     def new_stream(self, **config):
         name = f"rows{next(_NUMBERS)}"

@@ -363,6 +363,7 @@ def test_a_server_that_is_started_again_is_read_on(tmp_path):
         ({"start": "middle"}, "start is 'middle'"),
         ({"on_reject": "drop"}, "on_reject is 'drop'"),
         ({"on_gap": "ignore"}, "on_gap is 'ignore'"),
+        ({"patience": -1}, "patience is -1"),
         ({"columns": ["a", "a"]}, "different names"),
         ({"columns": "ab"}, "different names"),
         ({"columns": {"a": "colour"}}, "kind 'colour'"),
@@ -373,7 +374,7 @@ def test_settings_that_make_no_sense_are_refused(options, complaint):
         _begin = _turn_to = _poll = _commit = None
 
     with pytest.raises(ValueError, match=complaint):
-        Nowhere("nowhere", **options)
+        Nowhere("nowhere", "nobody", **options)
 
 
 @pytest.mark.parametrize(

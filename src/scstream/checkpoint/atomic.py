@@ -19,6 +19,8 @@ _NO_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EIS
 def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memoryview]) -> None:
     """Write a file so that, whatever happens, either the old one or the new one is there.
 
+    A new file can be read by its owner alone; one that is replaced leaves its permissions.
+
     The chunks go to a temporary file in the same folder, which is forced to the disk and takes
     the file's place in one step. If anything fails up to there it is removed, and the old file
     stays. If only the last step fails, to force the new name to the disk, the new file is there.
@@ -37,13 +39,17 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memo
 
 
 def _write(temporary: Path, target: Path, chunks: Iterable[bytes | memoryview]) -> None:
-    with open(temporary, "xb") as file:
+    with open(temporary, "xb", opener=_for_the_owner) as file:
         with contextlib.suppress(OSError):  # no old file whose permissions to keep
             os.chmod(temporary, target.stat().st_mode & 0o777)
         for chunk in chunks:
             file.write(chunk)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _for_the_owner(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,10 +11,12 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from scstream import __version__
 from scstream.cli.errors import UsageError
 from scstream.support.printable import printable
+from scstream.support.secrets import hidden
 
 COMMANDS = {
     "run": "follow a stream, label its rows, keep checkpoints",
@@ -60,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except UsageError as error:
-        print(f"scstream {command}: {printable(error)}", file=sys.stderr)
+        print(f"scstream {command}: {printable(hidden(str(error)))}", file=sys.stderr)
         print(f"Try: scstream {command} --help", file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -71,13 +73,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\nscstream: stopped", file=sys.stderr)
         return 130
     except (OSError, ValueError, ImportError, MemoryError) as error:
-        print(f"scstream {command}: error: {printable(_words(error))}", file=sys.stderr)
+        print(f"scstream {command}: error: {printable(hidden(_words(error)))}", file=sys.stderr)
         return 1
+
+
+class _Parser(argparse.ArgumentParser):
+    """Repeats no password when it complains about a word of the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(hidden(message))
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser, with the options of one command if there is one of that name."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="scstream",
         description="Cluster a stream of data that drifts, without being told how many clusters "
         "there are.",

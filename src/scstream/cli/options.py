@@ -14,6 +14,7 @@ from scstream.support.times import is_length
 if TYPE_CHECKING:
     from scstream.model import ScStream
     from scstream.sources import SourceOptions
+    from scstream.sources.access import Access
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -86,6 +87,7 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
     """Add where rows come from and how they are read."""
     parser.add_argument(
         "source",
+        action=_TakeSource,
         help="a file (CSV, TSV, JSON lines, Parquet, npy), - for standard input, or a URL: "
         "kafka://server/topic, redis://server/stream, nats://server/stream",
     )
@@ -138,8 +140,28 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
     group.add_argument(
         "--rejects", metavar="FILE", help="JSON lines with line, row, reason and text of each"
     )
+    group.add_argument(
+        "--access",
+        metavar="FILE",
+        help="a TOML file with user, password, ca, certificate and key for a broker. A password "
+        "is better there, or in a variable such as SCSTREAM_REDIS_PASSWORD, than in a URL",
+    )
     if batches:
         _add_batches(parser)
+
+
+class _TakeSource(argparse.Action):
+    """Takes user and password out of a URL at once, so that nothing can write them down."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        namespace.source, namespace.login = values, None
+        if "://" in values:
+            from scstream.sources.message_urls import take_login
+
+            try:
+                namespace.source, namespace.login = take_login(values)
+            except ValueError as error:
+                parser.error(str(error))
 
 
 def _add_batches(parser: argparse.ArgumentParser) -> None:
@@ -191,9 +213,25 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
         "complete": plain and not BY_NAME[family].missing,
         "table": not isinstance(family, str),
         "on_error": args.on_error,
+        "access": _access(args),
     }
     try:
         return SourceOptions(**(given | more))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _access(args: argparse.Namespace) -> Access | None:
+    """Return how to get into a broker, as far as the command line says."""
+    login: Access | None = args.login
+    if args.access is None:
+        return login
+    if login is None:
+        raise UsageError("--access is for brokers, and the source is none.")
+    from scstream.sources.access import Access
+
+    try:
+        return login.over(Access.from_file(args.access))
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -350,7 +388,9 @@ def source_settings(args: argparse.Namespace, options: SourceOptions) -> dict[st
         "batch_size", "columns", "exclude", "format", "header", "separator", "decimal", "missing",
         "text", "time_column", "period", "on_error",
     )  # fmt: skip
-    return {"source": args.source} | {
+    from scstream.sources.message_urls import identity
+
+    return {"source": identity(args.source)} | {
         name: list(value) if isinstance(value, list | tuple) else value
         for name, value in ((name, getattr(options, name)) for name in names)
     }

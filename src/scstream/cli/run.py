@@ -23,6 +23,7 @@ from scstream.cli.options import (
 )
 from scstream.cli.outputs import add_outputs, make_outputs
 from scstream.support.printable import printable_name
+from scstream.support.secrets import hidden_url
 
 _DESCRIPTION = """\
 Learn a stream batch by batch and write the label, its probability and an anomaly score of each
@@ -188,6 +189,18 @@ def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
     elif result.checkpoint is None:
         print("scstream: no batch was learned, so there is no checkpoint yet", file=sys.stderr)
     else:
-        again = shlex.join(["scstream", *sys.argv[1:]])
-        told = printable_name(f"scstream: kept {result.checkpoint}; go on with: {again}")
+        again = shlex.join(["scstream", *map(_public, sys.argv[1:])])
+        told = printable_name(f"scstream: saved {result.checkpoint}; go on with: {again}")
         print(told, file=sys.stderr)
+        if args.login is not None and args.login.password is not None:
+            print("scstream: and with the password, which is not shown here", file=sys.stderr)
+
+
+def _public(word: str) -> str:
+    """Return a word of the command line without the password it may hold."""
+    from scstream.sources.message_urls import take_login
+
+    try:
+        return take_login(word)[0] if "://" in word else word
+    except ValueError:
+        return hidden_url(word)

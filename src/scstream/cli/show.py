@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scstream.support.printable import printable, printable_name
+from scstream.support.secrets import hidden_url
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -177,4 +178,6 @@ def _plain(value: Any) -> Any:
         return _plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+    if isinstance(value, str):
+        return hidden_url(value) if "://" in value else value  # earlier versions kept passwords
+    return value if isinstance(value, int | float | bool | None) else repr(value)

@@ -20,6 +20,7 @@ from scstream.pipeline.resume import RunState, Totals, blaming
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
+from scstream.sources.message_urls import identity
 from scstream.support.printable import printable
 
 if TYPE_CHECKING:
@@ -208,6 +209,8 @@ class _Loop:
         state = RunState.of(kept.extra, kept.path)
         for name in sorted({*self.settings, *state.settings}):
             now, then = self.settings.get(name), state.settings.get(name)
+            if name == "source" and isinstance(then, str):
+                then = identity(then)  # earlier versions kept passwords
             if now != then:
                 raise ValueError(
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "

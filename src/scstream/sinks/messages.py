@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
 from scstream.sources.base import Batch, Place
 from scstream.sources.messages import MessageBatch
+from scstream.sources.patience import PATIENCE, Patience
 from scstream.sources.records import Records
 
 
@@ -28,23 +29,49 @@ class MessageSink(Sink):
 
     Parameters
     ----------
+    name : str
+        Where rows go, such as ``kafka:labels``.
+    server : str
+        Its address, for messages; never with a password.
     fields : sequence of {"label", "probability", "score"}
     append : bool, default=False
         Whether the input's fields are sent too.
+    patience : float, default=300
+        Seconds for which a server that goes away is waited for. One that is not there at the
+        start is waited for eight seconds at most.
     """
 
-    def __init__(self, *, fields: Sequence[str] = FIELDS, append: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        server: str,
+        *,
+        fields: Sequence[str] = FIELDS,
+        append: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.name = name
         self.fields = check_fields(fields)
         self.append = append
+        self.patience = Patience(name, server, patience)
         self.needs = frozenset(self.fields)
         self._rows = 0
 
     @abstractmethod
     def _send(self, keys: Sequence[str], values: Sequence[bytes]) -> None:
-        """Send messages, in order."""
+        """Send messages, in order; again, if the server goes away."""
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Make sure that the server is there and lets us in."""
+
+    def _reconnect(self) -> None:
+        """Make a new connection in place of a broken one, if the client does not by itself."""
+        return
 
     def truncate(self, place: Place) -> None:
         """Go on behind a place: what was sent since will be sent again."""
+        self.patience.keep_trying(self._check, self._reconnect)
         self._rows = int(place.get("rows", 0))
 
     def place(self) -> Place:
@@ -67,7 +94,7 @@ class MessageSink(Sink):
             json.dumps({"key": key, **front, **dict(zip(names, mine, strict=True))}).encode()
             for key, front, mine in zip(keys, fronts, zip(*found, strict=True), strict=True)
         ]
-        self._send(keys, values)
+        self.patience.keep_trying(lambda: self._send(keys, values), self._reconnect)
         self._rows += batch.n
 
     def _keys(self, batch: Batch) -> Sequence[str]:

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scstream.sinks.messages import MessageSink
+from scstream.sources.access import Access
+from scstream.sources.messages import need_package
 from scstream.sources.nats_client import Connection
+from scstream.sources.patience import BrokerError
 
 _AT_ONCE = 500  # messages on the way to the server
 
@@ -22,10 +25,13 @@ class NatsSink(MessageSink):
     ----------
     subject : str
     servers : str or list of str, default="nats://localhost:4222"
+        ``tls://`` for TLS.
+    access : Access, optional
+        User, password or token, and certificates; by default what the environment says.
     config : dict, optional
         Further settings of the connection.
     **options
-        As in `MessageSink`: `fields`, `append`.
+        As in `MessageSink`: `fields`, `append`, `patience`.
     """
 
     def __init__(
@@ -33,12 +39,31 @@ class NatsSink(MessageSink):
         subject: str,
         *,
         servers: str | list[str] = "nats://localhost:4222",
+        access: Access | None = None,
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(**options)
+        self._server = Connection(f"nats:{subject}", servers, access, config)
+        super().__init__(f"nats:{subject}", self._server.server, **options)
         self.subject = subject
-        self._server = Connection(servers, config)
+        self._api = need_package("nats.js.errors", "nats")
+        try:
+            self.patience.keep_trying(self._server.connect)
+        except BaseException:
+            self._server.close()
+            raise
+
+    def _check(self) -> None:
+        try:
+            self._server.call(self._server.stream.find_stream_name_by_subject(self.subject))
+        except self._api.NotFoundError:
+            raise BrokerError(
+                f"No stream at {self._server.server} keeps the subject {self.subject!r}. Make one "
+                "that does."
+            ) from None
+
+    def _reconnect(self) -> None:
+        self._server.connect()
 
     def _send(self, keys: Sequence[str], values: Sequence[bytes]) -> None:
         self._server.call(self._publish(keys, values))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from scstream.sinks.messages import MessageSink
-from scstream.sources.messages import need_package
+from scstream.sources.access import Access
+from scstream.sources.redis_client import RedisClient
 
 
 class RedisSink(MessageSink):
@@ -16,12 +17,15 @@ class RedisSink(MessageSink):
     ----------
     stream : str
     url : str, default="redis://localhost:6379"
+        ``rediss://`` for TLS.
+    access : Access, optional
+        User, password and certificates; by default what the environment says.
     field : str, default="data"
         The field that holds the JSON.
     max_length : int, optional
         About how many entries the stream keeps; the oldest go first. By default all.
     **options
-        As in `MessageSink`: `fields`, `append`.
+        As in `MessageSink`: `fields`, `append`, `patience`.
     """
 
     def __init__(
@@ -29,23 +33,31 @@ class RedisSink(MessageSink):
         stream: str,
         *,
         url: str = "redis://localhost:6379",
+        access: Access | None = None,
         field: str = "data",
         max_length: int | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(**options)
+        self._server = RedisClient(url, access)
+        super().__init__(f"redis:{stream}", self._server.server, **options)
         self.stream = stream
         self.field = field
         self.max_length = max_length
-        self._client = need_package("redis", "redis").Redis.from_url(url)
+
+    def _check(self) -> None:
+        with self._server.errors(self.name):
+            self._server.client.ping()
 
     def _send(self, keys: Sequence[str], values: Sequence[bytes]) -> None:
         # In one transaction, so that a batch is there as a whole or not at all.
-        with self._client.pipeline(transaction=True) as together:
+        with (
+            self._server.errors(self.name),
+            self._server.client.pipeline(transaction=True) as together,
+        ):
             for key, value in zip(keys, values, strict=True):
                 together.xadd(self.stream, {"key": key, self.field: value}, maxlen=self.max_length)
             together.execute()
 
     def close(self) -> None:
         """Close the connection."""
-        self._client.close()
+        self._server.close()

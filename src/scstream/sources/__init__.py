@@ -20,7 +20,9 @@ from scstream.sources.options import SourceOptions as SourceOptions
 SCHEMES = {
     "kafka": "scstream.sources.kafka",
     "redis": "scstream.sources.redis",
+    "rediss": "scstream.sources.redis",
     "nats": "scstream.sources.nats",
+    "tls": "scstream.sources.nats",
 }
 
 _ENDINGS = {

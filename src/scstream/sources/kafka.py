@@ -6,11 +6,15 @@ import time as clock
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scstream.sources.message_urls import message_options, read_url
+from scstream.sources.access import Access
+from scstream.sources.kafka_client import KafkaBrokers
+from scstream.sources.message_urls import read_url
 from scstream.sources.messages import Message, MessageSource, need_package
 from scstream.sources.options import SourceOptions
+from scstream.sources.patience import Away
 
-_PATIENCE = 10.0  # seconds for an answer about topics and offsets
+_ANSWER = 4.0  # seconds for an answer about offsets
+_UNANSWERED: Any = object()
 _REFRESH = 30.0  # seconds between looks for partitions that were added
 
 
@@ -19,23 +23,26 @@ class KafkaSource(MessageSource):
 
     One model needs the whole stream, so all partitions are assigned to this reader; it takes no
     part in a group's rebalancing. The offsets in the place say where to read on. Those that
-    `commit` leaves with the group serve monitoring, and a start without a place.
+    `commit` leaves with the group serve monitoring, and partitions that the place knows nothing
+    of: those of a reader whose share this one takes over.
 
     Parameters
     ----------
     topic : str
     servers : str, default="localhost:9092"
         Addresses of brokers, separated by commas.
+    access : Access, optional
+        User, password, mechanism and certificates; by default what the environment says.
     group : str, optional
         Under this name `commit` keeps offsets on the server; without a place, reading begins
         there.
     partitions : sequence of int, optional
         Those to read. By default all, also those added later.
     config : dict, optional
-        Further settings of the client: security, sizes of fetches.
+        Further settings of the client, such as sizes of fetches.
     **options
         As in `MessageSource`: `columns`, `batch_size`, `max_wait`, `max_idle`, `start`, `timed`,
-        `on_reject`, `on_gap`.
+        `on_reject`, `on_gap`, `patience`.
 
     Notes
     -----
@@ -48,21 +55,23 @@ class KafkaSource(MessageSource):
         topic: str,
         *,
         servers: str = "localhost:9092",
+        access: Access | None = None,
         group: str | None = None,
         partitions: Sequence[int] | None = None,
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(f"kafka:{topic}", **options)
+        super().__init__(f"kafka:{topic}", servers, **options)
+        self._brokers = KafkaBrokers(self.name, servers, access)
         self._kafka = need_package("confluent_kafka", "kafka")
         self.topic = topic
         self.group = group
         self.partitions = partitions
         self._consumer = self._kafka.Consumer(
             {
-                **(config or {}),
-                "bootstrap.servers": servers,
+                **self._brokers.settings(config),
                 "group.id": group or "scstream",
+                "on_commit": self._take_answer,
                 "enable.auto.commit": False,  # offsets are committed once a checkpoint has them
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "error",  # offsets that are gone are an error of ours
@@ -70,28 +79,31 @@ class KafkaSource(MessageSource):
         )
         self._looked = 0.0
         self._known: set[int] = set()
+        self._troubles: list[Any] = []  # messages that are errors, and not dealt with yet
+        self._answered: Any = None  # what the brokers said to the last commit
+        self._outsider = False  # whether others of the group keep our offsets out
 
     def _begin(self) -> dict[str, Any]:
-        at: dict[str, Any] = {}
-        for part in self._committed() if self.group else []:
-            if part.offset >= 0:
-                at[str(part.partition)] = part.offset
-        for partition in self._existing():
+        existing = self._existing()
+        at: dict[str, Any] = dict(self._committed(existing))
+        for partition in existing:
             if str(partition) not in at:
                 low, high = self._bounds(partition)
                 at[str(partition)] = low if self.start == "first" else high
         return at
 
-    def _committed(self) -> Sequence[Any]:
-        parts = [self._part(partition) for partition in self._existing()]
-        found: Sequence[Any] = self._consumer.committed(parts, timeout=_PATIENCE)
-        return found
+    def _committed(self, partitions: Sequence[int]) -> dict[str, int]:
+        """Return the offsets that the group has, by partition."""
+        if self.group is None or not partitions:
+            return {}
+        parts = [self._part(partition) for partition in partitions]
+        with self._brokers.errors(self._consumer):
+            found = self._consumer.committed(parts, timeout=_ANSWER)
+        return {str(part.partition): part.offset for part in found if part.offset >= 0}
 
     def _existing(self) -> list[int]:
         """Return the partitions to read."""
-        topic = self._consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
-        if topic.error is not None:
-            raise self._kafka.KafkaException(topic.error)
+        topic = self._brokers.topic(self._consumer, self.topic)
         if self.partitions is None:
             return sorted(topic.partitions)
         missing = set(self.partitions) - set(topic.partitions)
@@ -103,16 +115,20 @@ class KafkaSource(MessageSource):
         return sorted(self.partitions)
 
     def _bounds(self, partition: int) -> tuple[int, int]:
-        bounds: tuple[int, int] = self._consumer.get_watermark_offsets(
-            self._part(partition), timeout=_PATIENCE
-        )
+        with self._brokers.errors(self._consumer):
+            bounds: tuple[int, int] = self._consumer.get_watermark_offsets(
+                self._part(partition), timeout=_ANSWER
+            )
         return bounds
 
     def _part(self, partition: int, *offset: int) -> Any:
         return self._kafka.TopicPartition(self.topic, partition, *offset)
 
     def _turn_to(self, at: dict[str, Any]) -> None:
-        found = {partition: at.get(str(partition), 0) for partition in self._existing()}
+        existing = self._existing()
+        unknown = [partition for partition in existing if str(partition) not in at]
+        known = {**self._committed(unknown), **at}
+        found = {partition: known.get(str(partition), 0) for partition in existing}
         unread = {int(partition) for partition in at} - set(found)
         if unread:
             raise ValueError(
@@ -120,6 +136,7 @@ class KafkaSource(MessageSource):
                 f"the partitions to read are {sorted(found)}."
             )
         self._consumer.assign([self._resume(*pair) for pair in found.items()])
+        self._troubles, self._brokers.aside = [], []
         self._known = set(found)
         self._looked = clock.monotonic()
 
@@ -139,15 +156,18 @@ class KafkaSource(MessageSource):
         return self._part(partition, offset if low <= offset <= high else low)
 
     def _poll(self, n: int, wait: float) -> Sequence[Message]:
+        if self._brokers.down:
+            self._existing()  # says that they are away, or that they are back
+        while self._troubles:
+            self._weigh(self._troubles[0].error(), self._troubles[0])
+            del self._troubles[0]
         self._look_for_new_partitions()
-        messages = []
-        for message in self._consumer.consume(n, timeout=wait):
-            error = message.error()
-            if error is not None:
-                self._weigh(error, message)
-            else:
-                messages.append(self._message(message))
-        return messages
+        found, self._brokers.aside = self._brokers.aside[:n], self._brokers.aside[n:]
+        if not found:
+            found = self._consumer.consume(n, timeout=wait)
+        # Errors wait for the next call: what came with them must not be lost by them.
+        self._troubles += [message for message in found if message.error() is not None]
+        return [self._message(message) for message in found if message.error() is None]
 
     def _look_for_new_partitions(self) -> None:
         if clock.monotonic() - self._looked < _REFRESH:
@@ -155,7 +175,7 @@ class KafkaSource(MessageSource):
         self._looked = clock.monotonic()
         try:
             new = set(self._existing()) - self._known
-        except self._kafka.KafkaException:  # the brokers are away just now
+        except Away:
             return
         if new:
             self._consumer.incremental_assign([self._resume(p, 0) for p in sorted(new)])
@@ -173,10 +193,8 @@ class KafkaSource(MessageSource):
             first = self._part(partition, self._bounds(partition)[0])
             self._consumer.incremental_unassign([first])  # it has stopped, and takes no seek
             self._consumer.incremental_assign([first])
-        elif error.fatal() or not (
-            error.retriable() or error.code() in (kind._TRANSPORT, kind._ALL_BROKERS_DOWN)
-        ):
-            raise self._kafka.KafkaException(error)
+        elif not self._brokers.passes(error):
+            raise self._brokers.meaning(error)
 
     def _message(self, message: Any) -> Message:
         partition, offset = message.partition(), message.offset()
@@ -188,9 +206,37 @@ class KafkaSource(MessageSource):
         )
 
     def _commit(self, at: dict[str, Any]) -> None:
-        if self.group is not None:
-            parts = [self._part(int(partition), offset) for partition, offset in at.items()]
-            self._consumer.commit(offsets=parts, asynchronous=False)
+        if self.group is None:
+            return
+        parts = [self._part(int(partition), offset) for partition, offset in at.items()]
+        self._answered = _UNANSWERED
+        with self._brokers.errors(self._consumer):
+            # Not the client's own way to wait for the answer: it waits forever.
+            self._consumer.commit(offsets=parts, asynchronous=True)
+        end = clock.monotonic() + _ANSWER
+        while self._answered is _UNANSWERED:
+            if clock.monotonic() > end:
+                raise Away("no answer to a commit")
+            self._brokers.hear(self._consumer, 0.05)
+        kinds, error = self._kafka.KafkaError, self._answered
+        others = (kinds.UNKNOWN_MEMBER_ID, kinds.ILLEGAL_GENERATION, kinds.REBALANCE_IN_PROGRESS)
+        if error is not None:
+            if error.code() not in others:
+                raise self._brokers.meaning(error)
+            self._say_that_others_are_in_the_group()
+
+    def _take_answer(self, error: Any, parts: Any) -> None:
+        self._answered = error
+
+    def _say_that_others_are_in_the_group(self) -> None:
+        """Say once that offsets cannot be left with the group. Nothing is lost by that."""
+        if not self._outsider:
+            self._outsider = True
+            self.patience.notify(
+                f"{self.name}: others share group {self.group!r} by rebalancing, so the brokers "
+                "take no offsets from this reader. The checkpoint has them; for monitoring give "
+                "this reader a group of its own"
+            )
 
     def close(self) -> None:
         """Close the connection; nothing is committed by it."""
@@ -199,8 +245,8 @@ class KafkaSource(MessageSource):
 
 def open_url(url: str, options: SourceOptions) -> KafkaSource:
     """Return the source of ``kafka://broker:9092,other:9092/topic?group=name``."""
-    at = read_url(url, {"group": str, "partitions": _numbers})
-    return KafkaSource(at.stream, servers=at.server, **{**message_options(options), **at.settings})
+    at = read_url(url, "kafka", {"group": str, "partitions": _numbers}, options)
+    return KafkaSource(at.stream, servers=at.server, **at.settings)
 
 
 def _numbers(text: str) -> list[int]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
+from scstream.sources.access import Access
 from scstream.sources.options import SourceOptions
+from scstream.support.secrets import hidden_url
 
 _END = 5.0  # seconds of silence that end a stream which is not followed
 _ONLY_FILES = (
@@ -28,34 +30,120 @@ _SHARED: dict[str, Callable[[str], Any]] = {
     "max_wait": float,
     "max_idle": float,
     "on_gap": str,
+    "patience": float,
 }
+# How to get in, and how to bear with a server: none of it makes a stream another one.
+_ACCESS: dict[str, Callable[[str], Any]] = {
+    "ca": str,
+    "certificate": str,
+    "credentials": str,
+    "key": str,
+    "mechanism": str,
+    "tls": yes_or_no,
+}
+_NOT_THE_STREAM = {*_ACCESS, "patience"}
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a stream is: the server's part of the URL, the stream's name, the settings."""
+    """Where a stream is, what its settings are, and how to get in.
 
+    Attributes
+    ----------
+    scheme : str
+        What stands before ``://``.
+    server : str
+        The host and its port, or several with commas between.
+    stream : str
+    settings : dict
+        For the source, `access` among them.
+    """
+
+    scheme: str
     server: str
     stream: str
     settings: dict[str, Any]
 
 
-def read_url(url: str, known: Mapping[str, Callable[[str], Any]]) -> Address:
-    """Return the parts of a URL whose settings are the known ones and those of all brokers."""
-    parts = urlsplit(url)
+def read_url(
+    url: str, broker: str, known: Mapping[str, Callable[[str], Any]], options: SourceOptions
+) -> Address:
+    """Return the parts of a URL whose settings are the known ones and those of all brokers.
+
+    How to get in is what the URL says, then what the file of the options says, then what the
+    environment does.
+    """
+    parts, access = _without_login(url)
     stream = unquote(parts.path.strip("/"))
     if not parts.netloc or not stream or "/" in stream:
-        raise ValueError(f"{url} must have the form {parts.scheme}://server:port/stream.")
-    readers = {**_SHARED, **known}
+        raise ValueError(
+            f"{hidden_url(url)} must have the form {parts.scheme}://server:port/stream."
+        )
+    readers = {**_SHARED, **known, **_ACCESS}
     settings = {}
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in readers:
-            raise ValueError(f"{url}: there is no setting {name!r}; there are {sorted(readers)}.")
+            raise ValueError(
+                f"{parts.scheme}://{parts.netloc}/{stream}: there is no setting {name!r}; there "
+                f"are {sorted(readers)}."
+            )
         try:
             settings[name] = readers[name](text)
         except ValueError as error:
-            raise ValueError(f"{url}: setting {name!r}: {error}.") from None
-    return Address(parts.netloc, stream, settings)
+            raise ValueError(
+                f"{parts.scheme}://{parts.netloc}/{stream}: setting {name!r}: {error}."
+            ) from None
+    mine = Access(**{name: settings.pop(name) for name in _ACCESS if name in settings})
+    access = access.over(mine).over(options.access).over(Access.from_environment(broker))
+    merged = {**message_options(options), **settings, "access": access}
+    return Address(parts.scheme, parts.netloc, stream, merged)
+
+
+def take_login(url: str) -> tuple[str, Access]:
+    """Return a URL without user and password, and these.
+
+    Examples
+    --------
+    >>> from scstream.sources.message_urls import take_login
+    >>> take_login("redis://reader:secret@server:6379/rows")
+    ('redis://server:6379/rows', Access(user='reader', ...))
+    """
+    parts, access = _without_login(url)
+    return parts.geturl(), access
+
+
+def _without_login(url: str) -> tuple[SplitResult, Access]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ValueError(f"{hidden_url(url)} cannot be read as a URL.") from None
+    login, _, server = parts.netloc.rpartition("@")
+    if "@" in parts.path or "@" in parts.fragment:
+        raise ValueError(
+            f"{hidden_url(url)} cannot be read as a URL. In a user or a password write %2F for /, "
+            "%3F for ?, %23 for # and %40 for @; or give the password by an environment variable "
+            "or a file."
+        )
+    user, _, password = login.partition(":")
+    access = Access(user=unquote(user) or None, password=unquote(password) or None)
+    return parts._replace(netloc=server), access
+
+
+def identity(url: str) -> str:
+    """Return a URL without all that says how to get in: what makes it the same stream.
+
+    Examples
+    --------
+    >>> from scstream.sources.message_urls import identity
+    >>> identity("kafka://reader:secret@server:9092/rows?group=g&ca=ca.pem&patience=60")
+    'kafka://server:9092/rows?group=g'
+    """
+    if "://" not in url:
+        return url
+    parts, _ = _without_login(url)
+    settings = parse_qsl(parts.query, keep_blank_values=True)
+    left = [(name, text) for name, text in settings if name not in _NOT_THE_STREAM]
+    return parts._replace(query=urlencode(left, safe=",/*>")).geturl()
 
 
 def message_options(options: SourceOptions) -> dict[str, Any]:

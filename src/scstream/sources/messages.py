@@ -7,7 +7,9 @@ import time as clock
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal
 
@@ -15,7 +17,9 @@ import numpy as np
 
 from scstream.sources.base import Batch, MalformedRow, Place, Reject, Source
 from scstream.sources.message_rows import Kind, MessageTable, Name
+from scstream.sources.patience import PATIENCE, BrokerAwayError, Patience
 
+_COMMIT = 10.0  # seconds for which a commit is tried
 _SLICE = 0.5  # seconds that one call to a server may wait, so that Ctrl-C is heard
 
 
@@ -78,6 +82,8 @@ class MessageSource(Source):
     ----------
     name : str
         What is read, such as ``kafka:orders``; kept in the place.
+    server : str
+        Its address, for messages; never with a password.
     columns : sequence or dict, optional
         The fields to take, or a dict of fields and their kinds: "number", "truth" or "text"
         (None to learn it from the first messages). By default all fields of the first message,
@@ -105,11 +111,15 @@ class MessageSource(Source):
     on_gap : {"raise", "warn"}, default="raise"
         What to do if the server has deleted messages that were not yet read:
         `LostMessagesError`, or a warning.
+    patience : float, default=300
+        Seconds for which a server that goes away is waited for. One that is not there at the
+        start is waited for eight seconds at most.
     """
 
     def __init__(
         self,
         name: str,
+        server: str,
         *,
         columns: Sequence[Name] | Mapping[Name, Kind | None] | None = None,
         batch_size: int = 1000,
@@ -121,6 +131,7 @@ class MessageSource(Source):
         complete: bool = False,
         on_reject: Literal["raise", "keep"] | Callable[[RejectedMessage], Any] = "raise",
         on_gap: Literal["raise", "warn"] = "raise",
+        patience: float = PATIENCE,
     ) -> None:
         if batch_size != int(batch_size) or batch_size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; it must be a whole number, 1 or more.")
@@ -143,6 +154,7 @@ class MessageSource(Source):
         self.timed = timed
         self.on_reject = on_reject
         self.on_gap = on_gap
+        self.patience = Patience(name, server, patience)
         self._table = MessageTable(columns, numeric=numeric, complete=complete)
         self._at: dict[str, Any] | None = None  # the position; None until it is known
         self._count = 0  # messages before it
@@ -166,12 +178,18 @@ class MessageSource(Source):
     def _commit(self, at: dict[str, Any]) -> None:
         """Tell the server that everything before a position is done with."""
 
+    def _reconnect(self) -> None:
+        """Make a new connection in place of a broken one, if the client does not by itself."""
+        return
+
     # -- the contract of a source -----------------------------------------------------------------
 
     def __iter__(self) -> Iterator[MessageBatch]:
         if self._at is None:
-            self._at = self._begin()
-        self._turn_to(self._at)  # an earlier loop may have been left in the middle of a batch
+            self._at = self.patience.keep_trying(self._begin, self._reconnect)
+        at = self._at
+        # An earlier loop may have been left in the middle of a batch.
+        self.patience.keep_trying(lambda: self._turn_to(at), self._reconnect)
         while True:
             gathered = self._gather()
             if not gathered.rows and not gathered.rejects:
@@ -187,9 +205,15 @@ class MessageSource(Source):
         self._time = place.get("time", -math.inf)
 
     def commit(self, place: Place) -> None:
-        """Tell the server that a checkpoint keeps everything up to this place."""
+        """Tell the server that a checkpoint keeps everything up to this place.
+
+        A server that is away is not waited for long: nothing depends on it, and the next commit
+        says more.
+        """
         self._check_place(place)
-        self._commit(dict(place["at"]))
+        at = dict(place["at"])
+        with suppress(BrokerAwayError):
+            self.patience.keep_trying(lambda: self._commit(at), self._reconnect, _COMMIT)
 
     def require(self, complete: Sequence[bool]) -> None:
         """Refuse rows with null in these columns (d,)."""
@@ -213,9 +237,11 @@ class MessageSource(Source):
             left = min(_end(first, self.max_wait) - now, _end(heard, self.max_idle) - now)
             if left <= 0:
                 break
-            messages = self._poll(self.batch_size - len(got.rows), min(left, _SLICE))
+            n, wait = self.batch_size - len(got.rows), min(left, _SLICE)
+            messages = self.patience.keep_trying(partial(self._poll, n, wait), self._reconnect)
             for message in messages:
                 self._take(message, got)
+            heard = max(heard, self.patience.back)  # a server that was away was not silent
             if messages:
                 heard = clock.monotonic()
             if got.rows:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
-from scstream.sources.message_urls import message_options, read_url, yes_or_no
+from scstream.sources.access import Access
+from scstream.sources.message_urls import read_url, yes_or_no
 from scstream.sources.messages import Message, MessageSource, need_package
 from scstream.sources.nats_client import Connection, Reader
 from scstream.sources.options import SourceOptions
+from scstream.sources.patience import Away, BrokerError
 
 
 class NatsSource(MessageSource):
@@ -25,6 +27,9 @@ class NatsSource(MessageSource):
     ----------
     stream : str
     servers : str or list of str, default="nats://localhost:4222"
+        ``tls://`` for TLS.
+    access : Access, optional
+        User, password or token, and certificates; by default what the environment says.
     subject : str, optional
         Read only the messages of this subject; it may hold wildcards.
     durable : str, optional
@@ -34,10 +39,10 @@ class NatsSource(MessageSource):
         Whether `commit` deletes what lies before the place. Only where nobody else reads the
         stream.
     config : dict, optional
-        Further settings of the connection: credentials, certificates.
+        Further settings of the connection.
     **options
         As in `MessageSource`: `columns`, `batch_size`, `max_wait`, `max_idle`, `start`, `timed`,
-        `on_reject`, `on_gap`.
+        `on_reject`, `on_gap`, `patience`.
     """
 
     def __init__(
@@ -45,30 +50,32 @@ class NatsSource(MessageSource):
         stream: str,
         *,
         servers: str | list[str] = "nats://localhost:4222",
+        access: Access | None = None,
         subject: str | None = None,
         durable: str | None = None,
         trim: bool = False,
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(f"nats:{stream}", **options)
+        self._server = Connection(f"nats:{stream}", servers, access, config)
+        super().__init__(f"nats:{stream}", self._server.server, **options)
         self.stream = stream
         self.subject = subject
         self.durable = durable
         self.trim = trim
-        self._server = Connection(servers, config)
         self._api = need_package("nats.js.api", "nats")
         self._errors = need_package("nats.js.errors", "nats")
         self._reader: Reader | None = None
         self._delivered = 0  # messages that it has handed out
         self._sequence = 0
         try:
-            self._check_retention()
+            self.patience.keep_trying(self._enter)
         except BaseException:
             self._server.close()
             raise
 
-    def _check_retention(self) -> None:
+    def _enter(self) -> None:
+        self._server.connect()
         kept = self._info().config.retention
         if kept != "limits":
             raise ValueError(
@@ -76,8 +83,23 @@ class NatsSource(MessageSource):
                 "checkpoint has them; a source needs one with retention 'limits'."
             )
 
+    def _reconnect(self) -> None:
+        self._reader = None
+        self._enter()
+
     def _info(self) -> Any:
-        return self._server.call(self._server.stream.stream_info(self.stream))
+        with self._missing():
+            return self._server.call(self._server.stream.stream_info(self.stream))
+
+    @contextmanager
+    def _missing(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors.NotFoundError:
+            raise BrokerError(
+                f"There is no stream {self.stream!r} at {self._server.server}. Check its name, or "
+                "make it: streams of JetStream are made before something is sent."
+            ) from None
 
     def _begin(self) -> dict[str, Any]:
         committed = self._committed()
@@ -110,10 +132,8 @@ class NatsSource(MessageSource):
             self._sequence = 0
 
     def _poll(self, n: int, wait: float) -> Sequence[Message]:
-        try:
+        with self._missing():
             found = self._server.call(self._fetch(n, wait))
-        except (TimeoutError, self._errors.ServiceUnavailableError):
-            found = []  # the server is away; the client tries to reach it again
         messages = [self._message(message) for message in self._in_order(found)]
         if messages:
             sequences = [message.move["sequence"] for message in messages]
@@ -167,14 +187,16 @@ class NatsSource(MessageSource):
         """Let go of the reader; the next poll opens one behind the sequence."""
         reader, self._reader = self._reader, None
         if reader is not None:
-            self._server.call(reader.close())
+            with suppress(Away, BrokerError):  # the server clears it away when it is idle
+                self._server.call(reader.close())
 
     def _commit(self, at: dict[str, Any]) -> None:
-        if self.durable is not None:
-            self._server.call(self._mark(at["sequence"]))
-        if self.trim and at["sequence"]:
-            trimmed = self._server.stream.purge_stream(self.stream, seq=at["sequence"] + 1)
-            self._server.call(trimmed)
+        with self._missing():
+            if self.durable is not None:
+                self._server.call(self._mark(at["sequence"]))
+            if self.trim and at["sequence"]:
+                trimmed = self._server.stream.purge_stream(self.stream, seq=at["sequence"] + 1)
+                self._server.call(trimmed)
 
     async def _mark(self, sequence: int) -> None:
         """Make the durable consumer anew: where it starts cannot be changed."""
@@ -198,7 +220,8 @@ class NatsSource(MessageSource):
 
 
 def open_url(url: str, options: SourceOptions) -> NatsSource:
-    """Return the source of ``nats://server:4222/stream?durable=name``."""
-    at = read_url(url, {"subject": str, "durable": str, "trim": yes_or_no})
-    merged = {**message_options(options), **at.settings}
-    return NatsSource(at.stream, servers=f"nats://{at.server}", **merged)
+    """Return the source of ``nats://server:4222/stream?durable=name``, or ``tls://``."""
+    known: dict[str, Callable[[str], Any]] = {"subject": str, "durable": str, "trim": yes_or_no}
+    at = read_url(url, "nats", known, options)
+    servers = [f"{at.scheme}://{server}" for server in at.server.split(",")]
+    return NatsSource(at.stream, servers=servers, **at.settings)

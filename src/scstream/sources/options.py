@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scstream.sources.access import Access
+
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "npy")
 
 
@@ -55,6 +57,9 @@ class SourceOptions:
         What becomes of a row that cannot be read.
     keep_rows : bool
         Whether batches carry the records as they came.
+    access : Access, optional
+        How to get into a broker: what neither its URL nor this says is taken from the
+        environment.
     """
 
     batch_size: int = 1000
@@ -76,6 +81,7 @@ class SourceOptions:
     live: bool = False
     on_error: str = "stop"
     keep_rows: bool = False
+    access: Access | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("separator", self.separator), ("decimal", self.decimal)):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from scstream.sources.message_urls import message_options, read_url, yes_or_no
-from scstream.sources.messages import Message, MessageSource, need_package
+from scstream.sources.access import Access
+from scstream.sources.message_urls import read_url, yes_or_no
+from scstream.sources.messages import Message, MessageSource
 from scstream.sources.options import SourceOptions
+from scstream.sources.patience import BrokerError
+from scstream.sources.redis_client import RedisClient
 
 
 class RedisSource(MessageSource):
@@ -20,7 +23,9 @@ class RedisSource(MessageSource):
     ----------
     stream : str
     url : str, default="redis://localhost:6379"
-        As redis-py takes it, with user, password and database.
+        As redis-py takes it, with the database; ``rediss://`` for TLS.
+    access : Access, optional
+        User, password and certificates; by default what the environment says.
     field : str, default="data"
         The field of an entry that holds the JSON.
     group : str, optional
@@ -31,7 +36,7 @@ class RedisSource(MessageSource):
         reads the stream.
     **options
         As in `MessageSource`: `columns`, `batch_size`, `max_wait`, `max_idle`, `start`, `timed`,
-        `on_reject`, `on_gap`.
+        `on_reject`, `on_gap`, `patience`.
     """
 
     def __init__(
@@ -39,37 +44,42 @@ class RedisSource(MessageSource):
         stream: str,
         *,
         url: str = "redis://localhost:6379",
+        access: Access | None = None,
         field: str = "data",
         group: str | None = None,
         trim: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__(f"redis:{stream}", **options)
-        self._redis = need_package("redis", "redis")
+        self._server = RedisClient(url, access)
+        super().__init__(f"redis:{stream}", self._server.server, **options)
         self.stream = stream
         self.field = field
         self.group = group
         self.trim = trim
-        self._client = self._redis.Redis.from_url(url, decode_responses=False)
+        self._client = self._server.client
         self._id = "0-0"
         self._anchored = False  # whether the entry at the id was there when it was read
 
     def _begin(self) -> dict[str, Any]:
-        committed = self._committed()
-        if committed is not None:
-            return {"id": committed}
-        if self.start == "first":
-            return {"id": "0-0"}
-        return {"id": self._last_id(), "anchored": False}
+        with self._server.errors(self.name):
+            self._check_stream()
+            committed = self._committed()
+            if committed is not None:
+                return {"id": committed}
+            if self.start == "first":
+                return {"id": "0-0"}
+            last = self._client.xinfo_stream(self.stream)["last-generated-id"].decode()
+        return {"id": last, "anchored": False}
 
-    def _last_id(self) -> str:
+    def _check_stream(self) -> None:
         if not self._client.exists(self.stream):
-            return "0-0"
-        last: str = self._client.xinfo_stream(self.stream)["last-generated-id"].decode()
-        return last
+            raise BrokerError(
+                f"There is no stream {self.stream!r} at {self._server.server}. Check its name and "
+                "the database (db); the first entry that is sent makes it."
+            )
 
     def _committed(self) -> str | None:
-        if self.group is None or not self._client.exists(self.stream):
+        if self.group is None:
             return None
         for group in self._client.xinfo_groups(self.stream):
             if group["name"].decode() == self.group:
@@ -78,20 +88,23 @@ class RedisSource(MessageSource):
         return None
 
     def _turn_to(self, at: dict[str, Any]) -> None:
+        with self._server.errors(self.name):
+            self._check_stream()
         self._id = at["id"]
         self._anchored = at.get("anchored", self._id != "0-0")
 
     def _poll(self, n: int, wait: float) -> Sequence[Message]:
         # In one transaction: if the last entry that was read is still there, nothing behind it
         # has been trimmed away, for trimming takes the oldest first.
-        with self._client.pipeline(transaction=True) as both:
-            both.xrange(self.stream, self._id, self._id)
-            both.xrange(self.stream, f"({self._id}", "+", count=n)
-            anchor, entries = both.execute()
-        if not entries:
-            milliseconds = max(1, round(wait * 1000))
-            self._client.xread({self.stream: self._id}, count=1, block=milliseconds)
-            return []
+        with self._server.errors(self.name):
+            with self._client.pipeline(transaction=True) as both:
+                both.xrange(self.stream, self._id, self._id)
+                both.xrange(self.stream, f"({self._id}", "+", count=n)
+                anchor, entries = both.execute()
+            if not entries:
+                milliseconds = max(1, round(wait * 1000))
+                self._client.xread({self.stream: self._id}, count=1, block=milliseconds)
+                return []
         if self._anchored and not anchor:
             self._report_gap(
                 f"entries behind {self._id}, the last that was read, have been trimmed away "
@@ -110,24 +123,32 @@ class RedisSource(MessageSource):
         )
 
     def _commit(self, at: dict[str, Any]) -> None:
-        if self.group is not None:
-            try:
-                self._client.xgroup_create(self.stream, self.group, id=at["id"], mkstream=True)
-            except self._redis.ResponseError as error:
-                if "BUSYGROUP" not in str(error):  # it is there already
-                    raise
-                self._client.xgroup_setid(self.stream, self.group, at["id"])
-        if self.trim:  # up to the last one read, which shows that nothing behind it was trimmed
-            self._client.xtrim(self.stream, minid=at["id"], approximate=False)
+        with self._server.errors(self.name):
+            if self.group is not None:
+                self._mark(at["id"])
+            if self.trim:  # up to the last one read, which shows that nothing was trimmed
+                self._client.xtrim(self.stream, minid=at["id"], approximate=False)
+
+    def _mark(self, entry_id: str) -> None:
+        known = [group["name"].decode() for group in self._client.xinfo_groups(self.stream)]
+        if self.group in known:
+            self._client.xgroup_setid(self.stream, self.group, entry_id)
+        else:
+            self._client.xgroup_create(self.stream, self.group, id=entry_id)
 
     def close(self) -> None:
         """Close the connection."""
-        self._client.close()
+        self._server.close()
 
 
 def open_url(url: str, options: SourceOptions) -> RedisSource:
-    """Return the source of ``redis://user:password@server:6379/stream?db=0&group=name``."""
-    at = read_url(url, {"db": int, "field": str, "group": str, "trim": yes_or_no})
-    merged = {**message_options(options), **at.settings}
-    database = merged.pop("db", 0)
-    return RedisSource(at.stream, url=f"redis://{at.server}/{database}", **merged)
+    """Return the source of ``redis://server:6379/stream?db=0&group=name``, or ``rediss://``."""
+    known: dict[str, Callable[[str], Any]] = {
+        "db": int,
+        "field": str,
+        "group": str,
+        "trim": yes_or_no,
+    }
+    at = read_url(url, "redis", known, options)
+    database = at.settings.pop("db", 0)
+    return RedisSource(at.stream, url=f"{at.scheme}://{at.server}/{database}", **at.settings)

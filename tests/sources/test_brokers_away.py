@@ -1,0 +1,292 @@
+"""Brokers that are killed, that come back, that were never there: waited for, said in a line."""
+
+import json
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from broker_kafka import mock_kafka
+from broker_killing import killable
+from broker_servers import KafkaBroker, free_port, wait_for
+
+from scstream.cli import main
+from scstream.sources.base import Batch
+from scstream.sources.patience import BrokerError
+
+LONG = 30.0
+KINDS = ["kafka", "redis", "nats"]
+
+
+@pytest.fixture(params=KINDS)
+def server(request, tmp_path):
+    with killable(request.param, tmp_path) as started:
+        yield started
+
+
+def rows(*numbers):
+    return [json.dumps([number]).encode() for number in numbers]
+
+
+def numbers(batches):
+    return [int(x) for batch in batches for x in batch.X[:, 0]]
+
+
+def later(seconds, what):
+    timer = threading.Timer(seconds, what)
+    timer.start()
+    return timer
+
+
+def test_a_server_that_is_killed_is_waited_for_with_one_notice(server):
+    broker = server.broker()
+    stream = broker.new_stream()
+    broker.publish(stream, rows(*range(4)))
+    heard = []
+    # Silence of a second would end the stream; a server that is away is not silent.
+    with broker.source(stream, batch_size=2, max_idle=1.0) as source:
+        source.patience.notify = heard.append
+        batches = iter(source)
+        found = [next(batches), next(batches)]
+        server.kill()
+
+        def back():
+            server.revive()
+            again = server.broker()
+            again.publish(stream, rows(4, 5))
+
+        timer = later(2.5, back)
+        found += list(batches)
+        timer.join()
+    assert numbers(found) == list(range(6))
+    assert len(heard) == 1
+    assert f"{broker.kind}:{stream}" in heard[0]
+    assert "is away" in heard[0]
+    assert "300 seconds" in heard[0]
+
+
+def test_a_server_that_stays_away_ends_the_run_when_patience_does(server):
+    broker = server.broker()
+    stream = broker.new_stream()
+    broker.publish(stream, rows(0, 1))
+    with broker.source(stream, batch_size=2, patience=1.0) as source:
+        source.patience.notify = lambda text: None
+        batches = iter(source)
+        next(batches)
+        server.kill()
+        start = time.monotonic()
+        with pytest.raises(BrokerError, match=r"has been away for \d+ seconds"):
+            next(batches)
+        assert 1.0 <= time.monotonic() - start < 12.0
+
+
+def test_a_commit_waits_for_the_server_too(server):
+    broker = server.broker()
+    stream = broker.new_stream()
+    broker.publish(stream, rows(0, 1))
+    with broker.source(stream, "model", batch_size=2, max_idle=LONG) as source:
+        source.patience.notify = lambda text: None
+        batch = next(iter(source))
+        server.kill()
+        timer = later(1.0, server.revive)
+        source.commit(batch.place)
+        timer.join()
+    assert server.broker().committed(stream, "model") == 2
+
+
+def test_a_commit_does_not_end_a_run_though_the_server_stays_away(server):
+    broker = server.broker()
+    stream = broker.new_stream()
+    broker.publish(stream, rows(0, 1))
+    with broker.source(stream, "model", batch_size=2, patience=0.5) as source:
+        source.patience.notify = lambda text: None
+        batch = next(iter(source))
+        server.kill()
+        source.commit(batch.place)
+        server.revive()
+        source.commit(batch.place)
+    assert server.broker().committed(stream, "model") == 2
+
+
+def batch_of(numbers):
+    return Batch(X=np.array(numbers, float)[:, None], place={}, numbers=np.array(numbers))
+
+
+def test_a_sink_waits_and_sends_every_row(server):
+    broker = server.broker()
+    stream = broker.new_stream()
+    heard = []
+    sink = broker.sink(stream, fields=["label"])
+    sink.patience.notify = heard.append
+    sink.truncate({})
+    sink.write(batch_of([1, 2]), np.array([0, 1]), None, None)
+    sink.sync()
+    server.kill()
+    time.sleep(0.5)
+    timer = later(2.0, server.revive)
+    sink.write(batch_of([3, 4]), np.array([2, 3]), None, None)
+    sink.sync()
+    timer.join()
+    sink.close()
+    received = dict(server.broker().received(stream, 4))
+    assert {key: json.loads(value)["label"] for key, value in received.items()} == {
+        "1": 0, "2": 1, "3": 2, "4": 3,
+    }  # fmt: skip
+    assert len(heard) == 1
+
+
+# -- at the start: one clear line, soon -----------------------------------------------------------
+
+
+def run(capfd, url, *more):
+    """Run the command; return its status, the lines it wrote, and how long it took."""
+    start = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        status = main(["run", url, "--quiet", "-o", "none", *more])
+    lines = capfd.readouterr().err.splitlines()
+    return status, lines, time.monotonic() - start
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_that_was_never_there_is_said_in_one_line(kind, capfd):
+    pytest.importorskip({"kafka": "confluent_kafka"}.get(kind, kind))
+    url = f"{kind}://127.0.0.1:{free_port()}/rows"
+    status, lines, seconds = run(capfd, url, "--follow")
+    assert status == 1
+    assert len(lines) == 1, lines
+    assert "cannot be reached" in lines[0]
+    assert "onnect" in lines[0]  # why: the connection was refused
+    assert seconds < 15
+
+
+@pytest.mark.parametrize("kind", ["redis", "nats"])
+def test_a_stream_that_is_not_there_is_said_in_one_line(kind, tmp_path, capfd):
+    with killable(kind, tmp_path) as server:
+        url = f"{kind}://127.0.0.1:{server.port}/nowhere"
+        status, lines, seconds = run(capfd, url, "--follow")
+    assert status == 1
+    assert len(lines) == 1, lines
+    assert "no stream 'nowhere'" in lines[0]
+    assert seconds < 15
+
+
+def test_a_topic_that_is_not_there_is_said_in_one_line(capfd):
+    with mock_kafka() as mock:
+        mock.no_topic("nowhere")
+        status, lines, seconds = run(capfd, f"kafka://{mock.address}/nowhere", "--follow")
+    assert status == 1
+    lines = [line for line in lines if "CONFWARN" not in line]  # the test's own broker
+    assert len(lines) == 1, lines
+    assert "no topic 'nowhere'" in lines[0]
+    assert seconds < 15
+
+
+def test_a_followed_run_says_one_line_and_goes_on(server, capfd, tmp_path):
+    broker = server.broker()
+    stream = broker.new_stream()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)).tolist()
+    broker.publish(stream, [json.dumps(row).encode() for row in X[:40]])
+    capfd.readouterr()
+
+    state = tmp_path / "state"
+
+    def fall_and_rise():
+        wait_for(lambda: list(state.glob("*2.scstream")), seconds=LONG)
+        server.kill()
+        time.sleep(3.0)
+        server.revive()
+        server.broker().publish(stream, [json.dumps(row).encode() for row in X[40:]])
+
+    timer = later(0.0, fall_and_rise)
+    url = f"{broker.url(stream)}?max_idle=3"
+    output = tmp_path / "labels.csv"
+    words = ["--quiet", "-o", str(output), "--batch-size", "20", "--family", "gaussian"]
+    status = main(["run", url, *words, "--checkpoint", str(state), "--every", "1"])
+    timer.join()
+    lines = [line for line in capfd.readouterr().err.splitlines() if "CONFWARN" not in line]
+    assert status == 0
+    assert len(lines) == 1, lines
+    assert "is away" in lines[0]
+    assert len(output.read_text().splitlines()) == 61
+
+
+def test_a_run_that_waits_for_its_server_can_be_stopped(server, capfd, tmp_path):
+    broker = server.broker()
+    stream = broker.new_stream()
+    broker.publish(stream, rows(*range(40)))
+    state = tmp_path / "state"
+    asked = []
+
+    def fall_and_stop():
+        wait_for(lambda: list(state.glob("*2.scstream")), seconds=LONG)
+        server.kill()
+        time.sleep(2.5)
+        asked.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    timer = later(0.0, fall_and_stop)
+    words = ["--quiet", "-o", "none", "--batch-size", "20", "--family", "gaussian", "--follow"]
+    status = main(["run", broker.url(stream), *words, "--checkpoint", str(state), "--every", "1"])
+    timer.join()
+    assert status == 128 + signal.SIGTERM
+    assert time.monotonic() - asked[0] < 5
+    assert "stopped by SIGTERM" in capfd.readouterr().err
+
+
+# -- several partitions, several readers ----------------------------------------------------------
+
+
+@pytest.fixture
+def topic():
+    with mock_kafka() as mock:
+        mock.topic("rows", 4)
+        broker = KafkaBroker(mock.address)
+        for partition in range(4):
+            broker.publish("rows", rows(*range(100 * partition, 100 * partition + 50)), partition)
+        yield broker
+
+
+def test_two_readers_share_a_topic_and_one_takes_over_from_the_other(topic):
+    everything = [100 * p + i for p in range(4) for i in range(50)]
+    shared = {"mark": "model", "batch_size": 25, "max_idle": LONG}
+    with (
+        topic.source("rows", partitions=[0, 1], **shared) as left,
+        topic.source("rows", partitions=[2, 3], **shared) as right,
+    ):
+        one, other = iter(left), iter(right)
+        mine = [next(one), next(one)]
+        theirs = [next(other), next(other), next(other)]
+        left.commit(mine[-1].place)
+        right.commit(theirs[-1].place)
+    # The right reader ends; the left one reads all partitions, from what was committed of them.
+    with topic.source("rows", **shared) as source:
+        source.seek(mine[-1].place)
+        batches = iter(source)
+        mine += [next(batches) for _ in range(3)]
+    assert sorted(numbers(mine) + numbers(theirs)) == everything
+
+
+def test_others_who_rebalance_in_the_group_take_nothing_from_a_reader(topic):
+    from confluent_kafka import Consumer
+
+    heard = []
+    other = Consumer(
+        {"bootstrap.servers": topic.address, "group.id": "model", "session.timeout.ms": 6000}
+    )
+    other.subscribe(["rows"])
+    with topic.source("rows", "model", batch_size=50, max_idle=LONG) as source:
+        source.patience.notify = heard.append
+        batches, found = iter(source), []
+        for _ in range(4):
+            found.append(next(batches))
+            other.poll(0.3)
+            source.commit(found[-1].place)
+    other.close()
+    assert sorted(numbers(found)) == [100 * p + i for p in range(4) for i in range(50)]
+    assert len(heard) == 1  # the brokers take no offsets from an outsider; that is said once
+    assert "group 'model'" in heard[0]
