@@ -12,7 +12,7 @@ from streams import blobs, counts
 import scstream
 from scstream import Gaussian, Multinomial, ScStream, tune
 from scstream.datasets import gaussian_stream
-from scstream.sampler.forgetting import HALF_LIFE
+from scstream.sampler.rules import RULES
 from scstream.tuning import build, default_point, suggest
 
 optuna = pytest.importorskip("optuna")
@@ -211,7 +211,7 @@ def test_the_default_point_stands_for_the_defaults(family) -> None:
     if family == "another":
         assert settings == {"alpha": 1.0, "half_life": 5.0}
     else:
-        usual = {**ScStream(family).get_params(), "half_life": HALF_LIFE}
+        usual = {**ScStream(family).get_params(), "half_life": RULES.half_life}
         assert build(settings, family, X).get_params() == usual
 
 

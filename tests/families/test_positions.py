@@ -139,3 +139,18 @@ def test_sums_of_rows_are_taken_from_left_to_right():
     A = np.array([[1e16, 1.0, 1.0, 1.0, -1e16], [0.0, 0.25, 0.5, -1.0, 3.0]])
     assert_array_equal(rowwise.sums(A), [0.0, 2.75])  # 1e16 takes in none of the ones
     assert rowwise.sums(np.zeros((0, 4))).shape == (0,)
+
+
+def test_scores_of_a_row_alone_are_as_among_others(case):
+    """Statistics lie row after row, wherever they begin."""
+    family, X = case
+    T = family.statistics(family.check(X))
+    half = ROWS // 2
+    s = np.stack([dense(part).sum(axis=0) for part in (T[:half], T[half:], T[:9], T[9:])])
+    score = family.predictive_score(s, np.log(np.arange(1.0, 5.0)))
+    z = np.arange(ROWS) % 2
+    block, pairs = score.block(T), score.pairs(T, z)
+    cuts = [slice(i, i + size) for size in (1, 2, 3, 5, 8) for i in range(ROWS - size)]
+    for some in (*cuts, *(slice(i, None) for i in range(10))):
+        assert_array_equal(score.block(T[some]), block[some])
+        assert_array_equal(score.pairs(T[some], z[some]), pairs[some])
