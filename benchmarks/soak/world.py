@@ -142,17 +142,17 @@ class RedisStream:
         import redis
 
         while True:
-            together = self.client.pipeline(transaction=False)
+            # All or nothing: of a server that is just loading, only the last would be taken.
+            together = self.client.pipeline(transaction=True)
             for entry, value in entries:
                 together.xadd(self.name, {"data": value}, id=entry)
             try:
                 answers = together.execute(raise_on_error=False)
-            except redis.ConnectionError:
+            except (redis.ConnectionError, redis.exceptions.ExecAbortError):
                 time.sleep(0.05)
                 continue
             failed = [one for one in answers if isinstance(one, Exception)]
             # What had arrived although the answer did not is refused by its id.
-            if all("equal or smaller" in str(one) for one in failed):
+            if not failed or all("equal or smaller" in str(one) for one in failed):
                 return
-            if not all(isinstance(one, redis.ConnectionError) for one in failed):
-                raise failed[0]
+            raise failed[0]
