@@ -114,7 +114,9 @@ class RedisServer:
             self.port = probe.getsockname()[1]
         self._command = [
             _server_program(), "--port", str(self.port), "--bind", "127.0.0.1",
-            "--dir", str(folder), "--save", "", "--appendonly", "yes", "--loglevel", "warning",
+            "--dir", str(folder), "--save", "", "--appendonly", "yes",
+            "--appendfsync", "always",  # else a killed server loses what it has acknowledged
+            "--loglevel", "warning",
         ]  # fmt: skip
         self._process: subprocess.Popen[bytes] | None = None
         self.deaths = 0

@@ -125,26 +125,34 @@ class RedisStream:
         """Send rows; exactly n that can be read, if a number is given."""
         size = n if n is not None else min(self._chance.choice(_BURSTS), 200)
         self._milliseconds += int(1000 * self._chance.choice(_JUMPS))
+        entries: list[tuple[str, bytes]] = []
         for x, y in self._clusters.rows(size).tolist():
             while n is None and self._chance.random() < _BAD:
-                self._send(self._chance.choice(_BAD_JSON))
+                entries.append((self._next(), self._chance.choice(_BAD_JSON)))
                 self.bad += 1
-            entry = self._send(json.dumps({"x": x, "y": y}).encode())
-            self.good.append(entry)
+            entries.append((self._next(), json.dumps({"x": x, "y": y}).encode()))
+            self.good.append(entries[-1][0])
+        self._send(entries)
 
-    def _send(self, value: bytes) -> str:
+    def _next(self) -> str:
+        self._milliseconds += 10
+        return f"{self._milliseconds}-0"
+
+    def _send(self, entries: list[tuple[str, bytes]]) -> None:
         import redis
 
-        self._milliseconds += 10
-        entry = f"{self._milliseconds}-0"
         while True:
+            # All or nothing: of a server that is just loading, only the last would be taken.
+            together = self.client.pipeline(transaction=True)
+            for entry, value in entries:
+                together.xadd(self.name, {"data": value}, id=entry)
             try:
-                self.client.xadd(self.name, {"data": value}, id=entry)
-            except redis.ConnectionError:
+                answers = together.execute(raise_on_error=False)
+            except (redis.ConnectionError, redis.exceptions.ExecAbortError):
                 time.sleep(0.05)
-            except redis.ResponseError as error:
-                if "equal or smaller" in str(error):  # it arrived, and the answer did not
-                    return entry
-                raise
-            else:
-                return entry
+                continue
+            failed = [one for one in answers if isinstance(one, Exception)]
+            # What had arrived although the answer did not is refused by its id.
+            if not failed or all("equal or smaller" in str(one) for one in failed):
+                return
+            raise failed[0]
