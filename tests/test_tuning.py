@@ -74,6 +74,7 @@ def test_only_the_first_batches_are_taken() -> None:
     assert taken == [0, 1, 2, 3]
 
 
+@pytest.mark.filterwarnings("ignore:Only .* of the weight of the last batch")
 def test_without_labels_clusters_that_stay_are_remembered() -> None:
     """Few rows a batch: a model that forgets at once knows its clusters badly."""
     stream = [blobs(24, b)[0] for b in range(8)]

@@ -157,10 +157,11 @@ def test_clusters_keep_their_shape_however_far_the_stream_has_come() -> None:
         np.testing.assert_allclose(cluster.covariance, np.eye(2), atol=0.5)
 
 
+@pytest.mark.filterwarnings("ignore:Only .* of the weight of the last batch")
 @pytest.mark.parametrize("shift", [1e4, 1e6])
 def test_a_stream_may_begin_anew_far_away(shift) -> None:
     """The frame in which the model computes stays where the first batch was."""
-    model = ScStream(random_state=0).partial_fit(blobs(150, 0)[0])
+    model = ScStream(half_life=5, random_state=0).partial_fit(blobs(150, 0)[0])
     for b in range(1, 6):
         X, y = blobs(150, b)
         model.partial_fit(X + shift, time=1e6 + b)
@@ -268,6 +269,7 @@ def test_an_empty_frame_with_names_of_columns_lets_time_pass() -> None:
     assert model.n_batches_ == 2
 
 
+@pytest.mark.filterwarnings("ignore:Only .* of the weight of the last batch")
 @pytest.mark.parametrize("rows", [10, 150], ids=["few rows", "many rows"])
 @pytest.mark.parametrize("empty", [False, True], ids=["", "after an empty batch"])
 @pytest.mark.parametrize("gap", [1e3, 1e9])

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from streams import CORNERS, blob_stream, blobs, box, counts, ids, labels_of, snapshot
 
-from scstream import Gaussian, ScStream
+from scstream import Gaussian, Rules, ScStream
 
 
 class WholeCounts(ScStream):
@@ -74,6 +74,7 @@ EVERYTHING = {
     "random_state": 3,
     "n_jobs": 2,
     "engine": "torch",
+    "rules": Rules(founders=3),
     "device": "cpu",
     "verbose": True,
     "on_event": print,

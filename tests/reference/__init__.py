@@ -32,7 +32,7 @@ from reference.by_points import (
     restricted_scores,
     window_sum,
 )
-from reference.labelling import against, doubts, label, rivals, row_counts, statistics
+from reference.labelling import against, doubts, drawn, label, rivals, row_counts, statistics
 from reference.model import Model
 from reference.uniforms import philox, uniforms
 
@@ -43,6 +43,7 @@ __all__ = [
     "against",
     "deterministic_scores",
     "doubts",
+    "drawn",
     "label",
     "log_hastings_split",
     "log_multinomial",

@@ -33,7 +33,7 @@ def test_a_score_is_written_alike_beside_one_that_is_infinite(tmp_path):
     # broken on purpose (other decimals where numbers are written one by one): it fails
     found = []
     for last in (2.0, np.inf):
-        sink = open_sink(tmp_path / "out.jsonl", fields=["score"])
+        sink = open_sink(tmp_path / "out.jsonl", fields=["score"], overwrite=True)
         sink.truncate({})
         sink.write(
             Batch(np.zeros((2, 1)), {}), np.zeros(2, int), None, np.array([1.23456789, last])

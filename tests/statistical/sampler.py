@@ -1,8 +1,8 @@
 """The sampled phase of a first batch run for as long as one likes, and what it is compared with."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def over_clustered(ctx: GenericSteps) -> State:
 def sampled(
     ctx: GenericSteps, start: State, sweeps: int, look: Callable[[], Any], *, burn: int = 0
 ) -> list[Any]:
-    """Return what ``look`` sees after each sweep of `chain.first_batch` that never converges.
+    """Return what ``look`` sees after each sweep of `batch.first_batch` that never converges.
 
     These are the sweeps and moves of the package itself, under a prior that stays as it is.
     """
@@ -47,10 +47,8 @@ def sampled(
         if sweep > burn:
             seen.append(look())
 
-    with patch.object(batch, "_PATIENCE", np.inf):
-        batch.first_batch(
-            ctx, Plan(max_sweeps=burn + sweeps), start, adapt=False, progress=progress
-        )
+    ctx.rules = replace(ctx.rules, patience=np.inf)
+    batch.first_batch(ctx, Plan(max_sweeps=burn + sweeps), start, adapt=False, progress=progress)
     return seen
 
 

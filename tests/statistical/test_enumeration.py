@@ -37,7 +37,7 @@ from statistical.sampler import canonical, in_one_cluster, loaded, sampled
 
 from scstream.families import Family, Gaussian, Multinomial
 from scstream.sampler.clusters import State
-from scstream.sampler.split_merge import log_hastings_split
+from scstream.sampler.ratios import log_hastings_split
 from scstream.sampler.sweep import restricted_sweep
 from scstream.sampler.window import Forgetting
 
@@ -144,7 +144,7 @@ def test_ratio_of_a_split_is_that_of_the_posterior_probabilities(name):
         a, b = rng.choice(z.max() + 1, 2, replace=False)
         merged = canonical(np.where(z == b, a, z))
         parts = np.stack([np.asarray(T.T @ (z == c)) for c in (a, b)])
-        ratio = log_hastings_split(ctx.family, ALPHA, parts[None], np.zeros(1))[0]
+        ratio = log_hastings_split(ctx, parts[None], np.zeros(1))[0]
         exact = posterior.log_joint[place[tuple(z)]] - posterior.log_joint[place[merged]]
         assert ratio == pytest.approx(exact, abs=1e-9)
 

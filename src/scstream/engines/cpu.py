@@ -279,8 +279,9 @@ class CpuEngine(Engine):
         )
 
     def few_rows(self) -> FewRows | None:
-        """Return the rows of a small dense batch."""
-        return self._few
+        """Return the rows of a small dense batch; none to a subclass with passes of its own."""
+        own = type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit
+        return None if own else self._few
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

@@ -81,7 +81,6 @@ def later_batch(
         state = split_merge_and_drop(steps, plan, state, events, time)
     state = steps.last_sweep(state)
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
-    state = _names_in_place(state, events)
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)
     return _renumbered(state, events, first_new)
@@ -107,28 +106,6 @@ def split_merge_and_drop(
         )
         events.merges += merged
     return drop_forgotten(steps, state)
-
-
-def _names_in_place(state: State, events: Events) -> State:
-    """Return the clusters with ids where the past is, for those that split in this batch.
-
-    A cluster's past and present may have been set apart, and the present, which looked as if it had
-    left the old place, got the id. If points are found at the old place after all, the id stays
-    there.
-    """
-    if not events.splits:
-        return state
-    place = {i: r for r, i in enumerate(state.ids.tolist())}
-    past, rows = state.past[:, :, 0].sum(axis=1), state.now.rows.sum(axis=1)
-    order = np.arange(state.k)
-    for old, new in events.splits:
-        a, b = place.get(old), place.get(new)
-        if a is not None and b is not None and past[b] > past[a] and rows[b] > 0:
-            order[a], order[b] = order[b], order[a]
-            place[old], place[new] = b, a
-    if np.array_equal(order, np.arange(state.k)):
-        return state
-    return state.having(ids=state.ids[order], born=state.born[order], lived=state.lived[order])
 
 
 def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events]:

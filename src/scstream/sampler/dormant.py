@@ -63,13 +63,14 @@ class Dormant:
             if i not in awake and i not in merged and known.get(i, 0.0) >= rules.dormant_points
         ]
         still = np.array([i not in awake for i in self.ids.tolist()], dtype=bool)
-        ids = np.concatenate([self.ids[still], before.ids[asleep]])[-rules.dormant :]
-        born = np.concatenate([self.born[still], before.born[asleep]])[-rules.dormant :]
+        ids = np.concatenate([self.ids[still], before.ids[asleep]])
+        born = np.concatenate([self.born[still], before.born[asleep]])
         was = before.totals[asleep]
         scale = [known[i] for i in before.ids[asleep].tolist()]
         was = was * (np.array(scale) / np.maximum(was[:, 0], 1e-300))[:, None]
-        sums = np.concatenate([self.sums[still], was])[-rules.dormant :]
-        return Dormant(ids, born, sums, now.ids, most)
+        sums = np.concatenate([self.sums[still], was])
+        first = max(len(ids) - rules.dormant, 0)
+        return Dormant(ids[first:], born[first:], sums[first:], now.ids, most)
 
     def reunite(self, ctx: Context, state: State) -> tuple[State, list[int]]:
         """Return the clusters with their old ids and shapes where some have come back; and which.
