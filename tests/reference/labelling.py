@@ -36,13 +36,15 @@ class Labelling:
 def label(scores, sub_scores, u=None):
     """Label every row by its scores (n, k), then within the cluster by its pair of (n, k, 2).
 
-    With uniforms (2, n) labels are drawn, without them the best are taken. Components beyond the
+    With uniforms (2, n) labels are drawn, without them the best are taken, and of labels alone if
+    the first of the two is None. Components beyond the
     k of the sub-scores take points away from the clusters: label -1, sub-label 0.
     """
     n, k = sub_scores.shape[:2]
     out = Labelling(*(np.zeros(n, dtype=kind) for kind in (int, int, int, float, float)))
     for i in range(n):
-        z = most_probable(scores[i]) if u is None else drawn(scores[i], u[0][i])
+        best = u is None or u[0] is None
+        z = most_probable(scores[i]) if best else drawn(scores[i], u[0][i])
         out.second[i] = -1
         if len(scores[i]) > 1:
             others = np.where(np.arange(len(scores[i])) == z, -inf, scores[i])

@@ -78,8 +78,12 @@ def predictive_sweep(batch, clusters):
 
 
 def deterministic_sweep(batch, clusters):
-    """Take the labels and sub-labels with the best weight times predictive."""
-    sweep(batch, clusters, *predictive_scores(batch, clusters), None)
+    """Take the labels with the best weight times predictive, and draw the sub-labels.
+
+    The doubt in the ratio of a split is that of sub-labels that were drawn.
+    """
+    _, v = batch.next_uniforms()
+    sweep(batch, clusters, *predictive_scores(batch, clusters), (None, v))
 
 
 def predictive_scores(batch, clusters):

@@ -73,7 +73,8 @@ class CpuEngine(Engine):
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point and sum up as far as the tree goes."""
         form_of(score).ready(lambda: self._statistics(slice(0, SOME_ROWS)))
-        labels = labeller(score, self._points, drawn=key is not None)
+        drawn = key is not None and not key.best
+        labels = labeller(score, self._points, drawn=drawn)
         pairs, both = pair_products(sub, self._points), None
         if isinstance(labels, Screen) and pairs is not None:
             both = partial(self._label_and_add, labels, pairs, key)
@@ -81,16 +82,18 @@ class CpuEngine(Engine):
         def label(rows: slice, T: Points) -> None:
             z, second = self._z[rows], self._second[rows]
             doubt, own_doubt, _ = self._doubts[:, rows]
-            if key is None:
-                labels.best(T, z, second, doubt)
-                own = sub.pairs(T, np.minimum(z, k - 1))
-                labelling.best_pair(own, self._sub[rows], own_doubt)
-            else:
-                u = np.empty((2, len(z)))
+            u = np.empty((2, 0 if key is None else len(z)))
+            if key is not None:
                 first = self._first + rows.start
                 labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
+            if drawn:
                 labels.draw(T, u[0], z, second, doubt)
-                own = sub.pairs(T, np.minimum(z, k - 1))
+            else:
+                labels.best(T, z, second, doubt)
+            own = sub.pairs(T, np.minimum(z, k - 1))
+            if key is None:
+                labelling.best_pair(own, self._sub[rows], own_doubt)
+            else:
                 labelling.draw_pair(own, u[1], self._sub[rows], own_doubt)
 
         def add(rows: slice, T: Points, to: Values) -> None:
@@ -113,7 +116,9 @@ class CpuEngine(Engine):
         self, labels: Labeller, pairs: Pairs, key: Key | None, rows: slice, T: Array, to: Values
     ) -> None:
         """Label a block of rows, whose sub-labels are scored by ``pairs``, and add it up."""
-        at = [] if key is None else [key.seed, key.batch, key.sweep, self._first + rows.start]
+        at: list[int] = []
+        if key is not None:
+            at = [key.seed, key.batch, key.sweep, self._first + rows.start, key.best]
         screened_blocks.sweep_block(
             labels.scored(T), pairs, np.array(at, dtype=np.int64), self._weight[rows],
             self._z[rows], self._sub[rows], Totals(*to),

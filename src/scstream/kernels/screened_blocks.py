@@ -143,14 +143,16 @@ def sweep_block(
 ) -> None:
     """Label rows whose scores are products, and their sub-labels, and add everything up.
 
-    ``key`` is empty, or (seed, batch, sweep, first row) if labels are drawn.
+    ``key`` is empty, or (seed, batch, sweep, first row, best): if sub-labels are drawn, and, unless
+    they are to be the best, labels.
     """
     n, k, drawn = len(z), len(to.rows), len(key) > 0
     u, own = np.empty((2, n if drawn else 0)), np.empty((n, 2))
     second, doubt, sub_doubt = np.empty(n, np.int64), np.empty(n), np.empty(n)
     if drawn:
         uniforms(key[0], key[1], key[2], key[3], u)
-    label_rows(scored, u[0], z, second, doubt)
+    of_labels = u[0, :0] if drawn and key[4] > 0 else u[0]
+    label_rows(scored, of_labels, z, second, doubt)
     inside = np.minimum(z, k - 1)
     pair_products(scored.T, pairs.eta, inside, own)
     if len(pairs.power) > 0:

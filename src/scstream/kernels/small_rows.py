@@ -82,8 +82,8 @@ def sweep_rows(
     """Label the rows and add everything up.
 
     Labels are drawn by plain scores and uniforms ``u`` (2, n), or they are the best by Student-t
-    scores. Of the 3 k scores the first k are the clusters', the others those of their pairs of
-    sub-clusters.
+    scores; sub-labels are drawn. Of the 3 k scores the first k are the clusters', the others those
+    of their pairs of sub-clusters.
     """
     n, k = len(rows.label), len(sums.rows)
     block, at = block_of(room.floats, rows.T.shape[1])
@@ -136,8 +136,7 @@ def _sublabel_rows(
     if not drawn:
         _score(by, a, m, block.pair)
     _odds(block, m)
-    if drawn:
-        _draw_pairs(which, u[1], block)
+    _draw_pairs(which, u[1], block)
     seconds = _divided(rows.weight, which, block, rows.sublabel)
     sums.rows[c, 1] += seconds
     sums.rows[c, 0] += m - seconds

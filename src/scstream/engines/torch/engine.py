@@ -139,15 +139,13 @@ class TorchEngine(Engine):
         rivals, own = torch.zeros_like(units), torch.zeros_like(units[: k + 1])
         for rows in self._blocks(k):
             scores = self._rows.scores(score, rows)
-            if key is None:
-                z, second, doubt = draws.best(scores)
-                pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
-                half, sub_doubt = draws.best_pair(pairs)
-            else:
+            u = v = None
+            if key is not None:
                 u, v = draws.uniforms(key, batch.first_row + rows.start, len(scores), self._device)
-                z, second, doubt = draws.draw(scores, u)
-                pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
-                half, sub_doubt = draws.draw_pair(pairs, v)
+            best = key is None or key.best
+            z, second, doubt = draws.best(scores) if best else draws.draw(scores, u)
+            pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
+            half, sub_doubt = draws.best_pair(pairs) if v is None else draws.draw_pair(pairs, v)
             inside, w = z < k, batch.weight[rows]
             half = torch.where(inside, half, 0)
             code = torch.where(inside, 2 * z + half, -1)

@@ -121,7 +121,8 @@ class FewColumns:
         work = self._workspace(n_all)
         work.say(key, batch, n_all, k)
         work.components(score, sub)
-        flags = score.student, sub.student, key is not None
+        draw = key is not None and not key.best
+        flags = score.student, sub.student, draw, key is not None
         self._run(work, ("sweep", *flags), lambda: self._launch_sweep(work, *flags))
         return work.read(np.arange(k), k, tables=True)
 
@@ -199,7 +200,9 @@ class FewColumns:
             work.recorded[name] = Recorded(self.device, launch)
         work.recorded[name].run()
 
-    def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
+    def _launch_sweep(
+        self, work: Workspace, student: bool, sub_student: bool, draw: bool, halve: bool
+    ) -> None:
         work.send()
         words, pairs, centre, numbers, *_ = work.there
         block = _BLOCK[student or sub_student]
@@ -207,7 +210,7 @@ class FewColumns:
             self._Z, self._size, numbers, pairs, centre, words, work.fixed, self._weight,
             self._z, self._sub, self._code, self._Y, self._doubt, *work.tables,
             d=self._d, width=self._d + 2 + self._p, student=student, sub_student=sub_student,
-            draw=draw, block=block, unroll=_UNROLL, **_HOW,
+            draw=draw, halve=halve, block=block, unroll=_UNROLL, **_HOW,
         )  # fmt: skip
         self._launch_sums(work, tables=True)
         work.fetch(len(work.out))

@@ -163,7 +163,7 @@ def label_few(
     Z, stride, prm, sub_prm, centre, words, fixed, weight,
     z_out, sub_out, code_out, Y, sub_doubt, rivals, between,
     d: tl.constexpr, width: tl.constexpr, student: tl.constexpr, sub_student: tl.constexpr,
-    draw: tl.constexpr, block: tl.constexpr, unroll: tl.constexpr,
+    draw: tl.constexpr, halve: tl.constexpr, block: tl.constexpr, unroll: tl.constexpr,
 ):  # fmt: skip
     """Label rows of few columns (d <= 8): a thread has some rows and goes over the components.
 
@@ -190,7 +190,7 @@ def label_few(
     own_c = tl.minimum(pick, k - 1)
     s0 = _score(sub_prm + 2 * own_c, 2 * k, z, d, sub_student)
     s1 = _score(sub_prm + 2 * own_c + 1, 2 * k, z, d, sub_student)
-    sub, doubt = pair(s0, s1, v, draw)
+    sub, doubt = pair(s0, s1, v, halve)
     out = pick >= k
     sub = tl.where(out, 0, sub)
     tl.store(z_out + row, tl.where(out, -1, pick), mask=inside)

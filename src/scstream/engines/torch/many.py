@@ -86,7 +86,8 @@ class ManyColumns:
             )  # fmt: skip
             kernels.label_many[(grid(m, 256),)](
                 scores, ahead, words, fixed, batch.weight, batch.z, rivals, between,
-                first, n, n_all, k, tables, draw=key is not None, block=256, num_warps=4,
+                first, n, n_all, k, tables, draw=key is not None and not key.best, block=256,
+                num_warps=4,
             )  # fmt: skip
         batch.touch()
         batch.sub.zero_()

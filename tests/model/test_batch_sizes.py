@@ -1,0 +1,55 @@
+"""Batches of any sizes in any order: clusters that do not move are neither split nor joined."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from scstream import Rules, ScStream
+
+STEPWISE = Rules(compiled_columns=0)
+
+
+def places(k, d, rng):
+    """Return places at least eight deviations apart."""
+    out = []
+    while len(out) < k:
+        x = rng.uniform(-8.0, 8.0, d) * k ** (1.0 / d)
+        if all(np.linalg.norm(x - y) > 8.0 for y in out):
+            out.append(x)
+    return np.array(out)
+
+
+def learn(k, d, sizes, seed, **params):
+    """Return how many clusters are found after each batch, and how well rows are labelled."""
+    rng = np.random.default_rng(seed)
+    centres, model, found, scores = places(k, d, rng), ScStream(random_state=seed, **params), [], []
+    for n in sizes:
+        y = rng.integers(k, size=n)
+        model.partial_fit(centres[y] + rng.normal(size=(n, d)))
+        found.append(model.n_clusters_)
+        scores.append(adjusted_rand_score(y, model.labels_))
+    return found, scores
+
+
+# With the best sub-labels in the deterministic sweep, as before, these find up to 30 of 20.
+JUMPS = [1000, 1000, 20_000, 20_000, 1000, 300, 5000, 30, 1000, 20_000]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_large_batch_after_small_ones_splits_nobody(seed):
+    found, scores = learn(20, 2, JUMPS, seed)
+    assert found == [20] * len(JUMPS)
+    assert min(scores) > 0.995
+
+
+@pytest.mark.parametrize("params", [{"rules": STEPWISE}, {"family": "diagonal"}, {"half_life": 2}])
+def test_nor_in_other_ways(params):
+    found, scores = learn(10, 3, JUMPS, 5, **params)
+    assert found == [10] * len(JUMPS)
+    assert min(scores) > 0.995
+
+
+def test_a_hundred_times_as_many_rows():
+    found, scores = learn(12, 5, [600, 600, 60_000, 600, 60_000], 0)
+    assert found == [12] * 5
+    assert min(scores) > 0.999
