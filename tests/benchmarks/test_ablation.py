@@ -46,7 +46,17 @@ def parting_counts(n_batches=8, size=600, pairs=4):
         yield rng.multinomial(40, p[rng.choice(2 * pairs, size, p=share)])
 
 
-STREAMS = {"past halved, not cut": parting_points}
+def crossing_points(size=200):
+    """Yield rows of two groups that pass each other slowly."""
+    rng = np.random.default_rng(0)
+    for gap in np.concatenate([np.linspace(4.0, 0.0, 12), np.linspace(0.0, 4.0, 12)]):
+        second = rng.random(size) < 0.5
+        yield rng.normal(size=(size, 2)) + np.column_stack(
+            [np.where(second, gap, -gap), 0 * second]
+        )
+
+
+STREAMS = {"past halved, not cut": parting_points, "no reluctance to merge": crossing_points}
 USUAL = ablation.ABLATIONS["as it is"]
 CHANGES = [name for name in ablation.ABLATIONS if name != "as it is"]
 

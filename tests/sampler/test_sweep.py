@@ -123,7 +123,7 @@ def test_clusters_without_points_get_weights_and_parameters(drawn):
             assert np.all(np.isfinite(s.eta))
         for s in (best, best_sub):
             assert np.all(np.isfinite(s.log_weight))
-        assert key is None
+        assert key.best
 
 
 def divided(case, forgetting):
