@@ -47,9 +47,9 @@ def parting_counts(n_batches=8, size=600, pairs=4):
 
 
 def crossing_points(size=200):
-    """Yield rows of two groups that pass each other slowly."""
+    """Yield rows of two groups that come near each other, and part again."""
     rng = np.random.default_rng(0)
-    for gap in np.concatenate([np.linspace(4.0, 0.0, 12), np.linspace(0.0, 4.0, 12)]):
+    for gap in np.concatenate([np.linspace(5.0, 0.8, 20), np.linspace(0.8, 5.0, 20)]):
         second = rng.random(size) < 0.5
         yield rng.normal(size=(size, 2)) + np.column_stack(
             [np.where(second, gap, -gap), 0 * second]

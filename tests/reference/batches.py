@@ -55,7 +55,11 @@ def later_batch(batch, plan, clusters, time, forgetting):
             forget(batch, clusters)
         moves(batch, plan, clusters, events, time)
     deterministic_sweep(batch, clusters)
+    before = len(events.splits)
     moves(batch, plan, clusters, events, time, greedy=True, restart=False)
+    if len(events.splits) > before:  # into sub-labels that were drawn: their points get the best
+        deterministic_sweep(batch, clusters)
+        drop_forgotten(batch, clusters)
     renumber(clusters, events, first_new)
     return clusters, events
 

@@ -79,8 +79,10 @@ def later_batch(
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, time)
-    state = steps.last_sweep(state)
+    state, before = steps.last_sweep(state), len(events.splits)
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
+    if len(events.splits) > before:  # into sub-labels that were drawn: their points get the best
+        state = drop_forgotten(steps, steps.last_sweep(state))
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)
     return _renumbered(state, events, first_new)
