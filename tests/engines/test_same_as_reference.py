@@ -36,4 +36,4 @@ def test_pytorch(name):
     pytest.importorskip("torch")
     from scstream.engines.torch.engine import TorchEngine
 
-    check_against_reference(name, engine=lambda: TorchEngine("cpu"))  # GPUs compute in float32
+    check_against_reference(name, engine=lambda: TorchEngine("cpu", "float64"))

@@ -173,6 +173,8 @@ def first_batch(batch, plan, clusters):
     for _ in range(10):
         before = batch.z.copy()
         deterministic_sweep(batch, clusters)
+        # of several draws one has a large doubt by chance: here splits must do without
+        np.fill_diagonal(clusters.doubt, 0.0)
         moves(batch, plan, clusters, events, 0.0, greedy=True)
         if np.array_equal(batch.z, before):
             break

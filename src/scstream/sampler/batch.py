@@ -51,6 +51,8 @@ def first_batch(
     for _ in range(rules.settle_sweeps):
         steps.engine.keep_labels()
         state = steps.last_sweep(state)
+        # of several draws one has a large doubt by chance: here splits must do without
+        np.fill_diagonal(state.now.doubt, 0.0)
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
