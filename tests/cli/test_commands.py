@@ -314,6 +314,7 @@ def test_the_help_of_all_commands_loads_no_command():
     assert not set(done.stdout.split()) & {"numpy", "scstream.model", "scstream.cli.run"}
 
 
+@pytest.mark.slow  # half a minute of compiling
 def test_compile_says_what_it_did_and_where(tmp_path):
     command = [sys.executable, "-m", "scstream", "compile", "--families", "poisson"]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
