@@ -20,7 +20,7 @@ from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a Gaussian batch needs first
-_SECONDS = {"small_batch": 12, "matrices": 12, "screened_blocks": 8}  # on two cores; others take 5
+_SECONDS = {"small_batch": 16, "matrices": 16, "screened_blocks": 11}  # on two cores; others: 12
 
 
 def signatures() -> dict[str, Any]:
@@ -142,7 +142,7 @@ def waited_for(name: str) -> bool:
 
 def seconds_for(name: str) -> int:
     """Return about how long compiling takes that begins with a kernel."""
-    seconds = _SECONDS.get(name.partition(".")[0], 5)
+    seconds = _SECONDS.get(name.partition(".")[0], 12)
     return seconds if can_help() else 2 * seconds
 
 
