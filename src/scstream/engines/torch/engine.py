@@ -134,6 +134,7 @@ class TorchEngine(Engine):
 
     def _plain_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass:
         batch, size = self._batch, len(self._rows.family.prior)
+        batch.touch()  # pending names belong to the labels that are replaced here
         current = torch.zeros((2 * k, size), dtype=torch.float64, device=self._device)
         units = torch.zeros(k * k + 1, dtype=torch.int64, device=self._device)
         rivals, own = torch.zeros_like(units), torch.zeros_like(units[: k + 1])
