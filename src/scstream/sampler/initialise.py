@@ -54,7 +54,7 @@ def _most_probable(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: b
     all the others. The few groups are made by the most informative columns.
     """
     family, rules, n = steps.family, steps.rules, steps.engine.n_rows
-    sample = steps.engine.sample(steps.rng.generator, rules.seed_rows)
+    sample = family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
     size = max(1, min(n // rules.points_a_group, rules.seeds))
     groups = [over_cluster(family, sample, size, steps.rng.generator)]
     weight = None
