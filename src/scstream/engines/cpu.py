@@ -17,6 +17,7 @@ from scstream.engines.labels import Labeller, Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
+from scstream.families.gaps import observed_scores
 from scstream.families.scores import (
     SOME_ROWS,
     Labels,
@@ -271,6 +272,15 @@ class CpuEngine(Engine):
             return self._X
         return self._X[np.sort(rng.choice(n, size, replace=False))]
 
+    def has_gaps(self) -> bool:
+        """Whether some rows have missing entries."""
+        return self._gaps is not None
+
+    def complete(self, score: Score) -> None:
+        """Complete the rows with gaps by the components of their labels."""
+        if self._gaps is not None:
+            self._gaps.complete(self._z, self._family.completion(score), self._T)
+
     @property
     def labels(self) -> Labels:
         """The labels (n,)."""
@@ -285,7 +295,12 @@ class CpuEngine(Engine):
         """Return the best component of each row."""
         gaps = family.gaps(X)
         if len(gaps):
-            return self._apart(gaps, family, X, score, Best())
+            others = np.ones(X.shape[0], dtype=bool)
+            others[gaps] = False
+            out = np.empty(len(others), dtype=np.int64)
+            out[others] = self.assign(family, X[others], score)
+            out[gaps] = self.evaluate(family, X[gaps], score, Best())
+            return out
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
 
         def statistics(rows: slice) -> Points:
@@ -321,34 +336,12 @@ class CpuEngine(Engine):
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
     ) -> NDArray[np.generic]:
         """Apply ``what`` to the scores of blocks of rows."""
-        gaps = family.gaps(X)
-        if len(gaps):
-            return self._apart(gaps, family, X, score, what)
         blocks = self._other_blocks(family, X, _BLOCK_CELLS)
         return np.concatenate(
             together(
-                self.n_threads, lambda rows: what(score.block(family.statistics(X[rows]))), blocks
+                self.n_threads, lambda rows: what(observed_scores(family, score, X[rows])), blocks
             )
         )
-
-    def _apart(
-        self, gaps: NDArray[np.int64], family: Family, X: Points, score: Score,
-        what: Callable[[Array], NDArray[np.generic]],
-    ) -> NDArray[np.generic]:  # fmt: skip
-        """Return what is read off scores, rows with gaps apart from the others."""
-        completion, whole = family.completion(score), np.ones(X.shape[0], dtype=bool)
-        whole[gaps] = False
-        best = self.assign(family, X[whole], score) if isinstance(what, Best) else None
-        one = self.evaluate(family, X[whole], score, what) if best is None else best
-        blocks = self._other_blocks(family, X[gaps], _BLOCK_CELLS)
-
-        def read(rows: slice) -> NDArray[np.generic]:
-            return what(completion.block(to_dense(family.statistics(X[gaps[rows]]))))
-
-        other = np.concatenate(together(self.n_threads, read, blocks))
-        out = np.empty((len(whole), *one.shape[1:]), dtype=other.dtype)
-        out[whole], out[gaps] = one, other
-        return out
 
     def _other_blocks(self, family: Family, X: Points, cells: int) -> list[slice]:
         p = 64 if sparse.issparse(X) else len(family.prior)

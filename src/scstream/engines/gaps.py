@@ -15,10 +15,6 @@ from scstream.kernels import labelling
 _APART = 44  # bits of a row's number behind which draws for its entries are kept apart
 
 
-class MissingEntries(ValueError):
-    """Rows have missing entries, which an engine cannot complete."""
-
-
 class Gaps:
     """Which rows have gaps, and their statistics as they were last completed.
 
@@ -73,6 +69,13 @@ class Gaps:
         mine = self.rows[at] == rows
         T[mine] = self._done[at[mine]]
         return T
+
+    def complete(self, z: Labels, completion: Completion, T: Array | None) -> None:
+        """Complete all rows with gaps given the batch's labels (n,), in ``T`` (n, p) too."""
+        seen = self._open(slice(None))
+        self._done = completion.completed(seen, np.maximum(z[self.rows], 0), None)
+        if T is not None:
+            T[self.rows] = self._done
 
     def label(
         self, rows: slice, T: Array, score: Score, completion: Completion, draws: Draws

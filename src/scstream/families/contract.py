@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scstream.families import rounding
 from scstream.families.cutting import CERTAIN as CERTAIN
 from scstream.families.cutting import Projection, Side, first_side, log_odds
-from scstream.families.gaps import Completion
+from scstream.families.gaps import Completion, observed_scores
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 
@@ -337,7 +337,7 @@ class Family(ABC):
     def log_predictive(self, X: Points, s: Array) -> Array:
         """Return the log predictive density of each row under each cluster ``s`` (k, p): (n, k)."""
         score = self.predictive_score(s, np.zeros(len(s)))
-        return score.block(self.statistics(X)) + self.log_base(X)[:, None]
+        return observed_scores(self, score, X) + self.log_base(X)[:, None]
 
     def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> LinearScore:
         """Score points by parameters drawn from the posteriors of ``s`` (k, p)."""

@@ -131,6 +131,14 @@ class Diagonal(Factorised):
         """Return the width of cells (d,) where numbers are coarse, else 0."""
         return rounding.steps(X, scale)
 
+    def with_cells(self, width: float) -> Self:
+        """Return the copy all of whose numbers stand for cells of that width, in data's units."""
+        new = copy.copy(self)
+        new._step = np.full(len(self._m), width)
+        new._scale = rounding.widened(self._scale, new._step)
+        new._m = self._m * self._scale / new._scale
+        return new._with(self._kappa, self._nu, self._psi)
+
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the variances (d,) that the user expects."""
         return positive_vector(variance, d, "variance")

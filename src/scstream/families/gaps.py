@@ -15,14 +15,17 @@ on the cluster: it is completed once the row has a label.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, gammaln, ndtri
 
-from scstream.families.scores import Array, Labels, Products
+from scstream.families.scores import Array, Labels, Points, Products, Score, to_dense
 from scstream.kernels import gaps
+
+if TYPE_CHECKING:
+    from scstream.families.contract import Family
 
 _LOG_2 = float(np.log(2.0))
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
@@ -92,7 +95,7 @@ class GaussianCompletion:
     @property
     def uniforms(self) -> int:
         """One for each column, and one for the tails of a Student-t."""
-        return self.centre.shape[1] + 1
+        return int(self.centre.shape[1]) + 1
 
     def block(self, T: Array) -> Array:
         """Return the scores (n, k): log weights and marginal densities, base measure aside."""
@@ -120,6 +123,20 @@ class GaussianCompletion:
         out = np.empty(T.shape)
         gaps.complete(Z, z, self.centre, self.matrix, self.dof, normal, chi, out)
         return out
+
+
+def observed_scores(family: Family, score: Score, X: Points) -> Array:
+    """Return the scores (n, k) of checked rows, of those with gaps by what is observed."""
+    T, rows = family.statistics(X), family.gaps(X)
+    if len(rows) == 0:
+        return score.block(T)
+    T = to_dense(T)
+    whole = np.ones(len(T), dtype=bool)
+    whole[rows] = False
+    some = score.block(T[whole])
+    out = np.empty((len(T), some.shape[1]))
+    out[whole], out[rows] = some, family.completion(score).block(T[rows])
+    return out
 
 
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.families import rowwise
-from scstream.families.columns import Columns, columns_of, complete_numbers
+from scstream.families.columns import Columns, columns_of, finite_numbers
 from scstream.families.contract import Array, Block, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.gaps import Completion
+from scstream.families.idle import Idle
 from scstream.families.product_scores import SumScore, completion_of
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import LinearScore, Points, Score, to_dense
@@ -207,6 +208,17 @@ class Product(Family):
             for part in _slices([len(f.prior) - 1 for f in self._families])
         ]
         return self
+
+    def of_prepared(self, families: Sequence[Family], places: Sequence[Sequence[int]]) -> Self:
+        """Return the copy whose blocks have these families, prepared, and these columns."""
+        new = copy.copy(self)
+        new._families, new._places = [_beside_others(f) for f in families], places
+        new._columns = _slices([len(block) for block in places])
+        return new._with_parts()
+
+    def parts_of(self, s: Array) -> list[Array]:
+        """Return each block's part of statistics (..., p), the count in front of each."""
+        return self._split(s)
 
     def _split(self, s: Array) -> list[Array]:
         """Return each block's part of statistics (..., p), the count in front of each."""
@@ -418,6 +430,8 @@ def _slices(widths: Sequence[int]) -> list[slice]:
 def _resolved(family: Any) -> Family:
     if isinstance(family, Family):
         return family
+    if family == Idle.name:
+        return Idle()
     if not isinstance(family, str) or family not in BY_NAME:
         raise ValueError(
             f"A block's family must be one of {sorted(BY_NAME)} or a family object; got {family!r}."
@@ -454,4 +468,4 @@ def _checked(family: Family, table: Columns) -> Array:
     """Return a block's columns as its family takes them, dense."""
     if family.tabular:
         return to_dense(family.check(table))
-    return to_dense(family.check(complete_numbers(table, family)))
+    return to_dense(family.check(finite_numbers(table, family)))

@@ -86,9 +86,7 @@ class JoinedCompletion:
         return self.parts[0].completed(T, z, u)
 
 
-def completion_of(
-    score: Score, families: Sequence[Family], parts: Sequence[slice]
-) -> Completion:
+def completion_of(score: Score, families: Sequence[Family], parts: Sequence[slice]) -> Completion:
     """Return what scores rows with gaps as a score of a `Product` does others."""
     if isinstance(score, JoinedScore):
         return JoinedCompletion([completion_of(each, families, parts) for each in score.parts])
@@ -114,5 +112,3 @@ def _own(T: Points, part: slice) -> Points:
     if isinstance(T, np.ndarray):
         return np.concatenate([T[:, :1], T[:, part]], axis=1)
     return T[:, [0, *range(part.start, part.stop)]]
-
-

@@ -114,6 +114,14 @@ class Shard:
         """Set the labels to those last kept."""
         self._engine.restore_labels()
 
+    def has_gaps(self) -> bool:
+        """Whether some rows of the run have missing entries."""
+        return self._engine.has_gaps()
+
+    def complete(self, score: Score) -> None:
+        """Complete the rows with gaps by the components of their labels."""
+        self._engine.complete(score)
+
     def members(self, k: int, key: Key) -> tuple[Array, Array]:
         """Return the statistics (k, p) of the row of each cluster with the least draw (k,)."""
         z: Labels = self._engine.labels
