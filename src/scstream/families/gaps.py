@@ -142,10 +142,14 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Return the rows (m,) of finite numbers that have NaN among them.
 
-    A sum of squares is NaN only if there is one, and takes no time.
+    A sum that is a number says that there are none, and takes no time.
     """
     flat = X.ravel(order="K")
-    total = np.vdot(flat, flat) if X.size <= _FEW else np.add.reduce(flat)
+    if X.size <= _FEW:
+        total = np.vdot(flat, flat)
+    else:
+        with np.errstate(all="ignore"):
+            total = np.add.reduce(flat)
     if total == total:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(np.isnan(X).any(axis=1))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from scstream.engines import Sums
 from scstream.families.columns import Columns
-from scstream.families.widening import Wider, Widening, widened
+from scstream.families.widening import Widening, Wider, widened
 from scstream.sampler.clusters import State
 from scstream.sampler.learner import Learner
 from scstream.sampler.warmup import KeptBatch
