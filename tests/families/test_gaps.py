@@ -1,5 +1,7 @@
 """Full-covariance clusters and missing entries: against one row at a time, and scipy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -169,7 +171,7 @@ def test_rows_are_grouped_by_their_gaps():
     missing = rng.random((200, 11)) < 0.3
     order, starts = by_pattern(missing)
     assert_array_equal(np.sort(order), np.arange(200))
-    groups = [missing[order[a:b]] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    groups = [missing[order[a:b]] for a, b in pairwise(starts)]
     assert all((group == group[0]).all() for group in groups)
     assert len(groups) == len(np.unique(missing, axis=0))
 

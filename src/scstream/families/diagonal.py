@@ -139,6 +139,13 @@ class Diagonal(Factorised):
         new._m = self._m * self._scale / new._scale
         return new._with(self._kappa, self._nu, self._psi)
 
+    def as_wide_as_all(self) -> Self:
+        """Return the copy that expects clusters to be like the whole of the rows it was prepared by.
+
+        So it is where nothing says that a column distinguishes clusters.
+        """
+        return self._with(1.0, self._nu, np.ones(len(self._m)))
+
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the variances (d,) that the user expects."""
         return positive_vector(variance, d, "variance")

@@ -171,8 +171,9 @@ def _new_block(name: str, old: Family, table: Columns) -> Family:
         family = family.meet(Columns([np.arange(2)] * len(table.values), table.labels, 2), None)
     met = family.meet(table, family)
     new = met.prepare(met.check(table))
-    whole = isinstance(old, Bernoulli | Poisson)
-    return new.with_cells(_CELL) if whole and isinstance(new, Diagonal) else new
+    if not isinstance(new, Diagonal):
+        return new
+    return new.as_wide_as_all() if isinstance(old, Idle) else new.with_cells(_CELL)
 
 
 def _adapted(family: Family, clusters: Array) -> Family:
