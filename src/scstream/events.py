@@ -14,14 +14,14 @@ from scstream.sampler.clusters import Ints
 from scstream.sampler.learner import Learner
 from scstream.support.frozen import frozen
 
-KINDS = ("split", "merge", "birth", "return", "death", "drift")
+KINDS = ("split", "merge", "birth", "return", "death", "drift", "widen")
 _WIDE = 4096  # statistics beyond which what drift needs is not kept from batch to batch
 _MOST_COLUMNS = 100  # beyond which there is no velocity by column
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to a cluster in a batch.
+    """Something that happened to a cluster in a batch, or to a column.
 
     Every new id has a birth, every id that is gone a death, and every id that is there again a
     return, so these three alone say which clusters there are. Splits and merges say where the new
@@ -30,14 +30,14 @@ class Event:
     Attributes
     ----------
     kind : str
-        "split", "merge", "birth", "return", "death" or "drift".
+        "split", "merge", "birth", "return", "death" or "drift" of a cluster; "widen" of a column.
     batch : int
         The batch's number, from 0.
     time : float
         Its time.
-    cluster : int
+    cluster : int or None
         The cluster's id: the one that split, that survived a merge, that was born, came
-        back, died or moved.
+        back, died or moved. None where it is about a column.
     other : int or None
         A split's new part, the cluster that a merge ended; where a birth comes from a split, the
         cluster that split, and where a death comes from a merge, the one that survived.
@@ -47,6 +47,11 @@ class Event:
     velocity : dict or None
         The same by column, in the units of the data; None where a family's location is no point
         of the data (shares of categories, directions), or there are more than 100 columns.
+    column : str or None
+        Of a widening: the column that ``family="auto"`` takes for something wider from this batch
+        on, since it holds what the family before cannot take.
+    was, now : str or None
+        What the column was taken for, and is now: names of families, or numbers of categories.
 
     Notes
     -----
@@ -61,10 +66,13 @@ class Event:
     kind: str
     batch: int
     time: float
-    cluster: int
+    cluster: int | None
     other: int | None = None
     speed: float | None = None
     velocity: dict[Any, float] | None = None
+    column: str | None = None
+    was: str | None = None
+    now: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as plain JSON; what is None is left out."""
@@ -72,14 +80,17 @@ class Event:
             "kind": self.kind,
             "batch": self.batch,
             "time": self.time,
-            "cluster": self.cluster,
         }
+        if self.cluster is not None:
+            out["cluster"] = self.cluster
         if self.other is not None:
             out["other"] = self.other
         if self.speed is not None:
             out["speed"] = self.speed
         if self.velocity is not None:
             out["velocity"] = {str(name): value for name, value in self.velocity.items()}
+        if self.column is not None:
+            out |= {"column": self.column, "was": self.was, "now": self.now}
         return out
 
 
@@ -123,7 +134,9 @@ def events_of(
         *(("return", a, None) for a in record.returns),
         *(("death", a, survivor.get(a)) for a in record.deaths),
     ]
-    out = [Event(kind, record.batch, record.time, a, b) for kind, a, b in found]
+    at = record.batch, record.time
+    out = [Event("widen", *at, None, column=w.column, was=w.was, now=w.now) for w in record.widened]
+    out += [Event(kind, *at, a, b) for kind, a, b in found]
     if before is not None and after is not None and after.time > before.time:
         out += _drifts(record, before, after, columns)
     return out

@@ -20,8 +20,10 @@ from scstream.families import Family
 from scstream.families.columns import is_frame
 from scstream.families.contract import Array
 from scstream.families.scores import Points
+from scstream.families.widening import Widening, new_categories
 from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Recipe
+from scstream.sampler.widening import widened_learner
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
@@ -29,28 +31,50 @@ _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wak
 class TakesRows:
     """The part of the estimator that reads rows; it knows the columns that it was given first."""
 
+    family: str | Family
     n_features_in_: int
     _recipe: Callable[[Family], Recipe]
 
     def _points(
         self, engine: Engine, X: Any, family: Family, learner: Learner | None, sample_weight: Any
-    ) -> tuple[Points, Array, Family, Learner | None]:
-        """Return sound rows and weights, and family and model after they have met the rows."""
+    ) -> tuple[Points, Array, Family, Learner | None, tuple[Widening, ...]]:
+        """Return sound rows and weights, family and model after they have met the rows.
+
+        Also returns the columns that are taken for something wider from now on.
+        """
         first = learner is None
         elsewhere = None
         if engine.takes_tensors or engine.takes_collections:
             elsewhere = self._rows_elsewhere(engine, X, family, learner, sample_weight)
         if elsewhere is not None:
-            return *elsewhere, family, learner
+            return *elsewhere, family, learner, ()
         table = self._rows(on_host(X), family, reset=first, least=1 if first else 0)
+        changes: tuple[Widening, ...] = ()
+        if learner is not None and self._may_widen(family):
+            learner, changes = widened_learner(learner, table)
+            family = learner.family
         before = None if learner is None else learner.family
         family = family.meet(table, before)
+        if before is not None and self._may_widen(family):
+            changes += new_categories(before, family, table)
         if learner is not None:
             known = learner.family.meet(table, before)
             learner = learner if known is learner.family else replace(learner, family=known)
         points = family.check(table)
+        if first and len(family.gaps(points)) == points.shape[0] and np.isnan(points).all():
+            raise ValueError("Every entry of the first batch is missing: nothing can be learned.")
         weight = check.check_weight(sample_weight, points.shape[0], shared=engine.takes_tensors)
-        return points, weight, family, learner
+        return points, weight, family, learner, changes
+
+    def _may_widen(self, family: Family) -> bool:
+        """Whether columns may be taken for something wider: the user has fixed nothing."""
+        return family.tabular and isinstance(self.family, str) and self.family == check.AUTO
+
+    def _fitted_to(self, learner: Learner, X: Any) -> Learner:
+        """Return the model as it would take rows, with wider families where that must be."""
+        if not self._may_widen(learner.family) or is_collection(X):
+            return learner
+        return widened_learner(learner, self._rows(on_host(X), learner.family, reset=False))[0]
 
     def _rows_elsewhere(
         self, engine: Engine, X: Any, family: Family, learner: Learner | None, sample_weight: Any

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from operator import is_, itemgetter
@@ -21,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from scstream import validation as check
 from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
-from scstream.engines.choose import is_client
+from scstream.engines.choose import engine_for_gaps, is_client
 from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
-from scstream.engines.tensors import like_input
+from scstream.engines.tensors import MissingEntries, like_input
 from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
@@ -61,7 +62,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         The distribution of a cluster: a name ("gaussian", "diagonal", "spherical",
         "directional", "multinomial", "poisson", "bernoulli", "categorical", "gamma",
         "exponential"), an object that carries its prior, a `Product` for columns of several
-        kinds, or "auto" to choose by the first batch's columns.
+        kinds, or "auto" to choose by the first batch's columns, and anew by later ones that hold
+        something else.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: more makes new clusters likelier.
     half_life : float, "auto", text, timedelta or None, default="auto"
@@ -119,7 +121,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     history_ : list of BatchRecord
         What happened in the last 1,000 batches.
     events_ : list of Event
-        Births, deaths, splits, merges and drift in the last batch, worked out when asked for.
+        Births, deaths, splits, merges and drift in the last batch, and columns that "auto" takes
+        for something wider since; worked out when asked for.
     family_ : Family
         The family with its prior, as the first batch set it and as it followed the stream.
     prior_ : dict
@@ -260,11 +263,15 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     ) -> Self:
         """Learn from a batch, or raise and leave everything as it was."""
         kept = dict(self.__dict__)
+        given = X, time, sample_weight, labels, learner
         try:
             self._check_parameters()
             engine = self._engine(X)
-            batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
-            new, outcome = self._run(learner, batch, self._recipe(family), engine)
+            try:
+                learner, new, outcome = self._learned(engine, *given)
+            except MissingEntries:
+                engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
+                learner, new, outcome = self._learned(engine, *given)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
@@ -275,6 +282,14 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
                 self.on_event(event)
         return self
 
+    def _learned(
+        self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
+        learner: Learner | None,
+    ) -> tuple[Learner | None, Learner, Outcome]:  # fmt: skip
+        """Return the model that met a batch, the one that learned from it, and what happened."""
+        batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
+        return learner, *self._run(learner, batch, self._recipe(family), engine)
+
     def _batch(
         self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
         learner: Learner | None,
@@ -284,7 +299,9 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         family = check.resolve_family(self.family, X, before)
         if before is not None:
             check.check_same_family(family, before)
-        points, weight, family, learner = self._points(engine, X, family, learner, sample_weight)
+        points, weight, family, learner, widened = self._points(
+            engine, X, family, learner, sample_weight
+        )
         if labels is not None:
             if learner is not None:
                 raise ValueError("labels can only be given with the first batch.")
@@ -293,7 +310,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         if learner is not None and self.half_life != "auto":
             self._warn_of_forgetting(time - learner.time)
         even = sample_weight is None
-        return Batch(points, weight, time, labels, even=even), family, learner
+        return Batch(points, weight, time, labels, even, widened), family, learner
 
     def _remember(self, X: Any, learner: Learner | None, new: Learner, outcome: Outcome) -> None:
         """Take over what a batch came to."""
@@ -307,6 +324,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         if first:
             self._history = deque(maxlen=_HISTORY)
         self._history.append(outcome.record)
+        check.say_widened(outcome.record.widened)
 
     def _check_parameters(self) -> None:
         """Raise for a parameter that cannot be; those of the last batch need no second look."""
@@ -410,7 +428,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         Like the other methods that use the model it returns a Dask array, still to be computed,
         for a Dask collection, and a NumPy array for everything else.
         """
-        learner = self._fitted()
+        learner = self._fitted(X)
         plain = learner.outliers is None and self.engine == "cpu" and self._is_sound(X)
         if plain and predicts_at_once(learner.family, self._rules, len(X)):
             return best_ids(learner.family, learner.alpha, learner.state, X)
@@ -418,7 +436,9 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        return self._evaluate(X, score, Best(), np.append(learner.state.ids, -1).take)
+        return self._evaluate(
+            learner.family, X, score, Best(), np.append(learner.state.ids, -1).take
+        )
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Cluster one data set and return its labels (n,), numbered from 0."""
@@ -430,11 +450,11 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
         With an outlier component the rows add up to less than 1 by its probability.
         """
-        learner = self._fitted()
+        learner = self._fitted(X)
         score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        return self._evaluate(X, score, Probabilities(learner.state.k))
+        return self._evaluate(learner.family, X, score, Probabilities(learner.state.k))
 
     def transform(self, X: Any) -> Any:
         """Return the probability of each cluster for each row, as `predict_proba`."""
@@ -451,24 +471,28 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         It is the density of the next point: clusters by their weights, a cluster yet to be born,
         and the outlier component if there is one.
         """
-        learner = self._fitted()
+        learner = self._fitted(X)
         score, level = next_point(
             learner.family, learner.state.totals, learner.alpha, learner.outliers
         )
-        return self._evaluate(X, score, LogTotal(), partial(np.add, level), base=True)
+        return self._evaluate(
+            learner.family, X, score, LogTotal(), partial(np.add, level), base=True
+        )
 
     @numpy_defaults
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of `score_samples`."""
         return float(self.score_samples(X).mean())
 
-    def _fitted(self) -> Learner:
+    def _fitted(self, X: Any = None) -> Learner:
+        """Return what was learned, fit to take rows if they are given."""
         if "_learner" not in self.__dict__:
             check_is_fitted(self)
-        return self._learner
+        return self._learner if X is None else self._fitted_to(self._learner, X)
 
     def _evaluate(
         self,
+        family: Family,
         X: Any,
         score: Score,
         what: Callable[[Array], Any],
@@ -480,7 +504,6 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
         ``then`` is applied to it, and the log base measure added if asked to.
         """
-        family = self._learner.family
         job = partial(_evaluated, family, score, what, then, base)
         if is_collection(X):
             check.check_readable(family)
@@ -489,8 +512,11 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             return evaluated(X, partial(_evaluated_chunk, job, family), nothing)
         engine = self._reader(X)
         if self._stays_on_device(engine, X, family):
-            return like_input(job(engine, self._tensor(X, reset=False)), X)
+            with suppress(MissingEntries):
+                return like_input(job(engine, self._tensor(X, reset=False)), X)
         points = family.check(self._rows(on_host(X), family, reset=False))
+        if engine.takes_tensors and len(family.gaps(points)):
+            engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
         return like_input(job(engine, points), X)
 
     def _reader(self, X: Any) -> Engine:

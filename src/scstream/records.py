@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scstream.families.contract import Array
+from scstream.families.widening import Widening
 
 HISTORY = 1000  # batches of which a record is kept
 
@@ -73,6 +74,8 @@ class BatchRecord:
         The cluster that survived and the one that is gone.
     returns : tuple of int
         Ids of clusters that had been forgotten, and came back.
+    widened : tuple of Widening
+        Columns that ``family="auto"`` takes for something wider since this batch.
     """
 
     batch: int
@@ -85,3 +88,4 @@ class BatchRecord:
     splits: tuple[tuple[int, int], ...]
     merges: tuple[tuple[int, int], ...]
     returns: tuple[int, ...] = ()
+    widened: tuple[Widening, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,11 +21,12 @@ from scstream.families.columns import (
     Columns,
     check_numeric,
     columns_of,
-    complete_numbers,
+    finite_numbers,
     is_frame,
 )
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
+from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores
@@ -150,16 +151,23 @@ def resolve_family(family: str | Family, X: Any, before: Family | None) -> Famil
     return chosen
 
 
+def say_widened(changes: Sequence[Widening]) -> None:
+    """Say which columns are taken for something wider from now on."""
+    for change in changes:
+        told = f"column {change.column}: {change.was} becomes {change.now}"
+        print(printable_name(f"scstream: {told}."), file=sys.stderr, flush=True)
+
+
 def check_complete(X: Any, family: Family) -> None:
-    """Raise `ValueError` for entries that a family of whole rows cannot take, by column."""
+    """Raise `ValueError` for entries that a family of rows cannot take, by column."""
     check_numeric(X)
     array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fO"
-    if family.missing or not (array or is_frame(X)):
+    if not (array or is_frame(X)):
         return
-    rows = complete_numbers(X, family)
+    rows = finite_numbers(X, family)
     if is_frame(X):  # whose names `family.check` does not see
         for j, x in enumerate(rows.T):
-            complaint = family.refusal(x)
+            complaint = family.refusal(x[~np.isnan(x)])
             if complaint is not None:
                 raise columns_of(X).refuse(j, complaint)
 

@@ -270,7 +270,6 @@ def spoilt(X, value):
 
 
 REFUSED = {
-    "nan": (lambda X: in_chunks(spoilt(X, np.nan), [100, 200]), "(?s)NaN"),
     "infinity": (lambda X: in_chunks(spoilt(X, np.inf), [100, 200]), "infinity"),
     "wider": (lambda X: da.from_array(np.hstack([X, X])), "X has 4 features"),
     "one dimension": (lambda X: da.from_array(X[:, 0]), "Expected 2D array"),
@@ -280,6 +279,22 @@ REFUSED = {
         "could not convert string to float: 'x'",
     ),
 }
+
+
+@pytest.mark.parametrize("kind", ["local", "collection"])
+def test_rows_with_gaps_get_the_labels_of_one_machine(client, kind):
+    rng, options = np.random.default_rng(0), {"random_state": 0, "max_sweeps": 3, "rules": SHORT}
+    batches = [points(9000), points(9000) + 0.1]
+    for X in batches:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    here, there = ScStream(**options), ScStream(engine=client, **options)
+    for X in batches:
+        here.partial_fit(X)
+        there.partial_fit(X if kind == "local" else in_chunks(X, [4000, 5000]))
+        labels = there.labels_ if kind == "local" else there.labels_.compute()
+        np.testing.assert_array_equal(labels, here.labels_)
+    rows = batches[0] if kind == "local" else in_chunks(batches[0], [4000, 5000])
+    np.testing.assert_array_equal(np.asarray(there.predict(rows)), here.predict(batches[0]))
 
 
 @pytest.mark.parametrize("what", REFUSED)

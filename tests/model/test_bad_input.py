@@ -77,7 +77,6 @@ def refused(model, error, match, offend, following=NEXT):
 # -- the rows -----------------------------------------------------------------------------------
 
 BAD_ROWS = {
-    "nan": (with_value(np.nan), ValueError, "contains NaN"),
     "infinity": (with_value(np.inf), ValueError, "contains infinity"),
     "minus infinity": (with_value(-np.inf), ValueError, "contains infinity"),
     "text": (with_value("ten"), ValueError, "could not convert string to float: 'ten'"),

@@ -123,15 +123,16 @@ def test_mixed_columns(tmp_path):
     assert needed(result.model.family_, 2) == [True, False]
 
 
-def test_missing_values_are_refused_by_line_once_the_family_is_known(tmp_path):
+def test_missing_values_are_refused_by_line_where_the_family_takes_none(tmp_path):
     rng = np.random.default_rng(0)
     lines = [f"{a:.3f},{b:.3f}" for a, b in rng.normal(size=(200, 2)).tolist()]
     lines[150] = "1.0,"
     (tmp_path / "rows.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
     with pytest.raises(ValueError, match=r"line 152: column 'y' is missing"):
-        follow(tmp_path / "rows.csv", of=model(family="auto"))
-    result = follow(tmp_path / "rows.csv", of=model(family="diagonal"))
-    assert result.totals.rows == 200
+        follow(tmp_path / "rows.csv", of=model(family="directional"))
+    for family in ("auto", "gaussian", "diagonal"):
+        result = follow(tmp_path / "rows.csv", of=model(family=family))
+        assert result.totals.rows == 200
 
 
 def test_what_the_model_refuses_is_told_with_its_lines(rows):

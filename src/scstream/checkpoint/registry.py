@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from scstream.checkpoint.errors import UnsupportedCheckpointError
 from scstream.families import BY_NAME, Family, Product
+from scstream.families.idle import Idle
 
-_OWN: dict[str, type[Family]] = {**BY_NAME, Product.name: Product}
+_OWN: dict[str, type[Family]] = {**BY_NAME, Product.name: Product, Idle.name: Idle}
 _REGISTERED: dict[str, type[Family]] = {}
 _Kind = TypeVar("_Kind", bound=type[Family])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from scstream.checkpoint.values import Node, Packer
 from scstream.engines import Sums
 from scstream.families import Family
 from scstream.families.scores import Points
+from scstream.families.widening import Widening
 from scstream.kernels.draws import generator_of, words_of
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import State
@@ -291,6 +293,8 @@ def pack_history(history: Sequence[BatchRecord], packer: Packer) -> Tree:
         lists = [getattr(r, name) for r in history]
         out[name] = packer.array(np.array(list(_flat(lists)), dtype=np.int64))
         out[f"n_{name}"] = packer.array(np.array([len(v) for v in lists], dtype=np.int64))
+    out["widened"] = [[w.column, w.was, w.now] for r in history for w in r.widened]
+    out["n_widened"] = packer.array(np.array([len(r.widened) for r in history], dtype=np.int64))
     return out
 
 
@@ -312,9 +316,23 @@ def unpack_history(node: Node, most: int) -> deque[BatchRecord]:
     columns["log_posterior"] = node.array("log_posterior", np.int64, n).view(np.float64)
     plain = {name: values.tolist() for name, values in columns.items()}
     lists = {name: _unpack_ids(node, name, n) for name in _IDS if name in node.tree}
+    if "widened" in node.tree:
+        lists["widened"] = _unpack_widened(node, n)
     names = [*plain, *lists]
     rows = zip(*plain.values(), *lists.values(), strict=True)
     return deque((BatchRecord(**dict(zip(names, row, strict=True))) for row in rows), maxlen=most)
+
+
+def _unpack_widened(node: Node, n: int) -> list[tuple[Any, ...]]:
+    """Return tuples of columns that were taken for something wider, one for each batch."""
+    lengths, found = _counts(node, "n_widened", n).tolist(), node.get("widened")
+    words = isinstance(found, list) and all(
+        isinstance(w, list) and len(w) == 3 and all(isinstance(v, str) for v in w) for w in found
+    )
+    if not words or sum(lengths) != len(found):
+        raise node.fail("widened", "not about columns")
+    changes = iter([Widening(*w) for w in found])
+    return [tuple(islice(changes, m)) for m in lengths]
 
 
 def _unpack_ids(node: Node, name: str, n: int) -> list[tuple[Any, ...]]:

@@ -117,6 +117,8 @@ class Chronicle:
                 weights = [record.weight for record in records]
                 variances = None if spreads is None else np.array([np.diag(s) for s in spreads])
                 self.projection = Projection.between(means, variances, weights, names)
+        elif means is not None:
+            means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
         places, seen = self._drawn(means, spreads)
         events = model.events_
         moment = Moment(
@@ -142,6 +144,22 @@ class Chronicle:
         if isinstance(key, str):
             return key
         return f"column {key}" if self._names is None else self._names[key]
+
+    def _in_order(
+        self, names: list[str], means: Floats, spreads: list[Floats] | None
+    ) -> tuple[Floats | None, list[Floats] | None]:
+        """Return locations and covariances in the order of `columns`: later ones may have others.
+
+        So it is where columns are taken for something else in mid-stream.
+        """
+        if names == self.columns:
+            return means, spreads
+        if not set(self.columns) <= set(names):
+            return None, None
+        order = [names.index(name) for name in self.columns]
+        if spreads is not None:
+            spreads = [spread[np.ix_(order, order)] for spread in spreads]
+        return means[:, order], spreads
 
     def _drawn(
         self, means: Floats | None, spreads: list[Floats] | None

@@ -48,11 +48,11 @@ def from_line(raw: bytes) -> dict[str, Any]:
 
 def read_event(saved: dict[str, Any]) -> dict[str, Any]:
     """Return an event of a file that has what every event has."""
-    known = {
-        "kind": str(saved["kind"]),
-        "time": float(saved["time"]),
-        "cluster": int(saved["cluster"]),
-    }
+    known: dict[str, Any] = {"kind": str(saved["kind"]), "time": float(saved["time"])}
+    if known["kind"] == "widen":  # which is about a column
+        known |= {name: str(saved[name]) for name in ("column", "was", "now")}
+    else:
+        known["cluster"] = int(saved["cluster"])
     return {**saved, **known}
 
 

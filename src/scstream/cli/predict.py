@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
         for batch in source:
             if batch.n:
                 _check_width(batch.X.shape[1], model.n_features_in_)
-                found = assess(learner, batch.X)
+                found = assess(model._fitted_to(learner, batch.X), batch.X)
             if not begun:
                 begin_outputs(outputs)
                 begun = True

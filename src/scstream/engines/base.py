@@ -206,6 +206,14 @@ class Engine(ABC):
     def start(self, labels: Labels) -> None:
         """Set the labels; every sub-label becomes 0."""
 
+    def has_gaps(self) -> bool:
+        """Whether some rows have missing entries that the family completes."""
+        return False
+
+    def complete(self, score: Score) -> None:
+        """Complete the statistics of such rows by the components of their labels: the expected."""
+        return
+
     @abstractmethod
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics (k, p) of one random point of each cluster, 0 if it has none."""

@@ -57,6 +57,16 @@ def make_engine(
     return made
 
 
+def engine_for_gaps(engine: Engine, n_threads: int) -> Engine:
+    """Return an engine of the CPU in place of one of PyTorch, for rows with missing entries."""
+    print(
+        "scstream: PyTorch does not complete missing entries: these rows are done on the CPU.",
+        file=sys.stderr,
+        flush=True,
+    )
+    return DaskEngine(engine.client) if isinstance(engine, DaskEngine) else CpuEngine(n_threads)
+
+
 def _made(engine: Any, device: str | None, n_threads: int, last: Engine | None) -> Engine:
     if is_client(engine):
         return _dask_engine(engine, device)

@@ -12,10 +12,21 @@ from scipy import sparse
 
 from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
+from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Labeller, Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
+from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
-from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of
+from scstream.families.gaps import observed_scores
+from scstream.families.scores import (
+    SOME_ROWS,
+    Labels,
+    Points,
+    Products,
+    Score,
+    form_of,
+    to_dense,
+)
 from scstream.kernels import labelling, screened_blocks
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.screened_blocks import Totals
@@ -25,6 +36,7 @@ _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this s
 _BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
 _LONG_CELLS = 2**19  # of a block that one kernel does: threads take turns between kernels
 _SHARED = 2**17  # numbers from which adding them up is work for threads
+_NONE = np.zeros(0)
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -52,6 +64,9 @@ class CpuEngine(Engine):
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch."""
         n = X.shape[0]
+        self._gaps = Gaps.of(family, X)
+        if self._gaps is not None:
+            weight = self._gaps.weight(weight)
         self._family, self._X, self._weight = family, X, weight
         self._first = first_row
         self._z, self._sub = np.empty(n, np.int64), np.zeros(n, np.int64)
@@ -61,7 +76,9 @@ class CpuEngine(Engine):
         small = 8 * n * len(family.prior) <= _KEPT_BYTES
         self._T = family.statistics(X) if small or sparse.issparse(X) else None
         self._few: FewRows | None = None
-        if 0 < n <= ordered_sums.LEAF_ROWS and isinstance(self._T, np.ndarray):
+        if self._gaps is not None:
+            self._T = self._gaps.patch(slice(0, n), self._T) if small else None
+        elif 0 < n <= ordered_sums.LEAF_ROWS and isinstance(self._T, np.ndarray):
             self._few = FewRows(self._T, weight, self._z, self._sub, self._trial)
 
     # -- passes over the points -----------------------------------------------------------------
@@ -76,7 +93,8 @@ class CpuEngine(Engine):
         drawn = key is not None and not key.best
         labels = labeller(score, self._points, drawn=drawn)
         pairs, both = pair_products(sub, self._points), None
-        if isinstance(labels, Screen) and pairs is not None:
+        completion = None if self._gaps is None else self._family.completion(score)
+        if completion is None and isinstance(labels, Screen) and pairs is not None:
             both = partial(self._label_and_add, labels, pairs, key)
 
         def label(rows: slice, T: Points) -> None:
@@ -90,6 +108,10 @@ class CpuEngine(Engine):
                 labels.draw(T, u[0], z, second, doubt)
             else:
                 labels.best(T, z, second, doubt)
+            if self._gaps is not None and completion is not None:
+                draws = Draws(k, key, self._first, u[0] if drawn else _NONE)
+                found = self._gaps.label(rows, T, score, completion, draws)
+                z[found.at], second[found.at], doubt[found.at] = found.z, found.second, found.doubt
             own = sub.pairs(T, np.minimum(z, k - 1))
             if key is None:
                 labelling.best_pair(own, self._sub[rows], own_doubt)
@@ -231,12 +253,17 @@ class CpuEngine(Engine):
         have = row >= 0
         T = self._points
         if self._T is None:
-            out[have] = self._family.statistics(T[row[have]])
+            out[have] = self.statistics_of(row[have])
         elif isinstance(T, np.ndarray):
             out[have] = T[row[have]]
         else:
             labelling.take_csr(T.data, T.indices, T.indptr, row, out)
         return out
+
+    def statistics_of(self, rows: NDArray[np.int64]) -> Array:
+        """Return the statistics (m, p) of chosen rows, as they were last completed."""
+        T = to_dense(self._family.statistics(self._X[rows]))
+        return T if self._gaps is None else self._gaps.statistics_of(rows, T)
 
     def sample(self, rng: np.random.Generator, size: int) -> Points:
         """Return some rows of the batch."""
@@ -244,6 +271,15 @@ class CpuEngine(Engine):
         if n <= size:
             return self._X
         return self._X[np.sort(rng.choice(n, size, replace=False))]
+
+    def has_gaps(self) -> bool:
+        """Whether some rows have missing entries."""
+        return self._gaps is not None
+
+    def complete(self, score: Score) -> None:
+        """Complete the rows with gaps by the components of their labels."""
+        if self._gaps is not None:
+            self._gaps.complete(self._z, self._family.completion(score), self._T)
 
     @property
     def labels(self) -> Labels:
@@ -257,6 +293,14 @@ class CpuEngine(Engine):
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
+        gaps = family.gaps(X)
+        if len(gaps):
+            others = np.ones(X.shape[0], dtype=bool)
+            others[gaps] = False
+            out = np.empty(len(others), dtype=np.int64)
+            out[others] = self.assign(family, X[others], score)
+            out[gaps] = self.evaluate(family, X[gaps], score, Best())
+            return out
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
 
         def statistics(rows: slice) -> Points:
@@ -295,7 +339,7 @@ class CpuEngine(Engine):
         blocks = self._other_blocks(family, X, _BLOCK_CELLS)
         return np.concatenate(
             together(
-                self.n_threads, lambda rows: what(score.block(family.statistics(X[rows]))), blocks
+                self.n_threads, lambda rows: what(observed_scores(family, score, X[rows])), blocks
             )
         )
 
@@ -308,7 +352,10 @@ class CpuEngine(Engine):
         return self._X if self._T is None else self._T
 
     def _statistics(self, rows: slice) -> Points:
-        return self._family.statistics(self._X[rows]) if self._T is None else self._T[rows]
+        if self._T is not None:
+            return self._T[rows]
+        T = self._family.statistics(self._X[rows])
+        return T if self._gaps is None else self._gaps.patch(rows, T)
 
     def _block_rows(self, k: int, cells: int) -> int:
         if sparse.issparse(self._points):

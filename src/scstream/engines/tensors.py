@@ -15,6 +15,10 @@ import numpy as np
 _NUMPY = (np.ndarray, np.generic)
 
 
+class MissingEntries(ValueError):
+    """Rows have missing entries, which an engine cannot complete."""
+
+
 def is_tensor(X: Any) -> bool:
     """Whether it is a PyTorch tensor."""
     torch = sys.modules.get("torch")
@@ -68,7 +72,8 @@ def check_tensor(X: Any, least: int = 1, n_features: int | None = None) -> Any:
     if x.dtype not in (torch.float32, torch.float64):
         x = x.float() if x.dtype.is_floating_point else x.double()
     if not isfinite(x.sum().item()) and not bool(torch.isfinite(x).all()):
-        raise ValueError("Input X contains NaN or infinity. Leave such rows out or fill them in.")
+        kind = ValueError if bool(torch.isinf(x).any()) else MissingEntries
+        raise kind("Input X contains NaN or infinity. Leave such rows out or fill them in.")
     return x
 
 

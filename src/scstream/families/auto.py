@@ -8,22 +8,26 @@ import numpy as np
 
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
-from scstream.families.columns import Columns, absent, columns_of, kind_of
+from scstream.families.columns import Column, Columns, absent, columns_of, is_frame, kind_of
 from scstream.families.contract import Family
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
+from scstream.families.idle import Idle
 from scstream.families.poisson import Poisson
 from scstream.families.product import Product
+from scstream.families.scores import Array
 
 _SMALL = 100.0  # whole numbers that hardly ever exceed this are taken for counts
+_ENOUGH = 20  # rows that show that a column is constant
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 
-_MAKE: dict[str, type[Family]] = {
+MAKE: dict[str, type[Family]] = {
     "gaussian": Gaussian,
     "diagonal": Diagonal,
     "poisson": Poisson,
     "bernoulli": Bernoulli,
     "categorical": Categorical,
+    Idle.name: Idle,
 }
 
 
@@ -31,24 +35,38 @@ def choose_family(X: Any) -> tuple[Family, str]:
     """Return a family for a first batch, and what was chosen in words.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
-    are Poisson counts, all other numbers are Gaussian: with a full covariance if none is missing,
-    else with independent columns.
+    are Poisson counts, all other numbers are Gaussian with a full covariance. A data frame's column
+    of floating-point numbers is real-valued whatever it holds, unless it is whole and has gaps:
+    so do frames hold counts with gaps. What a column turns out to be later, it becomes then, see
+    `scstream.families.widening`.
+
+    Columns of one real number alone, and empty ones, are idle, if there are others.
     """
     table = columns_of(X)
+    typed = is_frame(X) and not isinstance(X, Columns)
+    names = [choice_of(table, j, typed=typed) for j in range(len(table.values))]
+    if all(name == "idle" for name in names):
+        names = ["gaussian"] * len(names)
+        empty = [j for j, values in enumerate(table.values) if absent(values).all()]
+        if empty:
+            raise table.refuse(
+                empty[0], "holds nothing, so its kind is unknown. Leave it out, or give a family."
+            )
     blocks: dict[str, list[Any]] = {}
-    for j, label in enumerate(table.labels):
-        blocks.setdefault(_choice(table, j), []).append(label)
-    real = [table.place(label) for label in blocks.get("gaussian", [])]
-    if any(absent(table.values[j]).any() for j in real):
-        blocks["diagonal"] = blocks.pop("gaussian")
+    for name, label in zip(names, table.labels, strict=True):
+        blocks.setdefault(name, []).append(label)
     words = "; ".join(f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items())
     if len(blocks) == 1:
-        return _MAKE[next(iter(blocks))](), words
+        return MAKE[next(iter(blocks))](), words
     return Product(blocks), words
 
 
-def _choice(table: Columns, j: int) -> str:
-    """Return the name of the family for a column."""
+def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None = None) -> str:
+    """Return the name of the family for a column.
+
+    ``typed`` says that its type was chosen for this column. ``also`` is what it held before, in
+    mid-stream, where words are categories whatever they name.
+    """
     values = table.values[j]
     kind, present = kind_of(values), values[~absent(values)]
     if kind in ("date", "other"):
@@ -58,21 +76,30 @@ def _choice(table: Columns, j: int) -> str:
             "Turn it into numbers or words, or leave it out.",
         )
     if len(present) == 0:
-        raise table.refuse(
-            j, "holds nothing, so its kind is unknown. Leave it out, or give a family."
-        )
+        return Idle.name
     if kind == "text":
-        distinct = len(np.unique(present.astype(str)))
-        if distinct > max(_DISTINCT * len(present), 20.0):
-            raise table.refuse(
-                j,
-                f"looks like free text or an identifier ({distinct} distinct values in "
-                f"{len(present)} rows). Leave it out, or name it in "
-                "Product({'categorical': [...]}).",
-            )
+        if also is None:
+            _check_words(table, j, present)
         return "categorical"
     numbers = present.astype(np.float64)
-    if kind == "truth" or np.isin(numbers, (0.0, 1.0)).all():
+    numbers = numbers if also is None else np.concatenate([numbers, also])
+    if kind == "truth":
         return "bernoulli"
-    whole = np.all(numbers == np.floor(numbers)) and numbers.min() >= 0
-    return "poisson" if whole and np.quantile(numbers, 0.99) <= _SMALL else "gaussian"
+    whole = bool(np.all(numbers == np.floor(numbers))) and numbers.min() >= 0
+    real = typed and values.dtype.kind == "f" and not (whole and len(present) < len(values))
+    if whole and not real and np.quantile(numbers, 0.99) <= _SMALL:
+        return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "poisson"
+    constant = len(numbers) >= _ENOUGH and np.all(numbers == numbers[0])
+    return Idle.name if constant else "gaussian"
+
+
+def _check_words(table: Columns, j: int, present: Column) -> None:
+    """Raise `ValueError` for words that name rows, not kinds."""
+    distinct = len(np.unique(present.astype(str)))
+    if distinct > max(_DISTINCT * len(present), 20.0):
+        raise table.refuse(
+            j,
+            f"looks like free text or an identifier ({distinct} distinct values in "
+            f"{len(present)} rows). Leave it out, or name it in "
+            "Product({'categorical': [...]}).",
+        )

@@ -95,6 +95,11 @@ class Categorical(Family):
         )
         return new
 
+    @property
+    def known(self) -> tuple[tuple[Any, ...], ...]:
+        """The categories of each column that were met, in the order of their places."""
+        return () if self._known is None else self._known
+
     def check(self, X: Points) -> Points:
         """Return codes (n, d) of the categories, NaN for what is missing.
 
@@ -283,6 +288,13 @@ class Categorical(Family):
         """Score points by the expected probabilities, which is what the predictives come to."""
         log_p = np.log(self._shares(self._prior + s))
         return LinearScore(np.concatenate([log_weight[:, None], log_p], axis=1))
+
+    def counts_of(self, counts: Array) -> Array:
+        """Return statistics (..., p - 1) from counts (..., d, m) of the columns' first places."""
+        out = np.zeros((*counts.shape[:-2], int(self._width.sum())))
+        for j, start in enumerate(self._start):
+            out[..., start : start + counts.shape[-1]] = counts[..., j, :]
+        return out
 
     def embed(self, X: Points) -> Points:
         """Return a 1 at each category's place, and frequencies in place of what is missing."""

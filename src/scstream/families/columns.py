@@ -132,13 +132,13 @@ def numbers_of(X: Any) -> Array:
     return out
 
 
-def complete_numbers(X: Any, family: Any) -> Array:
-    """Return a table as finite numbers (n, d) for a family that needs every entry."""
+def finite_numbers(X: Any, family: Any) -> Array:
+    """Return a table as finite numbers (n, d), NaN for what is missing if the family takes that."""
     out = numbers_of(X)
-    bad = ~np.isfinite(out)
+    bad = np.isinf(out) if family.missing else ~np.isfinite(out)
     if bad.any():
         j = int(np.flatnonzero(bad.any(axis=0))[0])
-        if np.isnan(out[:, j]).any():
+        if not family.missing and np.isnan(out[:, j]).any():
             raise columns_of(X).refuse(j, f"contains NaN. {needs_all(family.name)}")
         raise columns_of(X).refuse(j, "contains infinity.")
     return out

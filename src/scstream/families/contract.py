@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from scstream.families import rounding
 from scstream.families.cutting import CERTAIN as CERTAIN
 from scstream.families.cutting import Projection, Side, first_side, log_odds
+from scstream.families.gaps import Completion, observed_scores
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 
 Array = NDArray[np.float64]
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 class GaussianPrior(NamedTuple):
@@ -62,6 +64,9 @@ class Family(ABC):
         What the family is called.
     missing : bool
         Whether NaN is taken, as not observed: it adds nothing to the statistics.
+    completes : bool
+        Whether the statistics of a missing entry are NaN instead, and completed given a label,
+        see `completion`.
     sparse : bool
         Whether rows may come in compressed form (CSR).
     positive_only : bool
@@ -82,6 +87,7 @@ class Family(ABC):
 
     name: ClassVar[str]
     missing: ClassVar[bool] = False
+    completes: ClassVar[bool] = False
     sparse: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
@@ -252,6 +258,20 @@ class Family(ABC):
             return False
         return bool(np.all(np.isfinite(X) | (np.isnan(X) & self.missing)))
 
+    # -- missing entries that are completed -----------------------------------------------------
+
+    def gaps(self, X: Points) -> NDArray[np.int64]:
+        """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
+        return _NO_ROWS
+
+    def filled(self, X: Points) -> Points:
+        """Return checked rows with a first guess in place of such gaps, for seeding."""
+        return X
+
+    def completion(self, score: Score) -> Completion:
+        """Return what scores rows with gaps as ``score`` does others, and completes them."""
+        raise NotImplementedError(f"{type(self).__name__} leaves no gaps in its statistics.")
+
     # -- the family proper ----------------------------------------------------------------------
 
     @abstractmethod
@@ -317,7 +337,7 @@ class Family(ABC):
     def log_predictive(self, X: Points, s: Array) -> Array:
         """Return the log predictive density of each row under each cluster ``s`` (k, p): (n, k)."""
         score = self.predictive_score(s, np.zeros(len(s)))
-        return score.block(self.statistics(X)) + self.log_base(X)[:, None]
+        return observed_scores(self, score, X) + self.log_base(X)[:, None]
 
     def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> LinearScore:
         """Score points by parameters drawn from the posteriors of ``s`` (k, p)."""

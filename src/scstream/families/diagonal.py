@@ -131,6 +131,21 @@ class Diagonal(Factorised):
         """Return the width of cells (d,) where numbers are coarse, else 0."""
         return rounding.steps(X, scale)
 
+    def with_cells(self, width: float) -> Self:
+        """Return the copy all of whose numbers stand for cells of that width, in data's units."""
+        new = copy.copy(self)
+        new._step = np.full(len(self._m), width)
+        new._scale = rounding.widened(self._scale, new._step)
+        new._m = self._m * self._scale / new._scale
+        return new._with(self._kappa, self._nu, self._psi)
+
+    def as_wide_as_all(self) -> Self:
+        """Return the copy that expects clusters to be like the whole of the rows it was prepared by.
+
+        So it is where nothing says that a column distinguishes clusters.
+        """
+        return self._with(1.0, self._nu, np.ones(len(self._m)))
+
     def expected(self, variance: ArrayLike, d: int) -> Array:
         """Return the variances (d,) that the user expects."""
         return positive_vector(variance, d, "variance")

@@ -6,7 +6,9 @@ it adds nothing to the column's sums, and nothing to a point's density.
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -82,6 +84,14 @@ class Factorised(Family):
     def columns_taken(self) -> int:
         """Return how many columns the prior has."""
         return (len(self._prior) - 1) // self.n_statistics
+
+    def select(self, columns: Sequence[int]) -> Self:
+        """Return the prepared copy for some of its columns."""
+        new = copy.copy(self)
+        for name, form in self.kept.items():
+            if form.startswith("d") and name in vars(self):
+                setattr(new, name, getattr(self, name)[list(columns)])
+        return new.remade()
 
     def statistics(self, X: Points) -> Points:
         """Return a row's count, its columns' counts, and what the family sums up of them."""

@@ -11,14 +11,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families import rounding
+from scstream.families import rounding, rowwise
 from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior
 from scstream.families.cutting import Projection, Side, log_odds
 from scstream.families.evidence import best_by_doubling, most_probable
 from scstream.families.frame import column_frame
+from scstream.families.gaps import GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.given import as_floats, finite_vector, positive_number
-from scstream.families.scores import Points
+from scstream.families.scores import Points, Products, Score, form_of
 from scstream.kernels import cholesky, matrices, pruning
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -61,6 +62,9 @@ class Gaussian(Family):
     median 0 and a spread of 1. Results are in the user's units; adding a constant to a column
     or changing its unit changes nothing.
 
+    Missing entries (NaN) are not observed: a label depends on the marginal density of the others,
+    and the statistics are completed given the label, see `scstream.families.gaps`.
+
     Examples
     --------
     >>> Gaussian(mean=[0.0, 0.0], mean_strength=1.0, cov=1.02, cov_strength=4.0)
@@ -68,6 +72,8 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    missing: ClassVar[bool] = True
+    completes: ClassVar[bool] = True
     real: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_shift": "d", "_scale": "d+", "_m": "d", "_kappa": "+", "_nu": "+", "_psi": "dd",
@@ -285,10 +291,30 @@ class Gaussian(Family):
         """Return the rows in the family's frame."""
         return (np.asarray(X) - self._shift) / self._scale
 
+    def gaps(self, X: Points) -> NDArray[np.int64]:
+        """Return the rows with missing entries."""
+        return rows_with_gaps(X)
+
+    def filled(self, X: Points) -> Points:
+        """Return rows with missing entries as in the nearest rows that have them."""
+        if len(self.gaps(X)) == 0:
+            return X
+        return filled(self.embed(X)) * self._scale + self._shift
+
+    def completion(self, score: Score) -> GaussianCompletion:
+        """Return the components of a score by which rows with gaps are scored and completed."""
+        form = form_of(score)
+        assert isinstance(form, Products)
+        return GaussianCompletion.of(form, len(self._m))
+
     def log_base(self, X: Points) -> Array:
-        """Return the log of the constant base measure, the frame's units included."""
-        d = len(self._m)
-        return np.full(X.shape[0], -0.5 * d * _LOG_2PI - np.log(self._scale).sum())
+        """Return the log of the base measure of what is observed, the frame's units included."""
+        each = 0.5 * _LOG_2PI + np.log(self._scale)
+        out: Array = np.full(X.shape[0], -each.sum())
+        some = self.gaps(X)
+        if len(some):
+            out[some] = -rowwise.sums(np.where(np.isnan(X[some]), 0.0, each))
+        return out
 
     @property
     def prior(self) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -13,11 +12,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.families import rowwise
-from scstream.families.columns import Columns, columns_of, complete_numbers
+from scstream.families.columns import Columns, columns_of, finite_numbers
 from scstream.families.contract import Array, Block, Family
 from scstream.families.cutting import Projection, Side
+from scstream.families.gaps import Completion
+from scstream.families.idle import Idle
+from scstream.families.product_scores import SumScore, completion_of
 from scstream.families.registry import BY_NAME
-from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
+from scstream.families.scores import LinearScore, Points, Score, to_dense
 
 _MOST_COLUMNS = 2**31  # of a table
 
@@ -36,8 +38,8 @@ class Product(Family):
     Notes
     -----
     Within a cluster the blocks are independent; so are the columns of a block, unless its family
-    is the full Gaussian. Missing entries are left out by every family but the full Gaussian, the
-    directional family and the multinomial, which refuse them.
+    is the full Gaussian. Missing entries are not observed; the directional family and the
+    multinomial refuse them.
 
     Examples
     --------
@@ -207,9 +209,44 @@ class Product(Family):
         ]
         return self
 
+    def of_prepared(self, families: Sequence[Family], places: Sequence[Sequence[int]]) -> Self:
+        """Return the copy whose blocks have these families, prepared, and these columns."""
+        new = copy.copy(self)
+        new._families, new._places = [_beside_others(f) for f in families], places
+        new._columns = _slices([len(block) for block in places])
+        return new._with_parts()
+
+    def parts_of(self, s: Array) -> list[Array]:
+        """Return each block's part of statistics (..., p), the count in front of each."""
+        return self._split(s)
+
     def _split(self, s: Array) -> list[Array]:
         """Return each block's part of statistics (..., p), the count in front of each."""
         return [np.concatenate([s[..., :1], s[..., part]], axis=-1) for part in self._parts]
+
+    # -- missing entries that are completed -----------------------------------------------------
+
+    def gaps(self, X: Points) -> NDArray[np.int64]:
+        """Return the rows that have gaps in some block."""
+        rows = [f.gaps(X[:, c]) for f, c in self._completing()]
+        return np.unique(np.concatenate(rows)) if rows else super().gaps(X)
+
+    def _completing(self) -> list[tuple[Family, slice]]:
+        pairs = zip(self._families, self._columns, strict=True)
+        return [(family, columns) for family, columns in pairs if family.completes]
+
+    def filled(self, X: Points) -> Points:
+        """Return rows with a first guess in place of the blocks' gaps."""
+        if len(self.gaps(X)) == 0:
+            return X
+        out = X.copy()
+        for family, columns in self._completing():
+            out[:, columns] = family.filled(X[:, columns])
+        return out
+
+    def completion(self, score: Score) -> Completion:
+        """Return what scores and completes rows with gaps, block by block."""
+        return completion_of(score, self._families, self._parts)
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -368,35 +405,6 @@ class Product(Family):
         return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
 
 
-@dataclass(frozen=True)
-class SumScore:
-    """The sum of a linear score and of other scores on parts of the statistics."""
-
-    linear: LinearScore
-    others: Sequence[tuple[Score, slice]]
-
-    def block(self, T: Points) -> Array:
-        """Return the scores (n, k)."""
-        out = self.linear.block(T)
-        for score, part in self.others:
-            out += score.block(_own(T, part))
-        return out
-
-    def pairs(self, T: Points, z: Labels) -> Array:
-        """Return the scores (n, 2) under each row's own pair."""
-        out = self.linear.pairs(T, z)
-        for score, part in self.others:
-            out += score.pairs(_own(T, part), z)
-        return out
-
-
-def _own(T: Points, part: slice) -> Points:
-    """Return the columns of a block, the count in front."""
-    if isinstance(T, np.ndarray):
-        return np.concatenate([T[:, :1], T[:, part]], axis=1)
-    return T[:, [0, *range(part.start, part.stop)]]
-
-
 def _listed(columns: Any) -> list[Any]:
     if isinstance(columns, str | int | np.integer):
         return [columns]
@@ -422,6 +430,8 @@ def _slices(widths: Sequence[int]) -> list[slice]:
 def _resolved(family: Any) -> Family:
     if isinstance(family, Family):
         return family
+    if family == Idle.name:
+        return Idle()
     if not isinstance(family, str) or family not in BY_NAME:
         raise ValueError(
             f"A block's family must be one of {sorted(BY_NAME)} or a family object; got {family!r}."
@@ -458,4 +468,4 @@ def _checked(family: Family, table: Columns) -> Array:
     """Return a block's columns as its family takes them, dense."""
     if family.tabular:
         return to_dense(family.check(table))
-    return to_dense(family.check(complete_numbers(table, family)))
+    return to_dense(family.check(finite_numbers(table, family)))

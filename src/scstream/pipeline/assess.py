@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.families.gaps import observed_scores
 from scstream.kernels.compiling import kernel
 from scstream.sampler.sweep import next_point
 from scstream.support.arithmetic import numpy_defaults
@@ -70,7 +71,7 @@ def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) ->
     with single_threaded():
         for a in range(0, n, _ROWS):
             rows = slice(a, a + _ROWS)
-            block = score.block(family.statistics(points[rows]))
+            block = observed_scores(family, score, points[rows])
             _reduce(block, k, place[rows], best[rows], out[rows])
     density = out[:, 1] + family.log_base(points) + level
     return Assessment(ids[best], out[:, 0], -density)

@@ -308,7 +308,7 @@ class _Loop:
             found = assess(after, batch.X, model.labels_)
             probability, score = found.probability, found.score
         if "score" in self.needs and early:
-            score = assess(before, batch.X).score
+            score = assess(model._fitted_to(before, batch.X), batch.X).score
         return probability, score
 
     def _keep(self) -> None:

@@ -27,13 +27,14 @@ class Totals:
     splits: int = 0
     merges: int = 0
     returns: int = 0
+    widened: int = 0
 
     def add(self, model: ScStream, batch: Batch) -> None:
         """Count a batch that was learned."""
         record = model.history_[-1]
         self.rows += batch.n
         self.batches += 1
-        for name in ("births", "deaths", "splits", "merges", "returns"):
+        for name in ("births", "deaths", "splits", "merges", "returns", "widened"):
             setattr(self, name, getattr(self, name) + len(getattr(record, name)))
 
 

@@ -116,6 +116,8 @@ def _told(events: Iterable[dict[str, Any]]) -> Iterator[tuple[float, str]]:
 
 def _who(event: dict[str, Any]) -> str:
     """Return whom an event is about."""
+    if event["kind"] == "widen":
+        return f"{event['column']}, {event['was']} to {event['now']}"
     cluster, other = event["cluster"], event.get("other")
     if event["kind"] == "split":
         return f"{other} from {cluster}"

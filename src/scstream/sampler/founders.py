@@ -37,7 +37,7 @@ def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time:
         return state
     first = state.next_id
     without = _swept(steps, state)
-    sample = steps.engine.sample(steps.rng.generator, rules.seed_rows)
+    sample = steps.family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
     groups = over_cluster(steps.family, sample, m, steps.rng.generator)
     tried, merges = _swept(steps, state.found(groups, time)), []
     while True:

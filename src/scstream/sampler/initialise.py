@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scstream.families.contract import Family
+from scstream.engines import Engine
+from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, LinearScore
 from scstream.sampler.clusters import State
 from scstream.sampler.log_marginals import log_posterior
@@ -54,7 +55,7 @@ def _most_probable(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: b
     all the others. The few groups are made by the most informative columns.
     """
     family, rules, n = steps.family, steps.rules, steps.engine.n_rows
-    sample = steps.engine.sample(steps.rng.generator, rules.seed_rows)
+    sample = family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
     size = max(1, min(n // rules.points_a_group, rules.seeds))
     groups = [over_cluster(family, sample, size, steps.rng.generator)]
     weight = None
@@ -111,10 +112,22 @@ def start_from_labels(
     """
     k = int(labels.max()) + 1
     steps.engine.start(labels)
-    everything = np.ones(k, dtype=bool)
-    undivided = LinearScore(np.zeros((2 * k, len(steps.family.prior))))
-    current, _ = steps.engine.resplit(undivided, everything)
+    clusters = sums_of_clusters(steps.family, steps.engine, k, steps.rules.complete_rounds)
     if adapt:
-        steps.family = steps.family.adapt(current.sum(axis=1))
-    state = State.start(forgetting, current.sum(axis=1), 0.0, 0)
-    return restart(steps, state, everything)
+        steps.family = steps.family.adapt(clusters)
+    state = State.start(forgetting, clusters, 0.0, 0)
+    return restart(steps, state, np.ones(k, dtype=bool))
+
+
+def sums_of_clusters(family: Family, engine: Engine, k: int, rounds: int) -> Array:
+    """Return the statistics (k, p) of the loaded rows by their labels.
+
+    Missing entries are completed by the clusters themselves, some rounds.
+    """
+    undivided = LinearScore(np.zeros((2 * k, len(family.prior))))
+    current, _ = engine.resplit(undivided, np.ones(k, dtype=bool))
+    for _ in range(rounds if engine.has_gaps() else 0):
+        engine.complete(family.predictive_score(current.sum(axis=1), np.zeros(k)))
+        current, _ = engine.resplit(undivided, np.ones(k, dtype=bool))
+    out: Array = current.sum(axis=1)
+    return out

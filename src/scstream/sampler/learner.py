@@ -23,9 +23,14 @@ from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
-from scstream.sampler.initialise import start_from_labels, start_over_clustered
+from scstream.sampler.initialise import (
+    start_from_labels,
+    start_over_clustered,
+    sums_of_clusters,
+)
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events, Recipe
+from scstream.sampler.rules import Rules
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
@@ -281,7 +286,7 @@ def _learn_first(
     _load(engine, family, X, weight, n_batches)
     outliers = None
     if recipe.outlier_weight > 0:
-        outliers = Outliers(recipe.outlier_weight, _everything(engine, len(family.prior)))
+        outliers = Outliers(recipe.outlier_weight, _everything(engine, family, recipe.rules))
     steps = _steps(family, engine, rng, seed, n_batches, outliers, recipe)
     if batch.labels is not None:
         start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
@@ -335,8 +340,12 @@ def _rows_for_prior(X: Points, most: int) -> Points:
     return X.take(rows) if remote else to_host(X[rows])
 
 
-def _everything(engine: Engine, p: int) -> Array:
+def _everything(engine: Engine, family: Family, rules: Rules) -> Array:
     """Return the statistics (1, p) of the whole loaded batch."""
+    if engine.has_gaps():
+        engine.start(np.zeros(engine.n_rows, dtype=np.int64))
+        return sums_of_clusters(family, engine, 1, rules.complete_rounds)
+    p = len(family.prior)
     whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
     out: Array = whole.current.sum(axis=1)
     return out
@@ -388,8 +397,9 @@ def _outcome(
     n = batch.X.shape[0]
     labels, sublabels = ctx.engine.named_labels(after.state.ids, ctx.engine.n_rows - n)
     level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
-    changes = _changes(before, after, events)
-    record = BatchRecord(after.n_batches - 1, batch.time, n, after.state.k, level, *changes)
+    changes = *_changes(before, after, events), batch.widened
+    here = after.n_batches - 1, batch.time, n, after.state.k, level
+    record = BatchRecord(*here, *changes)
     return Outcome(labels, sublabels, record)
 
 

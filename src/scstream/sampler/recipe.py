@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points
+from scstream.families.widening import Widening
 from scstream.sampler.rules import RULES, Rules
 from scstream.sampler.window import Forgetting
 from scstream.support.frozen import frozen
@@ -62,13 +63,14 @@ class Batch:
     time: float
     labels: Labels | None = None
     even: bool = False  # whether it is known that each row counts one
+    widened: tuple[Widening, ...] = ()  # columns that are taken for something wider from now on
 
     def rows(self, chosen: NDArray[np.bool_]) -> Batch:
         """Return the chosen rows (n,) of the batch."""
         labels = self.labels
         if labels is not None:
             labels = np.unique(labels[chosen], return_inverse=True)[1]
-        return Batch(self.X[chosen], self.weight[chosen], self.time, labels)
+        return Batch(self.X[chosen], self.weight[chosen], self.time, labels, widened=self.widened)
 
     def fetched(self) -> Batch:
         """Return the batch with its rows here."""

@@ -37,6 +37,9 @@ class Rules:
         By how much the fourth moment of an informative column must be below a normal's 3.
     least_column_weight : float
         What all other columns count in the second start.
+    complete_rounds : int
+        How often missing entries are completed by clusters whose labels are given. Each round
+        leaves the missing share of what the last one was off: .3 to the power of 5 is nothing.
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
@@ -130,6 +133,7 @@ class Rules:
     few_seeds: int = 30
     flat_by: float = 0.5
     least_column_weight: float = 0.05
+    complete_rounds: int = 5
     adapt_sweeps: int = 15
     patience: float = 8.0
     settle_sweeps: int = 10

@@ -199,6 +199,14 @@ class DaskEngine(Engine):
         """Set the labels."""
         self._all("start", each=[(cut,) for cut in np.split(labels, self._edges[1:-1])])
 
+    def has_gaps(self) -> bool:
+        """Whether some worker's rows have missing entries."""
+        return any(self._all("has_gaps"))
+
+    def complete(self, score: Score) -> None:
+        """Complete the rows with gaps by the components of their labels."""
+        self._all("complete", score)
+
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
         found = self._all("members", k, key)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, EngineLost, Key
+from scstream.engines.cpu import CpuEngine
 from scstream.engines.ordered_sums import Part, Tree
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack, to_dense
@@ -113,6 +114,14 @@ class Shard:
         """Set the labels to those last kept."""
         self._engine.restore_labels()
 
+    def has_gaps(self) -> bool:
+        """Whether some rows of the run have missing entries."""
+        return self._engine.has_gaps()
+
+    def complete(self, score: Score) -> None:
+        """Complete the rows with gaps by the components of their labels."""
+        self._engine.complete(score)
+
     def members(self, k: int, key: Key) -> tuple[Array, Array]:
         """Return the statistics (k, p) of the row of each cluster with the least draw (k,)."""
         z: Labels = self._engine.labels
@@ -120,7 +129,10 @@ class Shard:
         labelling.least(key.seed, key.batch, key.sweep, self._first, z, row, draw)
         have = row >= 0
         out = np.zeros((k, len(self._family.prior)))
-        out[have] = to_dense(self._family.statistics(self._X[row[have]]))
+        if isinstance(self._engine, CpuEngine):
+            out[have] = self._engine.statistics_of(row[have])
+        else:
+            out[have] = to_dense(self._family.statistics(self._X[row[have]]))
         return out, draw
 
     def take(self, rows: NDArray[np.int64]) -> Points:

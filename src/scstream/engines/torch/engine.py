@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, Key, Sums
 from scstream.engines.outputs import Best
-from scstream.engines.tensors import is_tensor, require_torch, to_host
+from scstream.engines.tensors import MissingEntries, is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, to_dense
 
@@ -92,7 +92,9 @@ class TorchEngine(Engine):
         return self._courier.upload(X)
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
-        """Take a batch: NumPy, a sparse array of counts, or a tensor."""
+        """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
+        if isinstance(X, np.ndarray) and len(family.gaps(X)):
+            raise MissingEntries("The engine 'torch' does not complete missing entries.")
         upload = None if self._courier is None else self._courier.upload
         self._rows = rows = rows_of(family, X, self._device, self._dtype, upload)
         self._ledger = Ledger(X.shape[1] if isinstance(rows, QuadraticRows) else 0)

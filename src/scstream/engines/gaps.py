@@ -1,0 +1,149 @@
+"""The rows of a batch with missing entries, for families that complete their statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines.base import Key
+from scstream.engines.labels import label_scores
+from scstream.families.contract import Array, Family
+from scstream.families.gaps import Completion
+from scstream.families.scores import Labels, Points, Score, to_dense
+from scstream.kernels import labelling
+
+_APART = 44  # bits of a row's number behind which draws for its entries are kept apart
+
+
+class Gaps:
+    """Which rows have gaps, and their statistics as they were last completed.
+
+    Until a sweep gives a row its label, a missing entry is at the centre of the family's frame.
+
+    Parameters
+    ----------
+    family : Family
+    X : ndarray (n, d)
+        The checked rows of the batch.
+    rows : ndarray (m,)
+        Those with gaps, in ascending order.
+    """
+
+    def __init__(self, family: Family, X: Points, rows: NDArray[np.int64]) -> None:
+        self._family, self._X, self.rows = family, X, rows
+        self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
+
+    @staticmethod
+    def of(family: Family, X: Points) -> Gaps | None:
+        """Return the gaps of a batch, None if there are none."""
+        rows = family.gaps(X)
+        return Gaps(family, X, rows) if len(rows) else None
+
+    def _open(self, some: slice) -> Array:
+        """Return the statistics of some of these rows as they are observed, NaN in the gaps."""
+        return to_dense(self._family.statistics(self._X[self.rows[some]]))
+
+    def weight(self, weight: Array) -> Array:
+        """Return weights (n,) under which rows of which nothing is observed teach nothing."""
+        empty = self.rows[np.isnan(self._X[self.rows]).all(axis=1)]
+        out: Array = np.array(weight)
+        out[empty] = 0.0
+        return out
+
+    def within(self, rows: slice) -> slice:
+        """Return which of the rows with gaps are among a run of rows."""
+        a, b = np.searchsorted(self.rows, [rows.start, rows.stop])
+        return slice(int(a), int(b))
+
+    def patch(self, rows: slice, T: Points) -> Array:
+        """Return statistics of a run of rows, dense, with those that have gaps completed."""
+        some = self.within(rows)
+        dense = to_dense(T)
+        if some.stop > some.start:
+            dense[self.rows[some] - rows.start] = self._done[some]
+        return dense
+
+    def statistics_of(self, rows: NDArray[np.int64], T: Array) -> Array:
+        """Return the same of chosen rows."""
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        mine = self.rows[at] == rows
+        T[mine] = self._done[at[mine]]
+        return T
+
+    def complete(self, z: Labels, completion: Completion, T: Array | None) -> None:
+        """Complete all rows with gaps given the batch's labels (n,), in ``T`` (n, p) too."""
+        seen = self._open(slice(None))
+        self._done = completion.completed(seen, np.maximum(z[self.rows], 0), None)
+        if T is not None:
+            T[self.rows] = self._done
+
+    def label(
+        self, rows: slice, T: Array, score: Score, completion: Completion, draws: Draws
+    ) -> Labelled:
+        """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too.
+
+        Second choices and doubts are those of the completed rows: what follows, the moves, takes
+        these for what was observed.
+        """
+        some = self.within(rows)
+        at, seen = self.rows[some] - rows.start, self._open(some)
+        z = label_scores(completion.block(seen), draws.for_labels(at))
+        inside = np.minimum(z, draws.k - 1)
+        done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
+        T[at] = self._done[some] = done
+        return Labelled(at, z, *_second_choices(score.block(done), z))
+
+
+class Labelled:
+    """Places of rows in a run (m,), their labels, second choices, and doubts between them."""
+
+    def __init__(self, at: Labels, z: Labels, second: Labels, doubt: Array) -> None:
+        self.at, self.z, self.second, self.doubt = at, z, second, doubt
+
+
+class Draws:
+    """Uniforms of a sweep for rows with gaps; none where labels are the best.
+
+    Parameters
+    ----------
+    k : int
+        Clusters.
+    key : Key or None
+    first : int
+        The number of the batch's first row.
+    u : ndarray (n,)
+        The uniforms by which the labels of a run are drawn, empty if they are the best.
+    """
+
+    def __init__(self, k: int, key: Key | None, first: int, u: Array) -> None:
+        self.k, self._key, self._first, self._u = k, key, first, u
+
+    def for_labels(self, at: Labels) -> Array:
+        """Return the uniforms (m,) of labels, or none."""
+        return self._u[at] if len(self._u) else self._u
+
+    def for_entries(self, rows: slice, at: Labels, width: int) -> Array | None:
+        """Return uniforms (m, width) in (0, 1) for missing entries, keyed as labels are."""
+        key = self._key
+        if key is None or not len(self._u):
+            return None
+        u = np.empty((width + width % 2, len(at)))
+        both = np.empty((2, rows.stop - rows.start))
+        for j in range(0, width, 2):
+            first = self._first + rows.start + ((j // 2 + 1) << _APART)
+            labelling.uniforms(key.seed, key.batch, key.sweep, first, both)
+            u[j : j + 2] = both[:, at]
+        return np.ascontiguousarray(u[:width].T) + 2.0**-54
+
+
+def _second_choices(scores: Array, z: Labels) -> tuple[Labels, Array]:
+    """Return the best other component (n,), -1 if there is none, and the doubts (n,)."""
+    n, k = scores.shape
+    if k == 1:
+        return np.full(n, -1), np.zeros(n)
+    own = scores[np.arange(n), z]
+    others = scores.copy()
+    others[np.arange(n), z] = -np.inf
+    second = np.argmax(others, axis=1)
+    gap = others[np.arange(n), second] - own
+    return second, np.logaddexp(0.0, gap)

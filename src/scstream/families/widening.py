@@ -1,0 +1,225 @@
+"""Wider families for columns that hold what nobody expected, and what becomes of the past.
+
+A column of yes/no becomes one of counts, or of codes where a number is negative; it and counts
+become real numbers, independent of the other columns, where a number is not whole; idle ones become
+whatever they hold. What is known of a cluster's column is its moments, which are carried over:
+
+- yes/no: the numbers of zeros and ones are known, so counts, shares, sums and squares are exact;
+- counts: number and sum are exact, the squares are those of Poisson counts with that mean;
+- idle columns told nothing apart: their past counts as not observed.
+
+Real numbers that were counts are still mostly whole. So that neighbouring numbers do not become
+clusters of their own, each stands for a cell that overlaps the next, see `rounding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scstream.families.auto import MAKE, choice_of
+from scstream.families.bernoulli import Bernoulli
+from scstream.families.categorical import Categorical
+from scstream.families.columns import Columns, absent, kind_of
+from scstream.families.contract import Array, Block, Family
+from scstream.families.diagonal import Diagonal
+from scstream.families.factorised import Factorised
+from scstream.families.idle import Idle
+from scstream.families.poisson import Poisson
+from scstream.families.product import Product
+
+_CELL = 2.0  # the width of cells of whole numbers: deviations of .58, so that neighbours overlap
+
+
+@dataclass(frozen=True)
+class Widening:
+    """A column that was taken for something, and is now taken for something else.
+
+    Attributes
+    ----------
+    column : str
+    was, now : str
+        Names of families; of a column of categories, how many it has.
+    """
+
+    column: str
+    was: str
+    now: str
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where a block of the wider family comes from: columns of an old block, by their numbers."""
+
+    block: int
+    columns: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Wider:
+    """A wider family, prepared, and how statistics and rows of the old one are carried over."""
+
+    old: Family
+    family: Product
+    changes: tuple[Widening, ...]
+    origins: Sequence[_Origin]
+    width: int  # columns of the table
+
+    def carried(self, s: Array) -> Array:
+        """Return statistics (..., p) of the old family as those of the wider one."""
+        count, parts = s[..., :1], _parts(self.old, s, self.width)
+        blocks = self.old.independent_blocks(self.width)
+        new = self.family.independent_blocks(self.width)
+        out = [count]
+        for origin, block in zip(self.origins, new, strict=True):
+            old = blocks[origin.block].family
+            out.append(_carried(old, parts[origin.block], origin.columns, block.family)[..., 1:])
+        return np.concatenate(out, axis=-1)
+
+    def rows(self, X: Array) -> Array:
+        """Return checked rows of the old family as those of the wider one."""
+        blocks = self.old.independent_blocks(self.width)
+        starts = np.cumsum([0, *(len(block.columns) for block in blocks)])
+        order = [starts[o.block] + j for o in self.origins for j in o.columns]
+        return np.ascontiguousarray(X[:, order])
+
+
+def widened(family: Family, table: Columns, totals: Array) -> Wider | None:
+    """Return the family that takes a table's columns too, None if this one does.
+
+    Parameters
+    ----------
+    family : Family
+        Prepared; its priors were set by the data, not by the user.
+    totals : ndarray (k, p)
+        The clusters' statistics, to which the priors of new blocks are adapted.
+    """
+    blocks = family.independent_blocks(len(table.values))
+    kept: list[tuple[Family, _Origin]] = []
+    moved: dict[str, list[tuple[int, int]]] = {}
+    changes = []
+    for i, block in enumerate(blocks):
+        stay = []
+        for j, place in enumerate(block.columns):
+            name = _wider_name(block.family, table, place, j)
+            if name is None:
+                stay.append(j)
+            else:
+                moved.setdefault(f"{i} {name}", []).append((i, j))
+                changes.append(Widening(str(table.labels[place]), block.family.name, name))
+        if len(stay) == len(block.columns):
+            kept.append((block.family, _Origin(i, stay)))
+        elif stay:
+            kept.append((_selected(block.family, stay), _Origin(i, stay)))
+    if not changes:
+        return None
+    parts = _parts(family, totals, len(table.values))
+    for key, columns in moved.items():
+        i, numbers = columns[0][0], [j for _, j in columns]
+        places = [blocks[i].columns[j] for j in numbers]
+        new = _new_block(key.split()[1], blocks[i].family, table.select(places))
+        carried = _carried(blocks[i].family, parts[i], numbers, new)
+        kept.append((_adapted(new, carried), _Origin(i, numbers)))
+    return _joined(family, table, blocks, kept, tuple(changes))
+
+
+def new_categories(before: Family, now: Family, table: Columns) -> tuple[Widening, ...]:
+    """Return the columns of categories that have met new ones."""
+    d, out = len(table.values), []
+    pairs = zip(before.independent_blocks(d), now.independent_blocks(d), strict=True)
+    for (old, places), (new, _) in pairs:
+        if isinstance(old, Categorical) and isinstance(new, Categorical):
+            for place, a, b in zip(places, old.known, new.known, strict=True):
+                if len(b) > len(a):
+                    had, has = (f"{len(labels)} categories" for labels in (a, b))
+                    out.append(Widening(str(table.labels[place]), had, has))
+    return tuple(out)
+
+
+def _wider_name(family: Family, table: Columns, place: int, j: int) -> str | None:
+    """Return the name of the family that a column needs, None if its own will do or none does."""
+    column = table.select([place])
+    values = table.values[place]
+    if isinstance(family, Idle):
+        if not family.awakes(column, j):
+            return None
+        held = family.hyperparameters()["value"][j : j + 1]
+        name = choice_of(column, 0, also=held[~np.isnan(held)])
+        return "diagonal" if name == "gaussian" else name
+    if not isinstance(family, Bernoulli | Poisson) or kind_of(values) not in ("number", "truth"):
+        return None
+    x = values[~absent(values)].astype(np.float64)
+    if np.isinf(x).any() or family.refusal(x) is None:
+        return None
+    if Poisson().refusal(x) is None:
+        return "poisson"
+    codes = isinstance(family, Bernoulli) and np.all(x == np.floor(x))
+    return "categorical" if codes else "diagonal"
+
+
+def _selected(family: Family, columns: list[int]) -> Family:
+    assert isinstance(family, Factorised | Idle)
+    return family.select(columns)
+
+
+def _new_block(name: str, old: Family, table: Columns) -> Family:
+    """Return the family of that name, prepared by the columns of a batch."""
+    family: Family = MAKE[name]()
+    if isinstance(old, Bernoulli) and isinstance(family, Categorical):
+        family = family.meet(Columns([np.arange(2)] * len(table.values), table.labels, 2), None)
+    met = family.meet(table, family)
+    new = met.prepare(met.check(table))
+    if not isinstance(new, Diagonal):
+        return new
+    return new.as_wide_as_all() if isinstance(old, Idle) else new.with_cells(_CELL)
+
+
+def _adapted(family: Family, clusters: Array) -> Family:
+    """Return the family with a prior that suits the clusters, where something is known of them."""
+    if isinstance(family, Factorised) and family.split_up(clusters)[0].sum() > 0:
+        return family.adapt(clusters).settled(len(clusters))
+    return family
+
+
+def _parts(family: Family, s: Array, d: int) -> list[Array]:
+    """Return each block's statistics (..., p), the count in front."""
+    return family.parts_of(s) if isinstance(family, Product) else [s]
+
+
+def _carried(old: Family, s: Array, columns: Sequence[int], new: Family) -> Array:
+    """Return statistics (..., p) of columns of an old block as those of a new one."""
+    count = s[..., :1]
+    if type(new) is type(old):
+        if not isinstance(old, Factorised):
+            return s  # a block that stays whole
+        return np.concatenate([count, *(b[..., columns] for b in old.split_up(s))], axis=-1)
+    if isinstance(old, Idle):
+        return np.concatenate([count, np.zeros((*s.shape[:-1], len(new.prior) - 1))], axis=-1)
+    assert isinstance(old, Bernoulli | Poisson)
+    n, x = (b[..., columns] for b in old.split_up(s))
+    if isinstance(new, Poisson):
+        return np.concatenate([count, n, x], axis=-1)
+    if isinstance(new, Categorical):
+        return np.concatenate([count, new.counts_of(np.stack([n - x, x], axis=-1))], axis=-1)
+    assert isinstance(new, Diagonal)
+    squares = x if isinstance(old, Bernoulli) else x + x * x / np.maximum(n, 1e-300)
+    squares = squares + n * new.cell_widths**2 / 12.0
+    shift, scale = new.frame
+    z = (x - n * shift) / scale
+    zz = (squares - 2.0 * shift * x + n * shift**2) / scale**2
+    return np.concatenate([count, n, z, zz], axis=-1)
+
+
+def _joined(
+    old: Family, table: Columns, blocks: list[Block], kept: list[tuple[Family, _Origin]],
+    changes: tuple[Widening, ...],
+) -> Wider:  # fmt: skip
+    origins = [origin for _, origin in kept]
+    places = [[int(blocks[o.block].columns[j]) for j in o.columns] for o in origins]
+    names = [
+        (f.name, [table.labels[j] for j in at]) for (f, _), at in zip(kept, places, strict=True)
+    ]
+    family = Product(names).of_prepared([f for f, _ in kept], places)
+    return Wider(old, family, changes, origins, len(table.values))
