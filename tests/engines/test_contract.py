@@ -123,7 +123,7 @@ def check_sweep(engine, case, got, w, expected):
     assert_array_equal(engine.labels, expected.z)
     inside = expected.z >= 0
     assert_array_equal(engine.sublabels[inside], expected.sub[inside])
-    sums = reference.statistics(case.T, w, expected.z, expected.sub, k)
+    sums = reference.statistics(case.T, w, expected.z, expected.share, k)
     assert_allclose(got.current, sums, rtol=1e-10, atol=1e-10)
     assert_array_equal(got.rows, reference.row_counts(expected.z, expected.sub, k))
     assert_array_equal(got.rivals, reference.rivals(expected, k))

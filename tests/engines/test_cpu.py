@@ -114,7 +114,7 @@ def test_a_batch_of_several_true_blocks_is_that_of_the_reference():
     sub_scores = np.array([[density(x, *theta) for theta in given] for x in X]).reshape(n, 2, 2)
     u = reference.uniforms(KEY.seed, KEY.batch, KEY.sweep, 0, n)
     expected = reference.label(scores, sub_scores, u)
-    sums = reference.statistics(T, np.ones(n), expected.z, expected.sub, 2)
+    sums = reference.statistics(T, np.ones(n), expected.z, expected.share, 2)
     for n_threads in (1, 2, 3):
         engine = CpuEngine(n_threads)
         engine.load(family, X, np.ones(n))

@@ -58,6 +58,7 @@ class CpuEngine(Engine):
         self._second, self._trial = np.empty(n, np.int64), np.empty(n, np.int64)
         self._z.fill(-1)
         self._doubts = np.empty((3, n))  # of labels, sub-labels and those tried
+        self._share = np.empty(n)  # of the second sub-cluster, where a row counts in both
         small = 8 * n * len(family.prior) <= _KEPT_BYTES
         self._T = family.statistics(X) if small or sparse.issparse(X) else None
         self._few: FewRows | None = None
@@ -73,8 +74,7 @@ class CpuEngine(Engine):
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point and sum up as far as the tree goes."""
         form_of(score).ready(lambda: self._statistics(slice(0, SOME_ROWS)))
-        drawn = key is not None and not key.best
-        labels = labeller(score, self._points, drawn=drawn)
+        labels = labeller(score, self._points, drawn=key is not None)
         pairs, both = pair_products(sub, self._points), None
         if isinstance(labels, Screen) and pairs is not None:
             both = partial(self._label_and_add, labels, pairs, key)
@@ -82,25 +82,28 @@ class CpuEngine(Engine):
         def label(rows: slice, T: Points) -> None:
             z, second = self._z[rows], self._second[rows]
             doubt, own_doubt, _ = self._doubts[:, rows]
-            u = np.empty((2, 0 if key is None else len(z)))
-            if key is not None:
+            if key is None:
+                labels.best(T, z, second, doubt)
+                own = sub.pairs(T, np.minimum(z, k - 1))
+                labelling.share_pair(own, self._sub[rows], self._share[rows], own_doubt)
+            else:
+                u = np.empty((2, len(z)))
                 first = self._first + rows.start
                 labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
-            if drawn:
                 labels.draw(T, u[0], z, second, doubt)
-            else:
-                labels.best(T, z, second, doubt)
-            own = sub.pairs(T, np.minimum(z, k - 1))
-            if key is None:
-                labelling.best_pair(own, self._sub[rows], own_doubt)
-            else:
+                own = sub.pairs(T, np.minimum(z, k - 1))
                 labelling.draw_pair(own, u[1], self._sub[rows], own_doubt)
 
         def add(rows: slice, T: Points, to: Values) -> None:
             z, sub, weight = self._z[rows], self._sub[rows], self._weight[rows]
             second, (doubt, own_doubt, _) = self._second[rows], self._doubts[:, rows]
             labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
-            _add_by_label(T, weight, z, sub, to[0])
+            if key is None:
+                to_second = weight * self._share[rows]
+                _add_by_label(T, weight - to_second, z, np.zeros_like(sub), to[0])
+                _add_by_label(T, to_second, z, np.ones_like(sub), to[0])
+            else:
+                _add_by_label(T, weight, z, sub, to[0])
 
         def nothing() -> Values:
             return (
@@ -116,9 +119,7 @@ class CpuEngine(Engine):
         self, labels: Labeller, pairs: Pairs, key: Key | None, rows: slice, T: Array, to: Values
     ) -> None:
         """Label a block of rows, whose sub-labels are scored by ``pairs``, and add it up."""
-        at: list[int] = []
-        if key is not None:
-            at = [key.seed, key.batch, key.sweep, self._first + rows.start, key.best]
+        at = [] if key is None else [key.seed, key.batch, key.sweep, self._first + rows.start]
         screened_blocks.sweep_block(
             labels.scored(T), pairs, np.array(at, dtype=np.int64), self._weight[rows],
             self._z[rows], self._sub[rows], Totals(*to),

@@ -51,8 +51,6 @@ def first_batch(
     for _ in range(rules.settle_sweeps):
         steps.engine.keep_labels()
         state = steps.last_sweep(state)
-        # of several draws one has a large doubt by chance: here splits must do without
-        np.fill_diagonal(state.now.doubt, 0.0)
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
@@ -83,7 +81,7 @@ def later_batch(
         state = split_merge_and_drop(steps, plan, state, events, time)
     state, before = steps.last_sweep(state), len(events.splits)
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
-    if len(events.splits) > before:  # into sub-labels that were drawn: their points get the best
+    if len(events.splits) > before:  # of shared points: each gets its best label
         state = drop_forgotten(steps, steps.last_sweep(state))
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)
