@@ -531,11 +531,11 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
             stream.state, done = choices[what](stream.state)
             if done:
                 happened.add(what.removeprefix("greedy "))
-            stream.check()
+            stream.check(shared=what != "sweep")
             assert_allclose(stream.everything(), whole, rtol=1e-9, atol=1e-8, err_msg=what)
         before = stream.state.totals
         stream.state = drop_forgotten(ctx, stream.state)
-        stream.check()
+        stream.check(shared=True)
         lost = before.sum(axis=0)[0] - stream.state.totals.sum(axis=0)[0]
         assert -1e-9 <= lost < len(before)
     assert {"split", "merge", "restart", "anew", "sweep", "best"} <= happened

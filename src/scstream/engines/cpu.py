@@ -15,7 +15,15 @@ from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.labels import Labeller, Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.families.contract import Array, Family
-from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of
+from scstream.families.scores import (
+    SOME_ROWS,
+    Labels,
+    Points,
+    Products,
+    Score,
+    form_of,
+    to_dense,
+)
 from scstream.kernels import labelling, screened_blocks
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.screened_blocks import Totals
@@ -285,9 +293,15 @@ class CpuEngine(Engine):
         )
 
     def few_rows(self) -> FewRows | None:
-        """Return the rows of a small dense batch; none to a subclass with passes of its own."""
-        own = type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit
-        return None if own else self._few
+        """Return the rows of a small batch; none to a subclass with passes of its own."""
+        if type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit:
+            return None
+        n = len(self._z)
+        little = 0 < n <= ordered_sums.LEAF_ROWS and 8 * n * len(self._family.prior) <= _KEPT_BYTES
+        if self._few is None and little and self._T is not None:
+            T = to_dense(self._T)
+            self._few = FewRows(T, self._weight, self._z, self._sub, self._trial)
+        return self._few
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

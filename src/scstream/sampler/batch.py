@@ -9,6 +9,7 @@ from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan, Progress
+from scstream.sampler.single_points import move_single_points
 from scstream.sampler.split_merge import decisions, drop_forgotten, propose_merges, propose_splits
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import seek_subclusters
@@ -34,6 +35,8 @@ def first_batch(
         if plan.splits and sweep % 2 == 0:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0)
+        if rules.single_points:
+            state = move_single_points(steps, state, 0.0)
         level = log_posterior(steps.family, steps.alpha, state.totals)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)
