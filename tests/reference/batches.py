@@ -57,7 +57,7 @@ def later_batch(batch, plan, clusters, time, forgetting):
     deterministic_sweep(batch, clusters)
     before = len(events.splits)
     moves(batch, plan, clusters, events, time, greedy=True, restart=False)
-    if len(events.splits) > before:  # into sub-labels that were drawn: their points get the best
+    if len(events.splits) > before:  # of shared points: each gets its best label
         deterministic_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
     renumber(clusters, events, first_new)
@@ -173,8 +173,6 @@ def first_batch(batch, plan, clusters):
     for _ in range(10):
         before = batch.z.copy()
         deterministic_sweep(batch, clusters)
-        # of several draws one has a large doubt by chance: here splits must do without
-        np.fill_diagonal(clusters.doubt, 0.0)
         moves(batch, plan, clusters, events, 0.0, greedy=True)
         if np.array_equal(batch.z, before):
             break

@@ -150,7 +150,7 @@ class Clusters:
         The other part becomes a new cluster at the end. Both are undivided, all of each in its
         first sub-cluster, and the doubt about the sub-labels is now one between clusters.
         """
-        major = int(np.argmax(self.claims(c)))
+        major = int(heavier(*self.claims(c)[::-1]))
         siblings = self.rows[c].min()
         for table in self.tables():
             minor = np.zeros((1, 2, table.sums.shape[2]))
@@ -231,6 +231,11 @@ class Clusters:
 def nothing(k, p):
     """Return sums, rows, rivals and doubts over no points."""
     return np.zeros((k, 2, p)), np.zeros((k, 2), int), np.zeros((k, k), int), np.zeros((k, k))
+
+
+def heavier(count, other):
+    """Whether a count is more than another, by more than rounding."""
+    return count - other > 1e-9 * abs(other)
 
 
 def grown(table, m):

@@ -30,21 +30,21 @@ class Labelling:
     sub: np.ndarray
     second: np.ndarray  # the best other label, -1 if there is none
     doubt: np.ndarray  # minus the log-probability of the label against that one
-    sub_doubt: np.ndarray  # the same of the sub-label
+    sub_doubt: np.ndarray  # the same of the sub-label; of one that is not drawn, what is expected
+    share: np.ndarray  # how much of the row goes to the second sub-cluster
 
 
 def label(scores, sub_scores, u=None):
     """Label every row by its scores (n, k), then within the cluster by its pair of (n, k, 2).
 
-    With uniforms (2, n) labels are drawn, without them the best are taken, and of labels alone if
-    the first of the two is None. Components beyond the
-    k of the sub-scores take points away from the clusters: label -1, sub-label 0.
+    With uniforms (2, n) labels are drawn, without them the best are taken: then a row goes to both
+    sub-clusters by their probabilities, and the doubt is their entropy. Components beyond the k of
+    the sub-scores take points away from the clusters: label -1, sub-label 0.
     """
     n, k = sub_scores.shape[:2]
-    out = Labelling(*(np.zeros(n, dtype=kind) for kind in (int, int, int, float, float)))
+    out = Labelling(*(np.zeros(n, dtype=kind) for kind in (int, int, int, float, float, float)))
     for i in range(n):
-        best = u is None or u[0] is None
-        z = most_probable(scores[i]) if best else drawn(scores[i], u[0][i])
+        z = most_probable(scores[i]) if u is None else drawn(scores[i], u[0][i])
         out.second[i] = -1
         if len(scores[i]) > 1:
             others = np.where(np.arange(len(scores[i])) == z, -inf, scores[i])
@@ -57,16 +57,26 @@ def label(scores, sub_scores, u=None):
         pair = sub_scores[i, z]
         sub = most_probable(pair) if u is None else 1 - drawn(pair[::-1], u[1][i])
         out.z[i], out.sub[i] = z, sub
-        out.sub_doubt[i] = against(pair[sub], pair[1 - sub])
+        if u is None:
+            minus_log = [against(pair[0], pair[1]), against(pair[1], pair[0])]
+            out.share[i] = exp(-minus_log[1])
+            out.sub_doubt[i] = sum(exp(-v) * v for v in minus_log)
+        else:
+            out.share[i] = sub
+            out.sub_doubt[i] = against(pair[sub], pair[1 - sub])
     return out
 
 
-def statistics(T, w, z, sub, k):
-    """Weighted sums (k, 2, p) of the rows of ``T`` by label and sub-label."""
+def statistics(T, w, z, share, k):
+    """Weighted sums (k, 2, p) of the rows of ``T`` by label and share of the second sub-cluster.
+
+    Sub-labels are such shares, of all or nothing.
+    """
     out = np.zeros((k, 2, T.shape[1]))
     for i in range(len(T)):
         if z[i] >= 0:
-            out[z[i], sub[i]] += w[i] * T[i]
+            out[z[i], 0] += (1 - share[i]) * w[i] * T[i]
+            out[z[i], 1] += share[i] * w[i] * T[i]
     return out
 
 

@@ -135,7 +135,8 @@ class Model:
             clusters = start_over_clustered(batch, self.plan)
         first_batch(batch, self.plan, clusters)
         # the heaviest first
-        order = np.argsort(-clusters.totals()[:, 0], kind="stable").tolist()
+        n = clusters.totals()[:, 0]
+        order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()
         keep(batch, clusters, order)
         clusters.ids, clusters.born = list(range(clusters.k)), [time] * clusters.k
         clusters.next_id = clusters.k

@@ -5,6 +5,7 @@ from math import inf, lgamma, log
 import numpy as np
 
 from reference import labelling
+from reference.clusters import heavier
 from reference.sweeps import RULES, pair_scores
 
 # -- ratios ---------------------------------------------------------------------------------------
@@ -164,7 +165,7 @@ def propose_merges(
             taken.update(pair)
     events, gone = [], []
     for a, b in chosen:
-        if totals[b][0] > totals[a][0]:  # the heavier one's id survives
+        if heavier(totals[b][0], totals[a][0]):  # the heavier one's id survives
             a, b = b, a
         clusters.merge(a, b)
         batch.relabel(lambda z, s, a=a, b=b: (a, int(z == b)) if z in (a, b) else (z, s))

@@ -78,12 +78,12 @@ def predictive_sweep(batch, clusters):
 
 
 def deterministic_sweep(batch, clusters):
-    """Take the labels with the best weight times predictive, and draw the sub-labels.
+    """Take the labels with the best weight times predictive; sub-clusters share each point.
 
-    The doubt in the ratio of a split is that of sub-labels that were drawn.
+    What is to be compared with one cluster is all divisions of it by their probabilities: expected
+    statistics and entropy. The best sub-labels alone, with any doubt, would make too much of it.
     """
-    _, v = batch.next_uniforms()
-    sweep(batch, clusters, *predictive_scores(batch, clusters), (None, v))
+    sweep(batch, clusters, *predictive_scores(batch, clusters), None)
 
 
 def predictive_scores(batch, clusters):
@@ -109,7 +109,7 @@ def sweep(batch, clusters, scores, sub_scores, u):
     scores = with_outliers(batch, scores)
     found = labelling.label(np.transpose(scores), np.transpose(sub_scores, (2, 0, 1)), u)
     batch.z, batch.sub = found.z, found.sub
-    clusters.sums = labelling.statistics(batch.T, w, found.z, found.sub, k)
+    clusters.sums = labelling.statistics(batch.T, w, found.z, found.share, k)
     clusters.rows = labelling.row_counts(found.z, found.sub, k)
     clusters.rivals = labelling.rivals(found, k)
     clusters.doubt = labelling.doubts(found, w, k)

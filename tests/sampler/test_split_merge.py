@@ -505,14 +505,8 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
         assert set(state.ids.tolist()) == before - {gone for _, gone in pairs}
         return state, bool(pairs)
 
-    def forced(state):
-        certain = np.full(state.k, -np.inf)
-        state, pairs = propose_splits(ctx, state, time, room=min(2, 12 - state.k), log_u=certain)
-        return state, bool(pairs)
-
     choices = {
-        "split": forced,
-        "sampled split": lambda s: split(s, greedy=False),
+        "split": lambda s: split(s, greedy=False),
         "greedy split": lambda s: split(s, greedy=True),
         "merge": lambda s: merge(s, greedy=False),
         "greedy merge": lambda s: merge(s, greedy=True),
@@ -537,11 +531,11 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
             stream.state, done = choices[what](stream.state)
             if done:
                 happened.add(what.removeprefix("greedy "))
-            stream.check()
+            stream.check(shared=what != "sweep")
             assert_allclose(stream.everything(), whole, rtol=1e-9, atol=1e-8, err_msg=what)
         before = stream.state.totals
         stream.state = drop_forgotten(ctx, stream.state)
-        stream.check()
+        stream.check(shared=True)
         lost = before.sum(axis=0)[0] - stream.state.totals.sum(axis=0)[0]
         assert -1e-9 <= lost < len(before)
     assert {"split", "merge", "restart", "anew", "sweep", "best"} <= happened

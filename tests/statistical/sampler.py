@@ -35,8 +35,9 @@ def over_clustered(ctx: GenericSteps) -> State:
 
 
 def sampled(
-    ctx: GenericSteps, start: State, sweeps: int, look: Callable[[], Any], *, burn: int = 0
-) -> list[Any]:
+    ctx: GenericSteps, start: State, sweeps: int, look: Callable[[], Any], *, burn: int = 0,
+    single_points: int = 0,
+) -> list[Any]:  # fmt: skip
     """Return what ``look`` sees after each sweep of `batch.first_batch` that never converges.
 
     These are the sweeps and moves of the package itself, under a prior that stays as it is.
@@ -47,7 +48,7 @@ def sampled(
         if sweep > burn:
             seen.append(look())
 
-    ctx.rules = replace(ctx.rules, patience=np.inf)
+    ctx.rules = replace(ctx.rules, patience=np.inf, single_points=single_points)
     batch.first_batch(ctx, Plan(max_sweeps=burn + sweeps), start, adapt=False, progress=progress)
     return seen
 

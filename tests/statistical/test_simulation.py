@@ -61,7 +61,7 @@ def summaries(ctx, z, rng, mean=None):
     return [len(totals), own[0], log_posterior(ctx.family, ALPHA, totals), mean[0]]
 
 
-def ranked(runs, seed):
+def ranked(runs, seed, single_points=0):
     """Return ranks (runs, 4) of the truth, ties broken at random, and by how much K is off."""
     ranks, off = [], []
     for run in range(runs):
@@ -69,7 +69,9 @@ def ranked(runs, seed):
         X, z, mean = simulated(rng)
         ctx = loaded(FAMILY, X, ALPHA, run)
         look = lambda ctx=ctx, rng=rng: summaries(ctx, ctx.engine.labels, rng)  # noqa: E731
-        draws = sampled(ctx, over_clustered(ctx), DRAWS * THIN, look, burn=BURN)[::THIN]
+        start = over_clustered(ctx)
+        draws = sampled(ctx, start, DRAWS * THIN, look, burn=BURN, single_points=single_points)
+        draws = draws[::THIN]
         gap = np.array(draws) - np.array(summaries(ctx, z, rng, mean))
         ties = (np.abs(gap) <= 1e-9).sum(axis=0)
         ranks.append((gap < -1e-9).sum(axis=0) + rng.integers(0, ties + 1))

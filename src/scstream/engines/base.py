@@ -19,15 +19,11 @@ from scstream.support.frozen import frozen
 
 @frozen
 class Key:
-    """What a random choice about a row is keyed by, together with the row itself.
-
-    With ``best`` a sweep takes the best labels, and draws the sub-labels alone.
-    """
+    """What a random choice about a row is keyed by, together with the row itself."""
 
     seed: int
     batch: int
     sweep: int
-    best: bool = False
 
 
 @frozen
@@ -165,9 +161,10 @@ class Engine(ABC):
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
         """Label every point by ``score`` and, within its cluster, by its pair of ``sub``.
 
-        With a key labels and sub-labels are drawn, see `Key`; without one they are the best.
-        ``score`` may have a component more than the k clusters: the points it takes get the label
-        -1.
+        With a key labels and sub-labels are drawn. Without one they are the best, a point counts in
+        both sub-clusters by their probabilities, and the doubt about its sub-label is the entropy
+        of these. ``score`` may have a component more than the k clusters: the points it takes get
+        the label -1.
         """
 
     @abstractmethod

@@ -36,7 +36,6 @@ _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this s
 _BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
 _LONG_CELLS = 2**19  # of a block that one kernel does: threads take turns between kernels
 _SHARED = 2**17  # numbers from which adding them up is work for threads
-_NONE = np.zeros(0)
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -73,6 +72,7 @@ class CpuEngine(Engine):
         self._second, self._trial = np.empty(n, np.int64), np.empty(n, np.int64)
         self._z.fill(-1)
         self._doubts = np.empty((3, n))  # of labels, sub-labels and those tried
+        self._share = np.empty(n)  # of the second sub-cluster, where a row counts in both
         small = 8 * n * len(family.prior) <= _KEPT_BYTES
         self._T = family.statistics(X) if small or sparse.issparse(X) else None
         self._few: FewRows | None = None
@@ -90,8 +90,7 @@ class CpuEngine(Engine):
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point and sum up as far as the tree goes."""
         form_of(score).ready(lambda: self._statistics(slice(0, SOME_ROWS)))
-        drawn = key is not None and not key.best
-        labels = labeller(score, self._points, drawn=drawn)
+        labels = labeller(score, self._points, drawn=key is not None)
         pairs, both = pair_products(sub, self._points), None
         completion = None if self._gaps is None else self._family.completion(score)
         if completion is None and isinstance(labels, Screen) and pairs is not None:
@@ -101,20 +100,20 @@ class CpuEngine(Engine):
             z, second = self._z[rows], self._second[rows]
             doubt, own_doubt, _ = self._doubts[:, rows]
             u = np.empty((2, 0 if key is None else len(z)))
-            if key is not None:
+            if key is None:
+                labels.best(T, z, second, doubt)
+            else:
                 first = self._first + rows.start
                 labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
-            if drawn:
                 labels.draw(T, u[0], z, second, doubt)
-            else:
-                labels.best(T, z, second, doubt)
             if self._gaps is not None and completion is not None:
-                draws = Draws(k, key, self._first, u[0] if drawn else _NONE)
-                found = self._gaps.label(rows, T, score, completion, draws)
+                found = self._gaps.label(
+                    rows, T, score, completion, Draws(k, key, self._first, u[0])
+                )
                 z[found.at], second[found.at], doubt[found.at] = found.z, found.second, found.doubt
             own = sub.pairs(T, np.minimum(z, k - 1))
             if key is None:
-                labelling.best_pair(own, self._sub[rows], own_doubt)
+                labelling.share_pair(own, self._sub[rows], self._share[rows], own_doubt)
             else:
                 labelling.draw_pair(own, u[1], self._sub[rows], own_doubt)
 
@@ -122,7 +121,12 @@ class CpuEngine(Engine):
             z, sub, weight = self._z[rows], self._sub[rows], self._weight[rows]
             second, (doubt, own_doubt, _) = self._second[rows], self._doubts[:, rows]
             labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
-            _add_by_label(T, weight, z, sub, to[0])
+            if key is None:
+                to_second = weight * self._share[rows]
+                _add_by_label(T, weight - to_second, z, np.zeros_like(sub), to[0])
+                _add_by_label(T, to_second, z, np.ones_like(sub), to[0])
+            else:
+                _add_by_label(T, weight, z, sub, to[0])
 
         def nothing() -> Values:
             return (
@@ -138,9 +142,7 @@ class CpuEngine(Engine):
         self, labels: Labeller, pairs: Pairs, key: Key | None, rows: slice, T: Array, to: Values
     ) -> None:
         """Label a block of rows, whose sub-labels are scored by ``pairs``, and add it up."""
-        at: list[int] = []
-        if key is not None:
-            at = [key.seed, key.batch, key.sweep, self._first + rows.start, key.best]
+        at = [] if key is None else [key.seed, key.batch, key.sweep, self._first + rows.start]
         screened_blocks.sweep_block(
             labels.scored(T), pairs, np.array(at, dtype=np.int64), self._weight[rows],
             self._z[rows], self._sub[rows], Totals(*to),
@@ -328,9 +330,15 @@ class CpuEngine(Engine):
         )
 
     def few_rows(self) -> FewRows | None:
-        """Return the rows of a small dense batch; none to a subclass with passes of its own."""
-        own = type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit
-        return None if own else self._few
+        """Return the rows of a small batch; none to a subclass with passes of its own."""
+        if type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit:
+            return None
+        n = len(self._z)
+        little = 0 < n <= ordered_sums.LEAF_ROWS and 8 * n * len(self._family.prior) <= _KEPT_BYTES
+        if self._few is None and little and self._T is not None:
+            T = to_dense(self._T)
+            self._few = FewRows(T, self._weight, self._z, self._sub, self._trial)
+        return self._few
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

@@ -55,7 +55,7 @@ class Categorical(Family):
     >>> rng = np.random.default_rng(0)
     >>> X = np.r_[rng.choice(["ash", "oak", "elm"], (90, 6), p=[0.9, 0.05, 0.05]),
     ...           rng.choice(["ash", "oak", "elm"], (90, 6), p=[0.05, 0.05, 0.9])]
-    >>> model = ScStream("categorical", random_state=1).fit(X)
+    >>> model = ScStream("categorical", random_state=0).fit(X)
     >>> model.n_clusters_
     2
     >>> sorted(model.clusters_[0].columns[0]["probabilities"])

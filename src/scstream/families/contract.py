@@ -252,6 +252,13 @@ class Family(ABC):
         """
         return np.zeros(1), np.ones(1)
 
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) that ``before`` summed up as this family sums them up.
+
+        None, as here, if it cannot: then clusters of a time before are not known again.
+        """
+        return None
+
     def sound(self, X: Points) -> bool:
         """Whether rows are such as `check` returns them."""
         if not isinstance(X, np.ndarray):

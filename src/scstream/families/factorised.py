@@ -105,6 +105,10 @@ class Factorised(Family):
             T[:, 1 + (i + 1) * d : 1 + (i + 2) * d] = np.where(seen, block, 0.0)
         return T
 
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) of the same columns: they know no frame."""
+        return sums if type(before) is type(self) and len(before.prior) == sums.shape[1] else None
+
     def split_up(self, tau: Array) -> list[Array]:
         """Return the blocks (..., d) of sums ``tau`` (..., p), the columns' counts first."""
         d = (tau.shape[-1] - 1) // self.n_statistics

@@ -334,6 +334,19 @@ class Gaussian(Family):
         """The frame's centre and scales (d,) each."""
         return self._shift, self._scale
 
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) of another frame in this one."""
+        if not isinstance(before, Gaussian) or len(before._m) != len(self._m):
+            return None
+        d, n = len(self._m), sums[:, 0]
+        ratio, shift = before._scale / self._scale, (before._shift - self._shift) / self._scale
+        z = sums[:, 1 : 1 + d] * ratio
+        cross = z[:, :, None] * shift
+        zz = _unpack(sums[:, 1 + d :], d) * np.outer(ratio, ratio)
+        zz = zz + cross + cross.transpose(0, 2, 1) + n[:, None, None] * np.outer(shift, shift)
+        row, col = np.triu_indices(d)
+        return np.column_stack([n, z + n[:, None] * shift, zz[:, row, col]])
+
     def _dof(self, tau: Array) -> Array:
         """Return the posteriors' degrees of freedom (...)."""
         nu: Array = tau[..., 0] + (self._nu - self._kappa)

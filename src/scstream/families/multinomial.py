@@ -149,6 +149,11 @@ class Multinomial(Family):
         counts.put_ones_first(X.data, X.indices, X.indptr, data, indices, indptr)
         return compressed(CountRows, data, indices, indptr, n, d + 1)
 
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) of the same categories: they know no frame."""
+        same = isinstance(before, Multinomial) and len(before.prior) == len(self.prior)
+        return sums if same else None
+
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
         X = sparse.csr_array(X)

@@ -105,6 +105,26 @@ def best_pair(pairs: Any, sub: Any, doubt: Any) -> None:
 
 
 @kernel
+def share_pair(pairs: Any, sub: Any, share: Any, doubt: Any) -> None:
+    """Take the better of two sub-labels, and fill the probability of the second one.
+
+    The doubt is that expected of a sub-label drawn so: the entropy.
+    """
+    for i in range(len(pairs)):
+        gap = pairs[i, 1] - pairs[i, 0]
+        better = gap > 0.0
+        sub[i] = better
+        less = 0.0
+        if -36.0 < gap < 36.0:
+            odds = exp(-abs(gap))
+            less = odds / (1.0 + odds)
+            doubt[i] = log(1.0 + odds) + less * abs(gap)
+        else:
+            doubt[i] = 0.0
+        share[i] = 1.0 - less if better else less
+
+
+@kernel
 def tally(
     z: Any, sub: Any, second: Any, doubt: Any, sub_doubt: Any, weight: Any, rows: Any,
     rivals: Any, between: Any,
@@ -193,6 +213,20 @@ def add_by_label(T: Any, w: Any, z: Any, sub: Any, out: Any) -> None:
             b = sub[i]
             for c in range(p):
                 out[a, b, c] += w[i] * T[i, c]
+
+
+@kernel
+def add_by_share(T: Any, w: Any, z: Any, share: Any, out: Any) -> None:
+    """Add ``w[i] T[i]`` to both sides of ``out[z[i]]``, ``share[i]`` of it to the second."""
+    n, p = T.shape
+    for i in range(n):
+        a = z[i]
+        if 0 <= a < len(out):
+            two = w[i] * share[i]
+            one = w[i] - two
+            for c in range(p):
+                out[a, 0, c] += one * T[i, c]
+                out[a, 1, c] += two * T[i, c]
 
 
 @kernel

@@ -23,9 +23,10 @@ from scstream.kernels.count_scores import EIGHT, add_row, sum_at
 from scstream.kernels.labelling import (
     Pairs,
     add_by_label,
-    best_pair,
+    add_by_share,
     certainty,
     draw_pair,
+    share_pair,
     tally,
     uniforms,
 )
@@ -143,16 +144,14 @@ def sweep_block(
 ) -> None:
     """Label rows whose scores are products, and their sub-labels, and add everything up.
 
-    ``key`` is empty, or (seed, batch, sweep, first row, best): if sub-labels are drawn, and, unless
-    they are to be the best, labels.
+    ``key`` is empty, or (seed, batch, sweep, first row) if labels are drawn.
     """
     n, k, drawn = len(z), len(to.rows), len(key) > 0
     u, own = np.empty((2, n if drawn else 0)), np.empty((n, 2))
     second, doubt, sub_doubt = np.empty(n, np.int64), np.empty(n), np.empty(n)
     if drawn:
         uniforms(key[0], key[1], key[2], key[3], u)
-    of_labels = u[0, :0] if drawn and key[4] > 0 else u[0]
-    label_rows(scored, of_labels, z, second, doubt)
+    label_rows(scored, u[0], z, second, doubt)
     inside = np.minimum(z, k - 1)
     pair_products(scored.T, pairs.eta, inside, own)
     if len(pairs.power) > 0:
@@ -160,9 +159,12 @@ def sweep_block(
     if drawn:
         draw_pair(own, u[1], sub, sub_doubt)
     else:
-        best_pair(own, sub, sub_doubt)
+        share_pair(own, sub, own[:, 0], sub_doubt)
     tally(z, sub, second, doubt, sub_doubt, weight, to.rows, to.rivals, to.doubt)
-    add_by_label(scored.T, weight, z, sub, to.current)
+    if drawn:
+        add_by_label(scored.T, weight, z, sub, to.current)
+    else:
+        add_by_share(scored.T, weight, z, own[:, 0], to.current)
 
 
 @kernel

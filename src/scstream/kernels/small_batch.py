@@ -51,7 +51,6 @@ def sweep(
 
     With the state of a generator weights, parameters and labels are drawn, and it moves on.
     Without, labels are the best by the predictives; weights are those of `scstream.sampler.sweep`.
-    Sub-labels are drawn in either case.
     Fills ``sums`` and, without draws, the log marginals then. The key is (seed, batch, sweep).
     Returns how many matrices, or shapes of gammas, do not allow that.
     """
@@ -76,13 +75,13 @@ def sweep(
         failed = _draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
         if failed > 0:
             return failed
+        start = len(totals) * 0  # a constant would have it all compiled once more
+        uniforms(key[0], key[1], key[2], start, u)
     else:
         _log_shares(totals[:k], alpha, log_weight)
         for r in range(k, 3 * k):
             log_weight[r] = log(totals[r, 0] + 0.5 * alpha)
         _student(factors, log_det, prior, log_weight, some, by)
-    start = len(totals) * 0  # a constant would have it all compiled once more
-    uniforms(key[0], key[1], key[2], start, u)
     sweep_rows(rows, by, u, drawn, prior.columns, rest, sums)
     if not drawn:
         stacked(past, sums.current, totals)

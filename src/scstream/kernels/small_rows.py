@@ -82,8 +82,8 @@ def sweep_rows(
     """Label the rows and add everything up.
 
     Labels are drawn by plain scores and uniforms ``u`` (2, n), or they are the best by Student-t
-    scores; sub-labels are drawn. Of the 3 k scores the first k are the clusters', the others those
-    of their pairs of sub-clusters.
+    scores, and rows count in both sub-clusters by their probabilities. Of the 3 k scores the first
+    k are the clusters', the others those of their pairs of sub-clusters.
     """
     n, k = len(rows.label), len(sums.rows)
     block, at = block_of(room.floats, rows.T.shape[1])
@@ -136,8 +136,11 @@ def _sublabel_rows(
     if not drawn:
         _score(by, a, m, block.pair)
     _odds(block, m)
-    _draw_pairs(which, u[1], block)
+    if drawn:
+        _draw_pairs(which, u[1], block)
     seconds = _divided(rows.weight, which, block, rows.sublabel)
+    if not drawn:
+        sums.doubt[c, c] += _shared(block, m)
     sums.rows[c, 1] += seconds
     sums.rows[c, 0] += m - seconds
     _add(block, m, sums.current[c])
@@ -448,6 +451,22 @@ def _divided(w: Floats, which: Ints, block: Block, sub: Ints) -> Any:
         share[WIDTH + j] = w[i] * second  # without a branch, which could not be foreseen
         share[j] = w[i] * (1 - second)
     return seconds
+
+
+@part
+def _shared(block: Block, m: int) -> Any:
+    """Share the weights of m rows among both sides by their odds.
+
+    Returns the doubt expected of sub-labels that are drawn so, less that of the ones that lead.
+    """
+    out, pair, share, odds = 0.0, block.pair, block.share, block.odds
+    for j in range(m):
+        if odds[j] > 0.0:  # if not, the gap may be infinite
+            less = odds[j] / (1.0 + odds[j])
+            one, two = share[j], share[WIDTH + j]
+            share[j], share[WIDTH + j] = one + (two - one) * less, two + (one - two) * less
+            out += (one + two) * less * abs(pair[WIDTH + j] - pair[j])
+    return out
 
 
 @part

@@ -9,6 +9,7 @@ from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan, Progress
+from scstream.sampler.single_points import move_single_points
 from scstream.sampler.split_merge import decisions, drop_forgotten, propose_merges, propose_splits
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import seek_subclusters
@@ -34,6 +35,8 @@ def first_batch(
         if plan.splits and sweep % 2 == 0:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0)
+        if rules.single_points:
+            state = move_single_points(steps, state, 0.0)
         level = log_posterior(steps.family, steps.alpha, state.totals)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)
@@ -51,8 +54,6 @@ def first_batch(
     for _ in range(rules.settle_sweeps):
         steps.engine.keep_labels()
         state = steps.last_sweep(state)
-        # of several draws one has a large doubt by chance: here splits must do without
-        np.fill_diagonal(state.now.doubt, 0.0)
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
@@ -83,7 +84,7 @@ def later_batch(
         state = split_merge_and_drop(steps, plan, state, events, time)
     state, before = steps.last_sweep(state), len(events.splits)
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
-    if len(events.splits) > before:  # into sub-labels that were drawn: their points get the best
+    if len(events.splits) > before:  # of shared points: each gets its best label
         state = drop_forgotten(steps, steps.last_sweep(state))
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)

@@ -19,6 +19,7 @@ from scstream.support.frozen import frozen
 from scstream.support.threads import over_slices
 
 Ints = NDArray[np.int64]
+EQUAL = 1e-9  # relative: counts that differ by less are the same
 _SHARED = 2**16  # numbers from which adding them up is work for threads
 
 
@@ -289,7 +290,8 @@ class State:
         The parts are undivided: all of each is in its first sub-cluster.
         """
         k, new = self.k, self.k + np.arange(len(which))
-        major = np.argmax(self._claim(which, due_points), axis=1)
+        claim = self._claim(which, due_points)
+        major = heavier(claim[:, 1], claim[:, 0]).astype(np.int64)
         moved = np.repeat(np.arange(k)[:, None], 2, axis=1)
         moved[which, 1 - major] = new
 
@@ -356,7 +358,7 @@ class State:
         marginals are known of the merged ones if their ``level`` is given, that of each pair.
         """
         n = self.totals[:, 0]
-        lighter = n[second] > n[first]
+        lighter = heavier(n[second], n[first])
         a, b = np.where(lighter, second, first), np.where(lighter, first, second)
         kept = np.ones(self.k, dtype=bool)
         kept[b] = False
@@ -464,6 +466,15 @@ class State:
             past_doubt,
             np.append(self.attempt, zero),
         )
+
+
+def heavier(counts: Array, others: Array) -> NDArray[np.bool_]:
+    """Whether counts are more than others, by more than rounding.
+
+    The sums of points that sub-clusters share are off in the last place: equals must stay equals.
+    """
+    out: NDArray[np.bool_] = counts - others > EQUAL * np.abs(others)
+    return out
 
 
 def _grown(pairs: NDArray[Any], m: int) -> NDArray[Any]:

@@ -65,10 +65,10 @@ class Context:
     rules: Rules = RULES
     _sweeps: int = field(default=0, init=False)
 
-    def next_key(self, *, best: bool = False) -> Key:
-        """Return the key of the next draw of labels, or of sub-labels alone if labels are best."""
+    def next_key(self) -> Key:
+        """Return the key of the next draw of labels."""
         self._sweeps += 1
-        return Key(self.seed, self.batch, self._sweeps, best)
+        return Key(self.seed, self.batch, self._sweeps)
 
     def all_components(self, score: Score) -> Score:
         """Return the clusters' score, with the outlier component behind it if there is one."""

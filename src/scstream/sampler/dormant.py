@@ -7,9 +7,11 @@ and the shape of the old one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from scstream.families.contract import Array
+from scstream.families.contract import Array, Family
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.rules import Rules
@@ -72,12 +74,34 @@ class Dormant:
         first = max(len(ids) - rules.dormant, 0)
         return Dormant(ids[first:], born[first:], sums[first:], now.ids, most)
 
+    def all_asleep(self, before: State, rules: Rules) -> Dormant:
+        """Return the memory with all clusters asleep, as of a model that begins anew."""
+        return self.after(before, before.select(np.zeros(0, dtype=np.int64)), set(), rules)
+
+    def reframed(self, before: Family, now: Family) -> Dormant:
+        """Return the memory of clusters of one family in the terms of another.
+
+        If that cannot be, nobody is remembered.
+        """
+        sums = now.reframed(self.sums, before)
+        if sums is None:
+            p = len(now.prior)
+            return replace(self, ids=self.ids[:0], born=self.born[:0], sums=np.zeros((0, p)))
+        return replace(self, sums=sums)
+
+    def beside(self, state: State) -> Dormant:
+        """Return the memory of those who are not among the clusters, which have just begun."""
+        still = ~np.isin(self.ids, state.ids)
+        n = state.totals[:, 0]
+        return Dormant(self.ids[still], self.born[still], self.sums[still], state.ids, n)
+
     def reunite(self, ctx: Context, state: State) -> tuple[State, list[int]]:
         """Return the clusters with their old ids and shapes where some have come back; and which.
 
         One that was born lately is a return if its points are more probable as further ones of an
         old cluster than as those of a new one, by a margin, and the two are each other's best
-        match. Several that come back at once may need some batches until they are apart.
+        match. Several that come back at once may need some batches until they are apart: one that
+        could be several of the old ones waits as long as it may.
         """
         new = np.flatnonzero(state.lived < ctx.rules.return_within)
         if len(new) == 0 or len(self.ids) == 0 or self.sums.shape[1] != state.past.shape[2]:
@@ -85,7 +109,11 @@ class Dormant:
         gain, like = self._gains(ctx, state.totals[new])
         best, mine = np.argmax(gain, axis=1), np.argmax(gain, axis=0)
         margin = ctx.rules.return_margin + np.log(len(self.ids))
-        rows = [i for i, j in enumerate(best) if mine[j] == i and gain[i, j] > margin]
+        several = (gain > margin).sum(axis=1) > 1
+        waits = several & (state.lived[new] < ctx.rules.return_within - 1)
+        rows = [
+            i for i, j in enumerate(best) if mine[j] == i and gain[i, j] > margin and not waits[i]
+        ]
         if not rows:
             return state, []
         who, place = best[rows], new[rows]
@@ -94,7 +122,8 @@ class Dormant:
         lived = state.lived.copy()
         lived[place] = ctx.rules.return_within  # it is no newcomer
         state = state.having(ids=ids, born=born, lived=lived)
-        if state.window.forgetting.kernel is None:  # with a kernel each past batch has its record
+        # with a kernel each past batch has its record; and a model that begins has no past
+        if state.window.forgetting.kernel is None and len(state.window.times):
             past = state.past.copy()
             own = np.minimum(1.0, state.totals[place, 0] / like[who, 0])[:, None]
             past[place] += 0.5 * (own * like[who])[:, None, :]

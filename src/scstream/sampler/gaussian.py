@@ -28,6 +28,7 @@ from scstream.sampler.sweep import predictive
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
+_NO_KEY = Key(0, 0, 0)
 
 
 class _Compiled(GenericSteps):
@@ -67,11 +68,10 @@ class SmallSweeps(_Compiled):
         self.rng = Draws(draws)
         return new
 
-    def deterministic_sweep(self, state: State, key: Key | None = None) -> State:
-        """Give every point its best label and sub-label by weight times predictive."""
-        key = self.next_key(best=True) if key is None else key
-        new = self._swept(state, _NO_DRAWS, key)
-        return super().deterministic_sweep(state, key) if new is None else new
+    def deterministic_sweep(self, state: State) -> State:
+        """Give every point its best label by weight times predictive, and both sub-clusters."""
+        new = self._swept(state, _NO_DRAWS, _NO_KEY)
+        return super().deterministic_sweep(state) if new is None else new
 
     def _swept(self, state: State, draws: Any, key: Key) -> State | None:
         """Return the clusters after a sweep; None if a matrix is not positive definite."""

@@ -23,9 +23,9 @@ class GenericSteps(Steps):
         """Draw labels and sub-labels by weight times predictive."""
         return sweep.predictive_sweep(self, state)
 
-    def deterministic_sweep(self, state: State, key: Key | None = None) -> State:
-        """Give every point its best label by weight times predictive, and draw its sub-label."""
-        return sweep.deterministic_sweep(self, state, key)
+    def deterministic_sweep(self, state: State) -> State:
+        """Give every point its best label by weight times predictive, and both sub-clusters."""
+        return sweep.deterministic_sweep(self, state)
 
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""

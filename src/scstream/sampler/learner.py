@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from scstream.engines import Engine, RemoteRows
+from scstream.engines import CpuEngine, Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families import Family
 from scstream.families.contract import Array
@@ -20,7 +20,7 @@ from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
 from scstream.sampler.batch import first_batch, later_batch
 from scstream.sampler.choose import choose_steps
-from scstream.sampler.clusters import Ints, State
+from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import (
@@ -33,7 +33,7 @@ from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rules import Rules
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
-from scstream.sampler.sweep import deterministic_sweep
+from scstream.sampler.sweep import deterministic_sweep, next_point
 from scstream.sampler.warmup import (
     KeptBatch,
     is_due,
@@ -116,14 +116,16 @@ def learn(
             batch = batch.fetched()  # so few rows may have to be kept
     elif not (batch.even or _all_count(batch.weight)):
         return _learn_weighted(learner, batch, recipe, engine, make_rng)
-    spacing, n = 0.0, batch.X.shape[0]
+    spacing, n, anew = 0.0, batch.X.shape[0], False
     if learner is not None:
         gap = batch.time - learner.time
         spacing = recipe.new_spacing(learner.spacing, gap, learner.n_batches)
-        recipe = recipe.for_batch(n, gap, spacing)
+        usual, recipe = recipe, recipe.for_batch(n, gap, spacing)
+        if _is_elsewhere(learner, batch, recipe, usual):
+            learner, anew = replace(learner, warmup=()), True
     else:
         recipe = recipe.for_batch(n, 0.0, 1.0)
-    if learner is None or _begins(learner, batch, recipe):
+    if learner is None or anew or _begins(learner, batch, recipe):
         first = _learn_first(learner, batch, recipe, engine, make_rng)
         if first is not None:
             return replace(first[0], spacing=spacing), first[1]
@@ -247,6 +249,28 @@ def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     return n >= recipe.family.enough_rows(d) or left <= recipe.forgetting.epsilon
 
 
+def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe) -> bool:
+    """Whether the batch comes, after a pause, where no cluster expects its rows.
+
+    Where the half-life is left open a pause forgets not all: rows that come back where they were
+    find their clusters. Those that do not had better begin anew, as if all had been forgotten: what
+    is expected of clusters does not hold there either. After the first batch nobody knows yet which
+    gap is a pause.
+    """
+    n, d = batch.X.shape
+    if not recipe.auto or n < recipe.family.enough_rows(d) or batch.labels is not None:
+        return False
+    if learner.spacing > 0.0:
+        long = _under(learner.state, usual.for_batch(n, 0.0, learner.spacing).forgetting)
+        if long.window.count_at(batch.time) >= 1.0:
+            return False
+    state, family = _under(learner.state, recipe.forgetting).advance(batch.time), learner.family
+    rows = _rows_for_prior(batch.X, recipe.rules.elsewhere_rows)
+    score, _ = next_point(family, state.totals, recipe.alpha, learner.outliers)
+    nobodys = CpuEngine().assign(family, rows, score) == state.k
+    return bool(nobodys.mean() > recipe.rules.elsewhere)
+
+
 def _with_the_rest(
     new: Learner, outcome: Outcome, batch: Batch, counted: NDArray[np.bool_], engine: Engine
 ) -> Outcome:
@@ -277,12 +301,12 @@ def _learn_first(
     the rows before, which could stand alone, had better be followed.
     """
     before, ages = remembered(learner.warmup if learner else (), batch.time, recipe.forgetting)
-    kept = [*(e.batch for e in before), batch]
+    kept, rules = [*(e.batch for e in before), batch], recipe.rules
     X, weight = joined(kept, [*ages, 1.0])
     rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family.prepare(_rows_for_prior(X, recipe.rules.prior_rows))
+    family = recipe.family.prepare(_rows_for_prior(X, rules.prior_rows))
     _load(engine, family, X, weight, n_batches)
     outliers = None
     if recipe.outlier_weight > 0:
@@ -298,9 +322,17 @@ def _learn_first(
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
         known = engine.first_labels(len(old_ids))
         alone = len(known) >= recipe.family.enough_rows(X.shape[1])
-        if alone and moved_on(known, state.now.rows.sum(axis=1), recipe.rules):
+        if alone and moved_on(known, state.now.rows.sum(axis=1), rules):
             return None
         state = _renamed(state, known, old_ids, learner)
+    dormant, events = Dormant.none(state), Events()
+    if learner is not None:
+        dormant = learner.dormant
+        if not learner.warmup:
+            dormant = dormant.all_asleep(learner.state, rules)
+        dormant = dormant.reframed(learner.family, steps.family)
+        state, events.returns = dormant.reunite(steps, state)
+        dormant = dormant.beside(state)
     new = Learner(
         steps.family,
         state.settle(batch.time),
@@ -311,10 +343,10 @@ def _learn_first(
         batch.time,
         0.0,
         n_batches + 1,
-        Dormant.none(state),
+        dormant,
         warmup=(),
     )
-    outcome = _outcome(steps, learner, new, batch, Events(), state)
+    outcome = _outcome(steps, learner, new, batch, events, state)
     n, d = X.shape
     few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
     here = isinstance(X, np.ndarray) or sparse.issparse(X)
@@ -353,7 +385,8 @@ def _everything(engine: Engine, family: Family, rules: Rules) -> Array:
 
 def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State:
     """Return clusters just born, the heaviest first, numbered from ``first_id``."""
-    order = np.argsort(-state.totals[:, 0], kind="stable")
+    n = state.totals[:, 0]
+    order = np.argsort(-np.round(n / (EQUAL * n.max())), kind="stable")  # equals stay in order
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     same = np.tile(np.array([0, 1]), (len(order), 1))

@@ -43,6 +43,7 @@ def propose_splits(
     chosen = np.zeros(state.k, dtype=bool)
     chosen[which] = chosen[-len(which) :] = True
     state = restart(steps, state, chosen)
+    state = state.having(known=None)  # parts that shared points have them for themselves now
     return state, list(zip(parents.tolist(), state.ids[-len(which) :].tolist(), strict=True))
 
 

@@ -33,7 +33,7 @@ class Steps(Context, ABC):
 
     @abstractmethod
     def deterministic_sweep(self, state: State) -> State:
-        """Give every point its best label by weight times predictive, and draw its sub-label."""
+        """Give every point its best label by weight times predictive, and both sub-clusters."""
 
     def last_sweep(self, state: State) -> State:
         """Take the sweep that ends a batch: the deterministic one, unless a rule says otherwise."""

@@ -41,15 +41,17 @@ def predictive_sweep(ctx: Context, state: State) -> State:
     return _predictive_pass(ctx, state, ctx.next_key())
 
 
-def deterministic_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
-    """Give every point the label with the best weight times predictive; draw its sub-label.
+def deterministic_sweep(ctx: Context, state: State) -> State:
+    """Give every point the label with the best weight times predictive; its sub-clusters share it.
 
-    The doubt in the ratio of a split is that of labels that were drawn. The best sub-labels under
-    two parts that are broad and overlap, as a small past leaves them, cut a cluster sharply in two:
-    these halves are far better than draws from such parts, and with the doubt of the broad parts
-    every cluster of a large batch would be split.
+    A point goes to both by their probabilities, and the doubt is the entropy of these. So the ratio
+    of a split compares a cluster with all its divisions, each as probable as it is, and knows no
+    chance: it is a lower bound of the evidence for two clusters. The best sub-labels would not do:
+    under two parts that are broad and overlap, as a small past leaves them, they cut a cluster
+    sharply in two, and with the doubt of the broad parts every cluster of a large batch would be
+    split.
     """
-    return _predictive_pass(ctx, state, ctx.next_key(best=True) if key is None else key)
+    return _predictive_pass(ctx, state, None)
 
 
 def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:

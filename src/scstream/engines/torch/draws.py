@@ -82,6 +82,19 @@ def draw_pair(pairs: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
     return one.long(), certainty(torch.where(one, -gap, gap))
 
 
+def share_pair(pairs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the better of two sub-labels (n,), the probabilities of the second, and the entropies.
+
+    An entropy is the doubt expected of a sub-label that is drawn.
+    """
+    gap = pairs[:, 1] - pairs[:, 0]
+    size = gap.abs()
+    less = torch.where(size < _CERTAIN, torch.sigmoid(-size), 0.0)
+    better = gap > 0.0
+    doubt = certainty(-size) + less * size.clamp(max=_CERTAIN)
+    return better.long(), torch.where(better, 1.0 - less, less), doubt
+
+
 def best_pair(pairs: Tensor) -> tuple[Tensor, Tensor]:
     """Return the better of two sub-labels (n,) and the doubts."""
     gap = pairs[:, 1] - pairs[:, 0]

@@ -142,17 +142,26 @@ class TorchEngine(Engine):
         rivals, own = torch.zeros_like(units), torch.zeros_like(units[: k + 1])
         for rows in self._blocks(k):
             scores = self._rows.scores(score, rows)
-            u = v = None
-            if key is not None:
+            if key is None:
+                z, second, doubt = draws.best(scores)
+                pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
+                half, share, sub_doubt = draws.share_pair(pairs)
+            else:
                 u, v = draws.uniforms(key, batch.first_row + rows.start, len(scores), self._device)
-            best = key is None or key.best
-            z, second, doubt = draws.best(scores) if best else draws.draw(scores, u)
-            pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
-            half, sub_doubt = draws.best_pair(pairs) if v is None else draws.draw_pair(pairs, v)
+                z, second, doubt = draws.draw(scores, u)
+                pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))
+                half, sub_doubt = draws.draw_pair(pairs, v)
             inside, w = z < k, batch.weight[rows]
             half = torch.where(inside, half, 0)
-            code = torch.where(inside, 2 * z + half, -1)
-            current += self._rows.sums(rows, w, code, 2 * k)
+            first = torch.where(inside, 2 * z, -1)
+            if key is None:
+                second_part = w * share
+                current += self._rows.sums(rows, w - second_part, first, 2 * k)
+                second_code = torch.where(inside, first + 1, -1)
+                current += self._rows.sums(rows, second_part, second_code, 2 * k)
+            else:
+                code = torch.where(inside, first + half, -1)
+                current += self._rows.sums(rows, w, code, 2 * k)
             met = inside & (second >= 0) & (second < k)
             pair = torch.where(met, z * k + second, k * k)
             rivals.index_add_(0, pair, torch.ones_like(pair))

@@ -50,7 +50,7 @@ class FewColumns:
         self._p = 1 + d + d * (d + 1) // 2
         self._columns = max(16, 1 << (self._p + 1).bit_length())
         self._Z, self._Y = torch.zeros((2, d, size), device=device).unbind()
-        self._weight, self._doubt = torch.zeros((2, size), device=device).unbind()
+        self._weight, self._doubt, self._share = torch.zeros((3, size), device=device).unbind()
         whole = torch.zeros((4, size), dtype=torch.int32, device=device)
         self._z, self._sub, self._trial, self._code = whole.unbind()
         self._named = torch.zeros((2, size), dtype=torch.int64, device=device)
@@ -121,8 +121,7 @@ class FewColumns:
         work = self._workspace(n_all)
         work.say(key, batch, n_all, k)
         work.components(score, sub)
-        draw = key is not None and not key.best
-        flags = score.student, sub.student, draw, key is not None
+        flags = score.student, sub.student, key is not None
         self._run(work, ("sweep", *flags), lambda: self._launch_sweep(work, *flags))
         return work.read(np.arange(k), k, tables=True)
 
@@ -200,19 +199,17 @@ class FewColumns:
             work.recorded[name] = Recorded(self.device, launch)
         work.recorded[name].run()
 
-    def _launch_sweep(
-        self, work: Workspace, student: bool, sub_student: bool, draw: bool, halve: bool
-    ) -> None:
+    def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
         work.send()
         words, pairs, centre, numbers, *_ = work.there
         block = _BLOCK[student or sub_student]
         kernels.label_few[(grid(self._size, block),)](
             self._Z, self._size, numbers, pairs, centre, words, work.fixed, self._weight,
-            self._z, self._sub, self._code, self._Y, self._doubt, *work.tables,
+            self._z, self._sub, self._code, self._share, self._Y, self._doubt, *work.tables,
             d=self._d, width=self._d + 2 + self._p, student=student, sub_student=sub_student,
-            draw=draw, halve=halve, block=block, unroll=_UNROLL, **_HOW,
+            draw=draw, block=block, unroll=_UNROLL, **_HOW,
         )  # fmt: skip
-        self._launch_sums(work, tables=True)
+        self._launch_sums(work, tables=True, both=not draw)
         work.fetch(len(work.out))
 
     def _launch_trials(self, work: Workspace, student: bool, rounds: int) -> None:
@@ -264,15 +261,15 @@ class FewColumns:
         )
         work.fetch(work.size * (1 + self._d))
 
-    def _launch_sums(self, work: Workspace, *, tables: bool) -> None:
-        """Sum statistics by code, and add up the tables of a sweep."""
+    def _launch_sums(self, work: Workspace, *, tables: bool, both: bool = False) -> None:
+        """Sum statistics by code, or by shares of both, and add up the tables of a sweep."""
         words, _, centre, *_ = work.there
         a, b = self._factors
         columns, groups, padded = self._columns, self._size // _GROUP, work.padded
         kernels.sum_few[(groups, padded // TILE)](
-            self._Y, self._size, self._code, self._weight, self._doubt, a, b, words,
+            self._Y, self._size, self._code, self._share, self._weight, self._doubt, a, b, words,
             work.partial, padded,
-            p=self._p, columns=columns, rows=_GROUP, block=_STEP, tile=TILE, **_HOW,
+            p=self._p, columns=columns, rows=_GROUP, block=_STEP, tile=TILE, both=both, **_HOW,
         )  # fmt: skip
         more = grid(work.size**2, _TABLE_BLOCK) if tables else 0
         kernels.finish_few[(padded + more,)](

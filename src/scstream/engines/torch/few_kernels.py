@@ -23,6 +23,7 @@ from scstream.engines.torch.triton import (
     pair,
     pass_by,
     rival,
+    shared,
     tally,
     thirds,
     tl,
@@ -161,9 +162,9 @@ def _score(at, step, z, d: tl.constexpr, student: tl.constexpr):
 @jit
 def label_few(
     Z, stride, prm, sub_prm, centre, words, fixed, weight,
-    z_out, sub_out, code_out, Y, sub_doubt, rivals, between,
+    z_out, sub_out, code_out, share_out, Y, sub_doubt, rivals, between,
     d: tl.constexpr, width: tl.constexpr, student: tl.constexpr, sub_student: tl.constexpr,
-    draw: tl.constexpr, halve: tl.constexpr, block: tl.constexpr, unroll: tl.constexpr,
+    draw: tl.constexpr, block: tl.constexpr, unroll: tl.constexpr,
 ):  # fmt: skip
     """Label rows of few columns (d <= 8): a thread has some rows and goes over the components.
 
@@ -190,7 +191,11 @@ def label_few(
     own_c = tl.minimum(pick, k - 1)
     s0 = _score(sub_prm + 2 * own_c, 2 * k, z, d, sub_student)
     s1 = _score(sub_prm + 2 * own_c + 1, 2 * k, z, d, sub_student)
-    sub, doubt = pair(s0, s1, v, halve)
+    if draw:
+        sub, doubt = pair(s0, s1, v, True)
+    else:
+        sub, share, doubt = shared(s0, s1)
+        tl.store(share_out + row, share, mask=inside)
     out = pick >= k
     sub = tl.where(out, 0, sub)
     tl.store(z_out + row, tl.where(out, -1, pick), mask=inside)
@@ -237,14 +242,26 @@ def _leave(
 
 
 @jit
+def _grouped(component, label, t, tile: tl.constexpr, columns: tl.constexpr):
+    """Return the sums (tile, columns) of the rows of each component; -1 and -2 are nobody's."""
+    belongs = (component[:, None] == label[None, :]).to(tl.bfloat16)
+    t1, t2, t3 = thirds(t)
+    part = tl.zeros((tile, columns), tl.float32)
+    part = tl.dot(belongs, t3, part)
+    part = tl.dot(belongs, t2, part)
+    return tl.dot(belongs, t1, part)
+
+
+@jit
 def sum_few(
-    Y, stride, code, weight, sub_doubt, factor_a, factor_b, words, partial, padded,
+    Y, stride, code, share, weight, sub_doubt, factor_a, factor_b, words, partial, padded,
     p: tl.constexpr, columns: tl.constexpr, rows: tl.constexpr, block: tl.constexpr,
-    tile: tl.constexpr,
+    tile: tl.constexpr, both: tl.constexpr,
 ):  # fmt: skip
     """Sum statistics about the centres by label and sub-label, for one group of rows.
 
-    Column p counts rows, column p + 1 sums the doubts of sub-labels.
+    With ``both`` every row goes to both sub-clusters, by its share of the second one. Column p
+    counts rows by sub-label, column p + 1 sums the doubts of sub-labels.
     """
     n, k = _count(words, 4), _count(words, 6)
     group = tl.program_id(0)
@@ -268,12 +285,16 @@ def sum_few(
             t = tl.where(column[None, :] == p, 1.0, t)
             t = tl.where(column[None, :] == p + 1, doubt[:, None], t)
             t = tl.where(column[None, :] > p + 1, 0.0, t)
-            belongs = (component[:, None] == label[None, :]).to(tl.bfloat16)
-            t1, t2, t3 = thirds(t)
-            part = tl.zeros((tile, columns), tl.float32)
-            part = tl.dot(belongs, t3, part)
-            part = tl.dot(belongs, t2, part)
-            acc += tl.dot(belongs, t1, part)
+            if both:
+                second = tl.load(share + row, mask=inside, other=0.0)
+                two = tl.where(
+                    column[None, :] < p, second[:, None], (label & 1).to(tl.float32)[:, None]
+                )
+                two = tl.where(column[None, :] > p, 0.0, two)
+                acc += _grouped(component, 2 * (label >> 1), t * (1.0 - two), tile, columns)
+                acc += _grouped(component, 2 * (label >> 1) + 1, t * two, tile, columns)
+            else:
+                acc += _grouped(component, label, t, tile, columns)
         at = (group * padded + component)[:, None] * columns + column[None, :]
         tl.store(partial + at, acc)
 

@@ -86,13 +86,13 @@ class ManyColumns:
             )  # fmt: skip
             kernels.label_many[(grid(m, 256),)](
                 scores, ahead, words, fixed, batch.weight, batch.z, rivals, between,
-                first, n, n_all, k, tables, draw=key is not None and not key.best, block=256,
-                num_warps=4,
+                first, n, n_all, k, tables, draw=key is not None, block=256, num_warps=4,
             )  # fmt: skip
         batch.touch()
         batch.sub.zero_()
         everyone = torch.ones(k, dtype=torch.int32, device=device)
-        sums = self._divide(pairs, form.centre[:k], everyone, words, batch.sub, key, batch)
+        how = "both" if key is None else "drawn"
+        sums = self._divide(pairs, form.centre[:k], everyone, words, batch.sub, how, batch)
         whole = torch.empty(2 * k * k, dtype=torch.float64, device=device)
         kernels.finish_tables[(grid(k * k, 256),)](
             rivals, between, fixed, whole, k, tables, block=256
@@ -114,7 +114,7 @@ class ManyColumns:
         if pairs is None:
             return None
         mid_there = parts[3].view(len(chosen), self._width)
-        sums = self._divide(pairs, mid_there, parts[4], parts[5], batch.trial, None, batch)
+        sums = self._divide(pairs, mid_there, parts[4], parts[5], batch.trial, "best", batch)
         return self._read(sums, len(chosen), tables=False)
 
     def _carry(self, forms: list[Array], *others: NDArray[Any]) -> list[Tensor]:
@@ -167,9 +167,12 @@ class ManyColumns:
 
     def _divide(
         self, pairs: _Curved, centre: Tensor, chosen: Tensor, words: Tensor, to: Tensor,
-        key: Key | None, batch: Batch,
+        how: str, batch: Batch,
     ) -> Tensor:  # fmt: skip
-        """Give sub-labels; returns sums (k, 2, p), numbers of rows (k, 2) and doubts (k,)."""
+        """Give sub-labels; returns sums (k, 2, p), numbers of rows (k, 2) and doubts (k,).
+
+        They are ``"drawn"`` or the ``"best"``; or rows go to ``"both"`` by their probabilities.
+        """
         k, d, width, device = len(chosen), self._d, self._width, self._Z.device
         order, begin, items = self._sorted(k, batch)
         n_items = self._n // _ROWS + k + 1
@@ -179,7 +182,8 @@ class ManyColumns:
             self._Z, order, begin, items, pairs.factors, pairs.offset, pairs.numbers, centre,
             chosen, words, batch.weight, to, *parts, k,
             d=width, k_padded=1 << (k - 1).bit_length(), rows=_ROWS, block=_SUB_BLOCK,
-            kind=pairs.kind, draw=key is not None, num_warps=8 if width > 64 else 4, num_stages=1,
+            kind=pairs.kind, draw=how == "drawn", both=how == "both",
+            num_warps=8 if width > 64 else 4, num_stages=1,
         )  # fmt: skip
         totals = [torch.empty((k, size), dtype=torch.float64, device=device) for size in shape]
         for size, part, total in zip(shape, parts, totals, strict=True):

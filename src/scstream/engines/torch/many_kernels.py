@@ -19,6 +19,7 @@ from scstream.engines.torch.triton import (
     pass_by,
     product,
     rival,
+    shared,
     tally,
     thirds,
     tl,
@@ -118,12 +119,13 @@ def divide_many(
     Z, order, begin, items, factors, offset, prm, centre,
     chosen, words, weight, sub_out, sum_yy, sum_y, sum_1, k,
     d: tl.constexpr, k_padded: tl.constexpr, rows: tl.constexpr, block: tl.constexpr,
-    kind: tl.constexpr, draw: tl.constexpr,
+    kind: tl.constexpr, draw: tl.constexpr, both: tl.constexpr,
 ):  # fmt: skip
     """Give sub-labels to some rows of one cluster and sum their statistics about its centre.
 
     ``order`` are the rows sorted by label, ``begin`` (k + 1) where each cluster begins in it and
-    ``items`` (k + 1) the number of programs of the clusters before each.
+    ``items`` (k + 1) the number of programs of the clusters before each. Sub-labels are drawn, or
+    the better ones; with ``both`` a row goes to both sides by their probabilities.
     """
     item = tl.program_id(0)
     each = tl.arange(0, k_padded)
@@ -159,13 +161,19 @@ def divide_many(
                 if draw:
                     _, v = uniforms(words, row)
                     sub, doubt = pair(s0, s1, v, True)
+                elif both:
+                    sub, share, doubt = shared(s0, s1)
                 else:
                     sub, doubt = pair(s0, s1, s0, False)
                 tl.store(sub_out + row, sub, mask=inside)
                 w = tl.load(weight + row, mask=inside, other=0.0)
                 doubts += w * doubt
-                of0 = tl.where(inside & (sub == 0), w, 0.0)
-                of1 = tl.where(inside & (sub == 1), w, 0.0)
+                if both:
+                    of1 = w * share
+                    of0 = w - of1
+                else:
+                    of0 = tl.where(inside & (sub == 0), w, 0.0)
+                    of1 = tl.where(inside & (sub == 1), w, 0.0)
                 w0 += of0
                 w1 += of1
                 n0 += (inside & (sub == 0)).to(tl.float32)

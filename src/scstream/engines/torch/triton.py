@@ -136,6 +136,21 @@ def pair(s0, s1, u, draw: tl.constexpr):
 
 
 @jit
+def shared(s0, s1):
+    """Return the better sub-label of rows with a pair of scores, the second's share, the entropy.
+
+    The entropy is the doubt expected of a sub-label that is drawn.
+    """
+    gap = s1 - s0
+    size = tl.abs(gap)
+    odds = tl.exp(-tl.minimum(size, 36.0))
+    less = tl.where(size < 36.0, odds / (1.0 + odds), 0.0)
+    better = gap > 0.0
+    doubt = certainty(-size) + less * tl.minimum(size, 36.0)
+    return better.to(tl.int32), tl.where(better, 1.0 - less, less), doubt
+
+
+@jit
 def tally(
     z, second, doubt, w, inside, fixed, rivals, between,
     k, copies,
