@@ -24,7 +24,7 @@ from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
 from scstream.engines.choose import is_client
 from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
-from scstream.engines.tensors import like_input
+from scstream.engines.tensors import like_input, to_host
 from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
@@ -679,10 +679,12 @@ def _evaluated(
     """Return what is read off the scores of checked rows."""
     with single_threaded():
         out: NDArray[Any]
+        X = to_host(X) if family.narrows else X
+        rows = family.narrowed(X)
         if isinstance(what, Best):
-            out = engine.assign(family, X, score)
+            out = engine.assign(family, rows, score)
         else:
-            out = engine.evaluate(family, X, score, what)
+            out = engine.evaluate(family, rows, score, what)
         if base:
             out = out + family.log_base(X)
         return out if then is None else then(out)

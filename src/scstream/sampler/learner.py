@@ -26,6 +26,7 @@ from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events, Recipe
+from scstream.sampler.rules import Rules
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
@@ -155,6 +156,8 @@ def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
+    if learner.family.narrows:
+        learner = _turned(learner, batch, recipe.rules)
     family = learner.family
     _load(engine, family, batch.X, batch.weight, learner.n_batches)
     steps = _steps(
@@ -187,6 +190,22 @@ def _learn_later(
     return new, outcome
 
 
+def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
+    """Return the model with coordinates that describe the rows of a batch too."""
+    n = batch.X.shape[0]
+    past = min(learner.state.window.count_at(batch.time), rules.turn_past * n)
+    rows = _rows_for_prior(batch.X, rules.turn_rows)
+    family, carry = learner.family.turned(rows, past * rows.shape[0] / max(n, 1))
+    if carry is None:
+        return replace(learner, family=family)
+    outliers = learner.outliers
+    if outliers is not None:
+        outliers = replace(outliers, sums=carry(outliers.sums))
+    dormant = replace(learner.dormant, sums=carry(learner.dormant.sums))
+    state = learner.state.carried(carry)
+    return replace(learner, family=family, state=state, dormant=dormant, outliers=outliers)
+
+
 def _steps(
     family: Family, engine: Engine, rng: Draws, seed: int, n_batches: int,
     outliers: Outliers | None, recipe: Recipe,
@@ -198,7 +217,9 @@ def _steps(
 
 
 def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
-    """Give an engine the rows of a batch, coarse numbers at places within their cells."""
+    """Give an engine the rows of a batch: narrowed, coarse numbers at places within their cells."""
+    if family.narrows:
+        X = X.narrowed(family) if isinstance(X, RemoteRows) else family.narrowed(to_host(X))
     if family.is_coarse():
         remote = isinstance(X, RemoteRows)
         X = X.unrounded(family, batch) if remote else family.unrounded(to_host(X), batch)
