@@ -285,6 +285,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         if before is not None:
             check.check_same_family(family, before)
         points, weight, family, learner = self._points(engine, X, family, learner, sample_weight)
+        if learner is None:
+            check.suggest_family(family, points)
         if labels is not None:
             if learner is not None:
                 raise ValueError("labels can only be given with the first batch.")

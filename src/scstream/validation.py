@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -32,6 +33,7 @@ from scstream.support.threads import cores
 from scstream.support.times import is_length, is_moment, length, moment
 
 _ONES = np.ones(4096)  # weights of most batches, which nobody changes
+_UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
 AUTO = "auto"  # in place of a family's name: the columns' types decide
 
 
@@ -148,6 +150,19 @@ def resolve_family(family: str | Family, X: Any, before: Family | None) -> Famil
     told = printable_name(f"scstream: family='auto' takes {words}.")
     print(told, file=sys.stderr, flush=True)
     return chosen
+
+
+def suggest_family(family: Family, rows: Points) -> None:
+    """Say that rows of unit length have a family of their own."""
+    if not (family.real and isinstance(rows, np.ndarray) and rows.shape[1] > 2 and len(rows) > 1):
+        return
+    some = rows[:: max(len(rows) // 1000, 1)]
+    if np.abs(np.einsum("ij,ij->i", some, some) - 1.0).max() < _UNIT:
+        warnings.warn(
+            "All rows have unit length, as normalised embeddings do: family='directional' is made "
+            "for them.",
+            stacklevel=5,
+        )
 
 
 def check_complete(X: Any, family: Family) -> None:

@@ -200,6 +200,10 @@ class Family(ABC):
         """
         return rounding.unrounded(X, self.cell_widths, batch, first_row)
 
+    def again(self, before: Family) -> Self:
+        """Return a copy that will be prepared as one before was, from its rows and further ones."""
+        return self
+
     @property
     def narrows(self) -> bool:
         """Whether rows of many columns are described by a few coordinates."""

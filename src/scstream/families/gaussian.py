@@ -21,7 +21,7 @@ from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.scores import Points
 from scstream.families.subspace import (
     Subspace,
-    is_wide,
+    may_be_wide,
     most_directions,
     refuse_too_many,
     subspace,
@@ -124,9 +124,8 @@ class Gaussian(Family):
     def prepare(self, X: Points) -> Self:
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         new = copy.copy(self)
-        new.__dict__.pop("_space", None)  # of rows before
-        if self._may_narrow() and is_wide(*X.shape):
-            new._space = subspace(np.asarray(X))
+        if self._may_narrow():
+            new._space = subspace(np.asarray(X), always=self.narrows)
             X = new.narrowed(X)
         refuse_too_many(X.shape[1])
         d = X.shape[1]
@@ -272,6 +271,7 @@ class Gaussian(Family):
         fields = [name for name in Subspace._fields if name in saved]
         own = {name: value for name, value in saved.items() if name not in fields}
         new = super().from_saved(own)
+        new._space = None
         if fields:
             new._space = Subspace.from_saved({name: saved[name] for name in fields}, len(new._m))
         return new
@@ -281,6 +281,14 @@ class Gaussian(Family):
     def _may_narrow(self) -> bool:
         """Whether rows may be described by fewer columns: not if a given prior is for all."""
         return self.alone and self.mean is None and self.cov is None and self.cov_strength is None
+
+    def again(self, before: Family) -> Self:
+        """Return a copy that will have directions if the family before has."""
+        if not (isinstance(before, Gaussian) and before.narrows and self._may_narrow()):
+            return self
+        new = copy.copy(self)
+        new._space = before._space
+        return new
 
     @property
     def narrows(self) -> bool:
@@ -317,7 +325,9 @@ class Gaussian(Family):
             n, first = s[..., :1], s[..., 1 : 1 + d]
             moved = first @ turn.T
             cross = moved[..., :, None] * move
-            square = turn @ _unpack(s[..., 1 + d :], d) @ turn.T + cross + np.swapaxes(cross, -1, -2)
+            square = (
+                turn @ _unpack(s[..., 1 + d :], d) @ turn.T + cross + np.swapaxes(cross, -1, -2)
+            )
             square += n[..., None] * (np.outer(move, move) + noise)
             row, col = _upper(d)
             return np.concatenate([n, moved + n * move, square[..., row, col]], axis=-1)
@@ -360,7 +370,7 @@ class Gaussian(Family):
 
     def enough_rows(self, d: int) -> int:
         """Return how many rows of d columns set the prior for good."""
-        narrow = self._may_narrow() and is_wide(0, d)
+        narrow = self._may_narrow() and may_be_wide(0, d)
         return super().enough_rows(min(d, most_directions(0)) if narrow else d)
 
     # -- the family proper ----------------------------------------------------------------------
@@ -387,7 +397,8 @@ class Gaussian(Family):
         level = -0.5 * d * _LOG_2PI - np.log(self._scale).sum()
         if self._space is None:
             return np.full(X.shape[0], level)
-        return self._space.log_rest(np.asarray(X)) + level
+        out: Array = self._space.log_rest(np.asarray(X)) + level
+        return out
 
     @property
     def prior(self) -> Array:

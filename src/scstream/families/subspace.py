@@ -19,12 +19,17 @@ from scstream.families.frame import column_frame
 from scstream.families.saved import checked
 from scstream.families.scores import Array
 from scstream.kernels import narrowing
+from scstream.support.blas import single_threaded
 
-LEAST = 15  # directions: as many as the compiled steps take
-MOST = 24  # directions of a few rows
-ROWS_EACH = 40  # rows for each direction more than that
+LEAST = 15  # directions, if they hold enough: as many as the compiled steps take
+MOST = 24  # directions of a few rows, if they do not
+_ROWS_EACH = 40  # rows for each direction beyond these
 _WIDEST = 64  # directions, however many rows there are
-_SHARE = 0.6  # of the variance above the noise that more than the least directions are taken for
+_ENOUGH = 0.58  # of the variance above the noise
+_MANY_ROWS = 8  # for each column: then directions must hold most of the variance
+_HOLD = 2.0 / 3.0  # of it
+_LARGE = 128  # columns beyond which clusters are always sought in directions
+_FULL = 1000  # columns of full covariances, at most
 _ROWS = 1024  # rows that directions are found from, at most
 _WORK = 4e9  # products of two numbers that may be spent on them: of very many columns fewer rows
 _ONE_KIND = 5.0  # times that the deviations of most columns differ, if they are of one kind
@@ -32,7 +37,6 @@ _FLAT = 4.0  # standard errors by which the fourth moment of a column is too sma
 _FLAT_COLUMNS = 8  # columns that are kept for that, at most
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
 _STRAYED = 1.15  # times the usual length of what is left of a row that calls for new directions
-_FULL = 1000  # columns of full covariances, at most
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -123,9 +127,7 @@ class Subspace(NamedTuple):
         return type(self)._of(self.centre, self.unit, Y, total, past + len(X), q)
 
     @classmethod
-    def _of(
-        cls, centre: Array, unit: Array, Y: Array, total: float, n: float, q: int
-    ) -> Self:
+    def _of(cls, centre: Array, unit: Array, Y: Array, total: float, n: float, q: int) -> Self:
         """Return the q principal directions of scaled rows, given their squares' total."""
         value, vector = _principal(Y, q)
         value = value[:q] / n
@@ -156,26 +158,37 @@ def refuse_too_many(d: int) -> None:
 
 def most_directions(n: int) -> int:
     """Return in how many directions clusters of n rows may be sought."""
-    return min(max(n // ROWS_EACH, MOST), _WIDEST)
+    return min(max(n // _ROWS_EACH, MOST), _WIDEST)
 
 
-def is_wide(n: int, w: int) -> bool:
-    """Whether n rows of w columns are better narrowed to a few directions."""
+def may_be_wide(n: int, w: int) -> bool:
+    """Whether n rows of w columns may be better described by a few directions."""
     return w > 2 * most_directions(n)
 
 
-def subspace(X: NDArray[np.floating[Any]]) -> Subspace:
-    """Return the directions in which rows (n, w) differ most."""
+def subspace(X: NDArray[np.floating[Any]], *, always: bool = False) -> Subspace | None:
+    """Return the directions in which rows (n, w) differ most, None if all columns are needed.
+
+    That is so where there are many rows and the directions hold too little of them, unless they
+    are to be taken ``always``.
+    """
     n, w = X.shape
+    if not (always or may_be_wide(n, w)):
+        return None
+    most = min(most_directions(n), w // 2)
     rows = min(_ROWS, int(np.sqrt(_WORK / w)))
-    X = np.asarray(X[:: max(n // rows, 1)], dtype=np.float64)
-    centre, deviation = column_frame(X)
-    unit = _units(deviation, X.std(axis=0) > 0.0)
-    Y = (X - centre) / unit
-    value, vector = _principal(Y, most_directions(n))
-    q = _how_many(value, w, most_directions(n))
-    extra = _flat_columns(Y, vector[:, :q])
-    basis = np.column_stack([vector[:, :q], extra])
+    some: Array = np.asarray(X[:: max(n // rows, 1)], dtype=np.float64)
+    centre, deviation = column_frame(some)
+    unit = _units(deviation, some.std(axis=0) > 0.0)
+    Y = (some - centre) / unit
+    value, vector = _principal(Y, most)
+    few = n < _MANY_ROWS * w or w > _LARGE
+    if not (always or few or value[:most].sum() >= _HOLD * value.sum()):
+        return None
+    above = np.maximum(value - np.median(value), 0.0)
+    enough = above[:LEAST].sum() >= _ENOUGH * above.sum()
+    basis = vector[:, : LEAST if enough else most]
+    basis = np.column_stack([basis, _flat_columns(Y, basis)])
     inside = ((Y @ basis) ** 2).mean(axis=0)
     total = float((Y**2).sum()) / len(Y)
     least = 1e-12 * max(float(inside.max(initial=0.0)), 1e-300)
@@ -200,21 +213,14 @@ def _units(deviation: Array, varies: NDArray[np.bool_]) -> Array:
 def _principal(Y: Array, m: int) -> tuple[Array, Array]:
     """Return squared singular values, the largest first, and the first m directions (w, m)."""
     n, w = Y.shape
-    if w <= n:
-        value, vector = np.linalg.eigh(Y.T @ Y)
-        return value[::-1], vector[:, ::-1][:, :m]
-    value, other = np.linalg.eigh(Y @ Y.T)
-    kept = value > 1e-10 * value[-1]
-    value, other = value[kept][::-1], other[:, kept][:, ::-1]
-    return value, (Y.T @ other[:, :m]) / np.sqrt(value[:m])
-
-
-def _how_many(value: Array, w: int, most: int) -> int:
-    """Return how many directions hold most of the variance above the level of noise."""
-    above = np.maximum(value - np.median(value), 0.0)
-    share = np.cumsum(above) / max(float(above.sum()), 1e-300)
-    q = int(np.searchsorted(share, _SHARE)) + 1
-    return min(max(q, LEAST), most, len(value), w - 1)
+    with single_threaded():  # more threads may give other last digits
+        if w <= n:
+            value, vector = np.linalg.eigh(Y.T @ Y)
+            return value[::-1], vector[:, ::-1][:, :m]
+        value, other = np.linalg.eigh(Y @ Y.T)
+        kept = value > 1e-10 * value[-1]
+        value, other = value[kept][::-1], other[:, kept][:, ::-1]
+        return value, (Y.T @ other[:, :m]) / np.sqrt(value[:m])
 
 
 def _flat_columns(Y: Array, basis: Array) -> Array:
@@ -227,7 +233,7 @@ def _flat_columns(Y: Array, basis: Array) -> Array:
     square = rest**2
     variance = square.mean(axis=0)
     whole = (Y**2).mean(axis=0)
-    fourth = (square**2).mean(axis=0) / np.maximum(variance, 1e-300) ** 2
+    fourth = (square**2).mean(axis=0) / np.maximum(variance**2, 1e-300)
     lack = np.where(variance > 0.5 * whole, 3.0 - fourth, 0.0) / np.sqrt(24.0 / n)
     chosen = [int(j) for j in np.argsort(-lack)[:_FLAT_COLUMNS] if lack[j] > _FLAT]
     out = np.zeros((w, 0))

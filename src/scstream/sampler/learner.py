@@ -18,6 +18,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
+from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.batch import first_batch, later_batch
 from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import Ints, State
@@ -298,7 +299,10 @@ def _learn_first(
     rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family.prepare(_rows_for_prior(X, recipe.rules.prior_rows))
+    family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
+    family = family.prepare(_rows_for_prior(X, recipe.rules.prior_rows))
+    if recipe.progress is None:
+        announce_long_start(X.shape[0], len(family.prior), recipe.rules)
     _load(engine, family, X, weight, n_batches)
     outliers = None
     if recipe.outlier_weight > 0:
