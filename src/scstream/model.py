@@ -25,7 +25,7 @@ from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
 from scstream.engines.choose import engine_for_gaps, is_client
 from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
-from scstream.engines.tensors import MissingEntries, like_input
+from scstream.engines.tensors import MissingEntries, like_input, to_host
 from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
@@ -302,6 +302,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         points, weight, family, learner, widened = self._points(
             engine, X, family, learner, sample_weight
         )
+        if learner is None:
+            check.suggest_family(family, points)
         if labels is not None:
             if learner is not None:
                 raise ValueError("labels can only be given with the first batch.")
@@ -705,10 +707,12 @@ def _evaluated(
     """Return what is read off the scores of checked rows."""
     with single_threaded():
         out: NDArray[Any]
+        X = to_host(X) if family.narrows else X
+        rows = family.narrowed(X)
         if isinstance(what, Best):
-            out = engine.assign(family, X, score)
+            out = engine.assign(family, rows, score)
         else:
-            out = engine.evaluate(family, X, score, what)
+            out = engine.evaluate(family, rows, score, what)
         if base:
             out = out + family.log_base(X)
         return out if then is None else then(out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -33,6 +34,7 @@ from scstream.support.threads import cores
 from scstream.support.times import is_length, is_moment, length, moment
 
 _ONES = np.ones(4096)  # weights of most batches, which nobody changes
+_UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
 AUTO = "auto"  # in place of a family's name: the columns' types decide
 
 
@@ -156,6 +158,19 @@ def say_widened(changes: Sequence[Widening]) -> None:
     for change in changes:
         told = f"column {change.column}: {change.was} becomes {change.now}"
         print(printable_name(f"scstream: {told}."), file=sys.stderr, flush=True)
+
+
+def suggest_family(family: Family, rows: Points) -> None:
+    """Say that rows of unit length have a family of their own."""
+    if not (family.real and isinstance(rows, np.ndarray) and rows.shape[1] > 2 and len(rows) > 1):
+        return
+    some = rows[:: max(len(rows) // 1000, 1)]
+    if np.abs(np.einsum("ij,ij->i", some, some) - 1.0).max() < _UNIT:
+        warnings.warn(
+            "All rows have unit length, as normalised embeddings do: family='directional' is made "
+            "for them.",
+            stacklevel=5,
+        )
 
 
 def check_complete(X: Any, family: Family) -> None:

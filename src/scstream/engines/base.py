@@ -112,6 +112,10 @@ class RemoteRows(ABC):
         """Return the rows with coarse numbers at places within their cells, see the family's."""
 
     @abstractmethod
+    def narrowed(self, family: Family) -> RemoteRows:
+        """Return the rows by the coordinates in which the family computes, see the family's."""
+
+    @abstractmethod
     def fetch(self) -> tuple[Points, Array]:
         """Fetch everything, rows and weights: for batches of a few rows."""
 

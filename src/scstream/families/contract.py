@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -205,6 +205,26 @@ class Family(ABC):
         first one's is given.
         """
         return rounding.unrounded(X, self.cell_widths, batch, first_row)
+
+    def again(self, before: Family) -> Self:
+        """Return a copy that will be prepared as one before was, from its rows and further ones."""
+        return self
+
+    @property
+    def narrows(self) -> bool:
+        """Whether rows of many columns are described by a few coordinates."""
+        return False
+
+    def narrowed(self, X: Points) -> Points:
+        """Return checked rows by the coordinates that engines are given; once is enough."""
+        return X
+
+    def turned(self, X: Points, past: float) -> tuple[Self, Callable[[Array], Array] | None]:
+        """Return a copy whose coordinates describe some further rows too, beside ``past`` others.
+
+        Also returns what carries statistics (..., p) over to them, None if they stay the same.
+        """
+        return self, None
 
     def columns_taken(self) -> int | None:
         """Return how many columns checked rows have, None if the family does not know."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from math import isfinite
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,12 +20,23 @@ from scstream.families.gaps import GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.scores import Points, Products, Score, form_of
+from scstream.families.subspace import (
+    Subspace,
+    may_be_wide,
+    most_directions,
+    refuse_too_many,
+    subspace,
+)
 from scstream.kernels import cholesky, matrices, pruning
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
 KEPT = 10.0  # points for each column and two more that an expected covariance counts at least
+MOST_DESCRIBED = 1000  # columns of which a cluster shows all covariances
 AXES = 4  # principal axes of a cluster along which it is cut in turn
+
+
+Carry = Callable[[Array], Array]  # statistics (..., p) of clusters to those in other directions
 
 
 class Posterior(NamedTuple):
@@ -65,6 +76,11 @@ class Gaussian(Family):
     Missing entries (NaN) are not observed: a label depends on the marginal density of the others,
     and the statistics are completed given the label, see `scstream.families.gaps`.
 
+    Few rows of many columns are described by their main directions, in which each cluster has a
+    covariance of its own, and noise that is common to all, see `scstream.families.subspace`. That
+    is done where neither a mean nor a covariance is given. There a missing entry is first replaced
+    by what the others say of it.
+
     Examples
     --------
     >>> Gaussian(mean=[0.0, 0.0], mean_strength=1.0, cov=1.02, cov_strength=4.0)
@@ -92,6 +108,7 @@ class Gaussian(Family):
     _log_z: float
     numbers: GaussianPrior
     _least_nu: float = 0.0  # of those that are adapted to clusters
+    _space: Subspace | None = None  # where rows have many columns: d directions in them
 
     def __init__(
         self,
@@ -113,8 +130,12 @@ class Gaussian(Family):
 
     def prepare(self, X: Points) -> Self:
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
-        d = X.shape[1]
         new = copy.copy(self)
+        if self._may_narrow():
+            new._space = subspace(np.asarray(X), always=self.narrows)
+            X = new.narrowed(X)
+        refuse_too_many(X.shape[1])
+        d = X.shape[1]
         new._shift, new._scale = column_frame(X)
         if self.cov is None:
             step = rounding.steps(X, new._scale)
@@ -244,8 +265,85 @@ class Gaussian(Family):
         return self._with(self._kappa, self._nu, self._psi)
 
     def columns_taken(self) -> int:
-        """Return how many columns the frame has."""
-        return len(self._m)
+        """Return how many columns rows have."""
+        return len(self._m) if self._space is None else len(self._space.centre)
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return what a prepared copy knows, the directions of many columns included."""
+        space = {} if self._space is None else self._space._asdict()
+        return {**super().to_saved(), **space}
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` describes, or raise `ValueError`."""
+        fields = [name for name in Subspace._fields if name in saved]
+        own = {name: value for name, value in saved.items() if name not in fields}
+        new = super().from_saved(own)
+        new._space = None
+        if fields:
+            new._space = Subspace.from_saved({name: saved[name] for name in fields}, len(new._m))
+        return new
+
+    # -- many columns ---------------------------------------------------------------------------
+
+    def _may_narrow(self) -> bool:
+        """Whether rows may be described by fewer columns: not if a given prior is for all."""
+        return self.alone and self.mean is None and self.cov is None and self.cov_strength is None
+
+    def again(self, before: Family) -> Self:
+        """Return a copy that will have directions if the family before has."""
+        if not (isinstance(before, Gaussian) and before.narrows and self._may_narrow()):
+            return self
+        new = copy.copy(self)
+        new._space = before._space
+        return new
+
+    @property
+    def narrows(self) -> bool:
+        """Whether rows of many columns are described by a few coordinates."""
+        return self._space is not None
+
+    def narrowed(self, X: Points) -> Points:
+        """Return rows by the coordinates in which the family computes; these stay as they are."""
+        if self._space is None or X.shape[1] == self._space.lift.shape[1]:
+            return X
+        return self._space.narrowed(X)
+
+    def turned(self, X: Points, past: float) -> tuple[Self, Carry | None]:
+        """Return a copy whose directions hold new rows too, and what carries statistics over."""
+        if self._space is None or len(X) == 0:
+            return self, None
+        space = self._space.after(np.asarray(X), past)
+        if space is self._space:
+            return self, None
+        if space.lift is self._space.lift:
+            new = copy.copy(self)
+            new._space = space
+            return new, None
+        return self._carried_to(space)
+
+    def _carried_to(self, space: Subspace) -> tuple[Self, Carry]:
+        """Return a copy that computes in other directions, and what carries statistics there."""
+        assert self._space is not None
+        d = len(self._m)
+        A, noise = space.turn_from(self._space)
+        move, turn = A @ self._shift, A * self._scale
+
+        def carry(s: Array) -> Array:
+            n, first = s[..., :1], s[..., 1 : 1 + d]
+            moved = first @ turn.T
+            cross = moved[..., :, None] * move
+            square = (
+                turn @ _unpack(s[..., 1 + d :], d) @ turn.T + cross + np.swapaxes(cross, -1, -2)
+            )
+            square += n[..., None] * (np.outer(move, move) + noise)
+            row, col = _upper(d)
+            return np.concatenate([n, moved + n * move, square[..., row, col]], axis=-1)
+
+        new = copy.copy(self)
+        new._space, new._shift, new._scale = space, np.zeros(d), np.ones(d)
+        new.__dict__.pop("_step", None)
+        psi = turn @ self._psi @ turn.T + noise
+        return new._with(self._kappa, self._nu, psi, turn @ self._m + move), carry
 
     @property
     def cell_widths(self) -> Array:
@@ -267,17 +365,26 @@ class Gaussian(Family):
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""
+        cov = self._psi * np.outer(self._scale, self._scale)
+        expected = self._in_columns((self._m * self._scale + self._shift)[None], cov[None])
+        mean, cov = (values[0] for values in expected.values())
         return {
-            "mean": self._m * self._scale + self._shift,
+            "mean": mean,
             "mean_strength": self._kappa,
-            "cov": self._psi * np.outer(self._scale, self._scale),
+            "cov": cov,
             "cov_strength": self._nu,
         }
+
+    def enough_rows(self, d: int) -> int:
+        """Return how many rows of d columns set the prior for good."""
+        narrow = self._may_narrow() and may_be_wide(0, d)
+        return super().enough_rows(min(d, most_directions(0)) if narrow else d)
 
     # -- the family proper ----------------------------------------------------------------------
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
+        X = self.narrowed(X)
         X = np.ascontiguousarray(X, dtype=_float_type(X))
         T = np.empty((len(X), len(self._prior)))
 
@@ -289,11 +396,11 @@ class Gaussian(Family):
 
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""
-        return (np.asarray(X) - self._shift) / self._scale
+        return (np.asarray(self.narrowed(X)) - self._shift) / self._scale
 
     def gaps(self, X: Points) -> NDArray[np.int64]:
-        """Return the rows with missing entries."""
-        return rows_with_gaps(X)
+        """Return the rows with missing entries; coordinates have none."""
+        return rows_with_gaps(X[:0] if self.narrows else X)
 
     def filled(self, X: Points) -> Points:
         """Return rows with missing entries as in the nearest rows that have them."""
@@ -314,7 +421,7 @@ class Gaussian(Family):
         some = self.gaps(X)
         if len(some):
             out[some] = -rowwise.sums(np.where(np.isnan(X[some]), 0.0, each))
-        return out
+        return out if self._space is None else out + self._space.log_rest(np.asarray(X))
 
     @property
     def prior(self) -> Array:
@@ -464,10 +571,20 @@ class Gaussian(Family):
         post = self.posterior(tau)
         d = post.mean.shape[1]
         cov = post.scatter / np.maximum(post.nu - d - 1.0, 1.0)[:, None, None]
-        return {
-            "mean": post.mean * self._scale + self._shift,
-            "covariance": cov * np.outer(self._scale, self._scale),
-        }
+        return self._in_columns(
+            post.mean * self._scale + self._shift, cov * np.outer(self._scale, self._scale)
+        )
+
+    def _in_columns(self, mean: Array, cov: Array) -> dict[str, Array]:
+        """Return means (k, d) and covariances (k, d, d) for the columns of the rows.
+
+        Where these are very many there are their variances alone.
+        """
+        if self._space is None:
+            return {"mean": mean, "covariance": cov}
+        if len(self._space.centre) > MOST_DESCRIBED:
+            return {"mean": self._space.means(mean), "variance": self._space.variances(cov)}
+        return {"mean": self._space.means(mean), "covariance": self._space.covariances(cov)}
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return points of two groups apart."""

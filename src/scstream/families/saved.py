@@ -1,8 +1,9 @@
 """Checks of what families find of themselves in a checkpoint.
 
-The form of an attribute is a number, "", a vector, "d", or a matrix, "dd": the letter stands for
-the number of columns, the same everywhere in a family. "+" behind it means positive, "?" that the
-attribute may be absent.
+The form of an attribute is a number, "", a vector, "d", or a matrix, "dd": a letter stands for a
+number of columns, the same everywhere in a family. "d" are the columns in which it computes, "w"
+those of the rows where these are more. "+" behind it means positive, "?" that the attribute may be
+absent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def checked(saved: Mapping[str, Any], forms: Mapping[str, str]) -> dict[str, Any
     if not needed <= set(saved) <= set(forms):
         raise ValueError(f"the family's attributes are {sorted(saved)}, not {sorted(forms)}")
     out: dict[str, Any] = {}
-    d: int | None = None
+    size: dict[str, int] = {}
     for name, form in forms.items():
         if name not in saved:
             continue
@@ -29,9 +30,9 @@ def checked(saved: Mapping[str, Any], forms: Mapping[str, str]) -> dict[str, Any
         positive, axes = form.endswith("+"), form.removesuffix("+")
         value = numbers(saved[name], name, len(axes), positive=positive)
         if axes:
-            d = len(value) if d is None else d
-            if value.shape != (d,) * len(axes):
-                raise ValueError(f"{name} has shape {value.shape}, not {(d,) * len(axes)}")
+            expected = tuple(map(size.setdefault, axes, value.shape))
+            if value.shape != expected:
+                raise ValueError(f"{name} has shape {value.shape}, not {expected}")
         out[name] = value if axes else float(value)
     return out
 

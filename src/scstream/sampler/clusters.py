@@ -158,6 +158,14 @@ class State:
         fields.update(changes)
         return new
 
+    def carried(self, carry: Callable[[Array], Array]) -> State:
+        """Return the clusters with statistics (..., p) in other coordinates."""
+        window = replace(self.window, sums=carry(self.window.sums))
+        now = replace(self.now, current=carry(self.now.current))
+        new = self.having(window=window, now=now, past=carry(self.past))
+        new.__dict__.update(known=None, recalled=None)
+        return new
+
     def learn(self, known: LogMarginals) -> LogMarginals:
         """Take note of log marginals that were computed."""
         self.recall(known)

@@ -200,7 +200,7 @@ def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
     prior = family.small_gaussian()
     assert prior is not None
     z: Labels = np.empty(len(X), dtype=np.int64)
-    X, totals = family.check(X), state.totals
+    X, totals = family.narrowed(family.check(X)), state.totals
     room = _room(0, *totals.shape)
     if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, z):
         z = CpuEngine().assign(family, X, predictive(family, totals, alpha))

@@ -18,6 +18,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
+from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.batch import first_batch, later_batch
 from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import EQUAL, Ints, State
@@ -162,6 +163,8 @@ def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
+    if learner.family.narrows:
+        learner = _turned(learner, batch, recipe.rules)
     family = learner.family
     _load(engine, family, batch.X, batch.weight, learner.n_batches)
     steps = _steps(
@@ -194,6 +197,22 @@ def _learn_later(
     return new, outcome
 
 
+def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
+    """Return the model with coordinates that describe the rows of a batch too."""
+    n = batch.X.shape[0]
+    past = min(learner.state.window.count_at(batch.time), rules.turn_past * n)
+    rows = _rows_for_prior(batch.X, rules.turn_rows)
+    family, carry = learner.family.turned(rows, past * rows.shape[0] / max(n, 1))
+    if carry is None:
+        return replace(learner, family=family)
+    outliers = learner.outliers
+    if outliers is not None:
+        outliers = replace(outliers, sums=carry(outliers.sums))
+    dormant = replace(learner.dormant, sums=carry(learner.dormant.sums))
+    state = learner.state.carried(carry)
+    return replace(learner, family=family, state=state, dormant=dormant, outliers=outliers)
+
+
 def _steps(
     family: Family, engine: Engine, rng: Draws, seed: int, n_batches: int,
     outliers: Outliers | None, recipe: Recipe,
@@ -205,7 +224,9 @@ def _steps(
 
 
 def _load(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
-    """Give an engine the rows of a batch, coarse numbers at places within their cells."""
+    """Give an engine the rows of a batch: narrowed, coarse numbers at places within their cells."""
+    if family.narrows:
+        X = X.narrowed(family) if isinstance(X, RemoteRows) else family.narrowed(to_host(X))
     if family.is_coarse():
         remote = isinstance(X, RemoteRows)
         X = X.unrounded(family, batch) if remote else family.unrounded(to_host(X), batch)
@@ -306,7 +327,10 @@ def _learn_first(
     rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family.prepare(_rows_for_prior(X, rules.prior_rows))
+    family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
+    family = family.prepare(_rows_for_prior(X, rules.prior_rows))
+    if recipe.progress is None:
+        announce_long_start(X.shape[0], len(family.prior), rules)
     _load(engine, family, X, weight, n_batches)
     outliers = None
     if recipe.outlier_weight > 0:

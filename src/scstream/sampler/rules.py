@@ -131,6 +131,11 @@ class Rules:
         Rows by which that is judged, at most.
     return_within : int
         Batches after its birth in which a cluster may still turn out to be a return.
+    turn_rows : int
+        Rows of a later batch by which the directions of many columns are judged, at most.
+    turn_past : float
+        Times the rows of a batch that those before it count at most when directions are chosen
+        anew: else a class that lies outside of them would not be seen for long.
     compiled_columns : int
         Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
         above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
@@ -181,6 +186,8 @@ class Rules:
     elsewhere: float = 0.5
     elsewhere_rows: int = 1000
     return_within: int = 4
+    turn_rows: int = 1024
+    turn_past: float = 4.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:

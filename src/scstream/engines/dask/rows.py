@@ -107,6 +107,13 @@ class DaskRows(RemoteRows):
         parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
         return DaskRows(self._client, parts)
 
+    def narrowed(self, family: Family) -> DaskRows:
+        """Return the rows by the coordinates in which the family computes."""
+        from dask.delayed import delayed
+
+        narrowed = delayed(partial(_narrowed, family), pure=False)
+        return DaskRows(self._client, [narrowed(part) for part in self._parts])
+
     def fetch(self) -> tuple[Points, Array]:
         """Fetch everything."""
         rows, weights = zip(*self.each(_whole), strict=True)
@@ -191,6 +198,10 @@ def _weighed(check: Callable[[Any], Array], chunk: Chunk, weight: Any) -> Chunk:
 
 def _unrounded(family: Family, batch: int, chunk: Chunk, first_row: int) -> Chunk:
     return family.unrounded(chunk[0], batch, first_row), chunk[1]
+
+
+def _narrowed(family: Family, chunk: Chunk) -> Chunk:
+    return family.narrowed(chunk[0]), chunk[1]
 
 
 def _whole(chunk: Chunk) -> Chunk:
