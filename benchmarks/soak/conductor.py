@@ -82,8 +82,8 @@ class Soak:
 
     def run(self) -> Figures:
         """Run it all, and return what happened."""
-        # Kernels are compiled once, which may take minutes on a busy machine: before the clock runs.
-        first = LogFile(self.folder / "first.csv", 0)
+        # Kernels are compiled once, which may take minutes on a busy machine.
+        first = LogFile(self.folder / "rows-to-compile-for.csv", 0)
         first.burst(2 * _BATCH)
         checks.run_unbroken(self._file_words("first", first.path, False))
         # What is rotated away before the first checkpoint is not read: no run knew of it.
