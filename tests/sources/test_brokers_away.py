@@ -271,6 +271,46 @@ def test_two_readers_share_a_topic_and_one_takes_over_from_the_other(topic):
     assert sorted(numbers(mine) + numbers(theirs)) == everything
 
 
+def test_a_run_that_ends_hands_over_exactly_where_it_stood(topic, tmp_path, capfd):
+    """Its last checkpoint is where the next reader begins, though commits stay one behind."""
+    everything = [100 * p + i for p in range(4) for i in range(50)]
+    words = ["--family", "gaussian", "--fields", "label", "--append", "--quiet", "--every", "1"]
+
+    def label(name, partitions):
+        out = tmp_path / f"{name}.csv"
+        more = ["-o", str(out), "--checkpoint", str(tmp_path / name), "--batch-size", "25"]
+        url = f"{topic.url('rows')}?group=model&partitions={partitions}&max_idle=1"
+        assert main(["run", url, *more, *words]) == 0, capfd.readouterr().err
+        return [int(float(line.split(",")[0])) for line in out.read_text().splitlines()[1:]]
+
+    mine = label("left", "0,1")
+    for partition in range(2):
+        more = rows(*range(100 * partition + 50, 100 * partition + 60))
+        topic.publish("rows", more, partition)
+    theirs = label("right", "0,1,2,3")  # takes over, without the left one's checkpoint
+    late = [100 * p + i for p in range(2) for i in range(50, 60)]
+    assert sorted(mine + theirs) == sorted(everything + late)
+
+
+def test_lost_messages_end_a_run_in_a_line(tmp_path, capfd):
+    (tmp_path / "server").mkdir()
+    with killable("redis", tmp_path / "server") as server:
+        broker = server.broker()
+        stream = broker.new_stream()
+        broker.publish(stream, rows(*range(100)))
+        words = ["run", f"{broker.url(stream)}?max_idle=0.5", "-o", "none", "--quiet"]
+        words += ["--family", "gaussian", "--batch-size", "50", "--checkpoint", str(tmp_path / "s")]
+        assert main(words) == 0
+        broker.publish(stream, rows(*range(100, 200)))
+        broker.client.xtrim(stream, maxlen=20)
+        capfd.readouterr()
+        assert main(words) == 1
+        told = capfd.readouterr().err
+        assert told.startswith("scstream run: error: redis:")
+        assert "trimmed away" in told
+        assert len(told.splitlines()) == 1
+
+
 def test_others_who_rebalance_in_the_group_take_nothing_from_a_reader(topic):
     from confluent_kafka import Consumer
 

@@ -7,7 +7,7 @@ import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from scstream.cli.files import check_apart
+from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import add_model, add_source, make_model, source_options
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 from scstream.support.paths import check_file
@@ -48,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     written = {f"--{name}": getattr(args, name) for name in ("output", "rejects", "model")}
-    check_apart({"the input": args.source}, written)
+    check_apart(reads_of(args), written)
     options = source_options(args, batch_size=sys.maxsize, keep_rows=args.append)
     model = make_model(args)
     start = perf_counter()

@@ -7,7 +7,7 @@ import sys
 from time import perf_counter
 from typing import Any
 
-from scstream.cli.files import check_apart
+from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import add_source, source_options, whole
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 
@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
 
     kept = find_checkpoint(args.model)
     check_apart(
-        {"the input": args.source, "the model": kept.path},
+        {**reads_of(args), "the model": kept.path},
         {f"--{name}": getattr(args, name) for name in ("output", "rejects")},
     )
     model = kept.model
