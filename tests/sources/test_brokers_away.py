@@ -1,8 +1,10 @@
 """Brokers that are killed, that come back, that were never there: waited for, said in a line."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import threading
 import time
 import warnings
@@ -13,6 +15,7 @@ from broker_kafka import mock_kafka
 from broker_killing import killable
 from broker_servers import KafkaBroker, free_port, wait_for
 
+import scstream.pipeline  # noqa: F401  # loaded before a clock runs
 from scstream.cli import main
 from scstream.sources.base import Batch
 from scstream.sources.patience import BrokerError
@@ -161,6 +164,41 @@ def test_a_server_that_was_never_there_is_said_in_one_line(kind, capfd):
     assert "cannot be reached" in lines[0]
     assert "onnect" in lines[0]  # why: the connection was refused
     assert seconds < 15
+
+
+@contextlib.contextmanager
+def something_else():
+    """Listen on a port, and answer whoever comes as no broker would."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        kept = []
+
+        def answer():
+            with contextlib.suppress(OSError):
+                while True:
+                    kept.append(listening.accept()[0])
+                    kept[-1].sendall(b"HTTP/1.1 400 \x1b]0;owned\x07\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for connection in kept:
+                connection.close()
+
+
+@pytest.mark.parametrize("scheme", ["kafka", "redis", "rediss", "nats"])
+def test_a_server_of_another_kind_is_said_in_one_line(scheme, capfd):
+    pytest.importorskip({"kafka": "confluent_kafka", "rediss": "redis"}.get(scheme, scheme))
+    with something_else() as port:
+        url = f"{scheme}://127.0.0.1:{port}/rows?patience=1"
+        assert main(["run", url, "-o", "none", "--quiet"]) == 1
+    told = capfd.readouterr().err
+    assert told.startswith("scstream run: error: ")
+    assert len(told.splitlines()) == 1
+    assert "\x1b" not in told
 
 
 @pytest.mark.parametrize("kind", ["redis", "nats"])
