@@ -40,8 +40,10 @@ def learned(name):
         for part in (X[:12], X[12:]):
             found.append(model.partial_fit(part).labels_)
     found += [model.predict(X), model.predict_proba(X), model.score_samples(X), model.score(X)]
-    found += [model.clusters_, model.events_, model.prior_]
-    found += [model_of(name).fit(X).labels_]
+    found += [model.transform(X), model.get_feature_names_out().tolist()]
+    found += [model.clusters_, model.events_, model.prior_, model.history_, model.time_]
+    found += [[c.columns for c in model.clusters_], [c.parameters for c in model.clusters_]]
+    found += [model_of(name).fit(X).labels_, model_of(name).fit_predict(X)]
     return snapshot(found)
 
 

@@ -17,6 +17,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--pause", type=float, default=5.0, help="seconds between disturbances, about; default: 5"
     )
+    parser.add_argument(
+        "--tick", type=float, default=0.5, help="seconds between bursts of rows; default: 0.5"
+    )
     parser.add_argument("--folder", type=Path, help="an empty folder to keep what was written")
     args = parser.parse_args(argv)
     if not sys.platform.startswith("linux"):
@@ -24,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        soak = Soak(folder, args.seconds, args.seed, args.pause)
+        soak = Soak(folder, args.seconds, args.seed, args.pause, args.tick)
         try:
             figures = soak.run()
         finally:

@@ -16,11 +16,16 @@ _GROWTH = 1.05  # the memory that a run may have in the end, of what it had befo
 _SLACK = 8.0  # MB: what a short run may still be loading
 
 
-def run_unbroken(words: list[str]) -> None:
-    """Run a command that nothing disturbs."""
-    done = subprocess.run([sys.executable, "-m", "scstream", *words], capture_output=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"the unbroken run failed: {done.stderr.decode()}")
+def run_unbroken(*commands: list[str]) -> None:
+    """Run commands that nothing disturbs, side by side."""
+    runs = [
+        subprocess.Popen([sys.executable, "-m", "scstream", *words], stderr=subprocess.PIPE)
+        for words in commands
+    ]
+    said = [run.communicate()[1].decode() for run in runs]
+    for run, text in zip(runs, said, strict=True):
+        if run.returncode != 0:
+            raise RuntimeError(f"an unbroken run failed: {text}")
 
 
 def each_row_once(output: Path, ids: Sequence[object]) -> list[str]:

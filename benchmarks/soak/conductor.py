@@ -14,7 +14,7 @@ from benchmarks.soak.servers import RedisServer, Runner
 from benchmarks.soak.world import LogFile, RedisStream
 
 _BATCH, _EVERY = 100, 3
-_TICK = 0.1  # seconds between bursts
+_BEHIND = 20_000  # rows; a run that is further behind gets no more until it has caught up
 _SETTLE = 300.0  # seconds within which a run that has rows to read must come on
 
 
@@ -38,10 +38,11 @@ class Soak:
     what else happens, so that their memory can be watched.
     """
 
-    def __init__(self, folder: Path, seconds: float, seed: int, pause: float) -> None:
+    def __init__(self, folder: Path, seconds: float, seed: int, pause: float, tick: float) -> None:
         self.folder = folder
         self.seconds = seconds
         self.pause = pause
+        self.tick = tick
         self._chance = random.Random(seed)
         self.log = LogFile(folder / "log.csv", seed)
         self.server = RedisServer(folder / "redis")
@@ -81,6 +82,10 @@ class Soak:
 
     def run(self) -> Figures:
         """Run it all, and return what happened."""
+        # Kernels are compiled once, which may take minutes on a busy machine.
+        first = LogFile(self.folder / "rows-to-compile-for.csv", 0)
+        first.burst(2 * _BATCH)
+        checks.run_unbroken(self._file_words("first", first.path, False))
         # What is rotated away before the first checkpoint is not read: no run knew of it.
         for writer in (self.log, self.stream):
             writer.burst(2 * _BATCH * _EVERY)
@@ -100,17 +105,17 @@ class Soak:
         while (now := time.monotonic()) < end or not self._all_happened():
             if now > end + _SETTLE:
                 raise RuntimeError(f"not all that was planned could be done: {self._events()}")
-            self.log.burst()
-            self.stream.burst()
-            self.file_run.look()
-            self.broker_run.look()
+            for writer, run in ((self.log, self.file_run), (self.stream, self.broker_run)):
+                if len(writer.good) - run.rows_written() < _BEHIND:
+                    writer.burst()
+                run.look()
             if now >= due:
                 calm = self._all_happened() and now - begin > 2 / 3 * self.seconds
                 plan = plan or self._kinds(calm)
                 if self._cause(plan[-1]):
                     plan.pop()
                     due = time.monotonic() + self._chance.uniform(0.5, 1.5) * self.pause
-            time.sleep(_TICK)
+            time.sleep(self.tick)
 
     def _kinds(self, calm: bool) -> list[str]:
         """Return what may happen next, in any order."""
@@ -185,8 +190,10 @@ class Soak:
     def _judge(self) -> None:
         figures, folder = self.figures, self.folder
         self.log.whole(folder / "whole.csv")
-        checks.run_unbroken(self._file_words("file-unbroken", folder / "whole.csv", False))
-        checks.run_unbroken(self._broker_words("broker-unbroken", False))
+        checks.run_unbroken(
+            self._file_words("file-unbroken", folder / "whole.csv", False),
+            self._broker_words("broker-unbroken", False),
+        )
         figures.wrong += checks.each_row_once(folder / "file.csv", self.log.good)
         for name, good, bad in (
             ("file", len(self.log.good), self.log.bad),

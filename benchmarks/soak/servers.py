@@ -58,6 +58,16 @@ class Runner:
         """Whether the run has written something in this life."""
         return self.output.exists() and self.output.stat().st_mtime > self._born + 0.5
 
+    def rows_written(self) -> int:
+        """Return about how many rows the output has, by the length of its last lines."""
+        if not self.output.exists():
+            return 0
+        with self.output.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 4096))
+            tail = file.read()
+        return round(size * tail.count(b"\n") / max(len(tail), 1))
+
     def look(self) -> None:
         """Note the memory; a run that ended by itself is an error, unless its disk is full."""
         if self.process.poll() is not None:

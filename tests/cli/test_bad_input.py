@@ -1,9 +1,11 @@
 """Input that cannot be: a line that says what is wrong, and no traceback."""
 
+import contextlib
 import os
 import struct
 import subprocess
 import sys
+import warnings
 import zlib
 from pathlib import Path
 
@@ -133,6 +135,27 @@ def test_broken_images(capsys):
 TITLE = "\x1b]0;owned\x07"
 
 
+def test_warnings_are_one_line_of_ours(capsys):
+    np.savetxt("rows.csv", np.random.default_rng(0).normal(size=(60, 2)), delimiter=",")
+    argv = ["run", "rows.csv", "--batch-size", "20", "--half-life", "0.01", "-o", "none"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main([*argv, "--family", "gaussian", "--quiet"]) == 0
+    told = capsys.readouterr().err
+    assert told.startswith("scstream: warning: Only ")
+    assert len(told.splitlines()) == 1
+
+
+def test_a_device_that_is_not_there_is_told_in_a_line(capsys):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    np.save("rows.npy", np.random.default_rng(0).normal(size=(60, 2)))
+    more = ("--engine", "torch", "--family", "gaussian", "-o", "none")
+    for device in ("cuda", "nothing"):
+        refused(capsys, "run", "rows.npy", *more, "--device", device)
+
+
 def test_names_reach_the_terminal_escaped(capsys):
     rng = np.random.default_rng(0)
     lines = [f"{a:.3f},{b:.3f}" for a, b in rng.normal(size=(60, 2)).tolist()]
@@ -147,8 +170,13 @@ def test_names_reach_the_terminal_escaped(capsys):
         ["run", f"none{TITLE}.csv", "-o", "none"],
         ["run", "rows.csv", "-o", f"no-format{TITLE}"],
         [*base, "--time-column", f"x{TITLE}"],
+        ["run", f"redis://127.0.0.1:1/rows{TITLE}?patience=0", "-o", "none"],
+        ["run", "rows.csv", f"more{TITLE}"],
+        ["run", "rows.csv", "--half-life", "0.01", "-o", f"half{TITLE}.csv"],
     ):
-        main(argv)
+        with contextlib.suppress(SystemExit), warnings.catch_warnings():
+            warnings.simplefilter("always")
+            main(argv)
     Path("rows.csv").write_text(f"x{TITLE},y\n1,2\n{TITLE},3\n")
     assert main(["run", "rows.csv", "-o", "none", "--family", "gaussian"]) == 1
     Path("rows.csv").write_text(f"x{TITLE},x{TITLE}\n1,2\n")

@@ -1,5 +1,6 @@
 """No output destroys an input or something else, whatever an operator types."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -194,6 +195,99 @@ main(sys.argv[1:])
         file.unlink()
     assert call(*argv) == 1  # somebody removed the checkpoints: the outputs are not cut
     assert len(Path("out.csv").read_text().splitlines()) == 201
+
+
+@pytest.mark.parametrize("option", ["-o", "--events", "--chronicle", "--rejects", "--checkpoint"])
+def test_an_output_is_no_url(rows, option, capsys):
+    before = sorted(os.listdir())
+    url = "redis://me:Tr0ub4dor@server/labels.csv"
+    more = ("--on-error", "reject") if option == "--rejects" else ()
+    assert call("run", "d.csv", *RUN, "-o", "none", *more, option, url) == 2
+    told = capsys.readouterr().err
+    assert "is a URL (redis://server/labels.csv), and outputs are files" in told
+    assert sorted(os.listdir()) == before  # nothing has the password in its name
+
+
+def test_an_output_is_never_the_file_with_the_password(rows, capsys):
+    Path("access.toml").write_text('password = "Tr0ub4dor"')
+    os.link("access.toml", "labels.csv")
+    for command in (("run",), ("fit",), ("predict", "st")):
+        argv = (*command, "redis://127.0.0.1:1/rows", "--access", "access.toml")
+        assert call(*argv, "-o", "labels.csv", "--overwrite") == 2
+        assert "is the same file as --access" in capsys.readouterr().err
+    assert Path("access.toml").read_text() == 'password = "Tr0ub4dor"'
+
+
+# -- whole files --------------------------------------------------------------------------------
+
+WHOLE = [("fit", "--family", "gaussian", "--random-state", 0), ("predict", "st")]
+
+
+@pytest.mark.parametrize("command", WHOLE, ids=["fit", "predict"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_whole_files_appear_whole_or_not_at_all(rows, command, kind, monkeypatch, capsys):
+    """The disk is full when the last rows are written, when there is and when there is no file."""
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+    name, *more = command
+    out = Path(f"labels.{kind}")
+    argv = (name, *more, "d.csv", "-o", out, "--overwrite")
+    before = sorted(os.listdir())
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for old in (None, "precious"):
+        if old is not None:
+            out.write_text(old)
+            out.chmod(0o640)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            assert call(*argv) == 1
+        assert "No space left on device" in capsys.readouterr().err
+        assert sorted(os.listdir()) == before if old is None else out.read_text() == old
+    assert call(*argv) == 0
+    assert out.stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir()) == sorted([*before, out.name])
+    if kind != "parquet":
+        assert len(out.read_text().splitlines()) == 200 + (kind == "csv")
+
+
+def test_a_malformed_row_leaves_the_old_labels(rows, capsys):
+    with rows.open("a") as file:
+        file.write("1,one\n")
+    Path("labels.csv").write_text("precious")
+    os.symlink("labels.csv", "link.csv")
+    before = sorted(os.listdir())
+    argv = ("predict", "st", "d.csv", "--batch-size", 50, "-o", "link.csv", "--overwrite")
+    assert call(*argv) == 1
+    assert "line 202" in capsys.readouterr().err
+    assert Path("labels.csv").read_text() == "precious"
+    assert sorted(os.listdir()) == before
+    assert call(*argv, "--on-error", "reject", "--rejects", "bad.jsonl") == 0
+    assert Path("link.csv").is_symlink()
+    assert len(Path("labels.csv").read_text().splitlines()) == 201
+    assert len(Path("bad.jsonl").read_text().splitlines()) == 1
+
+
+def test_whole_files_to_pipes(rows):
+    os.mkfifo("pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append(Path("pipe").read_text()))
+    reader.start()
+    assert call("predict", "st", "d.csv", "-o", "pipe", "--output-format", "csv") == 0
+    reader.join()
+    assert len(got[0].splitlines()) == 201
+
+
+def test_a_file_that_is_named_like_an_unfinished_one_is_not_written_over(rows):
+    pytest.importorskip("pyarrow")
+    source = rows.rename("out.parquet.unfinished")
+    before = source.read_bytes()
+    argv = ("run", source, "--format", "csv", *RUN, "-o", "out.parquet", "--quiet")
+    assert call(*argv) == 0
+    assert source.read_bytes() == before
+    assert sorted(os.listdir()) == ["out.parquet", "out.parquet.unfinished", "st"]
 
 
 # -- the other commands -------------------------------------------------------------------------

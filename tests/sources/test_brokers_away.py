@@ -1,8 +1,10 @@
 """Brokers that are killed, that come back, that were never there: waited for, said in a line."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import threading
 import time
 import warnings
@@ -13,6 +15,7 @@ from broker_kafka import mock_kafka
 from broker_killing import killable
 from broker_servers import KafkaBroker, free_port, wait_for
 
+import scstream.pipeline  # noqa: F401  # loaded before a clock runs
 from scstream.cli import main
 from scstream.sources.base import Batch
 from scstream.sources.patience import BrokerError
@@ -163,6 +166,41 @@ def test_a_server_that_was_never_there_is_said_in_one_line(kind, capfd):
     assert seconds < 15
 
 
+@contextlib.contextmanager
+def something_else():
+    """Listen on a port, and answer whoever comes as no broker would."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        kept = []
+
+        def answer():
+            with contextlib.suppress(OSError):
+                while True:
+                    kept.append(listening.accept()[0])
+                    kept[-1].sendall(b"HTTP/1.1 400 \x1b]0;owned\x07\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for connection in kept:
+                connection.close()
+
+
+@pytest.mark.parametrize("scheme", ["kafka", "redis", "rediss", "nats"])
+def test_a_server_of_another_kind_is_said_in_one_line(scheme, capfd):
+    pytest.importorskip({"kafka": "confluent_kafka", "rediss": "redis"}.get(scheme, scheme))
+    with something_else() as port:
+        url = f"{scheme}://127.0.0.1:{port}/rows?patience=1"
+        assert main(["run", url, "-o", "none", "--quiet"]) == 1
+    told = capfd.readouterr().err
+    assert told.startswith("scstream run: error: ")
+    assert len(told.splitlines()) == 1
+    assert "\x1b" not in told
+
+
 @pytest.mark.parametrize("kind", ["redis", "nats"])
 def test_a_stream_that_is_not_there_is_said_in_one_line(kind, tmp_path, capfd):
     with killable(kind, tmp_path) as server:
@@ -269,6 +307,46 @@ def test_two_readers_share_a_topic_and_one_takes_over_from_the_other(topic):
         batches = iter(source)
         mine += [next(batches) for _ in range(3)]
     assert sorted(numbers(mine) + numbers(theirs)) == everything
+
+
+def test_a_run_that_ends_hands_over_exactly_where_it_stood(topic, tmp_path, capfd):
+    """Its last checkpoint is where the next reader begins, though commits stay one behind."""
+    everything = [100 * p + i for p in range(4) for i in range(50)]
+    words = ["--family", "gaussian", "--fields", "label", "--append", "--quiet", "--every", "1"]
+
+    def label(name, partitions):
+        out = tmp_path / f"{name}.csv"
+        more = ["-o", str(out), "--checkpoint", str(tmp_path / name), "--batch-size", "25"]
+        url = f"{topic.url('rows')}?group=model&partitions={partitions}&max_idle=1"
+        assert main(["run", url, *more, *words]) == 0, capfd.readouterr().err
+        return [int(float(line.split(",")[0])) for line in out.read_text().splitlines()[1:]]
+
+    mine = label("left", "0,1")
+    for partition in range(2):
+        more = rows(*range(100 * partition + 50, 100 * partition + 60))
+        topic.publish("rows", more, partition)
+    theirs = label("right", "0,1,2,3")  # takes over, without the left one's checkpoint
+    late = [100 * p + i for p in range(2) for i in range(50, 60)]
+    assert sorted(mine + theirs) == sorted(everything + late)
+
+
+def test_lost_messages_end_a_run_in_a_line(tmp_path, capfd):
+    (tmp_path / "server").mkdir()
+    with killable("redis", tmp_path / "server") as server:
+        broker = server.broker()
+        stream = broker.new_stream()
+        broker.publish(stream, rows(*range(100)))
+        words = ["run", f"{broker.url(stream)}?max_idle=0.5", "-o", "none", "--quiet"]
+        words += ["--family", "gaussian", "--batch-size", "50", "--checkpoint", str(tmp_path / "s")]
+        assert main(words) == 0
+        broker.publish(stream, rows(*range(100, 200)))
+        broker.client.xtrim(stream, maxlen=20)
+        capfd.readouterr()
+        assert main(words) == 1
+        told = capfd.readouterr().err
+        assert told.startswith("scstream run: error: redis:")
+        assert "trimmed away" in told
+        assert len(told.splitlines()) == 1
 
 
 def test_others_who_rebalance_in_the_group_take_nothing_from_a_reader(topic):

@@ -371,10 +371,40 @@ def test_a_server_that_is_started_again_is_read_on(tmp_path):
 )
 def test_settings_that_make_no_sense_are_refused(options, complaint):
     class Nowhere(MessageSource):
-        _begin = _turn_to = _poll = _commit = None
+        _begin = _turn_to = _poll = _leave = None
 
     with pytest.raises(ValueError, match=complaint):
         Nowhere("nowhere", "nobody", **options)
+
+
+FORGED = [
+    {"messages": "many"}, {"messages": -1}, {"messages": True}, {"time": "noon"}, {"time": None},
+    {"time": 1e999}, {"at": []}, {"at": None}, {"columns": None}, {"columns": [["x"]]},
+    {"columns": [["x", "colour"]]}, {"columns": [[[], "number"]]}, {"columns": {"x": "number"}},
+]  # fmt: skip
+POSITIONS = {
+    "kafka": [{"zero": 1}, {"0": "1"}, {"0": -1}, {"0": None}, {"\u0661": 1}],
+    "redis": [{}, {"id": 5}, {"id": "5"}, {"id": "x-1"}, {"id": "1-1", "anchored": "no"}],
+    "nats": [{}, {"sequence": "1"}, {"sequence": -1}, {"sequence": 1.5}],
+}
+
+
+@pytest.mark.parametrize("kind", list(POSITIONS))
+def test_a_forged_place_is_refused(kind, request):
+    broker = request.getfixturevalue(kind)
+    stream = broker.new_stream()
+    broker.publish(stream, [b'{"x": 1}', b'{"x": 2}'])
+    with broker.source(stream, batch_size=2, max_idle=LONG) as source:
+        place = next(iter(source)).place
+    for forged in [*FORGED, *({"at": at} for at in POSITIONS[kind])]:
+        with (
+            broker.source(stream, batch_size=2, max_idle=LONG) as source,
+            pytest.raises(ValueError, match="place"),
+        ):
+            source.seek({**place, **forged})
+    with broker.source(stream, batch_size=2, max_idle=0.3) as source:
+        source.seek(place)
+        assert list(source) == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from scstream.sources import SourceOptions, open_source
 from scstream.sources.readers import FileReader
-from scstream.sources.rotation import successors
+from scstream.sources.rotation import open_copy, successors
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 
 HEADER = "x,y\n"
@@ -128,6 +128,61 @@ def test_two_rotations_between_two_looks(log, follow):
     assert followed.take(2) == list(range(10, 20))
 
 
+def rotate_all(path, number):
+    """Rotate by renaming all files, the oldest first."""
+    for one in range(number, 0, -1):
+        os.rename(f"{path}.{one}", f"{path}.{one + 1}")
+    os.rename(path, f"{path}.1")
+
+
+def test_rotations_in_quick_succession_lose_nothing(log, follow):
+    """Names change at any moment: between a look at them and the opening of a file, too."""
+    followed = follow(log)
+    followed.take(2)
+
+    def write():
+        for number in range(150):
+            rotate_all(log, number)
+            fresh = log.with_name("fresh")
+            fresh.write_text(HEADER + lines(10 + 5 * number, 5))
+            os.rename(fresh, log)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found = followed.take(150)
+    writer.join()
+    assert found == list(range(10, 760))
+
+
+def test_a_file_that_is_renamed_during_the_search_is_found(tmp_path):
+    (tmp_path / "log").touch()
+    for number in (1, 2, 3):
+        (tmp_path / f"log.{number}").write_text(str(number))
+    looked = []
+
+    def holds(file):
+        if not looked:
+            rotate_all(tmp_path / "log", 3)
+        looked.append(file.read())
+        return looked[-1] == b"3"
+
+    open_copy(str(tmp_path / "log"), holds).close()
+    assert looked[-1] == b"3"
+    assert open_copy(str(tmp_path / "log"), lambda file: False) is None
+
+
+def test_a_file_that_was_just_begun_may_be_cut_at_once(log, follow):
+    followed = follow(log)
+    followed.take(2)
+    rename(log)
+    append(log, HEADER + lines(10, 7))
+    assert followed.take() == list(range(10, 15))
+    os.rename(f"{log}.1", f"{log}.2")
+    copy_and_cut(log)
+    append(log, HEADER + lines(17, 3))
+    assert followed.take() == list(range(15, 20))
+
+
 def test_other_columns_after_a_rotation(log, follow):
     followed = follow(log, header=True)
     followed.take(2)
@@ -184,7 +239,7 @@ def test_dated_files_follow_one_another(tmp_path):
     later = successors(str(tmp_path / "log"), str(tmp_path / "log-20260101"))
     assert [os.path.basename(p) for p in later] == ["log-20260102", "log-20260103"]
     assert successors(str(tmp_path / "log"), str(tmp_path / "log-backup")) == []
-    assert successors(str(tmp_path / "log"), None) == []
+    assert successors(str(tmp_path / "log"), "") == []
 
 
 # -- inputs that were replaced ------------------------------------------------------------------

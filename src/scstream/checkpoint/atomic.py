@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
-_SUFFIX = ".scstream-tmp"
-_STALE = 3600.0  # seconds after which a temporary file is one that a killed process left
+from scstream.support.paths import keep_permissions, temporary_beside
+
 # What file systems answer that cannot sync a folder.
 _NO_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EISDIR}
 
@@ -26,8 +24,7 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memo
     stays. If only the last step fails, to force the new name to the disk, the new file is there.
     """
     target = Path(os.path.realpath(path))  # a link stays, and what it points at is replaced
-    _remove_stale(target.parent)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_SUFFIX}")
+    temporary = temporary_beside(target)
     try:
         _write(temporary, target, chunks)
         os.replace(temporary, target)
@@ -40,8 +37,7 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memo
 
 def _write(temporary: Path, target: Path, chunks: Iterable[bytes | memoryview]) -> None:
     with open(temporary, "xb", opener=_for_the_owner) as file:
-        with contextlib.suppress(OSError):  # no old file whose permissions to keep
-            os.chmod(temporary, target.stat().st_mode & 0o777)
+        keep_permissions(temporary, target)
         for chunk in chunks:
             file.write(chunk)
         file.flush()
@@ -67,17 +63,3 @@ def _sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(handle)
-
-
-def _remove_stale(folder: Path) -> None:
-    """Remove what earlier processes left in the folder that were killed while they wrote."""
-    try:
-        names = os.listdir(folder)
-    except OSError:  # the write itself will say what is wrong
-        return
-    for name in names:
-        if name.startswith(".") and name.endswith(_SUFFIX):
-            left = folder / name
-            with contextlib.suppress(OSError):  # another process may be faster
-                if time.time() - left.stat().st_mtime > _STALE:
-                    left.unlink()

@@ -7,15 +7,17 @@ loaded when its command is called, and nothing heavy before the command does its
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from scstream import __version__
 from scstream.cli.errors import UsageError
-from scstream.support.printable import printable
+from scstream.support.printable import printable, printable_name
 from scstream.support.secrets import hidden
 
 COMMANDS = {
@@ -58,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = argv[0] if argv else ""
     try:
         args = make_parser(command).parse_args(argv)
-        status: int = args.main(args)
+        with _warnings_in_a_line():
+            status: int = args.main(args)
         sys.stdout.flush()
         return status
     except UsageError as error:
@@ -72,16 +75,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nscstream: stopped", file=sys.stderr)
         return 130
-    except (OSError, ValueError, ImportError, MemoryError) as error:
+    except (NotImplementedError, RecursionError):  # not what a user or a device does
+        raise
+    except (OSError, ValueError, ImportError, MemoryError, RuntimeError) as error:
         print(f"scstream {command}: error: {printable(hidden(_words(error)))}", file=sys.stderr)
         return 1
+
+
+@contextlib.contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Show warnings as our own messages are shown: without a place in the code, and escaped."""
+
+    def show(message: Warning | str, *about: Any, **more: Any) -> None:
+        print(printable(f"scstream: warning: {hidden(str(message))}"), file=sys.stderr, flush=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 class _Parser(argparse.ArgumentParser):
     """Repeats no password when it complains about a word of the command line."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(hidden(message))
+        super().error(printable_name(hidden(message)))
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:

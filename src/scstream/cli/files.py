@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,9 +21,15 @@ def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
     Parameters
     ----------
     reads, writes : mapping of str to path or None
-        Files and folders by what the user knows them by; None, ``none`` and URLs do not count,
-        and ``-`` is standard input or output. Devices and pipes may be named twice.
+        Files and folders by what the user knows them by; None, ``none`` and URLs of sources do
+        not count, and ``-`` is standard input or output. Devices and pipes may be named twice.
     """
+    for name, path in writes.items():
+        if "://" in str(path):
+            raise UsageError(
+                f"{name} is a URL ({path}), and outputs are files. To send labels to a broker, use "
+                "scstream.sinks in Python."
+            )
     seen: dict[tuple[Any, ...], str] = {}
     for way, files in (("reads", reads), ("writes", writes)):
         for name, path in files.items():
@@ -35,6 +42,11 @@ def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
                     "destroyed. Name another file."
                 )
             seen.setdefault(key, f"{name} ({printable(path)})")
+
+
+def reads_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what a command with a source reads."""
+    return {"the input": args.source, "--access": args.access}
 
 
 def _key(path: Any, standard: int) -> tuple[Any, ...] | None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scstream.cli.files import check_apart
+from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import add_model, add_source, make_model, source_options
-from scstream.cli.outputs import (
-    add_outputs,
-    begin_outputs,
-    check_outputs,
-    end_outputs,
-    make_outputs,
-)
+from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 from scstream.support.paths import check_file
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+    from scstream.sinks import Output
+    from scstream.sources.base import Batch
+    from scstream.sources.options import SourceOptions
 
 _EPILOG = """\
 examples:
@@ -48,36 +48,18 @@ def add_parser(subparsers: Any) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     written = {f"--{name}": getattr(args, name) for name in ("output", "rejects", "model")}
-    check_apart({"the input": args.source}, written)
+    check_apart(reads_of(args), written)
     options = source_options(args, batch_size=sys.maxsize, keep_rows=args.append)
     model = make_model(args)
-    outputs = make_outputs(args)
-    check_outputs(outputs)
-    if args.model is not None:
-        check_file(args.model, overwrite=args.overwrite)
-    from scstream.pipeline import assess, learner_of
-    from scstream.sinks import Sink
-    from scstream.sinks.journals import RejectJournal
-    from scstream.sources import open_source
-
     start = perf_counter()
-    with open_source(args.source, options) as source:
-        batch = next(iter(source), None)
-    if batch is None or batch.n == 0:
-        raise ValueError(f"{args.source} holds no rows that can be learned.")
-    model.fit(batch.X)
-    learner = learner_of(model)
-    assert learner is not None
-    found = assess(learner, batch.X, model.labels_)
-    if args.model is not None:
-        model.save(args.model)
-    begin_outputs(outputs)
-    for output in outputs.values():
-        if isinstance(output, Sink):
-            output.write(batch, model.labels_, found.probability, found.score)
-        elif isinstance(output, RejectJournal):
-            output.note(batch)
-    end_outputs(outputs)
+    with whole_outputs(args) as outputs:
+        if args.model is not None:
+            check_file(args.model, overwrite=args.overwrite)
+        batch = _fit(args, options, model)
+        begin_outputs(outputs)
+        _write(model, batch, outputs)
+        if args.model is not None:
+            model.save(args.model)
     seconds = perf_counter() - start
     print(
         f"scstream: {batch.n:,} rows, {model.n_clusters_} clusters, {seconds:.1f} s"
@@ -85,3 +67,30 @@ def main(args: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return 0
+
+
+def _fit(args: argparse.Namespace, options: SourceOptions, model: ScStream) -> Batch:
+    """Read all rows, fit the model and return them."""
+    from scstream.sources import open_source
+
+    with open_source(args.source, options) as source:
+        batch = next(iter(source), None)
+    if batch is None or batch.n == 0:
+        raise ValueError(f"{args.source} holds no rows that can be learned.")
+    model.fit(batch.X)
+    return batch
+
+
+def _write(model: ScStream, batch: Batch, outputs: dict[str, Output]) -> None:
+    from scstream.pipeline import assess, learner_of
+    from scstream.sinks import Sink
+    from scstream.sinks.journals import RejectJournal
+
+    learner = learner_of(model)
+    assert learner is not None
+    found = assess(learner, batch.X, model.labels_)
+    for output in outputs.values():
+        if isinstance(output, Sink):
+            output.write(batch, model.labels_, found.probability, found.score)
+        elif isinstance(output, RejectJournal):
+            output.note(batch)

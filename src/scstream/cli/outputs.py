@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scstream.cli.errors import UsageError
@@ -53,7 +55,9 @@ def _fields(text: str) -> list[str]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def make_outputs(args: argparse.Namespace, *, parts: bool = False) -> dict[str, Output]:
+def make_outputs(
+    args: argparse.Namespace, *, parts: bool = False, whole: bool = False
+) -> dict[str, Output]:
     """Return the outputs that the command line asks for."""
     from scstream.sinks import open_sink
     from scstream.sinks.journals import RejectJournal
@@ -68,30 +72,39 @@ def make_outputs(args: argparse.Namespace, *, parts: bool = False) -> dict[str, 
                 append=args.append,
                 parts=parts,
                 overwrite=args.overwrite,
+                whole=whole,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
     elif args.append:
         raise UsageError("--append needs an --output.")
     if args.rejects is not None:
-        outputs["rejects"] = RejectJournal(args.rejects, overwrite=args.overwrite)
+        outputs["rejects"] = RejectJournal(args.rejects, overwrite=args.overwrite, whole=whole)
     return outputs
 
 
-def check_outputs(outputs: dict[str, Output]) -> None:
-    """Raise `ValueError` if an output would destroy something, before anything is read."""
+@contextlib.contextmanager
+def whole_outputs(args: argparse.Namespace) -> Iterator[dict[str, Output]]:
+    """Give the outputs of a command that makes whole files.
+
+    They are checked before anything is read. They get their names if all went well; otherwise
+    nothing is left of them.
+    """
+    outputs = make_outputs(args, whole=True)
     for output in outputs.values():
         output.check({})
+    try:
+        yield outputs
+        for output in outputs.values():
+            output.verify()
+        for output in outputs.values():
+            output.finish()
+    finally:
+        for output in outputs.values():
+            output.close()
 
 
 def begin_outputs(outputs: dict[str, Output]) -> None:
     """Make the outputs, once the first rows have been accepted."""
     for output in outputs.values():
         output.truncate({})
-
-
-def end_outputs(outputs: dict[str, Output]) -> None:
-    """Make sure that the outputs are what was written, and close them."""
-    for output in outputs.values():
-        output.verify()
-        output.close()

@@ -7,15 +7,9 @@ import sys
 from time import perf_counter
 from typing import Any
 
-from scstream.cli.files import check_apart
+from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import add_source, source_options, whole
-from scstream.cli.outputs import (
-    add_outputs,
-    begin_outputs,
-    check_outputs,
-    end_outputs,
-    make_outputs,
-)
+from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 
 _EPILOG = """\
 examples:
@@ -55,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
 
     kept = find_checkpoint(args.model)
     check_apart(
-        {"the input": args.source, "the model": kept.path},
+        {**reads_of(args), "the model": kept.path},
         {f"--{name}": getattr(args, name) for name in ("output", "rejects")},
     )
     model = kept.model
@@ -66,10 +60,8 @@ def main(args: argparse.Namespace) -> int:
     options = source_options(
         args, keep_rows=args.append, numeric=numeric, table=isinstance(model.family_, Product)
     )
-    outputs = make_outputs(args)
-    check_outputs(outputs)
     rows, begun, start = 0, False, perf_counter()
-    with open_source(args.source, options) as source:
+    with whole_outputs(args) as outputs, open_source(args.source, options) as source:
         source.require(needed(model.family_, model.n_features_in_))
         for batch in source:
             if batch.n:
@@ -84,9 +76,8 @@ def main(args: argparse.Namespace) -> int:
                 elif isinstance(output, RejectJournal):
                     output.note(batch)
             rows += batch.n
-    if not begun:  # there was no row at all
-        begin_outputs(outputs)
-    end_outputs(outputs)
+        if not begun:  # there was no row at all
+            begin_outputs(outputs)
     print(f"scstream: {rows:,} rows, {perf_counter() - start:.1f} s", file=sys.stderr)
     return 0
 

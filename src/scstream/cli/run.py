@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from scstream.cli.errors import UsageError
-from scstream.cli.files import check_apart
+from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import (
     add_model,
     add_source,
@@ -163,7 +163,7 @@ def _check(args: argparse.Namespace) -> None:
             "give a file: --output FILE, or --output none."
         )
     written = ("output", "events", "chronicle", "rejects", "checkpoint")
-    check_apart({"the input": args.source}, {f"--{name}": getattr(args, name) for name in written})
+    check_apart(reads_of(args), {f"--{name}": getattr(args, name) for name in written})
 
 
 def _add_journals(args: argparse.Namespace, outputs: dict[str, Any]) -> None:

@@ -154,7 +154,7 @@ class _Loop:
         self.interrupt = Interrupt()
         self.result = RunResult(self.model)
         self.place: Place = {}
-        self.committed: Place | None = None  # the place of the checkpoint before the last
+        self.committed: Place | None = None  # the place of the last checkpoint
         self.folder: CheckpointFolder | None = None
         self.unkept = 0  # batches since the last checkpoint
         self.torn = False  # whether the model has learned what the outputs do not have yet
@@ -255,6 +255,8 @@ class _Loop:
         for output in self.outputs.values():
             output.verify()
         self._keep_rest()
+        if self.committed is not None:
+            self.source.hand_over(self.committed)
         self.result.seconds = perf_counter() - start
 
     def _keep_rest(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from scstream.sinks.base import FIELDS as FIELDS
 from scstream.sinks.base import Output as Output
@@ -31,6 +32,7 @@ def open_sink(
     append: bool = False,
     parts: bool = False,
     overwrite: bool = False,
+    whole: bool = False,
 ) -> Sink:
     """Return the sink for a file name.
 
@@ -49,6 +51,9 @@ def open_sink(
     overwrite : bool, default=False
         Whether a file that is there may be replaced. Otherwise the sink refuses to begin, unless
         the file is empty or a checkpoint says that it is this run's own.
+    whole : bool, default=False
+        Whether the file appears as a whole, with `Sink.finish`. Until then it has a temporary
+        name, and without `finish` nothing is left of it.
 
     Returns
     -------
@@ -64,10 +69,14 @@ def open_sink(
             raise ValueError("Parquet cannot be written to standard output.")
         from scstream.sinks.parquet import ParquetSink
 
-        return ParquetSink(path, fields=fields, append=append, parts=parts, overwrite=overwrite)
+        return ParquetSink(
+            path, fields=fields, append=append, parts=parts, overwrite=overwrite, whole=whole
+        )
     from scstream.sinks.lines import CsvSink, JsonSink
 
+    given: dict[str, Any] = {
+        "fields": fields, "append": append, "overwrite": overwrite, "whole": whole,
+    }  # fmt: skip
     if kind == "jsonl":
-        return JsonSink(path, fields=fields, append=append, overwrite=overwrite)
-    separator = "\t" if kind == "tsv" else ","
-    return CsvSink(path, separator=separator, fields=fields, append=append, overwrite=overwrite)
+        return JsonSink(path, **given)
+    return CsvSink(path, separator="\t" if kind == "tsv" else ",", **given)

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from scstream.sinks.base import count_of
 from scstream.sources.base import Place
-from scstream.support.paths import exists, identity, is_special, look
+from scstream.support.paths import (
+    exists,
+    identity,
+    is_special,
+    keep_permissions,
+    look,
+    temporary_beside,
+)
 
 _TAIL = 1024  # last bytes that are looked at again when a run resumes
 
@@ -23,13 +30,18 @@ class AddedFile:
     path : str or Path
     overwrite : bool, default=False
         Whether a file that is there may be replaced. Otherwise it is refused, unless it is empty.
+    whole : bool, default=False
+        Whether the file appears as a whole, with `finish`. Until then it has a temporary name, and
+        without `finish` nothing is left of it.
     """
 
-    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+    def __init__(self, path: str | Path, *, overwrite: bool = False, whole: bool = False) -> None:
         self.path = str(path)
         self.overwrite = overwrite
+        self.whole = whole
         self.length = 0
         self._absolute = os.path.abspath(self.path)
+        self._temporary: Path | None = None
         self._tail = b""
         self._handle: int | None = None
         self.regular = False  # not a device or a pipe; known once it is open
@@ -87,12 +99,17 @@ class AddedFile:
             return
         Path(self._absolute).parent.mkdir(parents=True, exist_ok=True)
         found = look(self._absolute)
+        name = self._absolute
+        if self.whole and (found is None or not is_special(found)):
+            target = Path(os.path.realpath(self._absolute))  # a link stays
+            self._temporary = temporary_beside(target)
+            name = str(self._temporary)
         # A pipe that were opened for reading too would never break when its reader leaves.
         way = os.O_WRONLY if found is not None and is_special(found) else os.O_RDWR
         flags = way | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        self._handle = os.open(self._absolute, flags, 0o666)
+        self._handle = os.open(name, flags, 0o666)
         self.regular = stat.S_ISREG(os.fstat(self._handle).st_mode)
-        if self.regular:  # a device has nothing to cut
+        if self.regular and self._temporary is None:  # a device has nothing to cut
             self._tail = self._read_tail(self.length)
             os.ftruncate(self._handle, self.length)
             os.lseek(self._handle, self.length, os.SEEK_SET)
@@ -115,7 +132,7 @@ class AddedFile:
         """Raise `ValueError` if the file was removed, replaced or changed since the last write."""
         if self._handle is None or not self.regular:
             return
-        mine, there = os.fstat(self._handle), look(self._absolute)
+        mine, there = os.fstat(self._handle), look(self._temporary or self._absolute)
         if there is None or identity(there) != identity(mine):
             raise ValueError(f"{self.path} was removed or replaced while it was being written.")
         if mine.st_size != self.length:
@@ -142,11 +159,25 @@ class AddedFile:
             return {}
         return {"file": identity(os.fstat(self._handle))}
 
+    def finish(self) -> None:
+        """Give a file that is to appear as a whole its name."""
+        if self._temporary is None:
+            return
+        self.sync()
+        self.check({})  # another file may have come since
+        target = Path(os.path.realpath(self._absolute))
+        keep_permissions(self._temporary, target)
+        os.replace(self._temporary, target)
+        self._temporary = None
+
     def close(self) -> None:
-        """Close the file; standard output stays open."""
+        """Close the file; standard output stays open, and what was not finished is removed."""
         if self._handle is not None and not self.standard:
             os.close(self._handle)
         self._handle = None
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+            self._temporary = None
 
 
 def _flows(found: os.stat_result) -> bool:

@@ -22,10 +22,12 @@ class Journal(Recorder):
     path : str or Path
     overwrite : bool, default=False
         Whether a file that is there may be replaced.
+    whole : bool, default=False
+        Whether the file appears as a whole, with `finish`.
     """
 
-    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
-        self._file = AddedFile(path, overwrite=overwrite)
+    def __init__(self, path: str | Path, *, overwrite: bool = False, whole: bool = False) -> None:
+        self._file = AddedFile(path, overwrite=overwrite, whole=whole)
 
     def check(self, place: Place) -> None:
         """Make sure that the file can be begun at a place."""
@@ -50,6 +52,10 @@ class Journal(Recorder):
     def sync(self) -> None:
         """Bring the file to the disk."""
         self._file.sync()
+
+    def finish(self) -> None:
+        """Give a file that appears as a whole its name."""
+        self._file.finish()
 
     def close(self) -> None:
         """Close the file."""

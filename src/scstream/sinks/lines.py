@@ -46,6 +46,8 @@ class LineSink(Sink):
         Whether the input's columns come first. Otherwise it is the number of the row.
     overwrite : bool
         Whether a file that is there may be replaced.
+    whole : bool
+        Whether the file appears as a whole, with `finish`.
     """
 
     format: str
@@ -57,11 +59,12 @@ class LineSink(Sink):
         fields: Sequence[str] = FIELDS,
         append: bool = False,
         overwrite: bool = False,
+        whole: bool = False,
     ) -> None:
         self.fields = check_fields(fields)
         self.append = append
         self.needs = frozenset(self.fields)
-        self._file = AddedFile(path, overwrite=overwrite)
+        self._file = AddedFile(path, overwrite=overwrite, whole=whole)
         self._rows = 0
 
     def check(self, place: Place) -> None:
@@ -90,6 +93,10 @@ class LineSink(Sink):
     def sync(self) -> None:
         """Bring the file to the disk."""
         self._file.sync()
+
+    def finish(self) -> None:
+        """Give a file that appears as a whole its name."""
+        self._file.finish()
 
     def close(self) -> None:
         """Close the file."""
@@ -164,8 +171,9 @@ class CsvSink(LineSink):
         fields: Sequence[str] = FIELDS,
         append: bool = False,
         overwrite: bool = False,
+        whole: bool = False,
     ) -> None:
-        super().__init__(path, fields=fields, append=append, overwrite=overwrite)
+        super().__init__(path, fields=fields, append=append, overwrite=overwrite, whole=whole)
         self.separator = separator
         self.format = "tsv" if separator == "\t" else "csv"
 

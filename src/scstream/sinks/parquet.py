@@ -25,7 +25,15 @@ from scstream.sinks.base import (
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import ColumnRecords, Records
 from scstream.sources.table import require_parquet
-from scstream.support.paths import check_file, exists, identity, is_special, look
+from scstream.support.paths import (
+    check_file,
+    exists,
+    identity,
+    is_special,
+    keep_permissions,
+    look,
+    temporary_beside,
+)
 
 _GROUP = 1 << 16  # rows that are written at once
 _PART = re.compile(r"part-(\d{6,})\.parquet(\.unfinished)?", re.ASCII)
@@ -50,6 +58,8 @@ class ParquetSink(Sink):
     overwrite : bool
         Whether a file, or a folder of such parts, that is there may be replaced. A folder that
         holds anything else is never touched.
+    whole : bool
+        Whether the file is left only if `finish` is called.
     """
 
     def __init__(
@@ -60,6 +70,7 @@ class ParquetSink(Sink):
         append: bool = False,
         parts: bool = False,
         overwrite: bool = False,
+        whole: bool = False,
     ) -> None:
         self._parquet = require_parquet()
         self.path = Path(path)
@@ -67,12 +78,14 @@ class ParquetSink(Sink):
         self.append = append
         self.parts = parts
         self.overwrite = overwrite
+        self.whole = whole
         self.needs = frozenset(self.fields)
         self._part = 0
         self._rows = 0
         self._bytes = 0  # of all parts together
         self._schema: Any = None
         self._writer: Any = None
+        self._written: Path | None = None  # the file that is being written
         self._held: list[Any] = []
 
     def check(self, place: Place) -> None:
@@ -214,7 +227,8 @@ class ParquetSink(Sink):
         import pyarrow as pa
 
         if self._writer is None:
-            self._writer = self._parquet.ParquetWriter(self._unfinished(), self._schema)
+            self._written = self._unfinished()
+            self._writer = self._parquet.ParquetWriter(self._written, self._schema)
         self._writer.write_table(pa.concat_tables(self._held))
         self._held = []
 
@@ -222,34 +236,52 @@ class ParquetSink(Sink):
         return self.path / f"part-{number:06d}.parquet" if self.parts else self.path
 
     def _unfinished(self) -> Path:
-        """Return the file that is being written; readers of a folder pass over it."""
+        """Return a name to write under; readers of a folder pass over it."""
         name = self._name(self._part)
-        return name.with_name(name.name + ".unfinished")
+        if self.parts:
+            return name.with_name(name.name + ".unfinished")
+        return temporary_beside(Path(os.path.realpath(name)))
 
-    def _finish(self) -> None:
+    def _end_part(self) -> None:
         """Close the file, bring it to the disk and give it its name."""
         self._write_held()
-        if self._writer is None:
+        if self._writer is None or self._written is None:
             return
         self._writer.close()
         self._writer = None
-        with open(self._unfinished(), "rb") as file:
+        with open(self._written, "rb") as file:
             os.fsync(file.fileno())
             self._bytes += os.fstat(file.fileno()).st_size
+        target = Path(os.path.realpath(self._name(self._part)))  # a link stays
         if not self.parts:
-            check_file(self.path, overwrite=self.overwrite)  # it may have come since
-        os.replace(self._unfinished(), self._name(self._part))
+            check_file(target, overwrite=self.overwrite)  # it may have come since
+            keep_permissions(self._written, target)
+        os.replace(self._written, target)
+        self._written = None
         self._part += 1
 
     def sync(self) -> None:
         """End the part, if there are parts."""
         self.verify()
         if self.parts:
-            self._finish()
+            self._end_part()
+
+    def finish(self) -> None:
+        """End the file."""
+        self._end_part()
 
     def close(self) -> None:
-        """End the file."""
-        self._finish()
+        """End the file; what is to appear as a whole and was not finished is removed."""
+        if not self.whole:
+            self._end_part()
+            return
+        self._held = []
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._written is not None:
+            self._written.unlink(missing_ok=True)
+            self._written = None
 
 
 def _array(values: list[Any]) -> Any:

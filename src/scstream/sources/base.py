@@ -110,6 +110,14 @@ class Source(ABC):
         """Let the server, if there is one, forget what lies before a place kept for good."""
         return
 
+    def hand_over(self, place: Place) -> None:
+        """Tell the server, if there is one, where a run ended: others may go on there.
+
+        The last checkpoint holds the place. Unlike `commit`, nothing may be deleted by it: if
+        that checkpoint turns out damaged, the one before it is needed.
+        """
+        return
+
     def require(self, complete: Sequence[bool]) -> None:
         """Say which columns (d,) must have a value in every row, once the family is known.
 

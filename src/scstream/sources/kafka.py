@@ -12,6 +12,7 @@ from scstream.sources.message_urls import read_url
 from scstream.sources.messages import Message, MessageSource, need_package
 from scstream.sources.options import SourceOptions
 from scstream.sources.patience import Away
+from scstream.sources.places import unsound, whole
 
 _ANSWER = 4.0  # seconds for an answer about offsets
 _UNANSWERED: Any = object()
@@ -91,6 +92,12 @@ class KafkaSource(MessageSource):
                 low, high = self._bounds(partition)
                 at[str(partition)] = low if self.start == "first" else high
         return at
+
+    def _check_position(self, at: dict[str, Any]) -> None:
+        for partition in at:
+            if not (partition.isascii() and partition.isdecimal()):
+                raise unsound("at", at)
+            whole(at, partition)
 
     def _committed(self, partitions: Sequence[int]) -> dict[str, int]:
         """Return the offsets that the group has, by partition."""
@@ -205,7 +212,7 @@ class KafkaSource(MessageSource):
             time=message.timestamp()[1] / 1000.0,
         )
 
-    def _commit(self, at: dict[str, Any]) -> None:
+    def _leave(self, at: dict[str, Any]) -> None:
         if self.group is None:
             return
         parts = [self._part(int(partition), offset) for partition, offset in at.items()]

@@ -12,6 +12,7 @@ import numpy as np
 from scstream.families.columns import Column
 from scstream.sources.base import MalformedRow
 from scstream.sources.chunks import Table
+from scstream.sources.places import unsound
 
 Name = str | int  # a field of an object, or a place in an array
 Kind = Literal["number", "truth", "text"]
@@ -140,6 +141,7 @@ class MessageTable:
 
     def resumed(self, saved: list[list[Any]]) -> MessageTable:
         """Return a table that goes on with the names and kinds of a place."""
+        _check_saved(saved)
         if not saved:  # nothing had been read yet
             return self
         pairs = zip(self._names or [], self._kinds, strict=True)
@@ -153,6 +155,18 @@ class MessageTable:
         table = MessageTable(dict(saved), numeric=self._numeric)
         table._chosen, table.complete = self._chosen, self.complete
         return table
+
+
+def _check_saved(saved: Any) -> None:
+    """Raise `ValueError` unless these are names and kinds of columns."""
+    if not isinstance(saved, list) or not all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and type(pair[0]) in (str, int)
+        and pair[1] in ("number", "truth", "text", None)
+        for pair in saved
+    ):
+        raise unsound("columns", saved)
 
 
 def _parse(value: bytes | None) -> Any:

@@ -18,12 +18,13 @@ import numpy as np
 from scstream.sources.base import Batch, MalformedRow, Place, Reject, Source
 from scstream.sources.message_rows import Kind, MessageTable, Name
 from scstream.sources.patience import PATIENCE, BrokerAwayError, Patience
+from scstream.sources.places import unsound, whole
 
 _COMMIT = 10.0  # seconds for which a commit is tried
 _SLICE = 0.5  # seconds that one call to a server may wait, so that Ctrl-C is heard
 
 
-class LostMessagesError(RuntimeError):
+class LostMessagesError(ValueError):
     """The server no longer has messages that were never read."""
 
 
@@ -175,8 +176,16 @@ class MessageSource(Source):
         """Return the next messages, n at most, waiting some seconds for the first at most."""
 
     @abstractmethod
-    def _commit(self, at: dict[str, Any]) -> None:
-        """Tell the server that everything before a position is done with."""
+    def _leave(self, at: dict[str, Any]) -> None:
+        """Leave a position with the server, for those who begin without a place."""
+
+    def _trim(self, at: dict[str, Any]) -> None:
+        """Delete what comes before a position, if that was asked for."""
+        return
+
+    def _check_position(self, at: dict[str, Any]) -> None:
+        """Raise `ValueError` if no reader of this kind could have made a position."""
+        return
 
     def _reconnect(self) -> None:
         """Make a new connection in place of a broken one, if the client does not by itself."""
@@ -210,10 +219,19 @@ class MessageSource(Source):
         A server that is away is not waited for long: nothing depends on it, and the next commit
         says more.
         """
+        self._tell(place, self._leave, self._trim)
+
+    def hand_over(self, place: Place) -> None:
+        """Leave the place of a run that ends with the server, if it is there; delete nothing."""
+        if not self.patience.away:
+            self._tell(place, self._leave)
+
+    def _tell(self, place: Place, *calls: Callable[[dict[str, Any]], None]) -> None:
         self._check_place(place)
         at = dict(place["at"])
         with suppress(BrokerAwayError):
-            self.patience.keep_trying(lambda: self._commit(at), self._reconnect, _COMMIT)
+            for call in calls:
+                self.patience.keep_trying(partial(call, at), self._reconnect, _COMMIT)
 
     def require(self, complete: Sequence[bool]) -> None:
         """Refuse rows with null in these columns (d,)."""
@@ -224,6 +242,13 @@ class MessageSource(Source):
             raise ValueError(f"{place!r} is no place of a broker's source.")
         if place["source"] != self.name:
             raise ValueError(f"The place is one of {place['source']!r}, this is {self.name!r}.")
+        whole(place, "messages")
+        time = place.get("time", 0.0)
+        if type(time) not in (int, float) or not math.isfinite(time):
+            raise unsound("time", time)
+        if not isinstance(place["at"], dict):
+            raise unsound("at", place["at"])
+        self._check_position(place["at"])
 
     # -- batches ----------------------------------------------------------------------------------
 

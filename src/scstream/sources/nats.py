@@ -13,6 +13,7 @@ from scstream.sources.messages import Message, MessageSource, need_package
 from scstream.sources.nats_client import Connection, Reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.patience import Away, BrokerError
+from scstream.sources.places import whole
 
 
 class NatsSource(MessageSource):
@@ -110,6 +111,9 @@ class NatsSource(MessageSource):
         first = max(state.first_seq - 1, 0)
         return {"sequence": first if self.start == "first" else state.last_seq}
 
+    def _check_position(self, at: dict[str, Any]) -> None:
+        whole(at, "sequence")
+
     def _committed(self) -> int | None:
         if self.durable is None:
             return None
@@ -190,10 +194,13 @@ class NatsSource(MessageSource):
             with suppress(Away, BrokerError):  # the server clears it away when it is idle
                 self._server.call(reader.close())
 
-    def _commit(self, at: dict[str, Any]) -> None:
+    def _leave(self, at: dict[str, Any]) -> None:
         with self._missing():
             if self.durable is not None:
                 self._server.call(self._mark(at["sequence"]))
+
+    def _trim(self, at: dict[str, Any]) -> None:
+        with self._missing():
             if self.trim and at["sequence"]:
                 trimmed = self._server.stream.purge_stream(self.stream, seq=at["sequence"] + 1)
                 self._server.call(trimmed)

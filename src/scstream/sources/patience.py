@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from scstream.support.printable import printable_name
+from scstream.support.secrets import hidden
+
 PATIENCE = 300.0  # seconds for which a server that was there is waited for
 _AT_START = 8.0  # seconds for one that was never there: an address may be wrong
 _FIRST_PAUSE = 0.1
@@ -45,6 +48,8 @@ class Patience:
         Told once of each time that the server is away; writes to standard error by default.
     back : float
         When the server came back the last time, by ``time.monotonic()``.
+    away : bool
+        Whether the last call found no server.
     """
 
     def __init__(self, name: str, server: str, limit: float) -> None:
@@ -55,6 +60,7 @@ class Patience:
         self.limit = limit
         self.notify: Callable[[str], object] = _notice
         self.back = -float("inf")
+        self.away = False
         self._met = False
 
     def keep_trying(
@@ -81,6 +87,7 @@ class Patience:
                     again()
                 result = call()
             except Away as error:
+                self.away = True
                 gone = time.monotonic() - since
                 if gone >= limit:
                     raise self._given_up(gone, str(error)) from None
@@ -91,7 +98,7 @@ class Patience:
                 # The first time at once: a server closes connections that were idle for long.
                 pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
             else:
-                self._met = True
+                self._met, self.away = True, False
                 if pause:
                     self.back = time.monotonic()
                 return result
@@ -117,4 +124,5 @@ class Patience:
 
 
 def _notice(text: str) -> None:
-    print(f"scstream: {text}", file=sys.stderr, flush=True)
+    # What a server answers is in it.
+    print(f"scstream: {printable_name(hidden(text))}", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from scstream.sources.base import Place
 from scstream.sources.options import SourceOptions
-from scstream.sources.rotation import rotated_files, successors
+from scstream.sources.rotation import open_copy, open_next
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.paths import identity, look
 
@@ -95,11 +95,9 @@ class FileReader(Reader):
         """Return the rotated file that holds what was read before, or say that there is none."""
         size = os.path.getsize(self.path)
         if self.follow and digest is not None:
-            for path in rotated_files(self.path):
-                file = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
-                if self._holds(file, at, digest):
-                    return file
-                file.close()
+            file = open_copy(self.path, lambda file: self._holds(file, at, digest))
+            if file is not None:
+                return file
         what = f"has {size:,} bytes, but {at:,} were read before"
         if size >= at:
             what = "holds something else than what was read before"
@@ -119,16 +117,23 @@ class FileReader(Reader):
             return self._noted(data)
         if self._regular and self._was_cut(data):
             self._leave_cut()
-            return None
+            return self._first()
         if not data and self._regular and self._is_replaced():
             data = self._file.read(BLOCK)  # what came before it was replaced
             if not data:
-                self._begin_next()
-                return None
+                file = open_next(self.path, identity(os.fstat(self._file.fileno())))
+                if file is None:
+                    return None
+                self._begin(file)
+                return self._first()
         if data:
             return self._noted(data)
         time.sleep(_PAUSE)
         return None
+
+    def _first(self) -> bytes | None:
+        """Return what a file just begun holds: it may be cut before the next read."""
+        return self._noted(self._file.read(BLOCK)) or None
 
     def _noted(self, data: bytes) -> bytes:
         self._at += len(data)
@@ -153,14 +158,12 @@ class FileReader(Reader):
     def _leave_cut(self) -> None:
         """Go on with the copy of a file that was cut, or else with what it holds now."""
         digest = digest_of(self._head, self._last)
-        for path in rotated_files(self.path):
-            file = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
-            if self._holds(file, self._at, digest):
-                self._file.close()
-                self._file = file
-                self._go(self._at)
-                return
-            file.close()
+        file = open_copy(self.path, lambda file: self._holds(file, self._at, digest))
+        if file is not None:
+            self._file.close()
+            self._file = file
+            self._go(self._at)
+            return
         print(
             f"scstream: {self.path!r} was cut while it was followed, and no copy of what it held "
             "is beside it. Going on with its new beginning; what was added before the cut and not "
@@ -168,7 +171,7 @@ class FileReader(Reader):
             file=sys.stderr,
             flush=True,
         )
-        self._begin(self.path)
+        self._begin(open(self.path, "rb", buffering=0))  # noqa: SIM115  # see close
 
     def _is_replaced(self) -> bool:
         """Whether another file has the path now, and its writer has begun to use it."""
@@ -179,16 +182,10 @@ class FileReader(Reader):
             and identity(found) != identity(os.fstat(self._file.fileno()))
         )
 
-    def _begin_next(self) -> None:
-        """Begin the file that follows the present one, which was read to its end."""
-        mine = identity(os.fstat(self._file.fileno()))
-        names = (path for path in rotated_files(self.path) if identity(os.stat(path)) == mine)
-        later = successors(self.path, next(names, None))
-        self._begin(later[0] if later else self.path)
-
-    def _begin(self, path: str) -> None:
+    def _begin(self, file: BinaryIO) -> None:
+        """Go on with another file."""
         self._file.close()
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
+        self._file = file
         self.files += 1
         self.base += self._at
         self._at = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,10 @@ from scstream.sources.message_urls import read_url, yes_or_no
 from scstream.sources.messages import Message, MessageSource
 from scstream.sources.options import SourceOptions
 from scstream.sources.patience import BrokerError
+from scstream.sources.places import unsound
 from scstream.sources.redis_client import RedisClient
+
+_ID = re.compile(r"\d{1,20}-\d{1,20}", re.ASCII)
 
 
 class RedisSource(MessageSource):
@@ -71,6 +75,11 @@ class RedisSource(MessageSource):
             last = self._client.xinfo_stream(self.stream)["last-generated-id"].decode()
         return {"id": last, "anchored": False}
 
+    def _check_position(self, at: dict[str, Any]) -> None:
+        entry, anchored = at.get("id"), at.get("anchored", False)
+        if not isinstance(entry, str) or _ID.fullmatch(entry) is None or type(anchored) is not bool:
+            raise unsound("at", at)
+
     def _check_stream(self) -> None:
         if not self._client.exists(self.stream):
             raise BrokerError(
@@ -122,10 +131,13 @@ class RedisSource(MessageSource):
             time=int(entry_id.partition("-")[0]) / 1000.0,
         )
 
-    def _commit(self, at: dict[str, Any]) -> None:
+    def _leave(self, at: dict[str, Any]) -> None:
         with self._server.errors(self.name):
             if self.group is not None:
                 self._mark(at["id"])
+
+    def _trim(self, at: dict[str, Any]) -> None:
+        with self._server.errors(self.name):
             if self.trim:  # up to the last one read, which shows that nothing was trimmed
                 self._client.xtrim(self.stream, minid=at["id"], approximate=False)
 

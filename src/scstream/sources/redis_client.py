@@ -82,6 +82,11 @@ class RedisClient:
             if str(error).startswith(_PASSING) or type(error).__name__ == "ReadOnlyError":
                 raise Away(_first_line(error)) from None
             raise BrokerError(f"{where}: the server refuses this: {error}.") from None
+        except self._errors.RedisError as error:
+            raise BrokerError(
+                f"{where}: this is no answer of a Redis server ({_first_line(error)}). Check the "
+                "address."
+            ) from None
 
     def close(self) -> None:
         """Close the connection."""
