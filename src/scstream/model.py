@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from operator import is_, itemgetter
 from time import sleep
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +167,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         max_clusters: int | None = None,
         splits: bool = True,
         merges: bool = True,
-        outlier_weight: float = 0.0,
+        outlier_weight: float | Literal["auto"] = 0.0,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         engine: Any = "cpu",
@@ -361,7 +361,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _recipe(self, family: Family) -> Recipe:
         progress = _report if self.verbose else None
-        weight, auto = float(self.outlier_weight), self.half_life == "auto"
+        weight, auto = self.outlier_weight, self.half_life == "auto"
+        weight = "auto" if weight == "auto" else float(weight)
         asked = (family, float(self.alpha), *self._asked)
         return Recipe(*asked, weight, progress, auto, self._rules)
 

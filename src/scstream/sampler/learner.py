@@ -162,6 +162,10 @@ def _learn_later(
         learner.outliers, recipe,
     )  # fmt: skip
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
+    if steps.outliers is not None and steps.outliers.held is not None:
+        kept = state.totals[:, 0].sum() / learner.state.totals[:, 0].sum()
+        rows = _everything(engine, len(family.prior))
+        steps.outliers = steps.outliers.during(rows, kept)
     if batch.X.shape[0] == 0:
         state, events = drop_forgotten(steps, state), Events()
     else:
@@ -174,11 +178,11 @@ def _learn_later(
         steps.rng.words,
         learner.seed,
         recipe.alpha,
-        learner.outliers,
+        None if steps.outliers is None else steps.outliers.beside_clusters(state),
         batch.time,
         spacing,
         learner.n_batches + 1,
-        learner.dormant.after(learner.state, state, {b for _, b in events.merges}, recipe.rules),
+        learner.dormant.after(learner.state, state, {b for _, b in events.merges} | set(events.given_up), recipe.rules),
         warmup=(),
     )
     outcome = _outcome(steps, learner, new, batch, events, state)
@@ -279,14 +283,15 @@ def _learn_first(
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.prepare(_rows_for_prior(X, recipe.rules.prior_rows))
     _load(engine, family, X, weight, n_batches)
-    outliers = None
-    if recipe.outlier_weight > 0:
-        outliers = Outliers(recipe.outlier_weight, _everything(engine, len(family.prior)))
+    outliers = _outliers(engine, len(family.prior), recipe, X.shape[1])
     steps = _steps(family, engine, rng, seed, n_batches, outliers, recipe)
+    if recipe.outlier_weight == "auto":
+        steps.outliers = None  # the start is made without: pieces of clusters look like noise
     if batch.labels is not None:
         start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
+    steps.outliers = outliers
     state = first_batch(steps, recipe.plan, start, adapt=True, progress=recipe.progress)
     state = _numbered(engine, state, batch.time, 0)
     if learner is not None:
@@ -302,7 +307,7 @@ def _learn_first(
         steps.rng.words,
         seed,
         recipe.alpha,
-        outliers,
+        None if outliers is None else outliers.beside_clusters(state),
         batch.time,
         0.0,
         n_batches + 1,
@@ -333,6 +338,17 @@ def _rows_for_prior(X: Points, most: int) -> Points:
     rows = ((np.arange(most) + within) * (n / most)).astype(np.int64)
     rows = np.minimum(rows, n - 1)
     return X.take(rows) if remote else to_host(X[rows])
+
+
+def _outliers(engine: Engine, p: int, recipe: Recipe, d: int) -> Outliers | None:
+    """Return the component for points that no cluster should take, for a first batch; or None."""
+    weight = recipe.outlier_weight
+    if weight == 0:
+        return None
+    rows = _everything(engine, p)
+    if weight != "auto":
+        return Outliers(weight, rows)
+    return Outliers.learned(rows, recipe.family.enough_rows(d))
 
 
 def _everything(engine: Engine, p: int) -> Array:

@@ -117,6 +117,9 @@ class Rules:
         Nats by which a birth must be more probable as a return of one of the dormant, whichever.
     return_within : int
         Batches after its birth in which a cluster may still turn out to be a return.
+    background_margin : float
+        Nats by which a new cluster must be more probable than its rows in the background, where
+        that is learned: chance puts some rows of noise close together.
     compiled_columns : int
         Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
         above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
@@ -163,6 +166,7 @@ class Rules:
     return_points: float = 30.0
     return_margin: float = 2.0
     return_within: int = 4
+    background_margin: float = 10.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:
