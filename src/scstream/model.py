@@ -452,11 +452,24 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         It is the density of the next point: clusters by their weights, a cluster yet to be born,
         and the outlier component if there is one.
         """
-        learner = self._fitted()
-        score, level = next_point(
-            learner.family, learner.state.totals, learner.alpha, learner.outliers
-        )
+        score, level = self._next_point()
         return self._evaluate(X, score, LogTotal(), partial(np.add, level), base=True)
+
+    def _next_point(self) -> tuple[Score, float]:
+        known = self._fitted()
+        return next_point(known.family, known.state.totals, known.alpha, known.outliers)
+
+    @numpy_defaults
+    def anomaly(self, X: Any) -> Any:
+        """Return the share of the stream's recent rows that were less expected than each row (n,).
+
+        Low where a point is unusual: of a stream without anomalies one row in a thousand is below
+        0.001. Recent rows count by how expected they were before they were learned, so rows are
+        best judged before `partial_fit` is given them. See docs/anomalies.md.
+        """
+        share = self._fitted().scores.share_below
+        score, level = self._next_point()
+        return self._evaluate(X, score, LogTotal(), lambda s: share(s + level), base=True)
 
     @numpy_defaults
     def score(self, X: Any, y: Any = None) -> float:

@@ -7,6 +7,8 @@ and the rows of a batch that the background would take are searched for clusters
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
@@ -83,7 +85,7 @@ def worth_keeping(
     lose += reluctance(ctx, state.lived) - ctx.rules.background_margin
     which = np.flatnonzero(state.present)
     there = _log_density(family, outliers, held + state.totals[which])
-    each = (there - lose[which]) / n[which]
+    each = (there - _log_density(family, outliers, held) - lose[which]) / n[which]
     order = which[np.argsort(-each, kind="stable")]
     moved = held + np.concatenate([np.zeros_like(held), np.cumsum(state.totals[order], axis=0)])
     own = moved[:, 0]
@@ -114,6 +116,7 @@ def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> 
         return state
     engine = CpuEngine()
     engine.load(steps.family, X, np.ones(X.shape[0]))
+    rules = replace(rules, seeds=rules.few_seeds)
     kind = choose_steps(steps.family, engine, None, rules, records=False)
     mini = kind(steps.family, engine, steps.rng, steps.alpha, steps.seed, steps.batch, None, rules)
     found = merged_start(mini, plan, state.window.forgetting, adapt=False)

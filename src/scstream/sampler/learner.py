@@ -26,6 +26,8 @@ from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events, Recipe
+from scstream.sampler.rows import some_rows
+from scstream.sampler.scores import Sketch, first_scores, scores_with
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
@@ -64,6 +66,8 @@ class Learner:
         The usual time between batches; 0 before the second.
     n_batches : int
     dormant : Dormant
+    scores : Sketch
+        How expected recent rows were.
     warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
     """
@@ -78,6 +82,7 @@ class Learner:
     spacing: float
     n_batches: int
     dormant: Dormant
+    scores: Sketch
     warmup: tuple[KeptBatch, ...]
 
 
@@ -162,8 +167,8 @@ def _learn_later(
         learner.outliers, recipe,
     )  # fmt: skip
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
+    kept = float(state.totals[:, 0].sum() / learner.state.totals[:, 0].sum())
     if steps.outliers is not None and steps.outliers.held is not None:
-        kept = state.totals[:, 0].sum() / learner.state.totals[:, 0].sum()
         rows = _everything(engine, len(family.prior))
         steps.outliers = steps.outliers.during(rows, kept)
     if batch.X.shape[0] == 0:
@@ -183,6 +188,7 @@ def _learn_later(
         spacing,
         learner.n_batches + 1,
         learner.dormant.after(learner.state, state, {b for _, b in events.merges} | set(events.given_up), recipe.rules),
+        scores_with(learner.scores, learner, batch, recipe.rules, kept),
         warmup=(),
     )
     outcome = _outcome(steps, learner, new, batch, events, state)
@@ -281,7 +287,7 @@ def _learn_first(
     rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family.prepare(_rows_for_prior(X, recipe.rules.prior_rows))
+    family = recipe.family.prepare(some_rows(X, recipe.rules.prior_rows)[0])
     _load(engine, family, X, weight, n_batches)
     outliers = _outliers(engine, len(family.prior), recipe, X.shape[1])
     steps = _steps(family, engine, rng, seed, n_batches, outliers, recipe)
@@ -312,8 +318,10 @@ def _learn_first(
         0.0,
         n_batches + 1,
         Dormant.none(state),
+        Sketch.nothing(),
         warmup=(),
     )
+    new = replace(new, scores=first_scores(new, X, weight, recipe.rules))
     outcome = _outcome(steps, learner, new, batch, Events(), state)
     n, d = X.shape
     few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
@@ -322,22 +330,6 @@ def _learn_first(
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, warmup=keep(kept, ids))
     return new, outcome
-
-
-def _rows_for_prior(X: Points, most: int) -> Points:
-    """Return the rows that a prior is prepared from: all, or one of each of many equal strata.
-
-    Which row of a stratum depends on nothing but the number of rows, so that a batch sets the
-    same prior wherever its rows are.
-    """
-    n = X.shape[0]
-    remote = isinstance(X, RemoteRows)
-    if n <= most:
-        return X.take(np.arange(n)) if remote else to_host(X)
-    within = np.random.default_rng(0).random(most)
-    rows = ((np.arange(most) + within) * (n / most)).astype(np.int64)
-    rows = np.minimum(rows, n - 1)
-    return X.take(rows) if remote else to_host(X[rows])
 
 
 def _outliers(engine: Engine, p: int, recipe: Recipe, d: int) -> Outliers | None:

@@ -120,6 +120,12 @@ class Rules:
     background_margin : float
         Nats by which a new cluster must be more probable than its rows in the background, where
         that is learned: chance puts some rows of noise close together.
+    scored_rows : int
+        Rows of a batch that are scored before they are learned, at most, for `ScStream.anomaly`;
+        0 for none.
+    scores_kept : float
+        Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
+        what one row in a thousand looks like.
     compiled_columns : int
         Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
         above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
@@ -167,6 +173,8 @@ class Rules:
     return_margin: float = 2.0
     return_within: int = 4
     background_margin: float = 10.0
+    scored_rows: int = 500
+    scores_kept: float = 4000.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:
