@@ -54,6 +54,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
         "scores": {
             "values": _finite(learner.scores.values, packer),
             "weights": _finite(learner.scores.weights, packer),
+            "seen": learner.scores.seen,
         },
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
@@ -120,7 +121,7 @@ def _unpack_scores(node: Node) -> Sketch:
     weights = own.array("weights", float, len(values))
     if np.any(np.diff(values) < 0) or np.any(weights <= 0):
         raise own.fail("values", "not ascending, or of no weight")
-    return Sketch(values, weights)
+    return Sketch(values, weights, own.number("seen", -1e-300))
 
 
 def _pack_outliers(outliers: Outliers, packer: Packer) -> Tree:

@@ -48,8 +48,8 @@ def log_background(ctx: Context, family: Family, state: State) -> float:
 
 def _log_density(family: Family, outliers: Outliers, rows: Array) -> Array:
     """Return the log density (...) of rows with such statistics (..., p) in the background."""
-    shape = outliers.shape(rows)
-    return family.log_marginal(shape + rows) - family.log_marginal(shape)
+    nothing = outliers.shape(np.zeros_like(rows))
+    return family.log_marginal(outliers.shape(rows)) - family.log_marginal(nothing)
 
 
 def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
@@ -72,13 +72,14 @@ def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
 
 
 def worth_keeping(
-    ctx: Context, outliers: Outliers, state: State, held: Array
+    ctx: Context, outliers: Outliers, state: State, held: Array, elsewhere: float = 0.0
 ) -> NDArray[np.bool_]:
     """Return which clusters (k,) are more probable than their rows in the background.
 
     Noise makes many small clusters, none of which would go alone while the background is thought
     to be next to empty. So clusters are lined up by what each row gains, and of all beginnings of
-    that line the most probable one goes. ``held`` (1, p) is what the background holds now.
+    that line the most probable one goes. ``held`` (1, p) is what the background holds now,
+    and clusters that are not listed have so many points.
     """
     n, family, everyone = state.totals[:, 0], ctx.family, outliers.sums[0, 0]
     lose = log_marginals(ctx, state).whole + np.log(ctx.alpha) + gammaln(n)
@@ -88,9 +89,14 @@ def worth_keeping(
     each = (there - _log_density(family, outliers, held) - lose[which]) / n[which]
     order = which[np.argsort(-each, kind="stable")]
     moved = held + np.concatenate([np.zeros_like(held), np.cumsum(state.totals[order], axis=0)])
-    own = moved[:, 0]
-    total = _log_density(family, outliers, moved) + _log_shares(own, everyone - own, ctx.alpha)
+    taken = moved[:, 0] - held[0, 0]
+    # clusters that change have forgotten more than the background has: shares are as if it had, too
+    ours = n.sum() + elsewhere
+    own = held[0, 0] * ours / max(everyone - held[0, 0], ours) + taken
+    total = _log_density(family, outliers, moved) + _log_shares(own, ours - taken, ctx.alpha)
     total[1:] -= np.cumsum(lose[order])
+    if elsewhere == 0.0:
+        total[1:][own[1:] > ctx.rules.background_most * (own + ours - taken)[1:]] = -np.inf
     kept = np.ones(state.k, dtype=bool)
     kept[order[: int(np.argmax(total))]] = False
     return kept
@@ -121,7 +127,7 @@ def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> 
     mini = kind(steps.family, engine, steps.rng, steps.alpha, steps.seed, steps.batch, None, rules)
     found = merged_start(mini, plan, state.window.forgetting, adapt=False)
     assert outliers.held is not None
-    kept = worth_keeping(mini, outliers, found, outliers.held)
+    kept = worth_keeping(mini, outliers, found, outliers.held, state.totals[:, 0].sum())
     steps.rng = mini.rng
     which = np.flatnonzero(kept)
     which = np.sort(which[np.argsort(-found.totals[which, 0], kind="stable")[: max(room, 0)]])

@@ -34,6 +34,8 @@ class Outliers:
         The statistics of all rows of a batch that is being learned.
     pseudo : float
         Rows that the shape of all rows together counts in that of the background.
+    most : float
+        The greatest weight that is learned.
     """
 
     weight: float
@@ -41,20 +43,28 @@ class Outliers:
     held: Array | None = None
     batch: Array | None = None
     pseudo: float = 0.0
+    most: float = 1.0
 
     @staticmethod
-    def learned(batch: Array, pseudo: float) -> Outliers:
-        """Return the background of a first batch, given the statistics (1, p) of all its rows."""
-        return Outliers(1.0 / (2.0 + batch[0, 0]), batch, np.zeros_like(batch), batch, pseudo)
+    def learned(batch: Array, pseudo: float, rules: Rules) -> Outliers:
+        """Return the background of a first batch, given the statistics (1, p) of all its rows.
 
-    def during(self, batch: Array, kept: float) -> Outliers:
-        """Return the background during a later batch, given the statistics (1, p) of all its rows.
+        The shape of all rows together counts ``pseudo`` rows at least.
+        """
+        nothing = Outliers(1.0 / (2.0 + batch[0, 0]), 0.0 * batch, 0.0 * batch)
+        return nothing.during(batch, 1.0, pseudo, rules)
+
+    def during(self, batch: Array, kept: float, pseudo: float, rules: Rules) -> Outliers:
+        """Return the background during a batch, given the statistics (1, p) of all its rows.
 
         ``kept`` is the share of the past that is left.
         """
-        assert self.held is not None
-        sums, held = kept * self.sums + batch, kept * self.held
-        return replace(self, sums=sums, held=held, batch=batch)
+        if self.held is None:
+            return self
+        sums = kept * self.sums + batch
+        pseudo = max(pseudo, rules.background_width * float(sums[0, 0]))
+        held = kept * self.held
+        return Outliers(self.weight, sums, held, batch, pseudo, rules.background_most)
 
     def beside_clusters(self, state: State) -> Outliers:
         """Return it as it is while clusters own what they own; before a sweep, as it was."""
@@ -65,19 +75,13 @@ class Outliers:
         held = self.held + self.batch - state.current.sum(axis=0)
         if held[0, 0] < 1e-9 * self.sums[0, 0]:
             held = np.zeros_like(held)  # but for rounding
-        weight = float((1.0 + held[0, 0]) / (2.0 + self.sums[0, 0]))
+        weight = min(float((1.0 + held[0, 0]) / (2.0 + self.sums[0, 0])), self.most)
         return replace(self, weight=weight, held=held, batch=None)
 
     def shape(self, rows: Array) -> Array:
-        """Return statistics (..., p) whose predictive is the background's, if it holds rows.
-
-        They count so many points that the family's prior, that of clusters, does not matter.
-        """
-        if self.held is None:
-            return self.sums
-        mixed = rows + self.pseudo * self.sums / self.sums[0, 0]
-        firm: Array = mixed * (1e3 * self.pseudo / mixed[..., :1])
-        return firm
+        """Return statistics (..., p) whose predictive is the background's if it holds such rows."""
+        out: Array = rows + self.pseudo / self.sums[0, 0] * self.sums
+        return out
 
     def beside(self, score: Score, family: Family) -> Score:
         """Return the clusters' score with this component's behind it, as odds."""

@@ -168,9 +168,9 @@ def _learn_later(
     )  # fmt: skip
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
     kept = float(state.totals[:, 0].sum() / learner.state.totals[:, 0].sum())
-    if steps.outliers is not None and steps.outliers.held is not None:
-        rows = _everything(engine, len(family.prior))
-        steps.outliers = steps.outliers.during(rows, kept)
+    if learner.outliers is not None and learner.outliers.held is not None:
+        rows, pseudo = _everything(engine, len(family.prior)), family.enough_rows(batch.X.shape[1])
+        steps.outliers = learner.outliers.during(rows, kept, pseudo, recipe.rules)
     if batch.X.shape[0] == 0:
         state, events = drop_forgotten(steps, state), Events()
     else:
@@ -289,7 +289,7 @@ def _learn_first(
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.prepare(some_rows(X, recipe.rules.prior_rows)[0])
     _load(engine, family, X, weight, n_batches)
-    outliers = _outliers(engine, len(family.prior), recipe, X.shape[1])
+    outliers = _outliers(engine, family, recipe, X.shape[1])
     steps = _steps(family, engine, rng, seed, n_batches, outliers, recipe)
     if recipe.outlier_weight == "auto":
         steps.outliers = None  # the start is made without: pieces of clusters look like noise
@@ -332,15 +332,15 @@ def _learn_first(
     return new, outcome
 
 
-def _outliers(engine: Engine, p: int, recipe: Recipe, d: int) -> Outliers | None:
+def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outliers | None:
     """Return the component for points that no cluster should take, for a first batch; or None."""
     weight = recipe.outlier_weight
-    if weight == 0:
-        return None
-    rows = _everything(engine, p)
+    if weight == 0 or (weight == "auto" and family.points_for_a_shape()):
+        return None  # in many columns small clusters look like noise, and would be taken for it
+    rows = _everything(engine, len(family.prior))
     if weight != "auto":
         return Outliers(weight, rows)
-    return Outliers.learned(rows, recipe.family.enough_rows(d))
+    return Outliers.learned(rows, family.enough_rows(d), recipe.rules)
 
 
 def _everything(engine: Engine, p: int) -> Array:

@@ -120,6 +120,12 @@ class Rules:
     background_margin : float
         Nats by which a new cluster must be more probable than its rows in the background, where
         that is learned: chance puts some rows of noise close together.
+    background_most : float
+        The share of rows that clusters may be given up for at most: noise is the lesser part. A
+        single cluster and nothing but noise are the same to any model.
+    background_width : float
+        What the shape of all rows together counts in that of the background at least, as a share of
+        them: however many rows it holds, it does not become as narrow as a cluster.
     scored_rows : int
         Rows of a batch that are scored before they are learned, at most, for `ScStream.anomaly`;
         0 for none.
@@ -173,8 +179,10 @@ class Rules:
     return_margin: float = 2.0
     return_within: int = 4
     background_margin: float = 10.0
-    scored_rows: int = 500
-    scores_kept: float = 4000.0
+    background_most: float = 0.4
+    background_width: float = 0.02
+    scored_rows: int = 1000
+    scores_kept: float = 10_000.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:

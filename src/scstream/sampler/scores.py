@@ -41,10 +41,13 @@ class Sketch:
     values : ndarray (m,)
         Ascending.
     weights : ndarray (m,)
+    seen : float
+        How many numbers there were, forgotten ones included.
     """
 
     values: Array
     weights: Array
+    seen: float = 0.0
 
     @staticmethod
     def nothing() -> Sketch:
@@ -58,10 +61,11 @@ class Sketch:
 
     def faded(self, share: float) -> Sketch:
         """Return the sketch with each number counting a share of what it did."""
-        return Sketch(self.values, share * self.weights)
+        return Sketch(self.values, share * self.weights, self.seen)
 
     def merged(self, values: Array, weights: Array) -> Sketch:
-        """Return the sketch of these numbers (n,), and those of another sketch, too."""
+        """Return the sketch with further numbers (n,), or with the entries of another sketch."""
+        seen = self.seen + len(values)
         values, weights = np.append(self.values, values), np.append(self.weights, weights)
         if len(values) == 0:
             return self
@@ -71,7 +75,7 @@ class Sketch:
         place = np.floor(np.log(np.maximum(below, 1e-9)) / np.log1p(_STEP))
         first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
         whole = np.add.reduceat(weights, first)
-        return Sketch(np.add.reduceat(weights * values, first) / whole, whole)
+        return Sketch(np.add.reduceat(weights * values, first) / whole, whole, seen)
 
     def share_below(self, x: Array) -> Array:
         """Return the share of numbers below each of x (...), never 0.
@@ -108,13 +112,15 @@ def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept
     """Return the sketch of scores, with those of a batch that the model is about to learn.
 
     ``kept`` is the share of the past that is left. Scores are forgotten as clusters are, but not so
-    fast that too few are left to know small shares by.
+    fast that too few are left to know small shares by. While there are few, the older half is left
+    behind: a model that has just begun expects less of its rows than it does later.
     """
     if rules.scored_rows == 0 or batch.X.shape[0] == 0 or _is_passed_over(learner, rules):
         return before
     X, which = some_rows(batch.X, rules.scored_rows)
     weight = np.ones(X.shape[0]) if isinstance(batch.X, RemoteRows) else batch.weight[which]
-    kept = max(kept, 1.0 - X.shape[0] / rules.scores_kept)
+    memory = min(max(0.5 * before.seen, rules.scored_rows), rules.scores_kept)
+    kept = max(kept, 1.0 - X.shape[0] / memory)
     return before.faded(kept).merged(log_densities(learner, X), weight)
 
 
