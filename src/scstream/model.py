@@ -83,8 +83,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         An upper bound on the number of clusters.
     splits, merges : bool, default=True
         Whether clusters may split and merge.
-    outlier_weight : float, default=0.0
+    outlier_weight : float or "auto", default=0.0
         Weight of a fixed component as wide as the whole first batch; its points are labelled -1.
+        "auto" learns the weight and the shape of such a background, for real-valued columns: noise
+        is labelled -1, not made clusters of. See docs/anomalies.md.
     random_state : int, Generator, RandomState or None, default=None
         Seed. The same seed gives the same labels, on any number of threads.
     n_jobs : int, optional

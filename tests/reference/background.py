@@ -11,12 +11,13 @@ from reference.sweeps import Batch, deterministic_sweep, predictive_scores, with
 
 MARGIN = 10.0  # nats by which a new cluster must be better than its rows in the background
 MOST = 0.4  # of the rows are noise at most
+STRETCH = 1.5  # by which rows are stretched about their middle for the background's shape
 WIDTH = 0.02  # of all rows stand for the background's shape at least
 
 
 @dataclass
 class Background:
-    """What is remembered of all rows, and of those that nobody owns."""
+    """What is remembered of all rows, stretched, and of those that nobody owns."""
 
     everything: np.ndarray
     held: np.ndarray
@@ -26,8 +27,12 @@ class Background:
 
     def begin(self, batch, faded):
         """Return it as it is while a batch is learned; of the past a share is left."""
-        present = batch.weight @ batch.T
-        everything = faded * self.everything + present
+        present, wide = batch.weight @ batch.T, 0.0 * batch.T[:1].sum(axis=0)
+        if len(batch.X):
+            centre = batch.X.mean(axis=0)
+            stretched = batch.family.statistics(centre + STRETCH * (batch.X - centre))
+            wide = stretched.sum(axis=0) * (present[0] / len(batch.X))
+        everything = faded * self.everything + wide
         least = batch.family.enough_rows(batch.X.shape[1])
         pseudo = max(least, WIDTH * everything[0])
         return Background(everything, faded * self.held, self.weight, present, pseudo)

@@ -13,17 +13,42 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
-from scstream.engines import CpuEngine
+from scstream.engines import CpuEngine, Engine
 from scstream.families.contract import Array, Family
+from scstream.families.scores import LinearScore, Points, to_dense
 from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import merged_start
 from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.recipe import Plan
+from scstream.sampler.rows import some_rows
 from scstream.sampler.split_merge import drop_forgotten, reluctance
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import predictive
+
+
+def background_of(before: Outliers, steps: Steps, X: Points, kept: float) -> Outliers:
+    """Return the background during a batch, which the engine has loaded from rows X (n, d).
+
+    ``kept`` is the share of the past that is left.
+    """
+    family, rules = steps.family, steps.rules
+    rows = everything(steps.engine, len(family.prior))
+    wide, n = rows, X.shape[0]
+    if n:
+        some, _ = some_rows(X, rules.seed_rows)
+        centre = np.nanmean(some, axis=0)
+        T = family.statistics(centre + rules.background_stretch * (some - centre))
+        wide = to_dense(T).sum(axis=0)[None] * (rows[0, 0] / len(some))
+    return before.during(rows, wide, kept, family.enough_rows(X.shape[1]), rules)
+
+
+def everything(engine: Engine, p: int) -> Array:
+    """Return the statistics (1, p) of the whole loaded batch."""
+    whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
+    out: Array = whole.current.sum(axis=1)
+    return out
 
 
 def learned(ctx: Context) -> Outliers | None:

@@ -27,7 +27,8 @@ class Outliers:
         Its share of the mixture, in (0, 1).
     sums : ndarray (1, p)
         The statistics of the whole first batch; if the weight is learned, of all rows that are
-        remembered.
+        remembered, those of each batch stretched about their middle: a background as wide as the
+        rows themselves would be the same as a cluster where there is but one.
     held : ndarray (1, p) or None
         The statistics of the rows that it held before this batch. None if the weight is fixed.
     batch : ndarray (1, p) or None
@@ -46,22 +47,18 @@ class Outliers:
     most: float = 1.0
 
     @staticmethod
-    def learned(batch: Array, pseudo: float, rules: Rules) -> Outliers:
-        """Return the background of a first batch, given the statistics (1, p) of all its rows.
+    def learned(batch: Array) -> Outliers:
+        """Return the background before a first batch, whose rows have such statistics (1, p)."""
+        return Outliers(1.0 / (2.0 + batch[0, 0]), 0.0 * batch, 0.0 * batch)
 
-        The shape of all rows together counts ``pseudo`` rows at least.
-        """
-        nothing = Outliers(1.0 / (2.0 + batch[0, 0]), 0.0 * batch, 0.0 * batch)
-        return nothing.during(batch, 1.0, pseudo, rules)
-
-    def during(self, batch: Array, kept: float, pseudo: float, rules: Rules) -> Outliers:
+    def during(self, batch: Array, wide: Array, kept: float, pseudo: float, rules: Rules) -> Outliers:
         """Return the background during a batch, given the statistics (1, p) of all its rows.
 
-        ``kept`` is the share of the past that is left.
+        ``wide`` are those of its rows stretched about their middle, and ``kept`` is the share of
+        the past that is left. The shape of all rows together counts ``pseudo`` rows at least.
         """
-        if self.held is None:
-            return self
-        sums = kept * self.sums + batch
+        assert self.held is not None
+        sums = kept * self.sums + wide
         pseudo = max(pseudo, rules.background_width * float(sums[0, 0]))
         held = kept * self.held
         return Outliers(self.weight, sums, held, batch, pseudo, rules.background_most)

@@ -15,9 +15,10 @@ from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families import Family
 from scstream.families.contract import Array
-from scstream.families.scores import Labels, LinearScore, Points
+from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
+from scstream.sampler.background import background_of, everything
 from scstream.sampler.batch import first_batch, later_batch
 from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import Ints, State
@@ -169,8 +170,7 @@ def _learn_later(
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
     kept = float(state.totals[:, 0].sum() / learner.state.totals[:, 0].sum())
     if learner.outliers is not None and learner.outliers.held is not None:
-        rows, pseudo = _everything(engine, len(family.prior)), family.enough_rows(batch.X.shape[1])
-        steps.outliers = learner.outliers.during(rows, kept, pseudo, recipe.rules)
+        steps.outliers = background_of(learner.outliers, steps, batch.X, kept)
     if batch.X.shape[0] == 0:
         state, events = drop_forgotten(steps, state), Events()
     else:
@@ -292,6 +292,8 @@ def _learn_first(
     outliers = _outliers(engine, family, recipe, X.shape[1])
     steps = _steps(family, engine, rng, seed, n_batches, outliers, recipe)
     if recipe.outlier_weight == "auto":
+        assert outliers is not None
+        outliers = background_of(outliers, steps, X, 1.0)
         steps.outliers = None  # the start is made without: pieces of clusters look like noise
     if batch.labels is not None:
         start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
@@ -335,19 +337,17 @@ def _learn_first(
 def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outliers | None:
     """Return the component for points that no cluster should take, for a first batch; or None."""
     weight = recipe.outlier_weight
-    if weight == 0 or (weight == "auto" and family.points_for_a_shape()):
-        return None  # in many columns small clusters look like noise, and would be taken for it
-    rows = _everything(engine, len(family.prior))
-    if weight != "auto":
-        return Outliers(weight, rows)
-    return Outliers.learned(rows, family.enough_rows(d), recipe.rules)
-
-
-def _everything(engine: Engine, p: int) -> Array:
-    """Return the statistics (1, p) of the whole loaded batch."""
-    whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
-    out: Array = whole.current.sum(axis=1)
-    return out
+    if weight == 0:
+        return None
+    if weight == "auto" and (not family.real or family.points_for_a_shape()):
+        # wide is what a background of counts is not; in many columns small clusters look like noise
+        raise ValueError(
+            f"outlier_weight='auto' cannot tell noise from clusters of family {family.name!r} in "
+            f"{d} columns: it takes 'gaussian' of up to 15 columns, 'diagonal' and 'spherical'. "
+            "Choose one of these, or give the weight as a number such as 0.01."
+        )
+    rows = everything(engine, len(family.prior))
+    return Outliers.learned(rows) if weight == "auto" else Outliers(weight, rows)
 
 
 def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State:

@@ -126,6 +126,9 @@ class Rules:
     background_width : float
         What the shape of all rows together counts in that of the background at least, as a share of
         them: however many rows it holds, it does not become as narrow as a cluster.
+    background_stretch : float
+        By how much rows are stretched about their middle before they stand for the shape of the
+        background: where there is but one cluster it must be wider than that.
     scored_rows : int
         Rows of a batch that are scored before they are learned, at most, for `ScStream.anomaly`;
         0 for none.
@@ -181,6 +184,7 @@ class Rules:
     background_margin: float = 10.0
     background_most: float = 0.4
     background_width: float = 0.02
+    background_stretch: float = 1.5
     scored_rows: int = 1000
     scores_kept: float = 10_000.0
     compiled_columns: int = 15

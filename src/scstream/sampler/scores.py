@@ -83,6 +83,11 @@ class Sketch:
         A number as low as the lowest has the share of one in so many and one. Below it the share
         falls exponentially, as steeply as it does at the lower end.
         """
+        if len(self.values) == 0:
+            raise ValueError(
+                "The model knows no scores to compare with: it was saved by an earlier version and "
+                "has learned no batch since, or the rule scored_rows is 0. Give it a batch to learn."
+            )
         middle = np.cumsum(self.weights) - 0.5 * self.weights
         inside = np.interp(x, self.values, middle)
         tail = int(np.searchsorted(middle, _TAIL * self.count)) + 1
