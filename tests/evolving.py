@@ -88,6 +88,8 @@ class Case:
         an over-clustering.
     uneven : bool
         Whether rows have weights and batches come at odd times.
+    noise : int
+        The first so many rows of each batch are anywhere.
     """
 
     kind: str
@@ -97,6 +99,7 @@ class Case:
     batches: int = 8
     given: bool = True
     uneven: bool = False
+    noise: int = 0
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -104,6 +107,7 @@ class Case:
             X, y = rows(self.kind, b, self.n, self.seed)
             rng = np.random.default_rng([self.seed, b, 1])
             more: dict[str, Any] = {}
+            X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
             if self.given and b == 0:
                 more["labels"] = y // 2
             if self.uneven:
@@ -129,6 +133,10 @@ def _cases() -> dict[str, Case]:
         out[f"{kind}, kernel"] = Case(kind, {"alpha": 4.0, "kernel": fading}, seed=41 + i)
     for i, kind in enumerate(["gaussian-2", "gaussian-5", "multinomial"]):
         out[f"{kind}, outliers"] = Case(kind, {"alpha": 0.3, "outlier_weight": 0.03}, seed=53 + i)
+    for i, kind in enumerate(["gaussian-2", "diagonal"]):
+        out[f"{kind}, background"] = Case(
+            kind, {"alpha": 0.3, "outlier_weight": "auto"}, n=80, seed=61 + i, noise=15, batches=6
+        )
     for i, kind in enumerate(["gaussian-2", "gaussian-5", "poisson"]):
         out[f"{kind}, weights"] = Case(
             kind, {"alpha": 4.0, "half_life": 2.0}, seed=52 + i, uneven=True

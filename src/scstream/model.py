@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from operator import is_, itemgetter
 from time import sleep
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from scstream.sampler.gaussian import best_ids, predicts_at_once
 from scstream.sampler.learner import Learner, Outcome, learn
 from scstream.sampler.recipe import Batch, Plan, Recipe
 from scstream.sampler.rules import RULES, Rules
-from scstream.sampler.sweep import next_point, predictive
+from scstream.sampler.sweep import predictive
 from scstream.sampler.window import Forgetting
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
@@ -85,8 +85,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         An upper bound on the number of clusters.
     splits, merges : bool, default=True
         Whether clusters may split and merge.
-    outlier_weight : float, default=0.0
+    outlier_weight : float or "auto", default=0.0
         Weight of a fixed component as wide as the whole first batch; its points are labelled -1.
+        "auto" learns the weight and the shape of such a background, for real-valued columns: noise
+        is labelled -1, not made clusters of. See docs/anomalies.md.
     random_state : int, Generator, RandomState or None, default=None
         Seed. The same seed gives the same labels, on any number of threads.
     n_jobs : int, optional
@@ -170,7 +172,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         max_clusters: int | None = None,
         splits: bool = True,
         merges: bool = True,
-        outlier_weight: float = 0.0,
+        outlier_weight: float | Literal["auto"] = 0.0,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         engine: Any = "cpu",
@@ -381,7 +383,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _recipe(self, family: Family) -> Recipe:
         progress = _report if self.verbose else None
-        weight, auto = float(self.outlier_weight), self.half_life == "auto"
+        weight, auto = self.outlier_weight, self.half_life == "auto"
+        weight = "auto" if weight == "auto" else float(weight)
         asked = (family, float(self.alpha), *self._asked)
         return Recipe(*asked, weight, progress, auto, self._rules)
 
@@ -474,11 +477,24 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         and the outlier component if there is one.
         """
         learner = self._fitted(X)
-        score, level = next_point(
-            learner.family, learner.state.totals, learner.alpha, learner.outliers
-        )
+        score, level = learner.next_point()
         return self._evaluate(
             learner.family, X, score, LogTotal(), partial(np.add, level), base=True
+        )
+
+    @numpy_defaults
+    def anomaly(self, X: Any) -> Any:
+        """Return the share of the stream's recent rows that were less expected than each row (n,).
+
+        Low where a point is unusual: of a stream without anomalies one row in a thousand is below
+        0.001. Recent rows count by how expected they were before they were learned, so rows are
+        best judged before `partial_fit` is given them. See docs/anomalies.md.
+        """
+        learner = self._fitted(X)
+        score, level = learner.next_point()
+        share = learner.scores.share_below
+        return self._evaluate(
+            learner.family, X, score, LogTotal(), lambda s: share(s + level), base=True
         )
 
     @numpy_defaults

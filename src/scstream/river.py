@@ -1,6 +1,6 @@
-"""ScStream as a clusterer of river: one row at a time, or a data frame (needs ``scstream[river]``).
+"""ScStream as a clusterer and an anomaly detector of river: one row at a time, or a data frame.
 
-Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far.
+Needs ``scstream[river]``. Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOTHING_LEARNED = -1
 _MOST_WARNINGS = 100  # features left out that are named; memory stays bounded
 
 
-class StreamClusterer(base.Clusterer):
+class StreamClusterer(base.Clusterer, base.AnomalyDetector):
     """Clusters a stream of dicts without being told how many clusters there are.
 
     Parameters
@@ -48,8 +48,10 @@ class StreamClusterer(base.Clusterer):
         Sampled sweeps of each batch after the first.
     max_clusters : int, optional
         An upper bound on the number of clusters.
-    outlier_weight : float, default=0.0
+    outlier_weight : float or "auto", default=0.0
         Weight of a fixed component as wide as the whole first batch; its points are labelled -1.
+        "auto" learns the weight and the shape of such a background, for real-valued columns: noise
+        is labelled -1, not made clusters of. See docs/anomalies.md.
     seed : int, optional
         The same seed gives the same clusters.
 
@@ -89,7 +91,7 @@ class StreamClusterer(base.Clusterer):
         half_life: float | Literal["auto"] | None = "auto",
         sweeps: int = 1,
         max_clusters: int | None = None,
-        outlier_weight: float = 0.0,
+        outlier_weight: float | Literal["auto"] = 0.0,
         seed: int | None = None,
     ) -> None:
         if isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1:
@@ -144,6 +146,22 @@ class StreamClusterer(base.Clusterer):
             Features and their values.
         """
         return int(self._predict([x])[0])
+
+    def score_one(self, x: Mapping[Any, Any]) -> float:
+        """Return how unusual a row is, from 0 to 1: one minus `ScStream.anomaly`.
+
+        Of a stream without anomalies one row in a thousand is above 0.999. Before the first batch
+        nothing is unusual, and this is 0.
+
+        Parameters
+        ----------
+        x : dict
+            Features and their values.
+        """
+        row = self._observed(x)
+        if not self.features:
+            return 0.0
+        return float(1.0 - self.model.anomaly(self._table([row], self.features))[0])
 
     def flush(self) -> None:
         """Learn what is in the buffer now, such as at the end of a stream."""

@@ -79,7 +79,10 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "splits": (_is_flag, "True or False"),
     "merges": (_is_flag, "True or False"),
-    "outlier_weight": (lambda v: _is_real(v) and 0 <= v < 1, "a number in [0, 1)"),
+    "outlier_weight": (
+        lambda v: (isinstance(v, str) and v == "auto") or (_is_real(v) and 0 <= v < 1),
+        'a number in [0, 1) or "auto"',
+    ),
     "random_state": (
         lambda v: (
             v is None

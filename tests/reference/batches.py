@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 
+from reference.background import found_in_background, give_up, log_level
 from reference.clusters import Clusters
 from reference.moves import (
     drop_forgotten,
@@ -44,6 +45,7 @@ def later_batch(batch, plan, clusters, time, forgetting):
     """Run some sampled sweeps, moves after each, and the deterministic one; return the events."""
     events, first_new = Events(), clusters.next_id
     clusters = with_founders(batch, plan, clusters, events, time, forgetting)
+    found_in_background(batch, plan, clusters, time, start_that_stays)
     # drawn parameters know nothing of the new points: with few of these they are mostly noise
     few = len(batch.X) < clusters.k * batch.family.size()
     for sweep in range(plan.sweeps):
@@ -82,6 +84,7 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
     if plan.merges:
         events.merges += propose_merges(batch, clusters, greedy=greedy, log_u=for_merges)
     drop_forgotten(batch, clusters)
+    give_up(batch, clusters)
 
 
 def with_founders(batch, plan, clusters, events, time, forgetting):
@@ -155,14 +158,15 @@ def first_batch(batch, plan, clusters):
     The prior follows the clusters during the first 15 sweeps, where that is more probable.
     """
     events, best, waited = Events(), -inf, 0
+    give_up(batch, clusters)
     for sweep in range(plan.max_sweeps):
         restricted_sweep(batch, clusters)
         moves(batch, plan, clusters, events, 0.0, restart=sweep % 2 == 0)
         totals = clusters.totals()
-        level = log_posterior(batch.family, batch.alpha, totals)
+        level = log_level(batch, batch.family, clusters)
         if sweep < 15:
             family = batch.family.adapt(totals)
-            adapted = log_posterior(family, batch.alpha, totals)
+            adapted = log_level(batch, family, clusters)
             if adapted > level:
                 batch.family, level = family, adapted
         waited = 0 if level > best + 1.0 else waited + 1
@@ -206,9 +210,14 @@ def start_over_clustered(batch, plan):
     return clusters
 
 
-def most_probable_start(batch, plan):
+def start_that_stays(batch, plan):
+    """Return a start from 30 groups at most, under a prior that stays."""
+    return most_probable_start(batch, plan, most=30, adapt=False)
+
+
+def most_probable_start(batch, plan, most=200, *, adapt=True):
     """Return the better of two starts: small groups, or 30 by the columns that tell most."""
-    family, size = batch.family, max(1, min(len(batch.X) // 4, 200))
+    family, size = batch.family, max(1, min(len(batch.X) // 4, most))
     starts = [over_cluster(batch, size)]
     if family.real and size > 30:
         weight = telling_columns(family.embed(batch.X))
@@ -216,21 +225,22 @@ def most_probable_start(batch, plan):
             starts.append(over_cluster(batch, 30, weight))
     best = None
     for groups in starts:
-        batch.family = family.adapt(groups)
-        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best)
+        batch.family = family.adapt(groups) if adapt else family
+        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
     _, clusters, batch.family, batch.z = best
     batch.sub = np.zeros(len(batch.X), dtype=int)
     return clusters
 
 
-def merged_down(batch, plan, clusters, best):
+def merged_down(batch, plan, clusters, best, *, adapt):
     """Merge groups while that is better; returns the most probable step on the way, or before."""
     if best is None:
         best = -inf, copy.deepcopy(clusters), batch.family, batch.z.copy()
     while True:
         deterministic_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
-        batch.family = batch.family.adapt(clusters.totals())
+        if adapt:
+            batch.family = batch.family.adapt(clusters.totals())
         excess = 0 if plan.max_clusters is None else max(clusters.k - plan.max_clusters, 0)
         level = -inf
         if excess == 0:

@@ -7,6 +7,7 @@ from math import lgamma
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from reference.background import Background
 from reference.batches import (
     Events,
     Plan,
@@ -71,7 +72,7 @@ class Model:
         """Return the best cluster's id for other rows, by weight times predictive; -1: outlier."""
         batch = self.batch(self.family, X, np.ones(len(X)), self.rng)
         scores, _ = predictive_scores(batch, self.clusters)
-        best = np.argmax(with_outliers(batch, scores), axis=0)
+        best = np.argmax(with_outliers(batch, scores, self.clusters), axis=0)
         return np.array([*self.clusters.ids, -1])[best]
 
     def forgetting_of(self, n):
@@ -90,7 +91,10 @@ class Model:
     def learn_later(self, X, weight, time):
         """Learn from a batch that finds clusters and a prior."""
         batch, clusters = self.batch(self.family, X, weight, self.rng), self.clusters
+        before = clusters.totals()[:, 0].sum()
         clusters.advance(time, self.forgetting)
+        if isinstance(self.outliers, Background):
+            batch.outliers = self.outliers.begin(batch, clusters.totals()[:, 0].sum() / before)
         if len(X):
             clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
         else:
@@ -108,6 +112,8 @@ class Model:
     def finish(self, batch, clusters, time):
         """Take over what a batch has come to."""
         self.log_posterior = log_posterior(batch.family, self.alpha, clusters.totals())
+        if isinstance(batch.outliers, Background):
+            self.outliers = batch.outliers.beside(clusters)
         clusters.settle(time, self.forgetting)
         self.family, self.clusters, self.rng = batch.family, clusters, batch.rng
         self.all_labels = np.array([*clusters.ids, -1])[batch.z]
@@ -127,12 +133,17 @@ class Model:
         outliers, self.outliers = self.outliers, None
         # the generator moves on only if something is learned
         batch = self.batch(self.unprepared.prepare(rows), rows, weights, copy.deepcopy(self.rng))
-        if self.outlier_weight > 0:
+        background, nothing = None, 0.0 * batch.T[0]
+        if self.outlier_weight == "auto":
+            background = Background(nothing, nothing, 1.0 / (2.0 + weights.sum())).begin(batch, 1.0)
+        elif self.outlier_weight > 0:
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
         if labels is not None:
             clusters = start_from_labels(batch, np.asarray(labels))
         else:
             clusters = start_over_clustered(batch, self.plan)
+        if background is not None:  # the start is made without: pieces of clusters look like noise
+            batch.outliers = background
         first_batch(batch, self.plan, clusters)
         # the heaviest first
         n = clusters.totals()[:, 0]
@@ -193,7 +204,7 @@ class Model:
     def settled_rows(self, d):
         """How many rows set clusters and prior for good."""
         enough = self.unprepared.enough_rows(d)
-        by_batches = self.kernel is not None or self.outlier_weight > 0
+        by_batches = self.kernel is not None or self.outlier_weight not in (0, "auto")
         free = self.plan.splits and self.plan.merges and not by_batches
         return max(1000, enough) if free else enough
 

@@ -153,10 +153,9 @@ def propose_merges(
     ratio = {(a, b): -log_split_ratio(batch, totals[[a, b]], doubts[a, b], 0.0) for a, b in pairs}
     if log_u is None:
         log_u = batch.log_uniforms(neighbours * clusters.k, greedy=greedy)
-    each, most = RULES.reluctance
     wanted = set()
     for (a, b), least in zip(pairs, log_u, strict=False):
-        if ratio[a, b] > least + min(each * min(clusters.lived[a], clusters.lived[b]), most):
+        if ratio[a, b] > least + reluctance(min(clusters.lived[a], clusters.lived[b])):
             wanted.add((a, b))
     chosen, taken = [], set()
     for pair in sorted(pairs, key=lambda pair: -ratio[pair]):
@@ -183,6 +182,12 @@ def merge_candidates(rivals, neighbours):
         top.append(sorted((b for b in common if common[b] > 0), key=lambda b: -common[b]))
     top = [others[:neighbours] for others in top]
     return [(min(a, b), max(a, b)) for a in range(k) for b in top[a] if a < b or a not in top[b]]
+
+
+def reluctance(lived):
+    """Nats by which a cluster's end must win, given how many batches it has lived."""
+    each, most = RULES.reluctance
+    return min(each * lived, most)
 
 
 def drop_forgotten(batch, clusters):

@@ -106,7 +106,7 @@ def pair_scores(batch, pair):
 def sweep(batch, clusters, scores, sub_scores, u):
     """Label every row, drawn by uniforms or the best, and sum up."""
     k, w = clusters.k, batch.weight
-    scores = with_outliers(batch, scores)
+    scores = with_outliers(batch, scores, clusters)
     found = labelling.label(np.transpose(scores), np.transpose(sub_scores, (2, 0, 1)), u)
     batch.z, batch.sub = found.z, found.sub
     clusters.sums = labelling.statistics(batch.T, w, found.z, found.share, k)
@@ -115,15 +115,16 @@ def sweep(batch, clusters, scores, sub_scores, u):
     clusters.doubt = labelling.doubts(found, w, k)
 
 
-def with_outliers(batch, scores):
+def with_outliers(batch, scores, clusters):
     """Return the clusters' scores, and behind them that of a component that is nobody's.
 
     It takes the points that no cluster should take: it is as wide as the whole first batch, and has
-    a fixed weight.
+    a fixed weight; or both are learned, see `reference.background`.
     """
     if batch.outliers is None:
         return scores
-    share, everything = batch.outliers
+    fixed = isinstance(batch.outliers, tuple)
+    share, everything = batch.outliers if fixed else batch.outliers.component(clusters)
     odds = log(share / (1.0 - share))
     return [*scores, odds + batch.family.log_predictive(batch.T, everything)]
 

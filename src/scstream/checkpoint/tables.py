@@ -31,6 +31,7 @@ from scstream.sampler.context import Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Batch
+from scstream.sampler.scores import Sketch
 from scstream.sampler.warmup import KeptBatch
 from scstream.sampler.window import Forgetting, Window
 
@@ -52,6 +53,11 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
         "spacing": float(learner.spacing),
         "n_batches": learner.n_batches,
         "dormant": _pack_dormant(learner.dormant, packer),
+        "scores": {
+            "values": _finite(learner.scores.values, packer),
+            "weights": _finite(learner.scores.weights, packer),
+            "seen": learner.scores.seen,
+        },
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
 
@@ -78,6 +84,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         spacing=node.number("spacing", -1e-300) if "spacing" in node.tree else 0.0,
         n_batches=node.integer("n_batches", 1, _MOST),
         dormant=_unpack_dormant(node, state),
+        scores=_unpack_scores(node),
         warmup=tuple(kept),
     )
 
@@ -107,12 +114,33 @@ def _unpack_dormant(node: Node, state: State) -> Dormant:
     return Dormant(ids, born, sums, state.ids, most)
 
 
+def _unpack_scores(node: Node) -> Sketch:
+    """Return the sketch of scores; an empty one if the file is of a time before that."""
+    if "scores" not in node.tree:
+        return Sketch.nothing()
+    own = node.node("scores")
+    values = own.array("values", float, None)
+    weights = own.array("weights", float, len(values))
+    if np.any(np.diff(values) < 0) or np.any(weights <= 0):
+        raise own.fail("values", "not ascending, or of no weight")
+    return Sketch(values, weights, own.number("seen", -1e-300))
+
+
 def _pack_outliers(outliers: Outliers, packer: Packer) -> Tree:
-    return {"weight": outliers.weight, "sums": _finite(outliers.sums, packer)}
+    tree: Tree = {"weight": outliers.weight, "sums": _finite(outliers.sums, packer)}
+    if outliers.held is not None:
+        tree |= {"held": _finite(outliers.held, packer), "pseudo": float(outliers.pseudo)}
+    return tree
 
 
 def _unpack_outliers(node: Node, p: int) -> Outliers:
-    return Outliers(node.number("weight", 0.0, 1.0), node.array("sums", float, 1, p))
+    weight, sums = node.number("weight", 0.0, 1.0), node.array("sums", float, 1, p)
+    if "held" not in node.tree:
+        return Outliers(weight, sums)
+    held, pseudo = node.array("held", float, 1, p), node.number("pseudo", 0.0)
+    if not 0 <= held[0, 0] <= sums[0, 0] + 1e-6 or sums[0, 0] <= 0:
+        raise node.fail("held", "of fewer points than none, or of more than there are")
+    return Outliers(weight, sums, held, None, pseudo)
 
 
 def _row_width(family: Family, d: int) -> int:

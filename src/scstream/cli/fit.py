@@ -25,8 +25,8 @@ examples:
   scstream predict clusters.scstream new.csv -o labels.csv
 
 The data set must fit into memory; for one that does not, or that drifts, there is scstream run.
-Labels are numbered from 0, the largest cluster first. Probability and anomaly score are by the
-fitted model.
+Labels are numbered from 0, the largest cluster first. Probability and score (the
+log density, high is normal) are by the fitted model.
 """
 
 
@@ -91,6 +91,6 @@ def _write(model: ScStream, batch: Batch, outputs: dict[str, Output]) -> None:
     found = assess(learner, batch.X, model.labels_)
     for output in outputs.values():
         if isinstance(output, Sink):
-            output.write(batch, model.labels_, found.probability, found.score)
+            output.write(batch, model.labels_, found.probability, found.score, found.anomaly)
         elif isinstance(output, RejectJournal):
             output.note(batch)

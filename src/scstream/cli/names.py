@@ -2,4 +2,4 @@
 
 SOURCE_FORMATS = ("csv", "tsv", "jsonl", "parquet", "npy")  # scstream.sources.FORMATS
 OUTPUT_FORMATS = ("csv", "tsv", "jsonl", "parquet")  # scstream.sinks.FORMATS
-FIELDS = ("label", "probability", "score")  # scstream.sinks.FIELDS
+FIELDS = ("label", "probability", "score", "anomaly")  # scstream.sinks.FIELDS

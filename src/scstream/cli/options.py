@@ -45,6 +45,11 @@ def real(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
+def _weight(text: str) -> float | str:
+    """Read a number, or auto."""
+    return "auto" if text.lower() == "auto" else real(text)
+
+
 def half_life(text: str) -> float | str | None:
     """Read a number, a length of time such as 12h, auto or none."""
     word = text.lower()
@@ -309,8 +314,10 @@ _MODEL: dict[str, dict[str, Any]] = {
     "splits": {"action": argparse.BooleanOptionalAction, "help": "whether clusters may split"},
     "merges": {"action": argparse.BooleanOptionalAction, "help": "whether clusters may merge"},
     "outlier_weight": {
-        "type": real,
-        "help": "weight of a component as wide as the first batch; its rows are labelled -1",
+        "type": _weight,
+        "metavar": "W",
+        "help": "weight of a background as wide as the first batch, whose rows are labelled -1; auto "
+        "learns its weight and its shape",
     },
     "random_state": {"type": whole(0), "metavar": "SEED", "help": "the same seed, the same labels"},
     "n_jobs": {"type": int, "metavar": "N", "help": "threads for large batches"},

@@ -23,7 +23,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--output",
         default="-",
         metavar="FILE",
-        help="label, probability and anomaly score of each row: CSV, TSV, JSON lines or Parquet; "
+        help="label, probability and score of each row: CSV, TSV, JSON lines or Parquet; "
         "- is standard output (the default), none writes nothing",
     )
     add_overwrite(group)
@@ -39,9 +39,10 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--fields",
         type=_fields,
-        default=list(FIELDS),
+        default=list(FIELDS[:3]),
         metavar="F,...",
-        help=f"some of {','.join(FIELDS)}; default: all",
+        help=f"some of {','.join(FIELDS)}; default: {','.join(FIELDS[:3])}. score is the log density "
+        "(high is normal), anomaly the share of recent rows that were less expected (low is unusual)",
     )
     return group
 

@@ -72,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
                 begun = True
             for output in outputs.values():
                 if isinstance(output, Sink) and batch.n:
-                    output.write(batch, found.labels, found.probability, found.score)
+                    output.write(batch, found.labels, found.probability, found.score, found.anomaly)
                 elif isinstance(output, RejectJournal):
                     output.note(batch)
             rows += batch.n

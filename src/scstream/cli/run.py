@@ -26,10 +26,11 @@ from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
 
 _DESCRIPTION = """\
-Learn a stream batch by batch and write the label, its probability and an anomaly score of each
+Learn a stream batch by batch and write the label, its probability and a score of each
 row. Labels are the ones given when the batch was learned; their probabilities are by the model
-after that. The anomaly score is minus the log density of the row under the model before it
-learned the batch (after, for the first one): high where a row is unusual."""
+after that. The score is the log density of the row under the model before it learned the
+batch (after, for the first one): low where a row is unusual. --fields label,anomaly writes the
+share of recent rows that were less expected: below 0.001 for one ordinary row in a thousand."""
 
 _EPILOG = """\
 examples:
@@ -82,7 +83,7 @@ def add_parser(subparsers: Any) -> None:
         "--score-by",
         choices=("before", "after"),
         default="before",
-        help="anomaly scores by the model before or after it learned the batch; after is faster. "
+        help="scores and anomalies by the model before or after it learned the batch; after is faster. "
         "default: before",
     )
     group.add_argument(

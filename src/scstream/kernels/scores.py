@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import lgamma, log
+from math import exp, lgamma, log
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,21 @@ def student_pairs(q: Any, const: Any, power: Any, z: Any) -> None:
         for b in range(2):
             r = 2 * z[i] + b
             q[i, b] = const[r] - power[r] * log(max(q[i, b], 1.0))
+
+
+@kernel
+def log_totals(q: Any, out: Any) -> None:
+    """Write the log of the sum over components of scores (n, k), which are logs, to ``out`` (n,)."""
+    n, k = q.shape
+    for i in range(n):
+        high = -np.inf
+        for c in range(k):
+            high = max(high, q[i, c])
+        total = 0.0
+        for c in range(k):
+            if q[i, c] > high - 40.0:
+                total += exp(q[i, c] - high)
+        out[i] = high + log(total)
 
 
 @kernel

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scstream.families.gaps import observed_scores
 from scstream.kernels.compiling import kernel
+from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import next_point
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
@@ -35,12 +36,20 @@ class Assessment:
     probability : ndarray (n,)
         That of the labels asked for, or else of `labels`: `ScStream.predict_proba`.
     score : ndarray (n,)
-        The anomaly score: minus `ScStream.score_samples`.
+        The log density: `ScStream.score_samples`.
+    scores : Sketch
+        What `anomaly` compares scores with.
     """
 
     labels: NDArray[np.int64]
     probability: Floats
     score: Floats
+    scores: Sketch
+
+    @property
+    def anomaly(self) -> Floats:
+        """The share of recent rows that were less expected (n,): `ScStream.anomaly`."""
+        return self.scores.share_below(self.score)
 
 
 def learner_of(model: ScStream) -> Learner | None:
@@ -74,7 +83,7 @@ def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) ->
             block = observed_scores(family, score, points[rows])
             _reduce(block, k, place[rows], best[rows], out[rows])
     density = out[:, 1] + family.log_base(points) + level
-    return Assessment(ids[best], out[:, 0], -density)
+    return Assessment(ids[best], out[:, 0], density, learner.scores)
 
 
 def _places(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:

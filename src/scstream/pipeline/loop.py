@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families import Family
-from scstream.pipeline.assess import assess, learner_of
+from scstream.pipeline.assess import Assessment, assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
 from scstream.pipeline.resume import RunState, Totals, blaming
@@ -93,7 +93,7 @@ def run(
         What the run's results depend on, in plain JSON. It is kept in the checkpoint; going on
         with other settings is refused.
     score_by : {"before", "after"}, default="before"
-        Whether anomaly scores are by the model before it learned the batch (the first batch
+        Whether scores and anomalies are by the model before it learned the batch (the first batch
         aside) or after. Labels are those that were learned, and their probabilities are by the
         model after.
     progress : callable (RunResult), optional
@@ -265,7 +265,7 @@ class _Loop:
 
     def _take(self, batch: Batch) -> None:
         """Learn a batch and write what is found."""
-        model, score = self.result.model, None
+        model = self.result.model
         if batch.n:
             first = model.n_batches_ == 0
             before = learner_of(model)
@@ -279,10 +279,10 @@ class _Loop:
             self._open()
             if first:
                 self.source.require(needed(model.family_, self._width()))
-            probability, score = self._assess(batch, before)
+            probability, scored = self._assess(batch, before)
             self.result.rows += batch.n
             self.result.totals.add(model, batch)
-            self._write(batch, model.labels_, probability, score)
+            self._write(batch, model.labels_, probability, scored)
         self._open()
         self.result.totals.rejected += len(batch.rejects)
         for output in self.outputs.values():
@@ -292,26 +292,37 @@ class _Loop:
         self.torn = False
         self.unkept += 1
 
-    def _write(self, batch: Batch, labels: NDArray[np.int64], probability: Any, score: Any) -> None:
+    def _write(
+        self,
+        batch: Batch,
+        labels: NDArray[np.int64],
+        probability: Floats | None,
+        scored: Assessment | None,
+    ) -> None:
+        score = None if scored is None else scored.score
+        more = {}
+        if scored is not None and "anomaly" in self.needs:
+            more["anomaly"] = scored.anomaly
         for output in self.outputs.values():
             if isinstance(output, Sink):
-                output.write(batch, labels, probability, score)
+                output.write(batch, labels, probability, score, **more)
             elif isinstance(output, Recorder) and not isinstance(output, RejectJournal):
                 output.observe(self.result.model, batch, score)
 
-    def _assess(self, batch: Batch, before: Any) -> tuple[Floats | None, Floats | None]:
-        """Return the probabilities and the scores of the rows, those that are asked for."""
+    def _assess(self, batch: Batch, before: Any) -> tuple[Floats | None, Assessment | None]:
+        """Return the probabilities of the rows, and by which their scores are, if asked for."""
         model = self.result.model
         after = learner_of(model)
         assert after is not None
-        probability = score = None
+        probability = scored = None
         early = before is not None and self.score_by == "before"
-        if "probability" in self.needs or ("score" in self.needs and not early):
-            found = assess(after, batch.X, model.labels_)
-            probability, score = found.probability, found.score
-        if "score" in self.needs and early:
-            score = assess(model._fitted_to(before, batch.X), batch.X).score
-        return probability, score
+        scores = bool(self.needs & {"score", "anomaly"})
+        if "probability" in self.needs or (scores and not early):
+            scored = assess(after, batch.X, model.labels_)
+            probability = scored.probability
+        if scores and early:
+            scored = assess(model._fitted_to(before, batch.X), batch.X)
+        return probability, scored
 
     def _keep(self) -> None:
         """Write a checkpoint, once all outputs are on the disk as far as it says."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from scstream.families.contract import Family
+from scstream.sampler.background import found_in_background, give_up, log_background
 from scstream.sampler.clusters import State
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
@@ -30,6 +32,7 @@ def first_batch(
     """
     state, events, rules = start, Events(), steps.rules
     best, waited = -np.inf, 0
+    state, _ = give_up(steps, state)
     for sweep in range(plan.max_sweeps):
         state = steps.restricted_sweep(state)
         if plan.splits and sweep % 2 == 0:
@@ -37,10 +40,10 @@ def first_batch(
         state = split_merge_and_drop(steps, plan, state, events, 0.0)
         if rules.single_points:
             state = move_single_points(steps, state, 0.0)
-        level = log_posterior(steps.family, steps.alpha, state.totals)
+        level = log_level(steps, steps.family, state)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)
-            adapted = log_posterior(family, steps.alpha, state.totals)
+            adapted = log_level(steps, family, state)
             if adapted > level:
                 steps.family, level = family, adapted
         if progress is not None:
@@ -73,6 +76,7 @@ def later_batch(
     """
     events, first_new = Events(), state.next_id
     state = found_clusters(steps, plan, state, events, time)
+    state = found_in_background(steps, plan, state, time)
     few = steps.engine.n_rows < state.k * state.past.shape[2]
     for sweep in range(plan.sweeps):
         by_predictives = few and sweep == 0
@@ -110,7 +114,15 @@ def split_merge_and_drop(
             steps, state, greedy=greedy, log_u=for_merges if still else None
         )
         events.merges += merged
-    return drop_forgotten(steps, state)
+    state, gone = give_up(steps, drop_forgotten(steps, state))
+    events.given_up += gone
+    return state
+
+
+def log_level(steps: Steps, family: Family, state: State) -> float:
+    """Return the log posterior of clusters and background under a family."""
+    level = log_posterior(family, steps.alpha, state.totals)
+    return level + log_background(steps, family, state)
 
 
 def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events]:
@@ -125,5 +137,5 @@ def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events
         return [(name.get(a, a), name.get(b, b)) for a, b in known]
 
     ids = np.array([name.get(i, i) for i in state.ids.tolist()])
-    events = Events(renamed(events.splits), renamed(events.merges), events.returns)
+    events = Events(renamed(events.splits), renamed(events.merges), events.returns, events.given_up)
     return state.having(ids=ids, next_id=first + len(lasting)), events

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,28 +10,83 @@ from scstream.engines import Engine, Key
 from scstream.families.contract import Array, Family
 from scstream.families.scores import JoinedScore, Score
 from scstream.kernels.draws import Draws
+from scstream.sampler.clusters import State
 from scstream.sampler.rules import RULES, Rules
 
 
 @dataclass(frozen=True)
 class Outliers:
-    """A fixed component for points that no cluster should take.
+    """A component for points that no cluster should take: the background.
+
+    If its weight is learned, so is its shape, from the rows that it holds. At first, and where it
+    holds few, that of all rows together stands in.
 
     Attributes
     ----------
     weight : float
         Its share of the mixture, in (0, 1).
     sums : ndarray (1, p)
-        The statistics whose predictive it is: those of the whole first batch.
+        The statistics of the whole first batch; if the weight is learned, of all rows that are
+        remembered, those of each batch stretched about their middle: a background as wide as the
+        rows themselves would be the same as a cluster where there is but one.
+    held : ndarray (1, p) or None
+        The statistics of the rows that it held before this batch. None if the weight is fixed.
+    batch : ndarray (1, p) or None
+        The statistics of all rows of a batch that is being learned.
+    pseudo : float
+        Rows that the shape of all rows together counts in that of the background.
+    most : float
+        The greatest weight that is learned.
     """
 
     weight: float
     sums: Array
+    held: Array | None = None
+    batch: Array | None = None
+    pseudo: float = 0.0
+    most: float = 1.0
+
+    @staticmethod
+    def learned(batch: Array) -> Outliers:
+        """Return the background before a first batch, whose rows have such statistics (1, p)."""
+        return Outliers(1.0 / (2.0 + batch[0, 0]), 0.0 * batch, 0.0 * batch)
+
+    def during(
+        self, batch: Array, wide: Array, kept: float, pseudo: float, rules: Rules
+    ) -> Outliers:
+        """Return the background during a batch, given the statistics (1, p) of all its rows.
+
+        ``wide`` are those of its rows stretched about their middle, and ``kept`` is the share of
+        the past that is left. The shape of all rows together counts ``pseudo`` rows at least.
+        """
+        assert self.held is not None
+        sums = kept * self.sums + wide
+        pseudo = max(pseudo, rules.background_width * float(sums[0, 0]))
+        held = kept * self.held
+        return Outliers(self.weight, sums, held, batch, pseudo, rules.background_most)
+
+    def beside_clusters(self, state: State) -> Outliers:
+        """Return it as it is while clusters own what they own; before a sweep, as it was."""
+        if self.held is None:
+            return self
+        if self.batch is None or not state.now.rows.any():
+            return replace(self, batch=None)
+        held = self.held + self.batch - state.current.sum(axis=0)
+        if held[0, 0] < 1e-9 * self.sums[0, 0]:
+            held = np.zeros_like(held)  # but for rounding
+        weight = min(float((1.0 + held[0, 0]) / (2.0 + self.sums[0, 0])), self.most)
+        return replace(self, weight=weight, held=held, batch=None)
+
+    def shape(self, rows: Array) -> Array:
+        """Return statistics (..., p) whose predictive is the background's if it holds such rows."""
+        out: Array = rows + self.pseudo / self.sums[0, 0] * self.sums
+        return out
 
     def beside(self, score: Score, family: Family) -> Score:
         """Return the clusters' score with this component's behind it, as odds."""
         odds = np.log(self.weight) - np.log1p(-self.weight)
-        return JoinedScore([score, family.predictive_score(self.sums, np.array([odds]))])
+        sums = self.sums if self.held is None else self.shape(self.held)
+        return JoinedScore([score, family.predictive_score(sums, np.array([odds]))])
 
 
 @dataclass
@@ -70,9 +125,11 @@ class Context:
         self._sweeps += 1
         return Key(self.seed, self.batch, self._sweeps)
 
-    def all_components(self, score: Score) -> Score:
+    def all_components(self, score: Score, state: State) -> Score:
         """Return the clusters' score, with the outlier component behind it if there is one."""
-        return score if self.outliers is None else self.outliers.beside(score, self.family)
+        if self.outliers is None:
+            return score
+        return self.outliers.beside_clusters(state).beside(score, self.family)
 
     def log_uniforms(self, size: int, *, greedy: bool = False) -> Array:
         """Return logs of uniforms, which log ratios must exceed; greedy ones must exceed 0."""

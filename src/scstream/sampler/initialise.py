@@ -33,12 +33,12 @@ def start_over_clustered(steps: Steps, plan: Plan, forgetting: Forgetting, *, ad
     On the way the prior follows the clusters, if it may. Should they be left with too few points
     to show their shapes, all is done again under a prior that takes them for alike.
     """
-    state = _most_probable(steps, plan, forgetting, adapt=adapt)
+    state = merged_start(steps, plan, forgetting, adapt=adapt)
     if adapt and _is_sparse(steps, state):
         alike = steps.family.alike()
         if alike is not steps.family:
             steps.family = alike
-            state = _most_probable(steps, plan, forgetting, adapt=True)
+            state = merged_start(steps, plan, forgetting, adapt=True)
     return restart(steps, state, np.ones(state.k, dtype=bool))
 
 
@@ -48,7 +48,7 @@ def _is_sparse(steps: Steps, state: State) -> bool:
     return bool(2.0 * n[n < steps.family.points_for_a_shape()].sum() > n.sum())
 
 
-def _most_probable(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
+def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
     """Return the better of two starts, with its prior: merged from small groups, or from a few.
 
     Where clusters differ in a few of many columns, small groups are mixed: chance neighbours in

@@ -15,10 +15,11 @@ from scstream.engines import CpuEngine, Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families import Family
 from scstream.families.contract import Array
-from scstream.families.scores import Labels, LinearScore, Points
+from scstream.families.scores import Labels, Points, Score
 from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
 from scstream.sampler.announcing import announce_long_start
+from scstream.sampler.background import background_of, everything
 from scstream.sampler.batch import first_batch, later_batch
 from scstream.sampler.choose import choose_steps
 from scstream.sampler.clusters import EQUAL, Ints, State
@@ -27,11 +28,12 @@ from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import (
     start_from_labels,
     start_over_clustered,
-    sums_of_clusters,
 )
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events, Recipe
+from scstream.sampler.rows import some_rows
 from scstream.sampler.rules import Rules
+from scstream.sampler.scores import Sketch, first_scores, scores_with
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep, next_point
@@ -70,6 +72,8 @@ class Learner:
         The usual time between batches; 0 before the second.
     n_batches : int
     dormant : Dormant
+    scores : Sketch
+        How expected recent rows were.
     warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
     """
@@ -84,7 +88,12 @@ class Learner:
     spacing: float
     n_batches: int
     dormant: Dormant
+    scores: Sketch
     warmup: tuple[KeptBatch, ...]
+
+    def next_point(self) -> tuple[Score, float]:
+        """Return how the next point is scored, and what to add for its log density."""
+        return next_point(self.family, self.state.totals, self.alpha, self.outliers)
 
 
 @frozen
@@ -172,23 +181,28 @@ def _learn_later(
         learner.outliers, recipe,
     )  # fmt: skip
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
+    kept = float(state.totals[:, 0].sum() / learner.state.totals[:, 0].sum())
+    if learner.outliers is not None and learner.outliers.held is not None:
+        steps.outliers = background_of(learner.outliers, steps, batch.X, kept)
     if batch.X.shape[0] == 0:
         state, events = drop_forgotten(steps, state), Events()
     else:
         state, events = later_batch(steps, recipe.plan, state, batch.time, learner.dormant)
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
+    gone = {b for _, b in events.merges} | set(events.given_up)
     new = Learner(
         family,
         state.settle(batch.time),
         steps.rng.words,
         learner.seed,
         recipe.alpha,
-        learner.outliers,
+        None if steps.outliers is None else steps.outliers.beside_clusters(state),
         batch.time,
         spacing,
         learner.n_batches + 1,
-        learner.dormant.after(learner.state, state, {b for _, b in events.merges}, recipe.rules),
+        learner.dormant.after(learner.state, state, gone, recipe.rules),
+        scores_with(learner.scores, learner, batch, recipe.rules, kept),
         warmup=(),
     )
     outcome = _outcome(steps, learner, new, batch, events, state)
@@ -201,7 +215,7 @@ def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
     """Return the model with coordinates that describe the rows of a batch too."""
     n = batch.X.shape[0]
     past = min(learner.state.window.count_at(batch.time), rules.turn_past * n)
-    rows = _rows_for_prior(batch.X, rules.turn_rows)
+    rows = some_rows(batch.X, rules.turn_rows)[0]
     family, carry = learner.family.turned(rows, past * rows.shape[0] / max(n, 1))
     if carry is None:
         return replace(learner, family=family)
@@ -286,7 +300,7 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
         if long.window.count_at(batch.time) >= 1.0:
             return False
     state, family = _under(learner.state, recipe.forgetting).advance(batch.time), learner.family
-    rows = _rows_for_prior(batch.X, recipe.rules.elsewhere_rows)
+    rows = some_rows(batch.X, recipe.rules.elsewhere_rows)[0]
     score, _ = next_point(family, state.totals, recipe.alpha, learner.outliers)
     nobodys = CpuEngine().assign(family, rows, score) == state.k
     return bool(nobodys.mean() > recipe.rules.elsewhere)
@@ -328,18 +342,21 @@ def _learn_first(
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
-    family = family.prepare(_rows_for_prior(X, rules.prior_rows))
+    family = family.prepare(some_rows(X, rules.prior_rows)[0])
     if recipe.progress is None:
         announce_long_start(X.shape[0], len(family.prior), rules)
     _load(engine, family, X, weight, n_batches)
-    outliers = None
-    if recipe.outlier_weight > 0:
-        outliers = Outliers(recipe.outlier_weight, _everything(engine, family, recipe.rules))
+    outliers = _outliers(engine, family, recipe, X.shape[1])
     steps = _steps(family, engine, rng, seed, n_batches, outliers, recipe)
+    if recipe.outlier_weight == "auto":
+        assert outliers is not None
+        outliers = background_of(outliers, steps, X, 1.0)
+        steps.outliers = None  # the start is made without: pieces of clusters look like noise
     if batch.labels is not None:
         start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
+    steps.outliers = outliers
     state = first_batch(steps, recipe.plan, start, adapt=True, progress=recipe.progress)
     state = _numbered(engine, state, batch.time, 0)
     if learner is not None:
@@ -363,13 +380,15 @@ def _learn_first(
         steps.rng.words,
         seed,
         recipe.alpha,
-        outliers,
+        None if outliers is None else outliers.beside_clusters(state),
         batch.time,
         0.0,
         n_batches + 1,
         dormant,
+        Sketch.nothing(),
         warmup=(),
     )
+    new = replace(new, scores=first_scores(new, X, weight, rules))
     outcome = _outcome(steps, learner, new, batch, events, state)
     n, d = X.shape
     few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
@@ -380,31 +399,20 @@ def _learn_first(
     return new, outcome
 
 
-def _rows_for_prior(X: Points, most: int) -> Points:
-    """Return the rows that a prior is prepared from: all, or one of each of many equal strata.
-
-    Which row of a stratum depends on nothing but the number of rows, so that a batch sets the
-    same prior wherever its rows are.
-    """
-    n = X.shape[0]
-    remote = isinstance(X, RemoteRows)
-    if n <= most:
-        return X.take(np.arange(n)) if remote else to_host(X)
-    within = np.random.default_rng(0).random(most)
-    rows = ((np.arange(most) + within) * (n / most)).astype(np.int64)
-    rows = np.minimum(rows, n - 1)
-    return X.take(rows) if remote else to_host(X[rows])
-
-
-def _everything(engine: Engine, family: Family, rules: Rules) -> Array:
-    """Return the statistics (1, p) of the whole loaded batch."""
-    if engine.has_gaps():
-        engine.start(np.zeros(engine.n_rows, dtype=np.int64))
-        return sums_of_clusters(family, engine, 1, rules.complete_rounds)
-    p = len(family.prior)
-    whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
-    out: Array = whole.current.sum(axis=1)
-    return out
+def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outliers | None:
+    """Return the component for points that no cluster should take, for a first batch; or None."""
+    weight = recipe.outlier_weight
+    if weight == 0:
+        return None
+    if weight == "auto" and (not family.real or family.points_for_a_shape()):
+        # wide is what a background of counts is not; in many columns small clusters look like noise
+        raise ValueError(
+            f"outlier_weight='auto' cannot tell noise from clusters of family {family.name!r} in "
+            f"{d} columns: it takes 'gaussian' of up to 15 columns, 'diagonal' and 'spherical'. "
+            "Choose one of these, or give the weight as a number such as 0.01."
+        )
+    rows = everything(engine, family, recipe.rules)
+    return Outliers.learned(rows) if weight == "auto" else Outliers(weight, rows)
 
 
 def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State:

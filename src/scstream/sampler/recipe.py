@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,7 @@ class Events:
     splits: list[tuple[int, int]] = field(default_factory=list)
     merges: list[tuple[int, int]] = field(default_factory=list)
     returns: list[int] = field(default_factory=list)
+    given_up: list[int] = field(default_factory=list)
 
 
 Progress = Callable[[int, int, float], None]
@@ -90,7 +92,7 @@ class Recipe:
     alpha: float
     forgetting: Forgetting
     plan: Plan
-    outlier_weight: float
+    outlier_weight: float | Literal["auto"]
     progress: Progress | None
     auto: bool = False
     rules: Rules = RULES
@@ -124,7 +126,7 @@ class Recipe:
         or outliers from the first batch on, has them by that batch.
         """
         least = self.family.enough_rows(d)
-        by_batches = self.forgetting.kernel is not None or self.outlier_weight > 0
+        by_batches = self.forgetting.kernel is not None or self.outlier_weight not in (0, "auto")
         free = self.plan.splits and self.plan.merges and not by_batches
         return max(self.rules.warmup_rows, least) if free else least
 

@@ -136,6 +136,24 @@ class Rules:
     turn_past : float
         Times the rows of a batch that those before it count at most when directions are chosen
         anew: else a class that lies outside of them would not be seen for long.
+    background_margin : float
+        Nats by which a new cluster must be more probable than its rows in the background, where
+        that is learned: chance puts some rows of noise close together.
+    background_most : float
+        The share of rows that clusters may be given up for at most: noise is the lesser part. A
+        single cluster and nothing but noise are the same to any model.
+    background_width : float
+        What the shape of all rows together counts in that of the background at least, as a share of
+        them: however many rows it holds, it does not become as narrow as a cluster.
+    background_stretch : float
+        By how much rows are stretched about their middle before they stand for the shape of the
+        background: where there is but one cluster it must be wider than that.
+    scored_rows : int
+        Rows of a batch that are scored before they are learned, at most, for `ScStream.anomaly`;
+        0 for none.
+    scores_kept : float
+        Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
+        what one row in a thousand looks like.
     compiled_columns : int
         Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
         above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
@@ -188,6 +206,12 @@ class Rules:
     return_within: int = 4
     turn_rows: int = 1024
     turn_past: float = 4.0
+    background_margin: float = 10.0
+    background_most: float = 0.4
+    background_width: float = 0.02
+    background_stretch: float = 1.5
+    scored_rows: int = 1000
+    scores_kept: float = 10_000.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
 
 
 def _swept(ctx: Context, state: State, score: Score, sub: Score, key: Key | None) -> State:
-    return state.having(now=ctx.engine.sweep(ctx.all_components(score), sub, state.k, key))
+    return state.having(now=ctx.engine.sweep(ctx.all_components(score, state), sub, state.k, key))
 
 
 def next_point(

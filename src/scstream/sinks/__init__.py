@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scstream.sinks.base import FIELDS as FIELDS
+from scstream.sinks.base import WRITTEN
 from scstream.sinks.base import Output as Output
 from scstream.sinks.base import Recorder as Recorder
 from scstream.sinks.base import Sink as Sink
@@ -28,7 +29,7 @@ def open_sink(
     path: str | Path,
     *,
     format: str | None = None,
-    fields: Sequence[str] = FIELDS,
+    fields: Sequence[str] = WRITTEN,
     append: bool = False,
     parts: bool = False,
     overwrite: bool = False,
@@ -42,7 +43,7 @@ def open_sink(
         ``-`` is standard output.
     format : {"csv", "tsv", "jsonl", "parquet"}, optional
         By default what the name ends in says; CSV for standard output.
-    fields : sequence of {"label", "probability", "score"}
+    fields : sequence of {"label", "probability", "score", "anomaly"}
         What is written of each row.
     append : bool, default=False
         Whether the input's columns are written too, before these.

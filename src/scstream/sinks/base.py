@@ -14,7 +14,8 @@ from scstream.sources.base import Batch, Place
 if TYPE_CHECKING:
     from scstream.model import ScStream
 
-FIELDS = ("label", "probability", "score")
+FIELDS = ("label", "probability", "score", "anomaly")
+WRITTEN = FIELDS[:3]  # unless others are asked for
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +75,7 @@ class Sink(Output):
         labels: NDArray[np.int64],
         probability: Floats | None,
         score: Floats | None,
+        anomaly: Floats | None = None,
     ) -> None:
         """Write a batch's rows.
 
@@ -85,7 +87,9 @@ class Sink(Output):
         probability : ndarray (n,) or None
             How sure the label is. None if no sink needs it.
         score : ndarray (n,) or None
-            The anomaly score: minus the log predictive density. None if no sink needs it.
+            The log predictive density, see `ScStream.score_samples`. None if no sink needs it.
+        anomaly : ndarray (n,) or None
+            See `ScStream.anomaly`. None if no sink needs it.
         """
 
 
@@ -135,10 +139,8 @@ def column_names(fields: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def values_of(
-    field: str, labels: NDArray[np.int64], probability: Any, score: Any
+    field: str, labels: NDArray[np.int64], probability: Any, score: Any, anomaly: Any
 ) -> NDArray[np.generic]:
     """Return the values (n,) of a field."""
-    values: NDArray[np.generic] = {"label": labels, "probability": probability, "score": score}[
-        field
-    ]
+    values: NDArray[np.generic] = (labels, probability, score, anomaly)[FIELDS.index(field)]
     return values

@@ -112,5 +112,6 @@ class ChronicleJournal(Journal):
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Write a batch's moment."""
-        moment = self._chronicle.observe(model, score)
+        surprise = None if score is None else -score
+        moment = self._chronicle.observe(model, surprise)
         self._add(self._chronicle.text(moment))

@@ -1,6 +1,6 @@
 """CSV, TSV and JSON lines: one line a row, alone or behind the input's columns.
 
-Probabilities have six decimals, scores have four.
+Probabilities have six decimals, scores have four, anomalies nine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scstream.kernels.text_layout import fixed, lay_out
 from scstream.sinks.base import (
-    FIELDS,
+    WRITTEN,
     Floats,
     Sink,
     check_fields,
@@ -31,7 +31,7 @@ from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import Records, TextRecords
 
-DECIMALS = {"label": 0, "probability": 6, "score": 4}
+DECIMALS = {"label": 0, "probability": 6, "score": 4, "anomaly": 9}
 
 
 class LineSink(Sink):
@@ -41,7 +41,7 @@ class LineSink(Sink):
     ----------
     path : str or Path
         ``-`` is standard output.
-    fields : sequence of {"label", "probability", "score"}
+    fields : sequence of {"label", "probability", "score", "anomaly"}
     append : bool
         Whether the input's columns come first. Otherwise it is the number of the row.
     overwrite : bool
@@ -56,7 +56,7 @@ class LineSink(Sink):
         self,
         path: str | Path,
         *,
-        fields: Sequence[str] = FIELDS,
+        fields: Sequence[str] = WRITTEN,
         append: bool = False,
         overwrite: bool = False,
         whole: bool = False,
@@ -108,11 +108,12 @@ class LineSink(Sink):
         labels: NDArray[np.int64],
         probability: Floats | None,
         score: Floats | None,
+        anomaly: Floats | None = None,
     ) -> None:
         """Write a batch's rows."""
         if self.append and batch.rows is None:
             raise ValueError("The source does not hand out its rows, so nothing can be appended.")
-        found = [values_of(name, labels, probability, score) for name in self.fields]
+        found = [values_of(name, labels, probability, score, anomaly) for name in self.fields]
         numbers = batch.numbers
         if numbers is None:
             numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
@@ -168,7 +169,7 @@ class CsvSink(LineSink):
         path: str | Path,
         *,
         separator: str = ",",
-        fields: Sequence[str] = FIELDS,
+        fields: Sequence[str] = WRITTEN,
         append: bool = False,
         overwrite: bool = False,
         whole: bool = False,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sinks.base import FIELDS, Floats, Sink, check_fields, column_names, values_of
+from scstream.sinks.base import WRITTEN, Floats, Sink, check_fields, column_names, values_of
 from scstream.sources.base import Batch, Place
 from scstream.sources.messages import MessageBatch
 from scstream.sources.patience import PATIENCE, Patience
@@ -33,7 +33,7 @@ class MessageSink(Sink):
         Where rows go, such as ``kafka:labels``.
     server : str
         Its address, for messages; never with a password.
-    fields : sequence of {"label", "probability", "score"}
+    fields : sequence of {"label", "probability", "score", "anomaly"}
     append : bool, default=False
         Whether the input's fields are sent too.
     patience : float, default=300
@@ -46,7 +46,7 @@ class MessageSink(Sink):
         name: str,
         server: str,
         *,
-        fields: Sequence[str] = FIELDS,
+        fields: Sequence[str] = WRITTEN,
         append: bool = False,
         patience: float = PATIENCE,
     ) -> None:
@@ -84,12 +84,15 @@ class MessageSink(Sink):
         labels: NDArray[np.int64],
         probability: Floats | None,
         score: Floats | None,
+        anomaly: Floats | None = None,
     ) -> None:
         """Send a batch's rows."""
         keys = self._keys(batch)
         fronts = self._fronts(batch)
         names = column_names(self.fields, ["key", *fronts[0]] if fronts else [])
-        found = [values_of(name, labels, probability, score).tolist() for name in self.fields]
+        found = [
+            values_of(name, labels, probability, score, anomaly).tolist() for name in self.fields
+        ]
         values = [
             json.dumps({"key": key, **front, **dict(zip(names, mine, strict=True))}).encode()
             for key, front, mine in zip(keys, fronts, zip(*found, strict=True), strict=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sinks.base import (
-    FIELDS,
+    WRITTEN,
     Floats,
     Sink,
     check_fields,
@@ -50,7 +50,7 @@ class ParquetSink(Sink):
     Parameters
     ----------
     path : str or Path
-    fields : sequence of {"label", "probability", "score"}
+    fields : sequence of {"label", "probability", "score", "anomaly"}
     append : bool
         Whether the input's columns come first. Otherwise it is the number of the row.
     parts : bool
@@ -66,7 +66,7 @@ class ParquetSink(Sink):
         self,
         path: str | Path,
         *,
-        fields: Sequence[str] = FIELDS,
+        fields: Sequence[str] = WRITTEN,
         append: bool = False,
         parts: bool = False,
         overwrite: bool = False,
@@ -176,12 +176,13 @@ class ParquetSink(Sink):
         labels: NDArray[np.int64],
         probability: Floats | None,
         score: Floats | None,
+        anomaly: Floats | None = None,
     ) -> None:
         """Write a batch's rows."""
         import pyarrow as pa
 
         names, columns = self._front(batch)
-        found = [values_of(name, labels, probability, score) for name in self.fields]
+        found = [values_of(name, labels, probability, score, anomaly) for name in self.fields]
         names += column_names(self.fields, names)
         table = pa.table([*columns, *map(pa.array, found)], names=names)
         self._held.append(self._cast(table))

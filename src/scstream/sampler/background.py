@@ -1,0 +1,165 @@
+"""The background: rows that no cluster explains, and clusters whose rows it explains better.
+
+Its density is that of one cluster of all rows that are remembered, its weight is learned. Two moves
+go with it. Clusters are given up where that makes clusters, background and labels more probable;
+and the rows of a batch that the background would take are searched for clusters first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, gammaln
+
+from scstream.engines import CpuEngine, Engine
+from scstream.families.contract import Array, Family
+from scstream.families.gaps import observed_scores
+from scstream.families.scores import LinearScore, Points, to_dense
+from scstream.sampler.choose import choose_steps
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context, Outliers
+from scstream.sampler.initialise import merged_start, sums_of_clusters
+from scstream.sampler.log_marginals import log_marginals
+from scstream.sampler.recipe import Plan
+from scstream.sampler.rows import some_rows
+from scstream.sampler.rules import Rules
+from scstream.sampler.split_merge import drop_forgotten, reluctance
+from scstream.sampler.steps import Steps
+from scstream.sampler.sweep import predictive
+
+
+def background_of(before: Outliers, steps: Steps, X: Points, kept: float) -> Outliers:
+    """Return the background during a batch, which the engine has loaded from rows X (n, d).
+
+    ``kept`` is the share of the past that is left.
+    """
+    family, rules = steps.family, steps.rules
+    rows = everything(steps.engine, family, rules)
+    wide, n = rows, X.shape[0]
+    if n:
+        some, _ = some_rows(X, rules.seed_rows)
+        centre = np.nanmean(some, axis=0)
+        some = family.filled(centre + rules.background_stretch * (some - centre))
+        wide = to_dense(family.statistics(some)).sum(axis=0)[None] * (rows[0, 0] / len(some))
+    return before.during(rows, wide, kept, family.enough_rows(X.shape[1]), rules)
+
+
+def everything(engine: Engine, family: Family, rules: Rules) -> Array:
+    """Return the statistics (1, p) of the whole loaded batch."""
+    if engine.has_gaps():
+        engine.start(np.zeros(engine.n_rows, dtype=np.int64))
+        return sums_of_clusters(family, engine, 1, rules.complete_rounds)
+    p = len(family.prior)
+    whole = engine.sweep(LinearScore(np.zeros((1, p))), LinearScore(np.zeros((2, p))), 1, None)
+    out: Array = whole.current.sum(axis=1)
+    return out
+
+
+def learned(ctx: Context) -> Outliers | None:
+    """Return the background if its weight is learned, None if there is none or it is fixed."""
+    outliers = ctx.outliers
+    return None if outliers is None or outliers.held is None else outliers
+
+
+def log_background(ctx: Context, family: Family, state: State) -> float:
+    """Return the log-probability of the rows of the background, and that they are in it.
+
+    This is what `log_posterior` of the clusters lacks; 0 if no background is learned.
+    """
+    outliers = learned(ctx)
+    if outliers is None:
+        return 0.0
+    rows = outliers.beside_clusters(state).held
+    assert rows is not None
+    own, everyone = rows[0, 0], outliers.sums[0, 0]
+    return float(_log_density(family, outliers, rows)[0] + betaln(1 + own, 1 + everyone - own))
+
+
+def _log_density(family: Family, outliers: Outliers, rows: Array) -> Array:
+    """Return the log density (...) of rows with such statistics (..., p) in the background."""
+    nothing = outliers.shape(np.zeros_like(rows))
+    return family.log_marginal(outliers.shape(rows)) - family.log_marginal(nothing)
+
+
+def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
+    """Give up the clusters whose rows are more probable in the background; returns their ids.
+
+    One cluster stays. The rows are labelled anew: another cluster may want them.
+    """
+    outliers = learned(steps)
+    if outliers is None or state.k < 2:
+        return state, []
+    held = outliers.beside_clusters(state).held
+    assert held is not None
+    kept = worth_keeping(steps, outliers, state, held)
+    kept[np.argmax(state.totals[:, 0])] |= not kept.any()
+    if kept.all():
+        return state, []
+    gone = state.ids[~kept].tolist()
+    state = steps.last_sweep(state.select(np.flatnonzero(kept)))
+    return drop_forgotten(steps, state), gone
+
+
+def worth_keeping(
+    ctx: Context, outliers: Outliers, state: State, held: Array, elsewhere: float = 0.0
+) -> NDArray[np.bool_]:
+    """Return which clusters (k,) are more probable than their rows in the background.
+
+    Noise makes many small clusters, none of which would go alone while the background is thought
+    to be next to empty. So clusters are lined up by what each row gains, and of all beginnings of
+    that line the most probable one goes. ``held`` (1, p) is what the background holds now,
+    and clusters that are not listed have so many points.
+    """
+    n, family, everyone = state.totals[:, 0], ctx.family, outliers.sums[0, 0]
+    lose = log_marginals(ctx, state).whole + np.log(ctx.alpha) + gammaln(n)
+    lose += reluctance(ctx, state.lived) - ctx.rules.background_margin
+    which = np.flatnonzero(state.present)
+    there = _log_density(family, outliers, held + state.totals[which])
+    each = (there - _log_density(family, outliers, held) - lose[which]) / n[which]
+    order = which[np.argsort(-each, kind="stable")]
+    moved = held + np.concatenate([np.zeros_like(held), np.cumsum(state.totals[order], axis=0)])
+    taken = moved[:, 0] - held[0, 0]
+    # clusters that change have forgotten more than the background has: shares are as if it had, too
+    ours = n.sum() + elsewhere
+    own = held[0, 0] * ours / max(everyone - held[0, 0], ours) + taken
+    total = _log_density(family, outliers, moved) + _log_shares(own, ours - taken, ctx.alpha)
+    total[1:] -= np.cumsum(lose[order])
+    if elsewhere == 0.0:
+        total[1:][own[1:] > ctx.rules.background_most * (own + ours - taken)[1:]] = -np.inf
+    kept = np.ones(state.k, dtype=bool)
+    kept[order[: int(np.argmax(total))]] = False
+    return kept
+
+
+def _log_shares(own: Array | float, rest: Array | float, alpha: float) -> Array:
+    """Return the log-probability that so many points are in the background, and so many not."""
+    left = np.maximum(rest, 0.0)
+    out: Array = betaln(1.0 + own, 1.0 + left) - gammaln(alpha + left)
+    return out
+
+
+def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> State:
+    """Return the clusters, with more where rows that the background would take are clusters."""
+    outliers, rules = learned(steps), steps.rules
+    if outliers is None or not (plan.splits and plan.merges):
+        return state
+    room = state.k if plan.max_clusters is None else plan.max_clusters - state.k
+    X = steps.engine.sample(steps.rng.generator, rules.seed_rows)
+    score = steps.all_components(predictive(steps.family, state.totals, steps.alpha), state)
+    X = X[np.argmax(observed_scores(steps.family, score, X), axis=1) == state.k]
+    if X.shape[0] < 2 * rules.points_a_group or room < 1:
+        return state
+    engine = CpuEngine()
+    engine.load(steps.family, X, np.ones(X.shape[0]))
+    rules = replace(rules, seeds=rules.few_seeds)
+    kind = choose_steps(steps.family, engine, None, rules, records=False)
+    mini = kind(steps.family, engine, steps.rng, steps.alpha, steps.seed, steps.batch, None, rules)
+    found = merged_start(mini, plan, state.window.forgetting, adapt=False)
+    assert outliers.held is not None
+    kept = worth_keeping(mini, outliers, found, outliers.held, state.totals[:, 0].sum())
+    steps.rng = mini.rng
+    which = np.flatnonzero(kept)
+    which = np.sort(which[np.argsort(-found.totals[which, 0], kind="stable")[: max(room, 0)]])
+    return state.found(found.totals[which], time) if len(which) else state

@@ -1,0 +1,26 @@
+"""Some rows of a batch, wherever its rows are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import RemoteRows
+from scstream.engines.tensors import to_host
+from scstream.families.scores import Points
+
+
+def some_rows(X: Points, most: int) -> tuple[Points, NDArray[np.int64] | slice]:
+    """Return so many rows of a batch at most, one of each of equal strata, and which they are.
+
+    Which row of a stratum depends on nothing but the number of rows: a batch gives the same rows
+    wherever they are, and nothing is drawn from the generator of the model.
+    """
+    n = X.shape[0]
+    remote = isinstance(X, RemoteRows)
+    if n <= most:
+        return (X.take(np.arange(n)) if remote else to_host(X)), slice(None)
+    within = np.random.default_rng(0).random(most)
+    rows = ((np.arange(most) + within) * (n / most)).astype(np.int64)
+    rows = np.minimum(rows, n - 1)
+    return (X.take(rows) if remote else to_host(X[rows])), rows

@@ -1,0 +1,181 @@
+"""How expected the rows of a stream were: a sketch of their log densities before they were learned.
+
+Rows that a model has learned fit it too well. So some rows of each batch are scored by the model
+before it learns them; those of a first batch, each by the model without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from scstream.engines import RemoteRows
+from scstream.families.contract import Array, Family
+from scstream.families.gaps import observed_scores
+from scstream.families.scores import Points, to_dense
+from scstream.kernels import scores as kernels
+from scstream.sampler.choose import few_columns
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Outliers
+from scstream.sampler.recipe import Batch
+from scstream.sampler.rows import some_rows
+from scstream.sampler.rules import Rules
+from scstream.sampler.sweep import next_point
+
+_STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
+_TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
+_MOST_NUMBERS = 2**21  # statistics of rows that are held at once
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The distribution of numbers, fine at its lower end, in a few hundred entries.
+
+    Entry i stands for so many numbers about ``values[i]``. Below it are ``c`` of them, and it is at
+    most a fiftieth of ``c`` wide: shares are known to 1 % or so however small they are, and the
+    lowest fifty numbers are kept one by one.
+
+    Attributes
+    ----------
+    values : ndarray (m,)
+        Ascending.
+    weights : ndarray (m,)
+    seen : float
+        How many numbers there were, forgotten ones included.
+    """
+
+    values: Array
+    weights: Array
+    seen: float = 0.0
+
+    @staticmethod
+    def nothing() -> Sketch:
+        """Return the sketch of no numbers."""
+        return Sketch(np.zeros(0), np.zeros(0))
+
+    @property
+    def count(self) -> float:
+        """How many numbers it stands for."""
+        return float(self.weights.sum())
+
+    def faded(self, share: float) -> Sketch:
+        """Return the sketch with each number counting a share of what it did."""
+        return Sketch(self.values, share * self.weights, self.seen)
+
+    def merged(self, values: Array, weights: Array) -> Sketch:
+        """Return the sketch with further numbers (n,), or with the entries of another sketch."""
+        seen = self.seen + len(values)
+        values, weights = np.append(self.values, values), np.append(self.weights, weights)
+        if len(values) == 0:
+            return self
+        order = np.argsort(values, kind="stable")
+        values, weights = values[order], weights[order]
+        below = np.cumsum(weights) - 0.5 * weights
+        place = np.floor(np.log(np.maximum(below, 1e-9)) / np.log1p(_STEP))
+        first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+        whole = np.add.reduceat(weights, first)
+        return Sketch(np.add.reduceat(weights * values, first) / whole, whole, seen)
+
+    def share_below(self, x: Array) -> Array:
+        """Return the share of numbers below each of x (...), never 0.
+
+        A number as low as the lowest has the share of one in so many and one. Below it the share
+        falls exponentially, as steeply as it does at the lower end.
+        """
+        if len(self.values) == 0:
+            raise ValueError(
+                "The model knows no scores to compare with: it was saved by an earlier version and "
+                "has learned no batch since, or the rule scored_rows is 0. Give it a batch to learn."
+            )
+        middle = np.cumsum(self.weights) - 0.5 * self.weights
+        inside = np.interp(x, self.values, middle)
+        tail = int(np.searchsorted(middle, _TAIL * self.count)) + 1
+        lowest, weight = self.values[:tail], self.weights[:tail]
+        slope = max(float(np.average(lowest[-1] - lowest, weights=weight)), 1e-9)
+        beyond = np.minimum((x - self.values[0]) / slope, 0.0)
+        out: Array = (inside + 0.5) / (self.count + 1.0) * np.exp(beyond)
+        return out
+
+
+class Knows(Protocol):
+    """What a model knows that a row's density follows from: a `Learner`."""
+
+    @property
+    def family(self) -> Family: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def outliers(self) -> Outliers | None: ...
+    @property
+    def n_batches(self) -> int: ...
+
+
+def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept: float) -> Sketch:
+    """Return the sketch of scores, with those of a batch that the model is about to learn.
+
+    ``kept`` is the share of the past that is left. Scores are forgotten as clusters are, but not so
+    fast that too few are left to know small shares by. While there are few, the older half is left
+    behind: a model that has just begun expects less of its rows than it does later.
+    """
+    if rules.scored_rows == 0 or batch.X.shape[0] == 0 or _is_passed_over(learner, rules):
+        return before
+    X, which = some_rows(batch.X, rules.scored_rows)
+    weight = np.ones(X.shape[0]) if isinstance(batch.X, RemoteRows) else batch.weight[which]
+    memory = min(max(0.5 * before.seen, rules.scored_rows), rules.scores_kept)
+    kept = max(kept, 1.0 - X.shape[0] / memory)
+    return before.faded(kept).merged(log_densities(learner, X), weight)
+
+
+def _is_passed_over(learner: Knows, rules: Rules) -> bool:
+    """Whether the next batch is not scored: three in four where learning is as quick as scoring.
+
+    Multiples of the golden ratio choose, which keep no step with a rhythm of the stream.
+    """
+    n = learner.n_batches
+    return n > 8 and few_columns(learner.family, rules) and (n * 0.6180339887498949) % 1.0 >= 0.25
+
+
+def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sketch:
+    """Return the sketch of the scores of rows (n, d) that a model has just learned, all at once."""
+    most = min(rules.scored_rows, _MOST_NUMBERS // learner.state.past.shape[2] + 1)
+    if rules.scored_rows == 0:
+        return Sketch.nothing()
+    some, which = some_rows(X, most)
+    weight = np.ones(some.shape[0]) if isinstance(X, RemoteRows) else weight[which]
+    return Sketch.nothing().merged(log_densities_left_out(learner, some), weight)
+
+
+def log_densities(learner: Knows, X: Points) -> Array:
+    """Return the log predictive density of checked rows (n,)."""
+    family = learner.family
+    score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
+    return _log_totals(observed_scores(family, score, X)) + family.log_base(X) + level
+
+
+def log_densities_left_out(learner: Knows, X: Points) -> Array:
+    """Return the same for rows that were learned, each without what it taught its cluster."""
+    family, totals = learner.family, learner.state.totals
+    score, level = next_point(family, totals, learner.alpha, learner.outliers)
+    scores, T = observed_scores(family, score, X), to_dense(family.statistics(X))
+    z = np.argmax(scores[:, : len(totals)], axis=1)
+    without = totals[z] - T
+    n, rows = without[:, 0], np.arange(len(z))
+    alone = n < 0.5
+    without[alone] = 0.0
+    own = family.log_marginal(totals)[z] - family.log_marginal(without)
+    own += np.log(np.maximum(n, 1e-300)) - np.log(totals[:, 0].sum() + learner.alpha)
+    own = np.where(alone, -np.inf, own)
+    some = family.gaps(X)  # what these taught is not known entry by entry: they stay as they are
+    own[some] = scores[some, z[some]]
+    scores[rows, z] = own
+    return _log_totals(scores) + family.log_base(X) + level
+
+
+def _log_totals(scores: Array) -> Array:
+    out = np.empty(len(scores))
+    kernels.log_totals(scores, out)
+    return out

@@ -1,0 +1,104 @@
+"""The sketch of scores: shares of numbers, fading, merging, and rows scored before they teach."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from scstream import Rules, ScStream
+from scstream.datasets import gaussian_stream
+from scstream.sampler.scores import Sketch, log_densities, log_densities_left_out
+
+
+def sketch_of(values, parts=1):
+    sketch = Sketch.nothing()
+    for part in np.array_split(values, parts):
+        sketch = sketch.merged(part, np.ones(len(part)))
+    return sketch
+
+
+@pytest.mark.parametrize("parts", [1, 50])
+def test_shares_are_known_to_a_few_percent_however_small(parts):
+    values = np.random.default_rng(0).normal(size=50_000)
+    sketch = sketch_of(values, parts)
+    assert len(sketch.values) < 700
+    assert sketch.count == pytest.approx(50_000) and sketch.seen == 50_000
+    shares = np.array([1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9])
+    found = sketch.share_below(np.quantile(values, shares))
+    assert_allclose(found, shares, rtol=0.04, atol=2e-5)
+
+
+def test_the_lowest_numbers_are_kept_one_by_one():
+    values = np.random.default_rng(1).normal(size=5000)
+    assert_allclose(sketch_of(values).values[:40], np.sort(values)[:40])
+
+
+def test_two_sketches_merge_into_that_of_all_numbers():
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(size=4000), rng.normal(3.0, 1.0, size=6000)
+    one, other = sketch_of(a), sketch_of(b)
+    both = one.merged(other.values, other.weights)
+    at = np.quantile(np.append(a, b), [0.001, 0.01, 0.1, 0.5])
+    assert_allclose(both.share_below(at), [0.001, 0.01, 0.1, 0.5], rtol=0.06, atol=1e-4)
+
+
+def test_faded_numbers_count_less_and_weights_count():
+    old, new = sketch_of(np.arange(1000.0)), 2000.0 + np.arange(1000.0)
+    sketch = old.faded(0.25).merged(new, np.ones(1000))
+    assert sketch.share_below(np.array([1500.0]))[0] == pytest.approx(0.2, rel=0.01)
+    weighted = Sketch.nothing().merged(np.array([0.0, 1.0, 2.0]), np.array([1.0, 5.0, 4.0]))
+    assert weighted.share_below(np.array([1.5]))[0] == pytest.approx((6.0 - 0.25 + 0.5) / 11, abs=0.05)
+
+
+def test_below_all_numbers_the_share_falls_and_is_never_0():
+    sketch = sketch_of(np.random.default_rng(3).exponential(size=20_000) * -1.0)
+    lowest = sketch.values[0]
+    shares = sketch.share_below(lowest - np.array([0.0, 1.0, 5.0, 20.0]))
+    assert shares[0] == pytest.approx(1 / 20_001, rel=0.01)
+    # the tail is exponential with a slope of 1
+    assert_allclose(np.log(shares[1:] / shares[0]), [-1.0, -5.0, -20.0], rtol=0.35)
+    assert np.all(shares > 0)
+
+
+def test_rows_that_were_learned_fit_too_well_and_left_out_they_do_not():
+    stream = list(gaussian_stream(2, 400, n_clusters=4, n_features=8, drift="none", random_state=0))
+    model = ScStream(random_state=0).fit(stream[0].X)
+    learner = model._learner
+    rows, others = (learner.family.check(batch.X) for batch in stream)
+    new = np.sort(log_densities(learner, others))
+    learned = np.sort(log_densities(learner, rows))
+    left_out = np.sort(log_densities_left_out(learner, rows))
+    low = slice(0, 100)  # where it matters
+    assert learned[low].mean() > new[low].mean() + 0.5
+    assert abs(left_out[low].mean() - new[low].mean()) < 0.5 * (
+        learned[low].mean() - new[low].mean()
+    )
+
+
+def test_scores_are_those_of_score_samples_before_the_batch():
+    batches = [b.X for b in gaussian_stream(2, 800, n_clusters=3, random_state=1)]
+    model = ScStream(random_state=0).partial_fit(batches[0])
+    before = model._learner.scores
+    expected = model.score_samples(batches[1])
+    model.partial_fit(batches[1])
+    after = model._learner.scores
+    assert after.seen == before.seen + 800
+    at = np.quantile(expected, [0.2, 0.5, 0.8])
+    memory = model._learner.scores.count
+    mixed = (before.faded((memory - 800) / before.count)).merged(expected, np.ones(800))
+    assert_allclose(after.share_below(at), mixed.share_below(at), rtol=1e-6)
+
+
+def test_nothing_is_scored_if_nobody_wants_it():
+    X = next(iter(gaussian_stream(1, 300, random_state=0))).X
+    model = ScStream(random_state=0, rules=Rules(scored_rows=0)).partial_fit(X).partial_fit(X)
+    assert model._learner.scores.count == 0
+    with pytest.raises(ValueError, match="scored_rows"):
+        model.anomaly(X)
+
+
+def test_scoring_changes_no_label():
+    batches = [b.X for b in gaussian_stream(12, 300, n_clusters=5, random_state=2)]
+    one = ScStream(random_state=0)
+    other = ScStream(random_state=0, rules=Rules(scored_rows=0))
+    for X in batches:
+        assert np.array_equal(one.partial_fit(X).labels_, other.partial_fit(X).labels_)
