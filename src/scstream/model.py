@@ -42,7 +42,7 @@ from scstream.sampler.window import Forgetting
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.threads import allowed
-from scstream.support.times import is_length
+from scstream.support.times import is_length, is_moment
 
 _parameters = itemgetter(*check.CONSTRAINTS)
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
@@ -126,6 +126,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         That prior's hyper-parameters in the data's units.
     time_ : float
         The time of the last batch.
+    dates_ : bool
+        Whether the times that were given are dates, which count in seconds since 1970.
     n_features_in_ : int
     feature_names_in_ : ndarray (n_features_in_,)
         Only if the data's columns have names.
@@ -289,6 +291,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             if learner is not None:
                 raise ValueError("labels can only be given with the first batch.")
             labels = check.check_labels(labels, points.shape[0], self.max_clusters)
+        if time is not None or learner is None:
+            self.dates_ = is_moment(time)
         time = check.check_time(time, None if learner is None else learner.time)
         if learner is not None and self.half_life != "auto":
             self._warn_of_forgetting(time - learner.time)

@@ -154,10 +154,11 @@ def check_complete(X: Any, family: Family) -> None:
     """Raise `ValueError` for entries that a family of whole rows cannot take, by column."""
     check_numeric(X)
     array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fO"
-    if family.missing or not (array or is_frame(X)):
+    named = is_frame(X) or isinstance(X, Columns)
+    if family.missing or not (array or named):
         return
     rows = complete_numbers(X, family)
-    if is_frame(X):  # whose names `family.check` does not see
+    if named:  # whose names `family.check` does not see
         for j, x in enumerate(rows.T):
             complaint = family.refusal(x)
             if complaint is not None:
@@ -171,7 +172,7 @@ def read_columns(X: Any, least: int) -> Columns:
             "Sparse data was passed, but this family needs a dense table. "
             "Use '.toarray()', or family='multinomial' for sparse counts."
         )
-    if not is_frame(X):
+    if not is_frame(X) and not isinstance(X, Columns):
         if not isinstance(X, np.ndarray):
             X = _array(X)
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least)

@@ -47,6 +47,11 @@ def choose_family(X: Any) -> tuple[Family, str]:
     return Product(blocks), words
 
 
+def names_rows(distinct: int, n: int) -> bool:
+    """Whether so many different words in n rows name the rows, rather than kinds of them."""
+    return distinct > max(_DISTINCT * n, 20.0)
+
+
 def _choice(table: Columns, j: int) -> str:
     """Return the name of the family for a column."""
     values = table.values[j]
@@ -63,7 +68,7 @@ def _choice(table: Columns, j: int) -> str:
         )
     if kind == "text":
         distinct = len(np.unique(present.astype(str)))
-        if distinct > max(_DISTINCT * len(present), 20.0):
+        if names_rows(distinct, len(present)) and not table.settled:
             raise table.refuse(
                 j,
                 f"looks like free text or an identifier ({distinct} distinct values in "

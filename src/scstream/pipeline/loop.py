@@ -211,7 +211,7 @@ class _Loop:
             now, then = self.settings.get(name), state.settings.get(name)
             if name == "source" and isinstance(then, str):
                 then = identity(then)  # earlier versions kept passwords
-            if now != then:
+            if (now or None) != (then or None):  # an option that is not given says nothing
                 raise ValueError(
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
                     f"it is {now!r}. Go on as it was, or begin anew with another folder."

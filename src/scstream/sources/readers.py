@@ -15,7 +15,6 @@ from abc import ABC, abstractmethod
 from typing import BinaryIO
 
 from scstream.sources.base import Place
-from scstream.sources.options import SourceOptions
 from scstream.sources.rotation import rotated_files, successors
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.paths import identity, look
@@ -253,12 +252,3 @@ def _head_and_tail(file: BinaryIO, at: int) -> tuple[bytes, bytes]:
     head = file.read(min(HEAD, at))
     file.seek(max(0, at - TAIL))
     return head, file.read(min(TAIL, at))
-
-
-def open_reader(spec: str, options: SourceOptions) -> Reader:
-    """Return the reader of a file, or of standard input for ``-``."""
-    if spec != "-":
-        return FileReader(spec, options.follow)
-    if options.follow:
-        raise ValueError("Standard input is read until it ends; it cannot be followed.")
-    return InputReader(options.live, options.wait)
