@@ -16,6 +16,7 @@ from scstream.families.poisson import Poisson
 from scstream.families.product import Product
 
 _SMALL = 100.0  # whole numbers that hardly ever exceed this are taken for counts
+_WIDE = 64  # columns beyond which a full covariance rests on too few rows, and costs too much
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 
 _MAKE: dict[str, type[Family]] = {
@@ -31,15 +32,15 @@ def choose_family(X: Any) -> tuple[Family, str]:
     """Return a family for a first batch, and what was chosen in words.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
-    are Poisson counts, all other numbers are Gaussian: with a full covariance if none is missing,
-    else with independent columns.
+    are Poisson counts, all other numbers are Gaussian: with a full covariance if none is missing
+    and there are at most 64 of them, else with independent columns.
     """
     table = columns_of(X)
     blocks: dict[str, list[Any]] = {}
     for j, label in enumerate(table.labels):
         blocks.setdefault(_choice(table, j), []).append(label)
     real = [table.place(label) for label in blocks.get("gaussian", [])]
-    if any(absent(table.values[j]).any() for j in real):
+    if len(real) > _WIDE or any(absent(table.values[j]).any() for j in real):
         blocks["diagonal"] = blocks.pop("gaussian")
     words = "; ".join(f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items())
     if len(blocks) == 1:

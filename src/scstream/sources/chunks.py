@@ -19,7 +19,7 @@ from scstream.support.times import Moment
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _NO_PERIOD = -(2**62)
-_MOST_TOLD = 10  # rows of one message that cannot be read
+_MOST_TOLD = 10  # reasons of one message for rows that cannot be read
 
 
 class Table(Columns):
@@ -192,16 +192,19 @@ class Cutter:
 
     def _refusal(self, chunk: Chunk, bad: dict[int, str]) -> str:
         """Return what is wrong: with the first row, or with several if the user asked little."""
+        name, unit, first = self.layout.name, self.layout.unit, min(bad)
+        if len(bad) == 1 or not self.options.guess:
+            return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
+        reasons: dict[str, list[str]] = {}
+        for i in sorted(bad):
+            reasons.setdefault(bad[i], []).append(str(chunk.line[i]))
         told = [
-            f"{self.layout.name}, {self.layout.unit} {chunk.line[i]}: {bad[i]}."
-            for i in sorted(bad)
+            f"{unit}{'s' * (len(lines) > 1)} {_listed(lines)}: {reason}"
+            for reason, lines in reasons.items()
         ]
-        if len(told) == 1 or not self.options.guess:
-            return told[0]
-        more = [f"and {len(told) - _MOST_TOLD:,} more"] if len(told) > _MOST_TOLD else []
         return (
-            f"{len(told):,} rows cannot be read:\n  "
-            + "\n  ".join(told[:_MOST_TOLD] + more)
+            f"{name}: {len(bad):,} rows cannot be read:\n  - "
+            + "\n  - ".join([*told[:_MOST_TOLD], *([f"and {len(told) - _MOST_TOLD:,} other reasons"] * (len(told) > _MOST_TOLD))])
             + "\nTo go on without such rows: --on-error reject --rejects FILE."
         )
 
@@ -332,6 +335,11 @@ class Cutter:
             time = max(time, math.nextafter(self._clock, math.inf))
         self._clock = time
         return time
+
+
+def _listed(lines: list[str], most: int = 5) -> str:
+    more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
+    return ", ".join(lines[:most]) + more
 
 
 def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:

@@ -43,7 +43,7 @@ class JsonSource(TextSource):
         if self.options.guess:
             values = [[_get(row, name, j) for row in rows] for j, name in enumerate(names)]
             there = [[v for v in column if v is not None] for column in values]
-            self._schema = self._look(Look(names, there, len(rows), typed=True))
+            self._schema = self._look(Look(names, there, len(rows), len(rows), typed=True))
             return 0
         samples: dict[int, Any] = {}
         for row in rows:

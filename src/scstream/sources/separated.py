@@ -13,7 +13,7 @@ from scstream.kernels import text_scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.guess.columns import Look
-from scstream.sources.guess.dialect import distinct_names, guess_dialect
+from scstream.sources.guess.dialect import distinct_names, guess_dialect, preamble, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
 from scstream.sources.guess.values import EPOCHS, TRUTH, is_number, is_truth, seconds, to_number
 from scstream.sources.options import SourceOptions
@@ -89,11 +89,13 @@ class SeparatedSource(TextSource):
             return None
         refuse_packed(text, self.name)
         given = self.options
+        before, named = preamble(text)  # lines before the table
+        text, sep = text[before:], given.separator or named
         look = text[:LOOK].decode("utf-8", "replace")
-        dialect = guess_dialect(look, given.separator, given.decimal, given.header, self._missing)
+        dialect = guess_dialect(look, sep, given.decimal, given.header, self._missing)
         self.separator, self.decimal = dialect.separator, dialect.decimal
-        bounds = self._records(text, final)
-        rows = [self._split(text[a:b]) for a, b in bounds[:, :2].tolist()]
+        bounds = self._records(text, final, cap=text.count(b"\n") + 1)
+        rows = [self._split(text[a:b]) for a, b in bounds[spread(len(bounds)), :2].tolist()]
         if not rows:
             return None
         if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
@@ -107,8 +109,9 @@ class SeparatedSource(TextSource):
         values = [[f for f in column if not self._is_missing(f)] for column in zip(*whole, strict=True)]
         if not whole:
             raise ValueError(self._no_row_fits(names, below))
-        self._schema = self._look(Look(names, values, len(whole), self.decimal))
-        return int(bounds[0, 2]) if dialect.header else 0
+        total = len(bounds) - dialect.header
+        self._schema = self._look(Look(names, values, len(whole), total, self.decimal))
+        return before + (int(bounds[0, 2]) if dialect.header else 0)
 
     def _is_missing(self, field: str) -> bool:
         return field.strip().lower() in self._missing
@@ -136,14 +139,14 @@ class SeparatedSource(TextSource):
             )
         return 0
 
-    def _records(self, text: bytes, final: bool) -> Ints:
+    def _records(self, text: bytes, final: bool, cap: int = _SAMPLE) -> Ints:
         """Return where the first records are."""
-        none = np.empty((_SAMPLE, 0))
-        bounds, fields = np.empty((_SAMPLE, 5), np.int64), np.empty(_SAMPLE, np.int64)
+        none = np.empty((cap, 0))
+        bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
         sep, point = ord(self.separator), ord(self.decimal)
         rows = text_scan.scan(
             np.frombuffer(text, np.uint8), final, sep, point, np.empty(0, np.int64),
-            *text_scan.powers(), none, np.empty((_SAMPLE, 0, 2), np.int64), bounds, fields,
+            *text_scan.powers(), none, np.empty((cap, 0, 2), np.int64), bounds, fields,
             np.empty((0, 4), np.int64),
         )[0]  # fmt: skip
         return bounds[:rows]

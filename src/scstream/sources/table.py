@@ -17,12 +17,12 @@ from scstream.families.columns import absent, kind_of
 from scstream.sources.base import Place
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import Look, columns_of_look, used_roles
+from scstream.sources.guess.dialect import spread
 from scstream.sources.guess.values import EPOCHS, ISO
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords
 from scstream.sources.rows import RowSource, used_columns
-from scstream.sources.text import LOOK_ROWS
 
 _ROWS = 65536  # of a chunk
 
@@ -73,9 +73,10 @@ class TableSource(RowSource):
         first = next(self._lots(0), None)
         if first is None or not len(first[0]):
             raise ValueError(f"{self.name} holds no rows.")
-        columns = [column[:LOOK_ROWS] for column in first]
-        there = [[*column[~absent(column)]] for column in columns]
-        look = Look(self.names, there, len(columns[0]), typed=True)
+        total = len(first[0])
+        columns = [column[spread(total)] for column in first]
+        there = [_there(column) for column in columns]
+        look = Look(self.names, there, len(columns[0]), total, typed=True)
         roles = columns_of_look(look, self.options, self.name)
         used, time = self._found = used_roles(roles, self.options)
         self._unit = "" if time is None else roles[time].dates
@@ -267,6 +268,13 @@ def _array(column: Any) -> NDArray[Any]:
         column = column.cast(pa.float64())
     out: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return out
+
+
+def _there(column: NDArray[Any]) -> list[Any]:
+    """Return the values of a column that are not missing."""
+    if column.dtype.kind == "O":
+        return [v for v in column if v is not None and not (isinstance(v, float) and v != v)]
+    return [*column[~(np.isnat(column) if column.dtype.kind in "mM" else absent(column))]]
 
 
 def _values(

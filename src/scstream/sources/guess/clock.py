@@ -27,6 +27,7 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _SORTED = 0.9  # share of steps that must not go back in time
+_PLAIN = (str, int, float, np.number)
 _SAMPLE = 200  # dates whose form is looked at
 
 
@@ -61,7 +62,7 @@ class Clock:
         if texts and not all(is_number(text, decimal) for text in texts[:_SAMPLE]):
             form = date_format(texts[:_SAMPLE])
             return None if form is None else cls(seconds(texts, form), form)
-        if any(isinstance(value, bool) for value in values):
+        if any(type(v) is bool or not isinstance(v, _PLAIN) for v in values):
             return None
         numbers = np.array([_number(value, decimal) for value in values])
         unit = epoch_unit(numbers[np.isfinite(numbers)]) if np.isfinite(numbers).any() else None

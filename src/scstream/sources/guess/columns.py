@@ -16,6 +16,7 @@ from scstream.sources.guess.values import is_number, is_truth, to_number
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
+_FIRST = 100  # rows that certainly follow each other
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
 _MOSTLY = 0.9  # share of a column's values that are numbers, for it to be one of numbers
 _ROW = re.compile(r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash)", re.IGNORECASE)
@@ -64,7 +65,9 @@ class Look:
         Of each column what is there, in the rows' order: text, numbers, truth values, dates or
         anything else.
     n : int
-        Rows.
+        Rows that were looked at: the first ones, and others up to the last of them all.
+    total : int
+        Rows from which these were taken.
     decimal : str
         The decimal point of numbers that are text.
     typed : bool
@@ -74,6 +77,7 @@ class Look:
     names: Sequence[str]
     values: Sequence[Sequence[Any]]
     n: int
+    total: int
     decimal: str = "."
     typed: bool = False
 
@@ -200,7 +204,7 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
     """Return what a column holds."""
     name, values, word = look.names[j], look.values[j], option_word(look.names, j)
     if not values:
-        why = f"empty in the first {look.n:,} rows"
+        why = f"empty in {look.n:,} rows"
         if options.numeric or options.keep:
             return Role(name, "number", why, f"--exclude {word}")
         return Role(name, "out", why, f"--number {word}")
@@ -250,7 +254,7 @@ def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
     numbers = np.array(_numbers(look, j))
     if np.any(numbers != np.floor(numbers)):
         return None
-    if np.all(np.diff(numbers) == 1.0):
+    if np.all(np.diff(numbers[:_FIRST]) == 1.0):
         return Role(name, "out", "counts the rows", f"--include {word}")
     code, row = _CODE.fullmatch(name) is not None, _ROW.fullmatch(name) is not None
     if (code or row) and distinct > _MOSTLY * n or (code and names_rows(distinct, n)):
@@ -276,15 +280,15 @@ def _with_clock(
                 clock = None
             if clock is not None:
                 found[j] = clock
-    best = named if named is not None else clocks(found, look.n, options)
+    best = named if named is not None else clocks(found, look.total, options)
     for j, clock in found.items():
         if j == best:
             option = "--time-column none" if named is None else ""
             roles[j] = Role(look.names[j], "time", clock.why, option, clock.dates)
         elif clock.is_date:
-            why = clock.reason_not(look.n, options, taken=best is not None)
+            why = clock.reason_not(look.total, options, taken=best is not None)
             word = option_word(look.names, j)
-            roles[j] = Role(look.names[j], "out", why, clock.option(word, look.n, options))
+            roles[j] = Role(look.names[j], "out", why, clock.option(word, look.total, options))
     return roles
 
 

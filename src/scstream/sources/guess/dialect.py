@@ -7,11 +7,16 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scstream.sources.guess.values import is_moment_text, is_number, is_truth
 from scstream.sources.records import split
 
 SEPARATORS = "\t;|,"  # in this order: a comma may also be a decimal point, or part of a text
-_LINES = 500  # that are looked at
+_LINES = 500  # that are looked at for the separator
+_ROWS, _FIRST = 1000, 200  # that are looked at for the columns, and how many come first
+_NAMED = re.compile(rb"sep=(.)\r?\n")
 _USUAL = 0.9  # share of the rows that have the same number of fields, at least
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?", re.ASCII)
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
@@ -66,11 +71,42 @@ def guess_dialect(
     return Dialect(separator, point, header)
 
 
+def preamble(text: bytes) -> tuple[int, str | None]:
+    """Return how many bytes come before the table, and the separator that they name, if any.
+
+    Lines that begin with ``#`` come before it, unless the last of them has as many fields as the
+    line below; so does the line ``sep=;`` of spreadsheets.
+
+    Examples
+    --------
+    >>> preamble(b"sep=;\\nx;y\\n"), preamble(b"# a note\\nx,y\\n1,2\\n"), preamble(b"#x,y\\n1,2\\n")
+    ((6, ';'), (9, None), (0, None))
+    """
+    mark = 3 if text.startswith(b"\xef\xbb\xbf") else 0
+    named = _NAMED.match(text, mark)
+    if named is not None:
+        return named.end(), named[1].decode()
+    at = before = mark
+    while text.startswith(b"#", at):
+        before, at = at, text.find(b"\n", at) + 1 or len(text)
+    last, below = text[before:at], text[at : text.find(b"\n", at) + 1 or len(text)]
+    names = any(0 < last.count(sign) == below.count(sign) for sign in (b",", b";", b"\t", b"|"))
+    return (before if names else at) if at > mark else 0, None
+
+
+def spread(n: int) -> NDArray[np.int64]:
+    """Return which of n rows are looked at: the first ones, and others up to the last."""
+    if n <= _ROWS:
+        return np.arange(n)
+    rest = np.linspace(_FIRST, n - 1, _ROWS - _FIRST).round().astype(np.int64)
+    return np.concatenate([np.arange(_FIRST), rest])
+
+
 def records(text: str) -> list[str]:
     """Return the records of a text: lines, or several where a quoted field holds line ends."""
     out: list[str] = []
     open_quote = False
-    for line in text.splitlines():
+    for line in (line.removesuffix("\r") for line in text.split("\n")):
         if open_quote:
             out[-1] += "\n" + line
         elif line.strip():
@@ -94,7 +130,15 @@ def _separator(lines: Sequence[str]) -> str:
             return separator
         if share > max(most, 0.5):
             best, most = separator, share
-    return best
+    return " " if best == "," and most == 0.0 and _spaced(lines) else best
+
+
+def _spaced(lines: Sequence[str]) -> bool:
+    """Whether single spaces cut all rows into the same number of fields, most of them numbers."""
+    rows = [line.split(" ") for line in lines]
+    fields = [field for row in rows[1:] for field in row]
+    same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    return same and sum(map(is_number, fields)) > len(fields) / 2
 
 
 def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:

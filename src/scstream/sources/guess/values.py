@@ -14,6 +14,7 @@ _GROUPS = {  # thousands apart, by the decimal point
     ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII),
     ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?", re.ASCII),
 }
+_UNITS = " \t%$€£"  # that may stand before or behind a number
 TRUTH = {"true": 1.0, "false": 0.0}
 
 ISO = "iso"
@@ -32,14 +33,17 @@ _YEARS = (6.3e8, 4.1e9)  # 1990 to 2100, in seconds since 1970
 
 
 def is_number(field: str, decimal: str = ".", *, grouped: bool = True) -> bool:
-    """Whether a field is a number; thousands may be set apart, unless ``grouped`` is False.
+    """Whether a field is a number.
+
+    Unless ``grouped`` is False, thousands may be set apart, and a percent or currency sign may
+    stand before or behind it.
 
     Examples
     --------
     >>> is_number("1.5e3"), is_number("1.234,5", ","), is_number("1,234.5"), is_number("1_000")
     (True, True, True, False)
     """
-    plain = field.strip(" \t")
+    plain = field.strip(_UNITS if grouped else " \t")
     if grouped and decimal in _GROUPS and _GROUPS[decimal].fullmatch(plain):
         return True
     if decimal != ".":
@@ -49,7 +53,7 @@ def is_number(field: str, decimal: str = ".", *, grouped: bool = True) -> bool:
 
 def to_number(field: str, decimal: str = ".") -> float:
     """Return the number in a field that `is_number`."""
-    plain = field.strip(" \t")
+    plain = field.strip(_UNITS)
     if decimal in _GROUPS and _GROUPS[decimal].fullmatch(plain):
         plain = plain.replace("," if decimal == "." else ".", "")
     return float(plain.replace(decimal, "."))
