@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -27,6 +26,7 @@ from scstream.families.columns import (
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.sampler.rules import Rules
+from scstream.support.messages import note
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores
 from scstream.support.times import is_length, is_moment, length, moment
@@ -131,10 +131,12 @@ def check_parameters(params: dict[str, Any]) -> None:
         )
 
 
-def resolve_family(family: str | Family, X: Any, before: Family | None) -> Family:
+def resolve_family(
+    family: str | Family, X: Any, before: Family | None, *, verbose: bool = False
+) -> Family:
     """Return the family object that a name stands for.
 
-    "auto" is what the first batch calls for, which is said, and stays that.
+    "auto" is what the first batch calls for, which is noted, and stays that.
     """
     if not isinstance(family, str):
         return family
@@ -145,8 +147,7 @@ def resolve_family(family: str | Family, X: Any, before: Family | None) -> Famil
     if is_collection(X):
         raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
     chosen, words = choose_family(X)
-    told = printable_name(f"scstream: family='auto' takes {words}.")
-    print(told, file=sys.stderr, flush=True)
+    note(printable_name(f"family='auto' takes {words}."), shown=verbose)
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""Tables as people have them run at the first attempt, with no options, or say all that is wrong."""
+"""Tables as people have them run at the first attempt, or the error says all that is wrong."""
 
 import bz2
 import gzip

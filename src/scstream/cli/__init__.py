@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from scstream import __version__
 from scstream.cli.errors import UsageError
+from scstream.support.messages import printed
 from scstream.support.printable import printable
 from scstream.support.secrets import hidden
 
@@ -58,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = argv[0] if argv else ""
     try:
         args = make_parser(command).parse_args(argv)
-        status: int = args.main(args)
+        with printed(quiet=getattr(args, "quiet", False)):
+            status: int = args.main(args)
         sys.stdout.flush()
         return status
     except UsageError as error:

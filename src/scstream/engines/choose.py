@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache, partial
 from typing import Any
 
@@ -10,6 +9,7 @@ from scstream.engines.base import Engine
 from scstream.engines.cpu import CpuEngine
 from scstream.engines.dask.engine import DaskEngine, current_client
 from scstream.engines.dask.rows import is_collection, require_dask
+from scstream.support.messages import note
 
 NAMES = ("auto", "cpu", "dask", "torch")
 _LARGE = 2**20  # entries of a batch from which a GPU is worth the way there
@@ -108,7 +108,7 @@ def _pick(X: Any, device: str | None) -> str:
 
 @cache
 def _say(words: str) -> None:
-    print(f"scstream: engine='auto' takes {words}.", file=sys.stderr, flush=True)
+    note(f"engine='auto' takes {words}.")
 
 
 def _has_gpu() -> bool:

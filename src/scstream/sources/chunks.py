@@ -204,7 +204,12 @@ class Cutter:
         ]
         return (
             f"{name}: {len(bad):,} rows cannot be read:\n  - "
-            + "\n  - ".join([*told[:_MOST_TOLD], *([f"and {len(told) - _MOST_TOLD:,} other reasons"] * (len(told) > _MOST_TOLD))])
+            + "\n  - ".join(
+                [
+                    *told[:_MOST_TOLD],
+                    *([f"and {len(told) - _MOST_TOLD:,} other reasons"] * (len(told) > _MOST_TOLD)),
+                ]
+            )
             + "\nTo go on without such rows: --on-error reject --rejects FILE."
         )
 

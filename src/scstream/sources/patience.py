@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import TypeVar
+
+from scstream.support.messages import warn
 
 PATIENCE = 300.0  # seconds for which a server that was there is waited for
 _AT_START = 8.0  # seconds for one that was never there: an address may be wrong
@@ -117,4 +118,4 @@ class Patience:
 
 
 def _notice(text: str) -> None:
-    print(f"scstream: {text}", file=sys.stderr, flush=True)
+    warn(text)

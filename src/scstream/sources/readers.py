@@ -17,6 +17,7 @@ from typing import BinaryIO
 from scstream.sources.base import Place
 from scstream.sources.rotation import rotated_files, successors
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
+from scstream.support.messages import warn
 from scstream.support.paths import identity, look
 
 BLOCK = 1 << 20
@@ -160,12 +161,10 @@ class FileReader(Reader):
                 self._go(self._at)
                 return
             file.close()
-        print(
-            f"scstream: {self.path!r} was cut while it was followed, and no copy of what it held "
+        warn(
+            f"{self.path!r} was cut while it was followed, and no copy of what it held "
             "is beside it. Going on with its new beginning; what was added before the cut and not "
-            "yet read is lost.",
-            file=sys.stderr,
-            flush=True,
+            "yet read is lost."
         )
         self._begin(self.path)
 

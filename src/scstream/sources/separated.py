@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scstream.kernels import text_scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
-from scstream.sources.guess.columns import Look
 from scstream.sources.guess.dialect import distinct_names, guess_dialect, preamble, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
+from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import EPOCHS, TRUTH, is_number, is_truth, seconds, to_number
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound
@@ -106,7 +106,9 @@ class SeparatedSource(TextSource):
         if not below and final:
             raise ValueError(f"{self.name} holds no rows, only the names of columns.")
         whole = [row for row in below if len(row) == len(names)]
-        values = [[f for f in column if not self._is_missing(f)] for column in zip(*whole, strict=True)]
+        values = [
+            [f for f in column if not self._is_missing(f)] for column in zip(*whole, strict=True)
+        ]
         if not whole:
             raise ValueError(self._no_row_fits(names, below))
         total = len(bounds) - dialect.header

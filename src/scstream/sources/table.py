@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scstream.families.columns import absent, kind_of
 from scstream.sources.base import Place
 from scstream.sources.chunks import Chunk, Floats, Layout
-from scstream.sources.guess.columns import Look, columns_of_look, used_roles
+from scstream.sources.guess.columns import columns_of_look, used_roles
 from scstream.sources.guess.dialect import spread
+from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import EPOCHS, ISO
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_counts, unsound
@@ -78,7 +79,8 @@ class TableSource(RowSource):
         there = [_there(column) for column in columns]
         look = Look(self.names, there, len(columns[0]), total, typed=True)
         roles = columns_of_look(look, self.options, self.name)
-        used, time = self._found = used_roles(roles, self.options)
+        self._found = used_roles(roles, self.options)
+        time = self._found[1]
         self._unit = "" if time is None else roles[time].dates
 
     @property

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from scstream.sources.base import MalformedRow, Place, Source
 from scstream.sources.chunks import Chunk, Floats, Layout
-from scstream.sources.guess.columns import Look, columns_of_look, used_roles
+from scstream.sources.guess.columns import columns_of_look, used_roles
 from scstream.sources.guess.encoding import LOOK
+from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import EPOCHS, ISO
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
@@ -117,7 +118,7 @@ class TextSource(RowSource):
         self._reader.seek(place["offset"], seen)
         self._at = Start(place["offset"], place["line"], place["row"], False)
         names, used, kinds = place["names"], place["used"], place["kinds"]
-        dates = {True: ISO, False: ""}.get(place["dates"], place["dates"])
+        dates: str = {True: ISO, False: ""}.get(place["dates"]) or str(place["dates"] or "")
         self._schema = Schema(names, used, kinds, place["time"], dates)
         self._header = place.get("header", False)
 

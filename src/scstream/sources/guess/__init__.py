@@ -5,7 +5,8 @@ resume needs, and follows a file that grows. pyarrow's and polars' readers do ne
 compare what it reads with the ``csv`` module and with pandas.
 """
 
-from scstream.sources.guess.columns import Role as Role
 from scstream.sources.guess.columns import columns_of_look as columns_of_look
 from scstream.sources.guess.dialect import Dialect as Dialect
 from scstream.sources.guess.dialect import guess_dialect as guess_dialect
+from scstream.sources.guess.looks import Look as Look
+from scstream.sources.guess.looks import Role as Role

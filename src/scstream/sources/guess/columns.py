@@ -3,83 +3,35 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scstream.families.auto import names_rows
 from scstream.sources.guess.clock import Clock, clocks, is_clock_name
-from scstream.sources.guess.values import is_number, is_truth, to_number
+from scstream.sources.guess.looks import (
+    MOSTLY,
+    Look,
+    Role,
+    form_of,
+    kind_of,
+    numbers_in,
+    option_word,
+    range_of,
+    short,
+)
+from scstream.sources.guess.values import is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
 _FIRST = 100  # rows that certainly follow each other
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
-_MOSTLY = 0.9  # share of a column's values that are numbers, for it to be one of numbers
 _ROW = re.compile(r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash)", re.IGNORECASE)
 _CODE = re.compile(
     r"(.*[\W_])?(id|ids|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)",
 )
-_FORMS = {
-    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
-    "web addresses": re.compile(r"(https?|ftp)://\S+"),
-    "identifiers": re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}|\S*\d\S*"),
-}
-
-
-@dataclass(frozen=True)
-class Role:
-    """What a column is taken for.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "truth", "text", "time", "out"}
-        Numbers, truth values, words, the clock, or left out.
-    why : str
-    option : str
-        What changes it, on the command line.
-    dates : str
-        Of the clock: "" if its numbers have a unit of their own, "iso" or a format of dates, or
-        the part of a second ("s", "ms", "us", "ns") that numbers count since 1970.
-    """
-
-    name: str
-    kind: str
-    why: str = ""
-    option: str = ""
-    dates: str = ""
-
-
-@dataclass(frozen=True)
-class Look:
-    """The first rows of a table, column by column.
-
-    Attributes
-    ----------
-    names : sequence of str
-    values : sequence of list
-        Of each column what is there, in the rows' order: text, numbers, truth values, dates or
-        anything else.
-    n : int
-        Rows that were looked at: the first ones, and others up to the last of them all.
-    total : int
-        Rows from which these were taken.
-    decimal : str
-        The decimal point of numbers that are text.
-    typed : bool
-        Whether text is never a number or a truth value: these come as such.
-    """
-
-    names: Sequence[str]
-    values: Sequence[Sequence[Any]]
-    n: int
-    total: int
-    decimal: str = "."
-    typed: bool = False
 
 
 def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> list[Role]:
@@ -162,7 +114,7 @@ def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], l
         "--number": options.number,
     }
     if options.time_column not in (None, "none"):
-        asked["--time-column"] = [options.time_column]  # type: ignore[list-item] # it is not None
+        asked["--time-column"] = [options.time_column]
     places: dict[str, list[int]] = {}
     problems = []
     for option, columns in asked.items():
@@ -208,7 +160,7 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
         if options.numeric or options.keep:
             return Role(name, "number", why, f"--exclude {word}")
         return Role(name, "out", why, f"--number {word}")
-    kinds = [_kind_of(value, look) for value in values]
+    kinds = [kind_of(value, look) for value in values]
     share = kinds.count("number") / len(kinds)
     if "other" in kinds:
         return Role(name, "out", "holds nested values")
@@ -216,8 +168,8 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
         return Role(name, "out", "dates", f"--time-column {word}")
     if kinds.count("truth") == len(kinds):
         return Role(name, "truth", "True and False", f"--exclude {word}")
-    if share >= _MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1):
-        why = _range(np.array(_numbers(look, j)))
+    if share >= MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1):
+        why = range_of(np.array(numbers_in(look, j)))
         whole = f", --text {word}" if why.startswith("whole") else ""
         return Role(name, "number", why, f"--exclude {word}{whole}")
     distinct = len({str(value) for value in values})
@@ -238,11 +190,11 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     if n < _FEW:
         return None
     if distinct == 1:
-        return Role(name, "out", f"always {_short(values[0])}", back)
+        return Role(name, "out", f"always {short(values[0])}", back)
     if role.kind == "text":
         if not names_rows(distinct, n):
             return None
-        return Role(name, "out", f"{_form(values)}: {distinct:,} different in {n:,} rows", back)
+        return Role(name, "out", f"{form_of(values)}: {distinct:,} different in {n:,} rows", back)
     if role.kind != "number" or is_clock_name(name):
         return None
     return _numbered(look, j, distinct, n)
@@ -251,13 +203,13 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
 def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
     """Return the role of whole numbers that are names, None for numbers that measure or count."""
     name, word = look.names[j], option_word(look.names, j)
-    numbers = np.array(_numbers(look, j))
+    numbers = np.array(numbers_in(look, j))
     if np.any(numbers != np.floor(numbers)):
         return None
     if np.all(np.diff(numbers[:_FIRST]) == 1.0):
         return Role(name, "out", "counts the rows", f"--include {word}")
     code, row = _CODE.fullmatch(name) is not None, _ROW.fullmatch(name) is not None
-    if (code or row) and distinct > _MOSTLY * n or (code and names_rows(distinct, n)):
+    if ((code or row) and distinct > MOSTLY * n) or (code and names_rows(distinct, n)):
         why = f"identifiers: {distinct:,} different in {n:,} rows"
         return Role(name, "out", why, f"--include {word}")
     if code:
@@ -323,65 +275,3 @@ def _names(role: Role, asked: Sequence[str | int], roles: Sequence[Role]) -> boo
     """Whether a column is among those that an option names."""
     names = [r.name for r in roles]
     return any(names[find_column(column, names)] == role.name for column in asked)
-
-
-# -- values -------------------------------------------------------------------------------------
-
-
-def _kind_of(value: Any, look: Look) -> str:
-    """Return what a value is: a number, truth, text, a date or something else."""
-    if isinstance(value, str):
-        if look.typed:
-            return "text"
-        if is_number(value, look.decimal):
-            return "number"
-        return "truth" if is_truth(value) else "text"
-    if isinstance(value, bool | np.bool_):
-        return "truth"
-    if isinstance(value, int | float | np.number):
-        return "number"
-    return "date" if hasattr(value, "isoformat") or isinstance(value, np.datetime64) else "other"
-
-
-def _numbers(look: Look, j: int) -> list[float]:
-    """Return the numbers of a column."""
-    out = []
-    for value in look.values[j]:
-        if not isinstance(value, str):
-            out.append(float(value))
-        elif is_number(value, look.decimal):
-            out.append(to_number(value, look.decimal))
-    return out
-
-
-def _range(numbers: Any) -> str:
-    whole = "whole numbers" if np.all(numbers == np.floor(numbers)) else "numbers"
-    return f"{whole} from {numbers.min():g} to {numbers.max():g}"
-
-
-def _form(values: Sequence[Any]) -> str:
-    """Return what words that differ from row to row are, as far as their form says."""
-    texts = [str(value) for value in values[:100]]
-    for what, form in _FORMS.items():
-        if sum(form.fullmatch(text) is not None for text in texts) >= _MOSTLY * len(texts):
-            return what
-    words = sum(len(text.split()) for text in texts) / len(texts)
-    return "free text" if words > 3 else "names or identifiers"
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 20 else text[:20] + "..."
-
-
-def option_word(names: Sequence[str], j: int) -> str:
-    """Return how a column is named on the command line: its number where its name will not do.
-
-    Examples
-    --------
-    >>> option_word(["x", "a b", "c,d"], 1), option_word(["x", "a b", "c,d"], 2)
-    ("'a b'", '2')
-    """
-    name = names[j]
-    plain = "," not in name and name.strip() == name and not re.fullmatch(r"\d+(-\d+)?", name)
-    return shlex.quote(name) if plain and name.isprintable() and name else str(j)

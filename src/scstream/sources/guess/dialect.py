@@ -46,7 +46,7 @@ def guess_dialect(
     header: bool | None,
     missing: Collection[str],
 ) -> Dialect:
-    """Return how a table is written; what is given is as it is given.
+    r"""Return how a table is written; what is given is as it is given.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def guess_dialect(
 
     Examples
     --------
-    >>> guess_dialect("name;size\\nred;1,5\\nblue;2,25\\n", None, None, None, [""])
+    >>> guess_dialect("name;size\nred;1,5\nblue;2,25\n", None, None, None, [""])
     Dialect(separator=';', decimal=',', header=True)
     """
     lines = records(text)[:_LINES]
@@ -72,14 +72,14 @@ def guess_dialect(
 
 
 def preamble(text: bytes) -> tuple[int, str | None]:
-    """Return how many bytes come before the table, and the separator that they name, if any.
+    r"""Return how many bytes come before the table, and the separator that they name, if any.
 
     Lines that begin with ``#`` come before it, unless the last of them has as many fields as the
     line below; so does the line ``sep=;`` of spreadsheets.
 
     Examples
     --------
-    >>> preamble(b"sep=;\\nx;y\\n"), preamble(b"# a note\\nx,y\\n1,2\\n"), preamble(b"#x,y\\n1,2\\n")
+    >>> preamble(b"sep=;\nx;y\n"), preamble(b"# a note\nx,y\n1,2\n"), preamble(b"#x,y\n1,2\n")
     ((6, ';'), (9, None), (0, None))
     """
     mark = 3 if text.startswith(b"\xef\xbb\xbf") else 0
@@ -158,7 +158,11 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str, missing: Collection
         return False
     first = [field.strip() for field in rows[0]]
     below = [
-        [v for v in (row[j].strip() for row in rows[1:] if j < len(row)) if v.lower() not in missing]
+        [
+            v
+            for v in (row[j].strip() for row in rows[1:] if j < len(row))
+            if v.lower() not in missing
+        ]
         for j in range(len(first))
     ]
     kinds = [_kind(first[j], decimal) for j in range(len(first))]

@@ -9,6 +9,7 @@ import lzma
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, BinaryIO
 
 LOOK = 1 << 18  # bytes that are looked at
@@ -40,7 +41,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def encoding_of(head: bytes) -> str:
-    """Return the encoding of text, by its first bytes: UTF-8 wherever that is possible.
+    r"""Return the encoding of text, by its first bytes: UTF-8 wherever that is possible.
 
     Examples
     --------
@@ -93,8 +94,7 @@ def _open_zip(path: str) -> Any:
 
 def _open_zstd(path: str) -> Any:
     try:
-        from compression import zstd  # of Python 3.14 and newer
-
+        zstd = import_module("compression.zstd")  # of Python 3.14 and newer
         return zstd.open(path)
     except ImportError:
         pass
