@@ -9,6 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
+DOCS_READY := $(VENV)/.ready-docs
 
 # Old syntax on purpose: a Python too old must get as far as the message.
 define CHECK_VERSION
@@ -22,7 +23,7 @@ export CHECK_VERSION
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit test-slow mutants quality soak bench-speed bench bench-full \
-        bench-report picture format clean
+        bench-report picture docs dist format clean
 
 help:  ## list these commands
 	@echo "make COMMAND, where COMMAND is one of"
@@ -71,11 +72,18 @@ picture: $(READY)  ## the pictures of the README and of docs/pictures.md
 	@$(RUN) -m scstream.demo --overwrite --picture docs/drift.png
 	@$(RUN) docs/pictures/draw.py
 
+docs: $(DOCS_READY)  ## the documentation as a site, into build/docs (a few minutes)
+	@$(RUN) -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "build/docs/index.html"
+
+dist: $(READY)  ## wheel and sdist, each installed into a fresh environment and tried
+	@$(RUN) tests/distributions.py $(ARGS)
+
 format: $(READY)  ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff check --fix --quiet . ; $(RUN) -m ruff format .
 
 clean:  ## remove caches and build products; keeps .venv
-	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache scstream-demo.png
+	@rm -rf build dist docs/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache scstream-demo.png
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf
 
 # The environment, made once and brought up to date when pyproject.toml changes.
@@ -88,6 +96,11 @@ $(READY): pyproject.toml
 	@test -x $(RUN) || "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+# What builds the documentation.
+$(DOCS_READY): $(READY)
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
 
 # The other methods of the comparison, only for those who run it.

@@ -1,4 +1,10 @@
-"""Clusters of orders: amounts, numbers of items, words and truth values in one table.
+"""
+Clusters of orders
+==================
+
+Clusters of orders: amounts, numbers of items, words and truth values in one table.
+
+::
 
     python examples/mixed_table.py
 

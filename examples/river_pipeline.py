@@ -1,6 +1,12 @@
-"""One row at a time, in a pipeline of river.
+"""
+One row at a time, in a pipeline of river
+=========================================
 
-python examples/river_pipeline.py
+One row at a time, in a pipeline of river.
+
+::
+
+    python examples/river_pipeline.py
 """
 
 import numpy as np

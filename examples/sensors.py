@@ -1,4 +1,10 @@
-"""Faults in a stream of sensor readings, by how unlikely each reading is.
+"""
+Faults in a stream of sensor readings
+=====================================
+
+Faults in a stream of sensor readings, by how unlikely each reading is.
+
+::
 
     python examples/sensors.py
 

@@ -1,4 +1,10 @@
-"""Topics of a stream of news: they appear and vanish, and nobody says how many there are.
+"""
+Topics of a stream of news
+==========================
+
+Topics of a stream of news: they appear and vanish, and nobody says how many there are.
+
+::
 
     python examples/topics.py
 

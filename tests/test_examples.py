@@ -70,6 +70,16 @@ def test_kinds_of_orders_are_told_apart(capsys):
     assert "voucher: probability" in capsys.readouterr().out
 
 
+def test_streams_of_eight_shapes():
+    pytest.importorskip("river", reason="river is not installed")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    found = load("plot_streams").main(shapes=("still", "drifting"))
+    plt.close("all")
+    assert len(found) == 10
+    assert found["still", "ScStream"] > 0.95
+    assert found["drifting", "ScStream"] > 0.95
+
+
 def test_a_pipeline_of_river(capsys):
     pytest.importorskip("river", reason="river is not installed")
     assert load("river_pipeline").main(n_batches=4) > 0.9

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from scstream import validation as check
@@ -17,7 +18,7 @@ from scstream.engines import Engine, RemoteRows
 from scstream.engines.dask.rows import check_collection, is_collection
 from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, to_host
 from scstream.families import Family
-from scstream.families.columns import is_frame
+from scstream.families.columns import Columns, is_frame, numbers_of
 from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.families.widening import Widening, new_categories
@@ -127,6 +128,8 @@ class TakesRows:
 
     def _rows(self, X: Any, family: Family, *, reset: bool, least: int = 1) -> Any:
         """Return a sound table: columns as they came, or rows of finite numbers."""
+        if isinstance(X, Columns):
+            return self._rows_of_columns(self._met(X, reset=reset), family, least)
         if family.tabular:
             table = check.read_columns(X, least)
             whole = X if is_frame(X) else np.empty(table.shape)
@@ -141,6 +144,40 @@ class TakesRows:
             reset=reset,
             accept_sparse="csr" if family.sparse else False,
             dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if family.missing else True,
+            ensure_min_samples=least,
+        )
+
+    def _met(self, table: Columns, *, reset: bool) -> Columns:
+        """Return a source's columns as the model knows them: by name, in the first batch's order.
+
+        scikit-learn knows the names of data frames only.
+        """
+        width, names = len(table.values), table.names
+        if reset:
+            self.n_features_in_ = width
+            self.__dict__.pop("feature_names_in_", None)
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            return table
+        known = self.__dict__.get("feature_names_in_")
+        if known is not None and names is not None:
+            return table.ordered(known.tolist())
+        if width != self.n_features_in_:
+            raise ValueError(
+                f"The model learned from {self.n_features_in_} columns, and here are {width}."
+            )
+        return table
+
+    @staticmethod
+    def _rows_of_columns(table: Columns, family: Family, least: int) -> Any:
+        """Return a source's columns as the family takes them."""
+        if family.tabular:
+            return check.read_columns(table, least)
+        if table.matrix is None or not _is_finite(table.matrix):
+            check.check_complete(table, family)
+        return check_array(
+            numbers_of(table),
             ensure_all_finite="allow-nan" if family.missing else True,
             ensure_min_samples=least,
         )

@@ -42,8 +42,9 @@ from scstream.sampler.sweep import predictive
 from scstream.sampler.window import Forgetting
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
+from scstream.support.messages import warn
 from scstream.support.threads import allowed
-from scstream.support.times import is_length
+from scstream.support.times import is_length, is_moment
 
 _parameters = itemgetter(*check.CONSTRAINTS)
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
@@ -102,7 +103,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     device : str, optional
         For PyTorch, such as "cuda" or "cpu"; with a Dask cluster, on each of its workers.
     verbose : bool, default=False
-        Whether to report progress of the first batch on standard error.
+        Whether to report on standard error what "auto" chooses and how the first batch goes.
+        Warnings go to the logger ``scstream`` in any case.
     on_event : callable, optional
         Called with every `Event` of a batch, one after the other, once the batch is learned.
         An error that it raises comes out of `partial_fit` or `fit` as it is; the batch stays
@@ -131,6 +133,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         That prior's hyper-parameters in the data's units.
     time_ : float
         The time of the last batch.
+    dates_ : bool
+        Whether the times that were given are dates, which count in seconds since 1970.
     n_features_in_ : int
     feature_names_in_ : ndarray (n_features_in_,)
         Only if the data's columns have names.
@@ -298,7 +302,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     ) -> tuple[Batch, Family, Learner | None]:  # fmt: skip
         """Return a checked batch, and family and model after they have met its rows."""
         before = None if learner is None else learner.family
-        family = check.resolve_family(self.family, X, before)
+        family = check.resolve_family(self.family, X, before, verbose=bool(self.verbose))
         if before is not None:
             check.check_same_family(family, before)
         points, weight, family, learner, widened = self._points(
@@ -310,6 +314,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             if learner is not None:
                 raise ValueError("labels can only be given with the first batch.")
             labels = check.check_labels(labels, points.shape[0], self.max_clusters)
+        if time is not None or learner is None:
+            self.dates_ = is_moment(time)
         time = check.check_time(time, None if learner is None else learner.time)
         if learner is not None and self.half_life != "auto":
             self._warn_of_forgetting(time - learner.time)
@@ -410,7 +416,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
                         f"{error} The batch was tried {_TRIES} times. The model is as it was "
                         "before: mend the cluster and give the batch again."
                     ) from error
-                print(f"scstream: {error} The batch is run again.", file=sys.stderr, flush=True)
+                warn(f"{error} The batch is run again.")
                 sleep(0.2 * tries)  # until the cluster knows who is left
 
     def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
@@ -628,6 +634,37 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         tags.input_tags.categorical = tags.input_tags.string = getattr(kind, "text", False)
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def summary(self) -> Any:
+        """Return a data frame with a row for each cluster, the largest first, by its id.
+
+        Its columns are ``share`` (of the mixture), ``rows`` (that it remembers), ``born``,
+        ``age``, ``speed`` (of drift, in standard deviations for each unit of time), ``different``
+        (what makes it different from the rest, in words), and then the data's columns: a mean,
+        rate or probability, or the likeliest categories.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Or of polars, with the column ``id``, where pandas is not installed.
+        """
+        from scstream.summary import summary_frame  # which knows the model
+
+        return summary_frame(self)
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: the clusters, before the first batch the parameters."""
+        from scstream.summary import model_page  # which knows the model
+
+        return model_page(self) if self.n_batches_ else str(super()._html_repr())
+
+    @property
+    def cluster_centers_(self) -> Array:
+        """The clusters' means, rates or probabilities (k, d); NaN for columns of words."""
+        from scstream.summary.differences import location
+
+        found = [[location(about) for about in c.columns.values()] for c in self.clusters_]
+        return np.array(found, dtype=np.float64)
 
     @property
     def n_batches_(self) -> int:

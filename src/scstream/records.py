@@ -7,8 +7,11 @@ from typing import Any
 
 from scstream.families.contract import Array
 from scstream.families.widening import Widening
+from scstream.support.markup import html_table
+from scstream.support.words import in_number, in_shares
 
 HISTORY = 1000  # batches of which a record is kept
+_LISTED = 50  # columns of a cluster that are shown
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,31 @@ class Cluster:
     parameters: dict[str, Array]
     columns: dict[Any, Any] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        """Return the cluster as a table for notebooks, a row for each column."""
+        keys = list(dict.fromkeys(key for about in self.columns.values() for key in about))
+        rows = [
+            [str(name), *(_shown(about.get(key)) for key in keys)]
+            for name, about in list(self.columns.items())[:_LISTED]
+        ]
+        left = len(self.columns) - _LISTED
+        title = f"Cluster {self.id}: {self.weight:.1%} of the mixture, age {self.age:g}"
+        note = f"{left} columns not shown" if left > 0 else ""
+        return html_table(title, ["column", *keys], rows, note)
+
     def __getattr__(self, name: str) -> Any:
         # copy and pickle ask for attributes before there are any
         parameters = self.__dict__.get("parameters", {})
         if name in parameters:
             return parameters[name]
         raise AttributeError(f"a cluster has no attribute {name!r}")
+
+
+def _shown(value: Any) -> str:
+    """Return what is known of a column, in a cell."""
+    if value is None:
+        return ""
+    return in_shares(value, most=5) if isinstance(value, dict) else in_number(float(value))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
@@ -29,6 +28,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
+from scstream.support.messages import note
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores
 from scstream.support.times import is_length, is_moment, length, moment
@@ -137,10 +137,12 @@ def check_parameters(params: dict[str, Any]) -> None:
         )
 
 
-def resolve_family(family: str | Family, X: Any, before: Family | None) -> Family:
+def resolve_family(
+    family: str | Family, X: Any, before: Family | None, *, verbose: bool = False
+) -> Family:
     """Return the family object that a name stands for.
 
-    "auto" is what the first batch calls for, which is said, and stays that.
+    "auto" is what the first batch calls for, which is noted, and stays that.
     """
     if not isinstance(family, str):
         return family
@@ -151,8 +153,7 @@ def resolve_family(family: str | Family, X: Any, before: Family | None) -> Famil
     if is_collection(X):
         raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
     chosen, words = choose_family(X)
-    told = printable_name(f"scstream: family='auto' takes {words}.")
-    print(told, file=sys.stderr, flush=True)
+    note(printable_name(f"family='auto' takes {words}."), shown=verbose)
     return chosen
 
 
@@ -160,7 +161,7 @@ def say_widened(changes: Sequence[Widening]) -> None:
     """Say which columns are taken for something wider from now on."""
     for change in changes:
         told = f"column {change.column}: {change.was} becomes {change.now}"
-        print(printable_name(f"scstream: {told}."), file=sys.stderr, flush=True)
+        note(printable_name(f"{told}."), shown=True)
 
 
 def suggest_family(family: Family, rows: Points) -> None:
@@ -180,10 +181,11 @@ def check_complete(X: Any, family: Family) -> None:
     """Raise `ValueError` for entries that a family of rows cannot take, by column."""
     check_numeric(X)
     array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fO"
-    if not (array or is_frame(X)):
+    named = is_frame(X) or isinstance(X, Columns)
+    if not (array or named):
         return
     rows = finite_numbers(X, family)
-    if is_frame(X):  # whose names `family.check` does not see
+    if named:  # whose names `family.check` does not see
         for j, x in enumerate(rows.T):
             complaint = family.refusal(x[~np.isnan(x)])
             if complaint is not None:
@@ -197,7 +199,7 @@ def read_columns(X: Any, least: int) -> Columns:
             "Sparse data was passed, but this family needs a dense table. "
             "Use '.toarray()', or family='multinomial' for sparse counts."
         )
-    if not is_frame(X):
+    if not is_frame(X) and not isinstance(X, Columns):
         if not isinstance(X, np.ndarray):
             X = _array(X)
         X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least)

@@ -149,7 +149,6 @@ def test_rejected_rows_go_to_their_file(rows, capsys):
         ("--checkpoint", "state"),
         ("--rejects", "bad.jsonl"),
         ("--on-error", "reject"),
-        ("--period", "5m"),
         ("--time-column", "x", "--period", "5", "--batch-size", "7"),
         ("--live",),
         ("--wait", "5s"),

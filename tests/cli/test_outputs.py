@@ -155,10 +155,11 @@ def test_empty_files_and_inputs_without_rows(rows):
     Path("out.csv").touch()  # as mktemp makes
     assert call("run", "d.csv", *RUN, "-o", "out.csv", "--quiet") == 0
     Path("none.csv").write_text("x,y\n")
-    assert call("run", "none.csv", *RUN, "-o", "nothing.csv", "--quiet") == 0
-    assert Path("nothing.csv").read_text() == ""
-    assert call("predict", "st", "none.csv", "-o", "nothing2.csv") == 0
-    assert Path("nothing2.csv").read_text() == ""
+    Path("empty.csv").write_text("")
+    for name in ("none.csv", "empty.csv"):
+        assert call("run", name, *RUN, "-o", "nothing.csv", "--quiet") == 1
+        assert call("predict", "st", name, "-o", "nothing.csv") == 1
+        assert not Path("nothing.csv").exists()
 
 
 def test_devices_and_pipes_are_no_files_to_protect(rows):

@@ -266,7 +266,9 @@ def test_a_row_without_entries_gets_a_label_and_teaches_nothing(learned):
 def test_auto_reads_the_columns_and_says_what_it_chose(frame, capsys):
     columns, y = table(300, 0)
     columns["score"] = np.round(np.random.default_rng(1).normal(500.0, 50.0, 300))
-    model = ScStream("auto", random_state=0).fit(frame(columns))
+    ScStream("auto", random_state=0, max_sweeps=1).fit(frame(columns))
+    assert "auto" not in capsys.readouterr().err  # quiet unless asked
+    model = ScStream("auto", random_state=0, verbose=True).fit(frame(columns))
     said = capsys.readouterr().err
     assert (
         "family='auto' takes x, y, score as gaussian; clicks as poisson; country as categorical; "

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from scstream.sources.rows import find_column, seconds
+from scstream.sources.guess.values import seconds
+from scstream.sources.rows import find_column
 
 
 @pytest.mark.parametrize("column", [2, "2", "-1", "c"])

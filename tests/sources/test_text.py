@@ -311,7 +311,9 @@ def test_times_of_batches_by_rows_and_dates(tmp_path):
         start + 60,
     ]
     assert [b.n for b in read(path, time_column="when", period=60)] == [2, 1]
-    with pytest.raises(MalformedRow, match="line 5: column 'when' holds 'soon', which is no time"):
+    with pytest.raises(
+        MalformedRow, match="line 5: column 'when' holds 'soon', which is not a time"
+    ):
         read(write(tmp_path, text + "soon,4\n"), time_column="when")
 
 

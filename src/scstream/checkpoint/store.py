@@ -92,6 +92,7 @@ def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:
         "labels": packer.array(_here(model.labels_)),
         "sublabels": packer.array(_here(model.sublabels_)),
         "n_features": int(model.n_features_in_),
+        "dates": bool(model.dates_),
         "feature_names": None if names is None else [str(name) for name in names],
     }
 
@@ -189,6 +190,7 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     model._learner, model._history = learner, history
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_ = d
+    model.dates_ = node.flag("dates") if "dates" in node.tree else False
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.lines import Floats, from_line, to_line
-from scstream.chronicle.locations import locations, speeds
+from scstream.chronicle.locations import likely_words, locations, speeds
 from scstream.chronicle.moment import QUANTILES, Moment, Score, Totals
 from scstream.plot.projection import Projection
 
@@ -53,6 +53,8 @@ class Chronicle:
         None before the first batch, and where clusters have no location.
     columns : list of str
         The names of the columns that locations have.
+    dates : bool
+        Whether times are dates, in seconds since 1970.
     totals : Totals
         Sums over all batches: rows, most and fewest clusters, events of each kind.
 
@@ -84,6 +86,7 @@ class Chronicle:
         self.event_limit = event_limit
         self.projection = projection
         self.columns: list[str] = []
+        self.dates = False
         self._names = None if columns is None else list(columns)
         self.totals = Totals()
         self._moments: list[Moment] = []
@@ -113,6 +116,7 @@ class Chronicle:
         keys, means, spreads = locations(records)
         if not self.totals.n_batches:
             names = self.columns = [self._name(key) for key in keys]
+            self.dates = model.dates_
             if self.projection is None and means is not None:
                 weights = [record.weight for record in records]
                 variances = None if spreads is None else np.array([np.diag(s) for s in spreads])
@@ -135,6 +139,7 @@ class Chronicle:
             speeds=speeds([record.id for record in records], events),
             score=None if scores is None else Score.of(scores),
             events=tuple(event.to_dict() for event in events if event.kind != "drift"),
+            words=tuple(likely_words(record.columns) for record in records),
         )
         self._add(moment)
         return moment
@@ -276,7 +281,8 @@ class Chronicle:
     def _head(self) -> str:
         """Return the first line of a file."""
         view = None if self.projection is None else self.projection.to_dict()
-        return to_line({"chronicle": _FORMAT, "columns": self.columns, "projection": view})
+        head = {"chronicle": _FORMAT, "columns": self.columns, "projection": view}
+        return to_line(head | {"dates": self.dates})
 
     @classmethod
     def read(cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000) -> Chronicle:
@@ -332,5 +338,6 @@ class Chronicle:
                 f"format {_FORMAT}: install a newer one"
             )
         self.columns = [str(name) for name in head["columns"]]
+        self.dates = head.get("dates") is True
         if head["projection"] is not None:
             self.projection = Projection.from_dict(head["projection"])

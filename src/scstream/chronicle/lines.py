@@ -72,3 +72,16 @@ def read_table(values: Any, k: int, width: int | None = None) -> Floats:
 def read_optional(values: Any, k: int, width: int = -1) -> Floats | None:
     """Return numbers of k clusters, (k, width), or None if there are none."""
     return None if values is None else read_table(values, k, width)
+
+
+def read_words(saved: Any, k: int) -> tuple[dict[str, dict[str, float]], ...]:
+    """Return the likeliest categories of k clusters; nothing if there are none."""
+    if not saved:
+        return ()
+    if len(saved) != k:
+        raise ValueError(f"categories of {len(saved)} clusters, not of {k}")
+    return tuple(
+        {str(name): {str(word): float(share) for word, share in shares.items()}
+         for name, shares in one.items()}
+        for one in saved
+    )  # fmt: skip

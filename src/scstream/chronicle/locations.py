@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from scstream.chronicle.lines import Floats
 if TYPE_CHECKING:
     from scstream.events import Event
 
+_LIKELIEST = 3  # categories of a column that are kept
+_MOST_COLUMNS = 32  # columns of words that are kept
 _LOCATIONS = ("mean", "rate", "probability", "probabilities")  # of a column, what it has
 
 
@@ -56,3 +58,20 @@ def _location_key(about: dict[str, Any]) -> str:
 def _columns(records: Sequence[Any], keys: dict[Any, str]) -> Floats:
     """Return one number of each column, by its key, for each cluster: (k, d)."""
     return np.array([[r.columns[name][key] for name, key in keys.items()] for r in records])
+
+
+def likely_words(columns: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
+    """Return the likeliest categories of a cluster's columns of words, with their shares.
+
+    Examples
+    --------
+    >>> likely_words({"colour": {"probabilities": {"red": 0.9, "blue": 0.1}}, "x": {"mean": 1.0}})
+    {'colour': {'red': 0.9, 'blue': 0.1}}
+    """
+    out = {}
+    for name, about in columns.items():
+        shares = about.get("probabilities") if isinstance(about, dict) else None
+        if isinstance(shares, dict):
+            top = sorted(shares.items(), key=lambda pair: -pair[1])[:_LIKELIEST]
+            out[str(name)] = {str(word): round(float(share), 4) for word, share in top}
+    return dict(list(out.items())[:_MOST_COLUMNS])

@@ -13,6 +13,7 @@ from scstream.chronicle.lines import (
     read_event,
     read_optional,
     read_table,
+    read_words,
     to_line,
     to_short,
 )
@@ -74,6 +75,8 @@ class Moment:
         The anomaly scores of the batch, if they were given.
     events : tuple of dict
         Births, deaths, splits and merges, as `Event.to_dict` says them.
+    words : tuple of dict, k of them or none
+        For each cluster, by column of words, its likeliest categories and their shares.
     """
 
     batch: int
@@ -89,6 +92,7 @@ class Moment:
     speeds: Floats | None = None
     score: Score | None = None
     events: tuple[dict[str, Any], ...] = ()
+    words: tuple[dict[str, dict[str, float]], ...] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -111,6 +115,8 @@ class Moment:
             saved["score"] = to_short([self.score.mean, *self.score.quantiles])
         if self.events:
             saved["events"] = list(self.events)
+        if any(self.words):
+            saved["words"] = list(self.words)
         return to_line(saved)
 
     @classmethod
@@ -138,6 +144,7 @@ class Moment:
             speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),
             score=score,
             events=tuple(read_event(event) for event in saved.get("events", ())),
+            words=read_words(saved.get("words", ()), k),
         )
 
 

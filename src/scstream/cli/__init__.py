@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from scstream import __version__
 from scstream.cli.errors import UsageError
+from scstream.support.messages import printed
 from scstream.support.printable import printable, printable_name
 from scstream.support.secrets import hidden
 
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = argv[0] if argv else ""
     try:
         args = make_parser(command).parse_args(argv)
-        with _warnings_in_a_line():
+        with _warnings_in_a_line(), printed(quiet=getattr(args, "quiet", False)):
             status: int = args.main(args)
         sys.stdout.flush()
         return status

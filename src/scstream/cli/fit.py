@@ -1,4 +1,4 @@
-"""``scstream fit``: cluster one data set as a whole and keep the model."""
+"""``scstream fit``: cluster one data set as a whole and save the model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ examples:
   scstream predict clusters.scstream new.csv -o labels.csv
 
 The data set must fit into memory; for one that does not, or that drifts, there is scstream run.
-Labels are numbered from 0, the largest cluster first. Probability and score (the
-log density, high is normal) are by the fitted model.
+Labels are numbered from 0, the largest cluster first. The fitted model gives probability and
+score (the log density: high is normal).
 """
 
 
@@ -34,13 +34,13 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "fit",
-        description="Cluster one data set as a whole: the sampler that is no stream's.",
+        description="Cluster one data set as a whole (batch mode, no stream).",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_source(parser, batches=False)
     add_outputs(parser)
-    parser.add_argument("--model", metavar="FILE", help="keep the model in this file")
+    parser.add_argument("--model", metavar="FILE", help="save the model to this file")
     add_model(parser)
     parser.set_defaults(main=main)
 
@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     written = {f"--{name}": getattr(args, name) for name in ("output", "rejects", "model")}
     check_apart(reads_of(args), written)
-    options = source_options(args, batch_size=sys.maxsize, keep_rows=args.append)
+    options = source_options(args, batch_size=sys.maxsize, keep_rows=args.append, clock=False)
     model = make_model(args)
     start = perf_counter()
     with whole_outputs(args) as outputs:

@@ -102,31 +102,54 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         "--columns",
         type=listed,
         metavar="A,B,...",
-        help="learn from these, by name or by number from 0 (2-5 is a range); default: all but "
-        "the time column",
+        help="learn from these and no others, by name or by number from 0 (2-5 is a range); "
+        "default: all that can be clustered",
     )
     group.add_argument(
         "--exclude", type=listed, default=[], metavar="A,B,...", help="leave these columns out"
+    )
+    group.add_argument(
+        "--include",
+        type=listed,
+        default=[],
+        metavar="A,B,...",
+        help="learn from these, too, although they look like identifiers, free text or constants",
     )
     group.add_argument(
         "--text",
         type=listed,
         default=[],
         metavar="A,B,...",
-        help="these columns hold words, even where they look like numbers. By default the first "
-        "row that has a value decides",
+        help="these columns hold categories, even where they look like numbers",
+    )
+    group.add_argument(
+        "--number",
+        type=listed,
+        default=[],
+        metavar="A,B,...",
+        help="these columns hold numbers, even where their names look like codes",
     )
     group.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="whether the first line of CSV and TSV names the columns; default: if its fields "
-        "differ and none is a number or empty",
+        help="whether the first line of CSV and TSV names the columns; default: if it differs "
+        "from the lines below it",
     )
     group.add_argument(
-        "--separator", type=separator, metavar="C", help="between fields; default: , or a tab"
+        "--separator",
+        type=separator,
+        metavar="C",
+        help="between fields, such as ',' or tab; default: found in the first rows",
     )
-    group.add_argument("--decimal", default=".", metavar="C", help="decimal point; default: .")
+    group.add_argument(
+        "--decimal", metavar="C", help="decimal point; default: found in the first rows"
+    )
+    group.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="such as utf-8, latin-1 or utf-16; default: found in the first rows",
+    )
     group.add_argument(
         "--missing",
         action="append",
@@ -177,25 +200,25 @@ def _add_batches(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--time-column",
         metavar="COLUMN",
-        help="times of the rows: numbers, or dates in ISO 8601, which count in seconds. The "
-        "half-life is then in these units",
+        help="times of the rows: dates, which count in seconds, or numbers. The half-life is then "
+        "in these units. Default: a column of dates that are in order, if there is one; none: "
+        "count batches",
     )
     group.add_argument(
         "--period",
         type=duration,
         metavar="T",
-        help="a batch holds the rows of so much time: 60, 10s, 5m, 1h, 1d; needs --time-column. "
+        help="a batch holds the rows of so much time: 60, 10s, 5m, 1h, 1d; needs times. "
         "A row that comes late counts with the batch that is open",
     )
 
 
 def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
     """Return how rows are read, from the command line."""
-    from scstream.families import BY_NAME
+    from scstream.cli.columns import tell_columns
     from scstream.sources.options import SourceOptions
 
     family = getattr(args, "family", "auto")
-    plain = isinstance(family, str) and family in BY_NAME
     if args.rejects is not None and args.on_error != "reject":
         raise UsageError("--rejects needs --on-error reject.")
     if args.on_error == "reject" and args.rejects is None:
@@ -203,20 +226,22 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
     if getattr(args, "batch_size", None) and getattr(args, "period", None):
         raise UsageError("Batches are cut by --batch-size or by --period, not by both.")
     given = {
+        **_of_family(args, family),
         "batch_size": getattr(args, "batch_size", None) or 1000,
         "time_column": getattr(args, "time_column", None),
         "period": getattr(args, "period", None),
-        "columns": args.columns,
         "exclude": args.exclude,
+        "include": args.include,
+        "number": args.number,
+        "on_columns": None if getattr(args, "quiet", False) else tell_columns,
+        "encoding": args.encoding,
+        "guess": True,
         "format": args.format,
         "header": args.header,
         "separator": args.separator,
         "decimal": args.decimal,
         "missing": args.missing,
         "text": args.text,
-        "numeric": plain and family != "categorical",
-        "complete": plain and not BY_NAME[family].missing,
-        "table": not isinstance(family, str),
         "on_error": args.on_error,
         "access": _access(args),
     }
@@ -224,6 +249,27 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
         return SourceOptions(**(given | more))
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _of_family(args: argparse.Namespace, family: Any) -> dict[str, Any]:
+    """Return what a family that was named says about the columns."""
+    from scstream.families import BY_NAME
+
+    if isinstance(family, str):
+        plain = family in BY_NAME
+        return {
+            "columns": args.columns,
+            "numeric": plain and family != "categorical",
+            "complete": plain and not BY_NAME[family].missing,
+            "keep": plain and BY_NAME[family].text,
+        }
+    named = [column for _, columns in family.blocks for column in columns]
+    by_name = all(isinstance(column, str) for column in named)
+    return {
+        "columns": named if args.columns is None and by_name else args.columns,
+        "table": True,
+        "keep": not by_name,
+    }
 
 
 def _access(args: argparse.Namespace) -> Access | None:
@@ -392,12 +438,13 @@ def model_settings(args: argparse.Namespace) -> dict[str, Any]:
 def source_settings(args: argparse.Namespace, options: SourceOptions) -> dict[str, Any]:
     """Return what the batches depend on, in plain JSON."""
     names = (
-        "batch_size", "columns", "exclude", "format", "header", "separator", "decimal", "missing",
-        "text", "time_column", "period", "on_error",
+        "batch_size", "columns", "exclude", "include", "format", "encoding", "header", "separator",
+        "decimal", "missing", "text", "number", "time_column", "period", "on_error",
     )  # fmt: skip
     from scstream.sources.message_urls import identity
 
-    return {"source": identity(args.source)} | {
+    settings = {"source": identity(args.source)} | {
         name: list(value) if isinstance(value, list | tuple) else value
         for name, value in ((name, getattr(options, name)) for name in names)
     }
+    return settings | {"decimal": options.decimal or "."}  # as it was before it could be found

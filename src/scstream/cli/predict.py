@@ -1,23 +1,26 @@
-"""``scstream predict``: label rows by a model that was kept, without learning."""
+"""``scstream predict``: label rows with a saved model, without learning from them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import add_source, source_options, whole
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
 
 _EPILOG = """\
 examples:
   scstream predict clusters.scstream new.csv -o labels.csv
   scstream predict state new.jsonl --append -o labelled.jsonl    # a checkpoint folder of a run
 
-The columns must be those that the model learned from, in the same order: give --columns or
---exclude as they were given then.
+Columns are found by the names that the model learned them by, in any order; other columns do not
+matter. A model that knows no names takes all columns in their order: --columns chooses some.
 """
 
 
@@ -25,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "predict",
-        description="Label rows by a model that was kept, without learning from them.",
+        description="Label rows with a saved model, without learning from them.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -41,7 +44,6 @@ def add_parser(subparsers: Any) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    from scstream.families import Product
     from scstream.pipeline import assess, find_checkpoint, learner_of, needed
     from scstream.sinks import Sink
     from scstream.sinks.journals import RejectJournal
@@ -56,10 +58,7 @@ def main(args: argparse.Namespace) -> int:
     learner = learner_of(model)
     if learner is None:
         raise ValueError(f"{args.model} holds a model that has learned nothing yet.")
-    numeric = not model.family_.text
-    options = source_options(
-        args, keep_rows=args.append, numeric=numeric, table=isinstance(model.family_, Product)
-    )
+    options = source_options(args, keep_rows=args.append, **_columns(args, model))
     rows, begun, start = 0, False, perf_counter()
     with whole_outputs(args) as outputs, open_source(args.source, options) as source:
         source.require(needed(model.family_, model.n_features_in_))
@@ -80,6 +79,19 @@ def main(args: argparse.Namespace) -> int:
             begin_outputs(outputs)
     print(f"scstream: {rows:,} rows, {perf_counter() - start:.1f} s", file=sys.stderr)
     return 0
+
+
+def _columns(args: argparse.Namespace, model: ScStream) -> dict[str, Any]:
+    """Return how to find the columns that a model has learned from."""
+    names = getattr(model, "feature_names_in_", None)
+    out = {"clock": False, "keep": True, "on_columns": None, "numeric": not model.family_.text}
+    if names is None or args.columns is not None:
+        return out
+    kinds = dict.fromkeys(names.tolist(), "number")
+    for block in model.family_.independent_blocks(model.n_features_in_):
+        if block.family.text:
+            kinds |= {names[j]: "text" for j in block.columns}
+    return out | {"kinds": kinds}
 
 
 def _check_width(width: int, learned: int) -> None:

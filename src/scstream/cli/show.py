@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scstream.summary.differences import differences
+from scstream.summary.table import FIXED, summary_rows
 from scstream.support.printable import printable, printable_name
 from scstream.support.secrets import hidden_url
+from scstream.support.times import as_date
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -29,11 +32,12 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "show",
-        description="Show what is in a checkpoint: clusters, weights, prior, clock.",
+        description="Show what is in a checkpoint: the clusters and their columns, the clock.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("checkpoint", help="a file, or the folder of a run: its newest good one")
+    parser.add_argument("--prior", action="store_true", help="the prior's parameters, too")
     parser.add_argument("--json", action="store_true", help="everything, as one JSON object")
     parser.set_defaults(main=main)
 
@@ -46,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(describe(kept), indent=2, allow_nan=False))
     else:
-        print(printable(in_words(kept)))
+        print(printable(in_words(kept, prior=args.prior)))
     return 0
 
 
@@ -63,6 +67,7 @@ def describe(kept: Kept) -> dict[str, Any]:
             "time": model.time_,
             "family": model.family_.name,
             "columns": columns_of_run(kept),
+            "dates": model.dates_,
             "prior": {str(k): _plain(v) for k, v in model.prior_.items()},
             "n_clusters": model.n_clusters_,
             "clusters": [
@@ -72,15 +77,17 @@ def describe(kept: Kept) -> dict[str, Any]:
                     "count": c.count,
                     "age": c.age,
                     "born": c.born,
+                    "different": said,
+                    "columns": {str(k): _plain(v) for k, v in c.columns.items()},
                     "parameters": {k: _plain(v) for k, v in c.parameters.items()},
                 }
-                for c in model.clusters_
+                for c, said in zip(model.clusters_, differences(model.clusters_), strict=True)
             ],
         }
     return out | {"run": _plain(kept.extra)}
 
 
-def in_words(kept: Kept) -> str:
+def in_words(kept: Kept, *, prior: bool = False) -> str:
     """Return a checkpoint as a page of text."""
     model = kept.model
     lines = [f"checkpoint  {kept.path}"]
@@ -89,7 +96,7 @@ def in_words(kept: Kept) -> str:
     run = _run_of(kept)
     lines += [
         f"family      {model.family_.name}, {model.n_features_in_} columns",
-        f"clock       {model.n_batches_:,} batches, time {model.time_:g}",
+        f"clock       {model.n_batches_:,} batches, time {_when(model, model.time_)}",
         f"forgetting  {_forgetting(model)}",
     ]
     if run is not None:
@@ -99,9 +106,14 @@ def in_words(kept: Kept) -> str:
             f"{totals.births} births, {totals.deaths} deaths, {totals.splits} splits, "
             f"{totals.merges} merges, {totals.returns} returns"
         )
-    lines += ["prior", *(f"  {k} = {_short(v)}" for k, v in model.prior_.items())]
     lines += ["", _table(kept)]
+    if prior:
+        lines += ["", "prior", *(f"  {k} = {_short(v)}" for k, v in model.prior_.items())]
     return "\n".join(lines)
+
+
+def _when(model: ScStream, time: float) -> str:
+    return as_date(time) if model.dates_ else f"{time:g}"
 
 
 def columns_of_run(kept: Kept) -> list[str]:
@@ -140,21 +152,29 @@ def _forgetting(model: ScStream) -> str:
 
 
 def _table(kept: Kept) -> str:
-    """Return the clusters, the largest first."""
+    """Return the clusters, the largest first, with their columns and what is different."""
     model = kept.model
-    names = [printable_name(name) for name in columns_of_run(kept)]
-    shown = len(names) <= _WIDE and all(
-        isinstance(v, dict) and "mean" in v for v in model.clusters_[0].columns.values()
-    )
-    head = ["id", "weight", "count", "born", "age", *(names if shown else ())]
-    rows = [head]
-    for c in sorted(model.clusters_, key=lambda c: -c.weight):
-        row = [str(c.id), f"{c.weight:.2%}", f"{c.count:.1f}", f"{c.born:g}", f"{c.age:g}"]
-        if shown:
-            row += [f"{v['mean']:.4g}" for v in c.columns.values()]
-        rows.append(row)
-    width = [max(len(row[j]) for row in rows) for j in range(len(head))]
-    return "\n".join("  ".join(v.rjust(w) for v, w in zip(r, width, strict=True)) for r in rows)
+    rows = summary_rows(model)
+    known = [name for name in rows[0] if name not in FIXED]
+    names = dict(zip(known, columns_of_run(kept), strict=True))
+    shown = known[:_WIDE]
+    head = ["id", "share", "rows", "born", "age", *(printable_name(names[n]) for n in shown)]
+    cells = [[*head, "what is different"]]
+    for row in rows:
+        fixed = [row["id"], f"{row['share']:.1%}", f"{row['rows']:,.0f}", row["born"], row["age"]]
+        cells.append([*map(_cell, fixed), *(_cell(row[n]) for n in shown), row["different"]])
+    width = [max(len(row[j]) for row in cells) for j in range(len(head))]
+    lines = ["  ".join(v.rjust(w) for v, w in zip(r, width, strict=False)) + f"  {r[-1]}"
+             for r in cells]  # fmt: skip
+    if len(known) > _WIDE:
+        lines.append(f"{len(known) - _WIDE} more columns: --json has them all")
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else printable_name(value)
 
 
 def _short(value: Any) -> str:

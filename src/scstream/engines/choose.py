@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache, partial
 from typing import Any
 
@@ -10,6 +9,7 @@ from scstream.engines.base import Engine
 from scstream.engines.cpu import CpuEngine
 from scstream.engines.dask.engine import DaskEngine, current_client
 from scstream.engines.dask.rows import is_collection, require_dask
+from scstream.support.messages import note, warn
 
 NAMES = ("auto", "cpu", "dask", "torch")
 _LARGE = 2**20  # entries of a batch from which a GPU is worth the way there
@@ -59,11 +59,7 @@ def make_engine(
 
 def engine_for_gaps(engine: Engine, n_threads: int) -> Engine:
     """Return an engine of the CPU in place of one of PyTorch, for rows with missing entries."""
-    print(
-        "scstream: PyTorch does not complete missing entries: these rows are done on the CPU.",
-        file=sys.stderr,
-        flush=True,
-    )
+    warn("PyTorch does not complete missing entries: these rows are done on the CPU.")
     return DaskEngine(engine.client) if isinstance(engine, DaskEngine) else CpuEngine(n_threads)
 
 
@@ -118,7 +114,7 @@ def _pick(X: Any, device: str | None) -> str:
 
 @cache
 def _say(words: str) -> None:
-    print(f"scstream: engine='auto' takes {words}.", file=sys.stderr, flush=True)
+    note(f"engine='auto' takes {words}.")
 
 
 def _has_gpu() -> bool:

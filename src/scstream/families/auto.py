@@ -61,6 +61,11 @@ def choose_family(X: Any) -> tuple[Family, str]:
     return Product(blocks), words
 
 
+def names_rows(distinct: int, n: int) -> bool:
+    """Whether so many different words in n rows name the rows, rather than kinds of them."""
+    return distinct > max(_DISTINCT * n, 20.0)
+
+
 def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None = None) -> str:
     """Return the name of the family for a column.
 
@@ -78,7 +83,7 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
     if len(present) == 0:
         return Idle.name
     if kind == "text":
-        if also is None:
+        if also is None and not table.settled:
             _check_words(table, j, present)
         return "categorical"
     numbers = present.astype(np.float64)
@@ -96,7 +101,7 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
 def _check_words(table: Columns, j: int, present: Column) -> None:
     """Raise `ValueError` for words that name rows, not kinds."""
     distinct = len(np.unique(present.astype(str)))
-    if distinct > max(_DISTINCT * len(present), 20.0):
+    if names_rows(distinct, len(present)):
         raise table.refuse(
             j,
             f"looks like free text or an identifier ({distinct} distinct values in "

@@ -26,11 +26,17 @@ class Columns:
         What each column is called: its name, or its number in a table without names.
     n : int
         The number of rows.
+    matrix : ndarray (n, d), optional
+        The same as one array, where all columns are numbers and it was there anyway.
+    settled : bool
+        Whether more rows than these were looked at: a column of words holds categories.
     """
 
     values: Sequence[Column]
     labels: Sequence[Any]
     n: int
+    matrix: Array | None = None
+    settled: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,11 +54,37 @@ class Columns:
 
     def select(self, places: Sequence[int]) -> Columns:
         """Return some of the columns."""
-        return Columns([self.values[j] for j in places], [self.labels[j] for j in places], self.n)
+        matrix = None if self.matrix is None else self.matrix[:, list(places)]
+        values = [self.values[j] for j in places]
+        return Columns(values, [self.labels[j] for j in places], self.n, matrix, self.settled)
+
+    @property
+    def names(self) -> list[str] | None:
+        """The columns' names; None if they have only numbers."""
+        named = all(isinstance(label, str) for label in self.labels)
+        return list(self.labels) if named else None
+
+    def ordered(self, names: Sequence[str]) -> Columns:
+        """Return the columns of these names in this order; others are left out."""
+        if list(self.labels) == list(names):
+            return self
+        missing = [name for name in names if name not in self.labels]
+        if missing:
+            raise ValueError(
+                f"The model learned from {_quoted(missing)}, but the table has no such "
+                f"column{'s' * (len(missing) > 1)}. It has {_quoted(self.labels)}."
+            )
+        return self.select([list(self.labels).index(name) for name in names])
 
     def refuse(self, j: int, complaint: str, kind: type[Exception] = ValueError) -> Exception:
         """Return an error about a column."""
         return kind(f"Column {self.labels[j]!r} {complaint}")
+
+
+def _quoted(names: Sequence[Any], most: int = 20) -> str:
+    """Return names for a message, the first of them if there are many."""
+    shown = ", ".join(map(repr, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def is_frame(X: Any) -> bool:
@@ -126,6 +158,8 @@ def numbers_of(X: Any) -> Array:
     if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
         return np.ascontiguousarray(X, dtype=np.float64)
     table = columns_of(X)
+    if table.matrix is not None:
+        return np.ascontiguousarray(table.matrix, dtype=np.float64)
     out = np.empty(table.shape)
     for j in range(len(table.values)):
         out[:, j] = _numbers(table, j)
@@ -155,7 +189,13 @@ def needs_all(name: str) -> str:
 
 def check_numeric(X: Any) -> None:
     """Raise `ValueError` for a column of a data frame, or of objects, that holds no numbers."""
-    if is_frame(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUSMm"):
+    if isinstance(X, Columns) and X.matrix is not None:
+        return
+    if (
+        isinstance(X, Columns)
+        or is_frame(X)
+        or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUSMm")
+    ):
         table = columns_of(X)
         for j in range(len(table.values)):
             _numbers(table, j)

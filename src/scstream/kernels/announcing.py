@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import sys
 from time import monotonic, process_time
 from typing import Any
 
 from numba.core import event
 
 from scstream.kernels import ahead, machine_code
+from scstream.support.messages import warn
 
 _PAUSE, _WORK = (
     20.0,
@@ -61,11 +61,7 @@ class _Compiling(event.Listener):
         else:
             machine_code.say_not_kept("no folder for them can be written")
         again = "once on this machine" if kept else "in this process"
-        print(
-            f"scstream: compiling its kernels, about {ahead.seconds_for(name)} s {again} ...",
-            file=sys.stderr,
-            flush=True,
-        )
+        warn(f"compiling its kernels, about {ahead.seconds_for(name)} s {again} ...")
 
 
 def listen() -> None:

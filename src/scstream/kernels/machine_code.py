@@ -8,7 +8,6 @@ away, and the kernel is compiled anew.
 from __future__ import annotations
 
 import contextlib
-import sys
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from numba.core.caching import FunctionCache, _Cache
 
 from scstream.kernels import ahead
+from scstream.support.messages import warn
 
 
 class KeptCode(_Cache):
@@ -75,11 +75,9 @@ class KeptCode(_Cache):
 @cache
 def say_not_kept(reason: str) -> None:
     """Tell the user that kernels are compiled again in every process."""
-    print(
-        f"scstream: compiled kernels cannot be kept on disk ({reason}), so every process compiles "
-        "them again. Set NUMBA_CACHE_DIR to a folder that can be written.",
-        file=sys.stderr,
-        flush=True,
+    warn(
+        f"compiled kernels cannot be saved to disk ({reason}), so every process compiles them "
+        "again. Set NUMBA_CACHE_DIR to a folder that can be written."
     )
 
 

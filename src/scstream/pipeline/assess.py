@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.families.columns import Columns, numbers_of
 from scstream.families.gaps import observed_scores
 from scstream.kernels.compiling import kernel
 from scstream.sampler.scores import Sketch
@@ -73,7 +74,8 @@ def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) ->
     family, k = learner.family, learner.state.k
     score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
     ids = np.append(learner.state.ids, -1)
-    points = family.check(X)
+    plain = family.tabular or not isinstance(X, Columns)
+    points = family.check(X if plain else numbers_of(X))
     n = points.shape[0]
     place = np.full(n, -1) if labels is None else _places(labels, ids)
     best, out = np.empty(n, np.int64), np.empty((n, 2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.message_urls import identity
+from scstream.support.messages import warn
 from scstream.support.printable import printable
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def run(
     interrupt : Interrupt, optional
         Through which the run is asked to stop.
     warn : callable (str), optional
-        Told of damaged checkpoints; by default they are written to standard error.
+        Told of damaged checkpoints; by default they are logged as warnings.
 
     Returns
     -------
@@ -211,7 +211,7 @@ class _Loop:
             now, then = self.settings.get(name), state.settings.get(name)
             if name == "source" and isinstance(then, str):
                 then = identity(then)  # earlier versions kept passwords
-            if now != then:
+            if (now or None) != (then or None):  # an option that is not given says nothing
                 raise ValueError(
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
                     f"it is {now!r}. Go on as it was, or begin anew with another folder."
@@ -355,4 +355,4 @@ def needed(family: Family, width: int) -> list[bool]:
 
 
 def _warn(text: str) -> None:
-    print(printable(f"scstream: warning: {text}"), file=sys.stderr, flush=True)
+    warn(printable(f"warning: {text}"))

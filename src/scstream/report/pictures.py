@@ -73,12 +73,28 @@ def pictures(chronicle: Chronicle) -> Iterable[Picture]:
 def _draw_river(figure: Figure, run: Run) -> None:
     top, bottom = figure.subplots(2, sharex=True, height_ratios=[1, 3])
     chronicle = run.chronicle
-    plot_n_clusters(top, chronicle.times, chronicle.n_clusters, labels=("", "clusters"))
-    plot_river(bottom, chronicle.times, run.weights, top=len(run.important), colors=run.colors)
+    times = _axis(chronicle, top, bottom)
+    plot_n_clusters(top, times, chronicle.n_clusters, labels=("", "clusters"))
+    plot_river(bottom, times, run.weights, top=len(run.important), colors=run.colors)
 
 
 def _draw_scores(figure: Figure, run: Run) -> None:
-    plot_scores(figure.subplots(), run.chronicle.times, run.chronicle.score_quantiles())
+    ax = figure.subplots()
+    times = _axis(run.chronicle, ax)
+    plot_scores(ax, times, run.chronicle.score_quantiles())
+
+
+def _axis(chronicle: Chronicle, *axes: Axes) -> NDArray[np.float64]:
+    """Return the times as they are drawn: where they are dates, in days on axes of dates."""
+    if not chronicle.dates:
+        return chronicle.times
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    for ax in axes:
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib's own
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    return chronicle.times / 86400.0
 
 
 def _draw_clusters(figure: Figure, run: Run) -> None:

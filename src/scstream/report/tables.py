@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from scstream.chronicle import Chronicle, Moment
-from scstream.plot.colors import ClusterColors
+from scstream.chronicle import Chronicle
 from scstream.report.colors import NAMES
 from scstream.report.run import Run
+from scstream.support.times import as_date
+from scstream.support.words import in_shares
 
 _LISTED_CLUSTERS = 100
 _LISTED_EVENTS = 200
@@ -25,7 +26,7 @@ def summary(chronicle: Chronicle) -> str:
     rows = [
         ("Rows", f"{totals.n_points:,}"),
         ("Batches", f"{totals.n_batches:,}"),
-        ("Time", f"{_number(first.time)} to {_number(last.time)}"),
+        ("Time", f"{_when(chronicle, first.time)} to {_when(chronicle, last.time)}"),
         (
             "Clusters",
             f"{last.n_clusters} at the end; {totals.fewest_clusters} to {totals.most_clusters} "
@@ -34,7 +35,8 @@ def summary(chronicle: Chronicle) -> str:
         ("Events", ", ".join(f"{n:,} {kind}" for kind, n in sorted(totals.events.items()))),
     ]
     if totals.highest_score is not None and totals.highest_at is not None:
-        score = f"{_number(totals.highest_score)} at time {_number(totals.highest_at)}"
+        at = _when(chronicle, totals.highest_at)
+        score = f"{_number(totals.highest_score)} at {'' if chronicle.dates else 'time '}{at}"
         rows.append(("Highest anomaly score", score))
     if len(chronicle) < totals.n_batches:
         rows.append(
@@ -52,8 +54,9 @@ def clusters(run: Run) -> str:
     last = run.chronicle[-1]
     order = np.argsort(-last.weights, kind="stable")
     columns = run.chronicle.columns[:_LISTED_COLUMNS] if last.means is not None else []
-    head = ["cluster", "share", "rows it remembers", "born", "speed", *columns]
-    rows = [_cluster_row(last, int(i), run.colors, len(columns)) for i in order[:_LISTED_CLUSTERS]]
+    words = list(last.words[0])[:_LISTED_COLUMNS] if last.words else []
+    head = ["cluster", "share", "rows it remembers", "born", "speed", *columns, *words]
+    rows = [_cluster_row(run, int(i), len(columns), words) for i in order[:_LISTED_CLUSTERS]]
     left = [
         (len(order) - len(rows), "clusters, the lightest"),
         (len(run.chronicle.columns) - len(columns), "columns"),
@@ -65,10 +68,11 @@ def clusters(run: Run) -> str:
     return _table("Clusters at the end", head, rows, left, note)
 
 
-def _cluster_row(moment: Moment, i: int, colors: ClusterColors, n_columns: int) -> list[str]:
+def _cluster_row(run: Run, i: int, n_columns: int, words: Sequence[str]) -> list[str]:
     """Return the cells of a cluster."""
+    moment = run.chronicle[-1]
     cluster_id = int(moment.ids[i])
-    name = NAMES.get(colors[cluster_id].lower(), "others")
+    name = NAMES.get(run.colors[cluster_id].lower(), "others")
     swatch = f"<span class='swatch' style='background: var(--{name})'></span>{cluster_id}"
     speed = np.nan if moment.speeds is None else moment.speeds[i]
     means = [] if moment.means is None else moment.means[i, :n_columns].tolist()
@@ -76,17 +80,18 @@ def _cluster_row(moment: Moment, i: int, colors: ClusterColors, n_columns: int) 
         swatch,
         f"{moment.weights[i]:.1%}",
         f"{moment.counts[i]:,.0f}",
-        _number(float(moment.born[i])),
+        _when(run.chronicle, float(moment.born[i])),
         "" if np.isnan(speed) else f"{speed:.2g}",
         *(_number(value) for value in means),
+        *(html.escape(in_shares(moment.words[i].get(word, {}))) for word in words),
     ]
 
 
 def events(chronicle: Chronicle) -> str:
     """Return the list of the latest events, the last first."""
-    rows = [[_number(float(time)), html.escape(text)] for time, text in _told(chronicle.events)][
-        ::-1
-    ]
+    rows = [
+        [_when(chronicle, float(time)), html.escape(text)] for time, text in _told(chronicle.events)
+    ][::-1]
     left = [
         (len(rows) - _LISTED_EVENTS, "entries before them"),
         (chronicle.n_events_left_out, "events, from the middle of the run,"),
@@ -144,6 +149,11 @@ def _table(
         f"<section><h2>{heading}</h2><div class='wide'><table><thead><tr>{top}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>{notes}</section>"
     )
+
+
+def _when(chronicle: Chronicle, time: float) -> str:
+    """Return a time as a date where times are dates."""
+    return as_date(time) if chronicle.dates else _number(time)
 
 
 def _number(value: float) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scstream.sinks.base import Floats, Recorder
 from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place
+from scstream.support.times import as_date
 
 if TYPE_CHECKING:
+    from scstream.events import Event
     from scstream.model import ScStream
 
 
@@ -71,7 +73,13 @@ class EventJournal(Journal):
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Write the events of a batch."""
-        self._add("".join(json.dumps(event.to_dict()) + "\n" for event in model.events_))
+        self._add("".join(json.dumps(_said(event, model)) + "\n" for event in model.events_))
+
+
+def _said(event: Event, model: ScStream) -> dict[str, Any]:
+    """Return an event as plain JSON, with its date where times are dates."""
+    said = event.to_dict()
+    return said | {"date": as_date(event.time)} if model.dates_ else said
 
 
 class RejectJournal(Journal):

@@ -38,6 +38,8 @@ _ENDINGS = {
     ".npy": "npy",
 }
 
+_PACKED = {".gz", ".bz2", ".xz", ".zst", ".zip"}  # behind the ending that says the format
+
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> Source:
     r"""Return the source that a file name, ``-`` or a URL stands for.
@@ -79,12 +81,24 @@ def format_of(spec: str, given: str | None) -> str:
         return given
     if spec == "-":
         return "csv"
-    ending = Path(spec).suffix.lower()
-    if ending not in _ENDINGS:
-        raise ValueError(
-            f"The format of {spec} cannot be told from its name: give one of {', '.join(FORMATS)}."
-        )
-    return _ENDINGS[ending]
+    path = Path(spec)
+    if path.suffix.lower() in _PACKED:
+        path = path.with_suffix("")
+    known = _ENDINGS.get(path.suffix.lower())
+    return known or _format_by_content(spec)
+
+
+def _format_by_content(spec: str) -> str:
+    """Return the format of a file whose name does not say it, by its first bytes."""
+    if not Path(spec).is_file():  # a pipe; or there is none, which opening it will say
+        return "csv"
+    with open(spec, "rb") as file:
+        head = file.read(64)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    return "jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) else "csv"
 
 
 def _open_file(spec: str, options: SourceOptions) -> Source:

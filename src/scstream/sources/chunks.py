@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,10 +14,12 @@ from scstream.families.columns import Columns, absent
 from scstream.sources.base import Batch, MalformedRow, Place, Reject
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import Records, join
+from scstream.support.times import Moment
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _NO_PERIOD = -(2**62)
+_MOST_TOLD = 10  # reasons of one message for rows that cannot be read
 
 
 class Table(Columns):
@@ -94,17 +97,30 @@ class Layout:
         Those that are learned from.
     unit : str
         What rows are counted by: "line" or "row".
+    dates : bool
+        Whether the times are dates.
+    named : bool
+        Whether the columns have names of their own.
     """
 
     name: str
     names: Sequence[str]
     used: Sequence[int]
     unit: str = "line"
+    dates: bool = False
+    named: bool = True
 
     @property
     def labels(self) -> list[str]:
         """The names of the columns that are learned from."""
         return [self.names[j] for j in self.used]
+
+    @property
+    def keys(self) -> list[Any]:
+        """What a model knows the columns by: their names, or numbers if they have none."""
+        if self.named or len(self.used) < len(self.names):
+            return list(self.labels)
+        return list(self.used)
 
 
 class Cutter:
@@ -119,6 +135,7 @@ class Cutter:
         self._error: MalformedRow | None = None
         self._complete: Sequence[bool] | None = None
         self._last = int(place.get("period", _NO_PERIOD))
+        self._clock: float | None = place.get("clock")  # the time of the last batch
         self._open: int | None = None  # the period of the batch that is being filled
         self._quiet = 0  # chunks that are known to lie in it
         self._size = 0
@@ -163,8 +180,7 @@ class Cutter:
         """Return the rows that can be taken; keep the others, or the first of them as an error."""
         if self.options.on_error == "stop":
             i = min(bad)
-            where = f"{self.layout.name}, {self.layout.unit} {chunk.line[i]}"
-            self._error = MalformedRow(f"{where}: {bad[i]}.")
+            self._error = MalformedRow(self._refusal(chunk, bad))
             return chunk.take(slice(0, i))
         for i in sorted(bad):
             self._rejects.append(
@@ -173,6 +189,29 @@ class Cutter:
         keep = np.ones(len(chunk), dtype=bool)
         keep[list(bad)] = False
         return chunk.take(keep)
+
+    def _refusal(self, chunk: Chunk, bad: dict[int, str]) -> str:
+        """Return what is wrong: with the first row, or with several if the user asked little."""
+        name, unit, first = self.layout.name, self.layout.unit, min(bad)
+        if len(bad) == 1 or not self.options.guess:
+            return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
+        reasons: dict[str, list[str]] = {}
+        for i in sorted(bad):
+            reasons.setdefault(bad[i], []).append(str(chunk.line[i]))
+        told = [
+            f"{unit}{'s' * (len(lines) > 1)} {_listed(lines)}: {reason}"
+            for reason, lines in reasons.items()
+        ]
+        return (
+            f"{name}: {len(bad):,} rows cannot be read:\n  - "
+            + "\n  - ".join(
+                [
+                    *told[:_MOST_TOLD],
+                    *([f"and {len(told) - _MOST_TOLD:,} other reasons"] * (len(told) > _MOST_TOLD)),
+                ]
+            )
+            + "\nTo go on without such rows: --on-error reject --rejects FILE."
+        )
 
     def ready(self) -> Iterator[Batch]:
         """Give the batches that are complete; then raise what ended the stream, if anything did."""
@@ -241,14 +280,14 @@ class Cutter:
         self._rejects = self._rejects[len(rejects) :]
         if self.options.period is not None:
             place["period"] = self._last
+        elif self._clock is not None:
+            place["clock"] = self._clock
         self.place = place
         if chunk is None:
             return Batch(np.empty((0, len(self.layout.used))), place, rejects=rejects)
-        values, lines = chunk.values, chunk.line
-        if self.options.table and not isinstance(values, list):
-            values = list(values.T)
+        lines = chunk.line
         return Batch(
-            Table(values, self.layout.labels, n) if isinstance(values, list) else values,
+            self._rows(chunk.values, n),
             place,
             time,
             chunk.records if self.options.keep_rows else None,
@@ -256,6 +295,15 @@ class Cutter:
             rejects,
             f"{self.layout.name}, {self.layout.unit}s {lines[0]} to {lines[-1]}",
         )
+
+    def _rows(self, values: Floats | list[NDArray[Any]], n: int) -> Floats | Table:
+        """Return rows as numbers, or as a table where columns have kinds or names."""
+        options, matrix = self.options, None if isinstance(values, list) else values
+        if matrix is not None and not (options.table or options.guess):
+            return matrix
+        keys = self.layout.keys if options.guess else self.layout.labels
+        columns = values if isinstance(values, list) else list(values.T)
+        return Table(columns, keys, n, matrix, settled=options.guess)
 
     def _take(self, n: int) -> Chunk | None:
         parts, self._size = [], self._size - n
@@ -274,11 +322,29 @@ class Cutter:
         """Return the time of a batch: the end of its period, or that of its latest row."""
         if chunk.time is None:
             return None
+        kind = Moment if self.layout.dates else float
         if self.options.period is None:
-            return float(chunk.time.max())
+            return kind(self._later_than_last(float(chunk.time.max())))
         self._last = self._last + 1 if self._open is None else self._open
         self._open = None
-        return (self._last + 1) * self.options.period
+        return kind((self._last + 1) * self.options.period)
+
+    def _later_than_last(self, time: float) -> float:
+        """Return the time of a batch; if its rows all come late, just after the last batch.
+
+        Only where the times were looked at: others are refused by the model.
+        """
+        if not self.options.guess:
+            return time
+        if self._clock is not None:
+            time = max(time, math.nextafter(self._clock, math.inf))
+        self._clock = time
+        return time
+
+
+def _listed(lines: list[str], most: int = 5) -> str:
+    more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
+    return ", ".join(lines[:most]) + more
 
 
 def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:

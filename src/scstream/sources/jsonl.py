@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from scstream.sources.base import MalformedRow
 from scstream.sources.chunks import Chunk, Floats, Ints
+from scstream.sources.guess.looks import Look
+from scstream.sources.guess.values import EPOCHS, seconds
 from scstream.sources.records import TextRecords
-from scstream.sources.rows import seconds
 from scstream.sources.text import Start, TextSource, assemble
 
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
@@ -24,6 +25,8 @@ class JsonSource(TextSource):
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find out from the first rows what the columns are and what each one holds."""
         rows, error = [], None
+        if self.options.guess and not self._enough(text, final):
+            return None
         for a, b, _, line in _lines(text, final)[:_SAMPLE].tolist():
             row, wrong = _load(text[a:b])
             if wrong is None:
@@ -36,6 +39,12 @@ class JsonSource(TextSource):
             return None
         first = rows[0]
         names = list(first) if isinstance(first, dict) else [str(j) for j in range(len(first))]
+        self._header = isinstance(first, dict)
+        if self.options.guess:
+            values = [[_get(row, name, j) for row in rows] for j, name in enumerate(names)]
+            there = [[v for v in column if v is not None] for column in values]
+            self._schema = self._look(Look(names, there, len(rows), len(rows), typed=True))
+            return 0
         samples: dict[int, Any] = {}
         for row in rows:
             for j, name in enumerate(names):
@@ -63,7 +72,7 @@ class JsonSource(TextSource):
             if wrong is not None:
                 bad[i] = wrong
         columns = [self._column(rows, j, k, bad) for j, k in self._wanted()]
-        numbers = [c for c, kind in zip(columns, schema.kinds, strict=False) if kind == "number"]
+        numbers = [c for c, kind in zip(columns, schema.kinds, strict=False) if kind != "text"]
         words = [c for c, kind in zip(columns, schema.kinds, strict=False) if kind == "text"]
         chunk = Chunk(
             assemble(schema, _matrix(numbers, len(rows)), words),
@@ -82,7 +91,7 @@ class JsonSource(TextSource):
         assert schema is not None
         wanted = list(zip(schema.used, schema.kinds, strict=True))
         if schema.time is not None:
-            wanted.append((schema.time, "text" if schema.dates else "number"))
+            wanted.append((schema.time, "text" if schema.time_is_text else "number"))
         return wanted
 
     def _column(self, rows: list[Any], j: int, kind: str, bad: dict[int, str]) -> NDArray[Any]:
@@ -91,12 +100,12 @@ class JsonSource(TextSource):
         assert schema is not None
         name = schema.names[j]
         values = [_get(row, name, j) for row in rows]
-        if kind == "number" and set(map(type, values)) <= _PLAIN:
+        if kind != "text" and set(map(type, values)) <= _PLAIN:
             out = _floats(values)
             if out is not None and np.isfinite(out).all():
                 return out
-        take = _number if kind == "number" else _word
-        column = np.empty(len(rows), dtype=np.float64 if kind == "number" else object)
+        take = _word if kind == "text" else _number
+        column = np.empty(len(rows), dtype=object if kind == "text" else np.float64)
         for i, value in enumerate(values):
             column[i], wrong = take(value)
             if wrong:
@@ -109,7 +118,10 @@ class JsonSource(TextSource):
         schema = self._schema
         assert schema is not None
         assert schema.time is not None
-        time = seconds([date or "" for date in column]) if schema.dates else column
+        if schema.time_is_text:
+            time = seconds([date or "" for date in column], schema.dates)
+        else:
+            time = column / EPOCHS.get(schema.dates, 1.0)
         for i in np.flatnonzero(~np.isfinite(time)).tolist():
             bad.setdefault(i, f"column {schema.names[schema.time]!r} holds no time")
         return time

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import codecs
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scstream.sources.access import Access
 
@@ -23,14 +25,27 @@ class SourceOptions:
     exclude : sequence of str or int
         Columns to leave out.
     format : {"csv", "tsv", "jsonl", "parquet", "npy"}, optional
-        By default what the file's name ends in says.
+        By default what the file's name ends in says, or else its first bytes.
+    guess : bool
+        Whether the first rows are looked at to find out what is not given: the encoding, the
+        separator, the decimal point, the header, the clock, and columns that cannot be clustered
+        (identifiers, free text, constants), which are left out. Columns are then handed out with
+        their names.
+    clock : bool
+        Whether to look for a column of times, if none is given.
+    include : sequence of str or int
+        Columns to learn from although they look as if they could not be clustered.
+    number : sequence of str or int
+        Columns that hold numbers even where their names say that these are codes.
+    encoding : str, optional
+        The encoding of text; by default UTF-8, or what a look at the file says.
     header : bool, optional
         Whether the first line of CSV and TSV names the columns. By default it does if its fields
         are all different and none is a number or empty.
     separator : str, optional
         What stands between fields; a comma in CSV, a tab in TSV.
-    decimal : str
-        The decimal point of CSV and TSV.
+    decimal : str, optional
+        The decimal point of CSV and TSV; a point by default.
     missing : sequence of str
         Words for a missing value besides the empty field, NA, N/A, NaN, null and none.
     text : sequence of str or int
@@ -60,6 +75,12 @@ class SourceOptions:
     access : Access, optional
         How to get into a broker: what neither its URL nor this says is taken from the
         environment.
+    on_columns : callable, optional
+        Called with what each column is taken for, a list of `Role`, once a look has said so.
+    keep : bool
+        Whether a look leaves no column out by itself: the family says what becomes of each.
+    kinds : mapping of str to {"number", "text"}, optional
+        What the columns hold, where a model has learned from them before.
     """
 
     batch_size: int = 1000
@@ -68,7 +89,7 @@ class SourceOptions:
     format: str | None = None
     header: bool | None = None
     separator: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
     missing: Sequence[str] = ()
     text: Sequence[str | int] = ()
     numeric: bool = False
@@ -82,6 +103,14 @@ class SourceOptions:
     on_error: str = "stop"
     keep_rows: bool = False
     access: Access | None = None
+    guess: bool = False
+    clock: bool = True
+    include: Sequence[str | int] = ()
+    number: Sequence[str | int] = ()
+    encoding: str | None = None
+    on_columns: Callable[[Any], object] | None = None
+    keep: bool = False
+    kinds: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("separator", self.separator), ("decimal", self.decimal)):
@@ -89,7 +118,14 @@ class SourceOptions:
                 raise ValueError(f"{name} must be one character of ASCII; got {value!r}.")
         if self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1; got {self.batch_size}.")
-        if self.period is not None and self.time_column is None:
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(
+                    f"There is no encoding {self.encoding!r}; give utf-8, latin-1 or utf-16, say."
+                ) from None
+        if self.period is not None and self.time_column is None and not self.guess:
             raise ValueError("A period needs a time column to go by: give time_column too.")
         if self.period is not None and not 0 < self.period < float("inf"):
             raise ValueError(f"period must be positive; got {self.period:g}.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from scstream.support.messages import warn
 from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden
 
@@ -124,5 +124,4 @@ class Patience:
 
 
 def _notice(text: str) -> None:
-    # What a server answers is in it.
-    print(f"scstream: {printable_name(hidden(text))}", file=sys.stderr, flush=True)
+    warn(printable_name(hidden(text)))  # what a server answers is in it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scstream.sources.base import Place
+from scstream.sources.guess.values import EPOCHS, FORMATS, ISO
 
 _MOST = 2**62
 
@@ -46,12 +47,14 @@ def check_columns(place: Place) -> None:
         raise unsound("kinds", kinds)
     if place.get("time") is not None:
         whole(place, "time", 0, len(names) - 1)
-    for name in ("dates", "header"):
-        if type(place.get(name, False)) is not bool:
-            raise unsound(name, place[name])
+    if type(place.get("header", False)) is not bool:
+        raise unsound("header", place["header"])
+    dates = place.get("dates")
+    if type(dates) is not bool and dates not in ("", ISO, *EPOCHS, *FORMATS):
+        raise unsound("dates", dates)
 
 
-_KINDS = {"number", "text"}
+_KINDS = {"number", "truth", "text"}
 
 
 def seen_before(place: Place) -> Place | None:

@@ -15,9 +15,9 @@ from abc import ABC, abstractmethod
 from typing import BinaryIO
 
 from scstream.sources.base import Place
-from scstream.sources.options import SourceOptions
 from scstream.sources.rotation import open_copy, open_next
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
+from scstream.support.messages import warn
 from scstream.support.paths import identity, look
 
 BLOCK = 1 << 20
@@ -164,12 +164,10 @@ class FileReader(Reader):
             self._file = file
             self._go(self._at)
             return
-        print(
-            f"scstream: {self.path!r} was cut while it was followed, and no copy of what it held "
+        warn(
+            f"{self.path!r} was cut while it was followed, and no copy of what it held "
             "is beside it. Going on with its new beginning; what was added before the cut and not "
-            "yet read is lost.",
-            file=sys.stderr,
-            flush=True,
+            "yet read is lost."
         )
         self._begin(open(self.path, "rb", buffering=0))  # noqa: SIM115  # see close
 
@@ -250,12 +248,3 @@ def _head_and_tail(file: BinaryIO, at: int) -> tuple[bytes, bytes]:
     head = file.read(min(HEAD, at))
     file.seek(max(0, at - TAIL))
     return head, file.read(min(TAIL, at))
-
-
-def open_reader(spec: str, options: SourceOptions) -> Reader:
-    """Return the reader of a file, or of standard input for ``-``."""
-    if spec != "-":
-        return FileReader(spec, options.follow)
-    if options.follow:
-        raise ValueError("Standard input is read until it ends; it cannot be followed.")
-    return InputReader(options.live, options.wait)

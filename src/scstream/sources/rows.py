@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from time import monotonic
-
-import numpy as np
-from numpy.typing import NDArray
 
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Layout
@@ -125,18 +121,3 @@ def used_columns(names: Sequence[str], options: SourceOptions) -> tuple[list[int
     if len(set(used)) < len(used):
         raise ValueError(f"A column is named twice: {[names[j] for j in used]}.")
     return used, time
-
-
-def seconds(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return dates in ISO 8601 as seconds since 1970 (n,), NaN for what is none.
-
-    Dates without a zone are taken as UTC.
-    """
-    out = np.full(len(texts), np.nan)
-    for i, text in enumerate(texts):
-        try:
-            when = datetime.fromisoformat(text.strip())
-        except ValueError:
-            continue
-        out[i] = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-    return out

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels import text_scan
-from scstream.sources.base import MalformedRow
+from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
+from scstream.sources.guess.dialect import distinct_names, guess_dialect, preamble, spread
+from scstream.sources.guess.encoding import LOOK, refuse_packed
+from scstream.sources.guess.looks import Look
+from scstream.sources.guess.values import EPOCHS, TRUTH, is_number, is_truth, seconds, to_number
 from scstream.sources.options import SourceOptions
+from scstream.sources.places import unsound
 from scstream.sources.records import TextRecords, split
-from scstream.sources.rows import seconds
 from scstream.sources.text import Schema, Start, TextSource, assemble
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ALSO_MISSING = ("-", "--", "?", ".", "n.a.", "#n/a", "<na>", "\\n")  # where nobody said otherwise
 _QUOTED = re.compile(rb'"[^"]*"')
 _RETURN = "a carriage return without a line feed; lines must end in LF or CRLF"
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
@@ -26,18 +31,34 @@ _SAMPLE = 1000  # rows in which the first value of each column is looked for
 class SeparatedSource(TextSource):
     """Reads CSV and TSV."""
 
-    def __init__(self, spec: str, separator: str, options: SourceOptions) -> None:
-        if separator == options.decimal:
-            raise ValueError(f"Fields and decimals are both separated by {separator!r}.")
+    def __init__(self, spec: str, options: SourceOptions) -> None:
+        self.separator = options.separator or ","
+        self.decimal = options.decimal or "."
+        if self.separator == self.decimal and (options.separator or not options.guess):
+            raise ValueError(f"Fields and decimals are both separated by {self.separator!r}.")
         super().__init__(spec, options)
-        self.separator = separator
         self._words = {word.lower() for word in options.missing}
-        self._missing = self._words | set(MISSING)
+        self._missing = self._words | {*MISSING, *(_ALSO_MISSING if options.guess else ())}
 
     # -- what the columns are -------------------------------------------------------------------
 
+    def seek(self, place: Place) -> None:
+        """Stand where a batch with this place ended."""
+        super().seek(place)
+        for name in ("separator", "decimal"):
+            sign = place.get(name, getattr(self, name))
+            if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
+                raise unsound(name, sign)
+            setattr(self, name, sign)
+
+    def _kept(self) -> Place:
+        signs = {"separator": self.separator, "decimal": self.decimal}
+        return super()._kept() | (signs if self.options.guess else {})
+
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find the header, if there is one, and what each column holds."""
+        if self.options.guess:
+            return self._begin_with_look(text, final)
         bounds = self._records(text, final)
         rows = [self._split(text[a:b]) for a, b in bounds[:, :2].tolist()]
         if not rows or (len(rows) == 1 and not final):
@@ -62,6 +83,48 @@ class SeparatedSource(TextSource):
         self._schema = self._choose(names, samples, self._is_number)
         return int(bounds[0, 2]) if header else 0
 
+    def _begin_with_look(self, text: bytes, final: bool) -> int | None:
+        """Find out how the table is written and what its columns are."""
+        if not text.strip() or not self._enough(text, final):
+            return None
+        refuse_packed(text, self.name)
+        given = self.options
+        before, named = preamble(text)  # lines before the table
+        text, sep = text[before:], given.separator or named
+        look = text[:LOOK].decode("utf-8", "replace")
+        dialect = guess_dialect(look, sep, given.decimal, given.header, self._missing)
+        self.separator, self.decimal = dialect.separator, dialect.decimal
+        bounds = self._records(text, final, cap=text.count(b"\n") + 1)
+        rows = [self._split(text[a:b]) for a, b in bounds[spread(len(bounds)), :2].tolist()]
+        if not rows:
+            return None
+        if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
+            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
+        self._header = dialect.header
+        names = distinct_names(rows[0]) if dialect.header else list(map(str, range(len(rows[0]))))
+        below = rows[dialect.header :]
+        if not below and final:
+            raise ValueError(f"{self.name} holds no rows, only the names of columns.")
+        whole = [row for row in below if len(row) == len(names)]
+        values = [
+            [f for f in column if not self._is_missing(f)] for column in zip(*whole, strict=True)
+        ]
+        if not whole:
+            raise ValueError(self._no_row_fits(names, below))
+        total = len(bounds) - dialect.header
+        self._schema = self._look(Look(names, values, len(whole), total, self.decimal))
+        return before + (int(bounds[0, 2]) if dialect.header else 0)
+
+    def _is_missing(self, field: str) -> bool:
+        return field.strip().lower() in self._missing
+
+    def _no_row_fits(self, names: list[str], rows: list[list[str]]) -> str:
+        return (
+            f"{self.name}: the first line has {len(names)} fields, separated by "
+            f"{self.separator!r}, and none of the next {len(rows)} lines has as many. Name the "
+            "separator: --separator C."
+        )
+
     def _named_again(self, text: bytes, final: bool) -> int | None:
         """Return how many bytes of a further file name the columns again, None to read more."""
         assert self._schema is not None
@@ -69,7 +132,7 @@ class SeparatedSource(TextSource):
         if not len(bounds):
             return 0 if final else None
         first = self._split(text[bounds[0, 0] : bounds[0, 1]])
-        if self._header and first == self._schema.names:
+        if self._header and self._schema.names in (first, distinct_names(first)):
             return int(bounds[0, 2])
         if self._header and self.options.header:
             raise ValueError(
@@ -78,14 +141,14 @@ class SeparatedSource(TextSource):
             )
         return 0
 
-    def _records(self, text: bytes, final: bool) -> Ints:
+    def _records(self, text: bytes, final: bool, cap: int = _SAMPLE) -> Ints:
         """Return where the first records are."""
-        none = np.empty((_SAMPLE, 0))
-        bounds, fields = np.empty((_SAMPLE, 5), np.int64), np.empty(_SAMPLE, np.int64)
-        sep, point = ord(self.separator), ord(self.options.decimal)
+        none = np.empty((cap, 0))
+        bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
+        sep, point = ord(self.separator), ord(self.decimal)
         rows = text_scan.scan(
             np.frombuffer(text, np.uint8), final, sep, point, np.empty(0, np.int64),
-            *text_scan.powers(), none, np.empty((_SAMPLE, 0, 2), np.int64), bounds, fields,
+            *text_scan.powers(), none, np.empty((cap, 0, 2), np.int64), bounds, fields,
             np.empty((0, 4), np.int64),
         )[0]  # fmt: skip
         return bounds[:rows]
@@ -99,11 +162,8 @@ class SeparatedSource(TextSource):
         )
 
     def _is_number(self, field: str) -> bool:
-        return _NUMBER.fullmatch(self._pointed(field)) is not None
-
-    def _pointed(self, field: str) -> str:
-        field = field.strip(" \t")
-        return field if self.options.decimal == "." else field.replace(self.options.decimal, ".")
+        grouped = self.options.guess  # thousands may be set apart
+        return is_number(field, self.decimal, grouped=grouped)
 
     # -- rows -----------------------------------------------------------------------------------
 
@@ -115,7 +175,7 @@ class SeparatedSource(TextSource):
         numbers, spans = np.empty((cap, n_numbers)), np.empty((cap, n_texts, 2), np.int64)
         bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
         odd = np.empty((cap * n_numbers, 4), np.int64)
-        sep, point = ord(self.separator), ord(self.options.decimal)
+        sep, point = ord(self.separator), ord(self.decimal)
         rows, n_odd, taken, lines = text_scan.scan(
             np.frombuffer(text, np.uint8), start.final, sep, point, roles, *text_scan.powers(),
             numbers, spans, bounds, fields, odd,
@@ -128,7 +188,7 @@ class SeparatedSource(TextSource):
         words = self._texts(text, spans, bad)
         time = self._times(numbers, words, bad)
         chunk = Chunk(
-            assemble(schema, numbers[:, : schema.kinds.count("number")], words),
+            assemble(schema, numbers[:, : schema.n_numbers], words),
             bounds[:, (2, 4)] + np.array([start.offset, start.lines]),
             bounds[:, 3] + (start.lines + 1),
             np.arange(start.rows + 1, start.rows + rows + 1),
@@ -156,21 +216,34 @@ class SeparatedSource(TextSource):
 
     def _settle(self, text: bytes, numbers: Floats, odd: Ints, bad: dict[int, str]) -> None:
         """Fill in the fields that are no plain numbers: missing ones, long ones, wrong ones."""
+        schema = self._schema
+        assert schema is not None
+        truths = [kind == "truth" for kind in schema.kinds if kind != "text"] + [False]
         for i, j, a, b in odd.tolist():
             field = text[a:b].decode("utf-8", "replace")
             if field.strip().lower() in self._missing:
                 numbers[i, j] = np.nan
                 continue
-            value = float(self._pointed(field)) if self._is_number(field) else np.nan
+            if truths[j] and is_truth(field):
+                numbers[i, j] = TRUTH[field.strip().lower()]
+                continue
+            value = to_number(field, self.decimal) if self._is_number(field) else np.nan
             numbers[i, j] = value
             if not np.isfinite(value):
-                bad.setdefault(i, f"column {self._column(j)!r} holds {_shown(field)}, {_no(value)}")
+                bad.setdefault(i, self._not_a_number(j, field, value))
+
+    def _not_a_number(self, j: int, field: str, value: float) -> str:
+        """Return what is wrong with a field of a column of numbers, and what may mend it."""
+        said = f"column {self._column(j)!r} holds {_shown(field)}, {_no(value)}"
+        if not self.options.guess or np.isinf(value) or len(field) > 40 or not field.isprintable():
+            return said
+        return f"{said} (if it stands for a missing value: --missing {shlex.quote(field.strip())})"
 
     def _column(self, j: int) -> str:
         """Return the name of a column of numbers by its place among them."""
         schema = self._schema
         assert schema is not None
-        numeric = [u for u, kind in zip(schema.used, schema.kinds, strict=True) if kind == "number"]
+        numeric = [u for u, kind in zip(schema.used, schema.kinds, strict=True) if kind != "text"]
         return schema.names[numeric[j] if j < len(numeric) else schema.time or 0]
 
     def _texts(self, text: bytes, spans: Ints, bad: dict[int, str]) -> list[NDArray[Any]]:
@@ -203,22 +276,22 @@ class SeparatedSource(TextSource):
         assert schema is not None
         if schema.time is None:
             return None
-        if schema.dates:
+        if schema.time_is_text:
             dates = words.pop()
-            time = seconds([date or "" for date in dates])
+            time = seconds([date or "" for date in dates], schema.dates)
         else:
-            time = numbers[:, -1].copy()
+            time = numbers[:, -1] / EPOCHS.get(schema.dates, 1.0)
         for i in np.flatnonzero(~np.isfinite(time)).tolist():
-            shown = "nothing" if not schema.dates or dates[i] is None else _shown(dates[i])
+            shown = "nothing" if not schema.time_is_text or dates[i] is None else _shown(dates[i])
             name = schema.names[schema.time]
-            bad.setdefault(i, f"column {name!r} holds {shown}, which is no time")
+            bad.setdefault(i, f"column {name!r} holds {shown}, which is not a time")
         return time
 
     def _unreadable(self, line: bytes, reason: str) -> Chunk:
         schema = self._schema
         assert schema is not None
         at = self._at
-        n = schema.kinds.count("number")
+        n = schema.n_numbers
         words = [np.empty(1, dtype=object) for _ in range(len(schema.kinds) - n)]
         bounds = np.array([[0, len(line.rstrip(b"\r\n"))]])
         return Chunk(
@@ -240,13 +313,13 @@ def _roles(schema: Schema) -> tuple[Ints, int, int]:
     roles = np.full(len(schema.names), text_scan.SKIP)
     numbers = texts = 0
     for j, kind in zip(schema.used, schema.kinds, strict=True):
-        if kind == "number":
-            roles[j] = numbers
-            numbers += 1
-        else:
+        if kind == "text":
             roles[j] = -2 - texts
             texts += 1
-    if schema.time is not None and schema.dates:
+        else:
+            roles[j] = numbers
+            numbers += 1
+    if schema.time is not None and schema.time_is_text:
         roles[schema.time] = -2 - texts
         texts += 1
     elif schema.time is not None:

@@ -6,17 +6,22 @@ import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.columns import kind_of
+from scstream.families.columns import absent, kind_of
 from scstream.sources.base import Place
 from scstream.sources.chunks import Chunk, Floats, Layout
+from scstream.sources.guess.columns import columns_of_look, used_roles
+from scstream.sources.guess.dialect import spread
+from scstream.sources.guess.looks import Look
+from scstream.sources.guess.values import EPOCHS, ISO
 from scstream.sources.options import SourceOptions
-from scstream.sources.places import check_counts
+from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords
 from scstream.sources.rows import RowSource, used_columns
 
@@ -33,11 +38,19 @@ class TableSource(RowSource):
             raise ValueError("Standard input is read as CSV, TSV or JSON lines only.")
         super().__init__(Path(spec).name, options)
         self._at = 0
+        self._found: tuple[list[int], int | None] | None = None  # columns, and that of the times
+        self._unit = ""  # of times that are numbers: a part of a second, since 1970
+        self._dates = False  # whether the times are dates
 
     @property
     @abstractmethod
     def names(self) -> Sequence[str]:
         """The columns' names."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own."""
+        return True
 
     @abstractmethod
     def _lots(self, start: int) -> Iterator[list[NDArray[Any]]]:
@@ -46,7 +59,29 @@ class TableSource(RowSource):
     @property
     def layout(self) -> Layout:
         """What the columns are."""
-        return Layout(self.name, self.names, used_columns(self.names, self.options)[0], "row")
+        used, time = self._columns()
+        dates = time is not None and self._dates
+        return Layout(self.name, self.names, used, "row", dates, self.named)
+
+    def _columns(self) -> tuple[list[int], int | None]:
+        """Return the columns to learn from, and that of the times."""
+        if self._found is None:
+            self._found = used_columns(self.names, self.options)
+        return self._found
+
+    def _look(self) -> None:
+        """Find out from the first rows what the columns are."""
+        first = next(self._lots(0), None)
+        if first is None or not len(first[0]):
+            raise ValueError(f"{self.name} holds no rows.")
+        total = len(first[0])
+        columns = [column[spread(total)] for column in first]
+        there = [_there(column) for column in columns]
+        look = Look(self.names, there, len(columns[0]), total, typed=True)
+        roles = columns_of_look(look, self.options, self.name)
+        self._found = used_roles(roles, self.options)
+        time = self._found[1]
+        self._unit = "" if time is None else roles[time].dates
 
     @property
     @abstractmethod
@@ -61,7 +96,23 @@ class TableSource(RowSource):
             raise self._replaced(f"has {self.n_rows:,} rows, but {at:,} were read before")
         if seen is not None and seen != self._looks(at):
             raise self._replaced("holds something else than what was read before")
+        used, time = place.get("used"), place.get("time")
+        if used is not None:
+            names = range(len(self.names))
+            sound = isinstance(used, list) and {*map(type, used)} == {int} and {*used} <= {*names}
+            if not sound or (time is not None and time not in names):
+                raise unsound("used", used)
+            unit = place.get("unit", "")
+            if unit not in ("", ISO, *EPOCHS):
+                raise unsound("unit", unit)
+            self._found, self._unit = (used, time), unit
         super().seek({name: value for name, value in place.items() if name != "seen"})
+
+    def _kept(self) -> Place:
+        if not self.options.guess:
+            return {}
+        used, time = self._columns()
+        return {"used": used, "time": time, "unit": self._unit}
 
     def _replaced(self, what: str) -> ValueError:
         return ValueError(
@@ -82,13 +133,18 @@ class TableSource(RowSource):
 
     def _chunks(self) -> Iterator[Chunk | None]:
         self._at = self._place.get("offset", 0)
-        used, time = used_columns(self.names, self.options)
+        if self.options.guess and self._found is None:
+            self._look()
+        used, time = self._columns()
         for columns in self._lots(self._at):
             n = len(columns[0])
             row = np.arange(self._at + 1, self._at + n + 1)
             bad: dict[int, str] = {}
             values = _values([columns[j] for j in used], [self.names[j] for j in used], bad)
             when = None if time is None else _times(columns[time], self.names[time], bad)
+            if when is not None and time is not None:
+                self._dates = columns[time].dtype.kind == "M" or self._unit in EPOCHS
+                when = when / EPOCHS.get(self._unit, 1.0)
             self._at += n
             records = ColumnRecords(self.names, columns)
             yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)
@@ -120,6 +176,21 @@ class NpySource(TableSource):
     def names(self) -> Sequence[str]:
         """The columns' numbers."""
         return [str(j) for j in range(self._array.shape[1])]
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own."""
+        return False
+
+    def _look(self) -> None:
+        """All columns are numbers, and none has a name that could say more."""
+        if not len(self._array):
+            raise ValueError(f"{self.name} holds no rows.")
+        if self.options.time_column == "none":
+            self.options = replace(self.options, time_column=None)
+        if self.options.period is not None and self.options.time_column is None:
+            raise ValueError("--period needs times: name the column with --time-column.")
+        self._columns()
 
     @property
     def n_rows(self) -> int:
@@ -199,6 +270,13 @@ def _array(column: Any) -> NDArray[Any]:
         column = column.cast(pa.float64())
     out: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return out
+
+
+def _there(column: NDArray[Any]) -> list[Any]:
+    """Return the values of a column that are not missing."""
+    if column.dtype.kind == "O":
+        return [v for v in column if v is not None and not (isinstance(v, float) and v != v)]
+    return [*column[~(np.isnat(column) if column.dtype.kind in "mM" else absent(column))]]
 
 
 def _values(

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from numpy.typing import NDArray
 
 from scstream.sources.base import MalformedRow, Place, Source
 from scstream.sources.chunks import Chunk, Floats, Layout
+from scstream.sources.guess.columns import columns_of_look, used_roles
+from scstream.sources.guess.encoding import LOOK
+from scstream.sources.guess.looks import Look
+from scstream.sources.guess.values import EPOCHS, ISO
+from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_columns, check_counts, seen_before
-from scstream.sources.readers import open_reader
 from scstream.sources.rows import RowSource, find_column, used_columns
 from scstream.sources.trail import Trail
 
 _MOST = 1 << 26  # bytes of one record
+LOOK_ROWS = 1000  # that are looked at, at most
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -32,19 +38,29 @@ class Schema:
         All of them.
     used : list of int
         Those that are learned from.
-    kinds : list of {"number", "text"}
+    kinds : list of {"number", "truth", "text"}
         What each of these holds.
     time : int or None
         The column of the times.
-    dates : bool
-        Whether the times are dates, not numbers.
+    dates : str
+        What the times are, as in `Role`: dates of some form, or numbers.
     """
 
     names: list[str]
     used: list[int]
     kinds: list[str]
     time: int | None
-    dates: bool
+    dates: str = ""
+
+    @property
+    def n_numbers(self) -> int:
+        """How many of the columns are numbers, or become numbers."""
+        return sum(kind != "text" for kind in self.kinds)
+
+    @property
+    def time_is_text(self) -> bool:
+        """Whether the times are written as dates."""
+        return self.time is not None and self.dates not in ("", *EPOCHS)
 
 
 @dataclass(frozen=True)
@@ -71,6 +87,8 @@ class TextSource(RowSource):
     def __init__(self, spec: str, options: SourceOptions) -> None:
         super().__init__("standard input" if spec == "-" else Path(spec).name, options)
         self._reader = open_reader(spec, options)
+        self._heard = monotonic()  # when bytes came last
+        self._hurry = False  # whether a look must do with the rows that there are
         self._schema: Schema | None = None
         self._header = False  # whether the first line named the columns
         self._at = Start(0, 0, 0, False)
@@ -78,8 +96,10 @@ class TextSource(RowSource):
     @property
     def layout(self) -> Layout:
         """What the columns are."""
-        assert self._schema is not None
-        return Layout(self.name, self._schema.names, self._schema.used)
+        schema = self._schema
+        assert schema is not None
+        dates, named = schema.dates != "", self._header
+        return Layout(self.name, schema.names, schema.used, dates=dates, named=named)
 
     @abstractmethod
     def _begin(self, text: bytes, final: bool) -> int | None:
@@ -98,7 +118,8 @@ class TextSource(RowSource):
         self._reader.seek(place["offset"], seen)
         self._at = Start(place["offset"], place["line"], place["row"], False)
         names, used, kinds = place["names"], place["used"], place["kinds"]
-        self._schema = Schema(names, used, kinds, place["time"], place["dates"])
+        dates: str = {True: ISO, False: ""}.get(place["dates"]) or str(place["dates"] or "")
+        self._schema = Schema(names, used, kinds, place["time"], dates)
         self._header = place.get("header", False)
 
     def keep_marks(self) -> None:
@@ -126,9 +147,13 @@ class TextSource(RowSource):
                 text, again = b"", self._schema is not None
             if new is None:
                 yield None
-                continue
-            text = self._without_mark(text + new)
-            final = not new
+                self._hurry = self._schema is None and bool(text) and self._has_waited()
+                if not self._hurry:
+                    continue
+            else:
+                self._heard = monotonic()
+            text = self._without_mark(text + (new or b""))
+            final = new == b""
             if again:
                 named = self._named_again(text, final)
                 if named is None:
@@ -145,7 +170,22 @@ class TextSource(RowSource):
                 text = self._pass(text, named, text.count(b"\n", 0, named))
             text = yield from self._read(text, final)
             if final:
+                self._refuse_nothing()
                 return
+
+    def _has_waited(self) -> bool:
+        """Whether a look at the first rows should not wait for more of them."""
+        return self.options.period is not None or self._waited(self._heard)
+
+    def _enough(self, text: bytes, final: bool) -> bool:
+        """Whether there are enough rows for a look at them."""
+        wanted = min(self.options.batch_size, LOOK_ROWS)
+        return final or self._hurry or len(text) > LOOK or text.count(b"\n") > wanted
+
+    def _refuse_nothing(self) -> None:
+        """Raise an error for a file whose columns have names, but no rows."""
+        if self.options.guess and self._at.rows == 0:
+            raise ValueError(f"{self.name} holds no rows, only the names of columns.")
 
     def _end_file(self, text: bytes) -> Iterator[Chunk]:
         """Give what is left of a file that is followed by another."""
@@ -164,6 +204,8 @@ class TextSource(RowSource):
             if len(text) > _MOST:
                 reason = f"no row that can be read within {_MOST:,} bytes"
             raise MalformedRow(f"{self.name}, line {self._at.lines + 1}: {reason}.")
+        if self.options.guess:
+            raise ValueError(f"{self.name} is empty.")
 
     def _without_mark(self, text: bytes) -> bytes:
         if self._at.offset == self._reader.base and text.startswith(_BOM):
@@ -225,7 +267,14 @@ class TextSource(RowSource):
             for j in used
         ]
         dates = time is not None and time in samples and not number(samples[time])
-        return Schema(names, used, kinds, time, dates)
+        return Schema(names, used, kinds, time, ISO if dates else "")
+
+    def _look(self, look: Look) -> Schema:
+        """Return the schema, from a look at the first rows."""
+        roles = columns_of_look(look, self.options, self.name)
+        used, time = used_roles(roles, self.options)
+        dates = "" if time is None else roles[time].dates
+        return Schema(list(look.names), used, [roles[j].kind for j in used], time, dates)
 
     def close(self) -> None:
         """Close the file."""
@@ -237,7 +286,7 @@ def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> Any:
     if not words:
         return numbers
     numeric, text = iter(numbers.T), iter(words)
-    return [next(numeric) if kind == "number" else next(text) for kind in schema.kinds]
+    return [next(text) if kind == "text" else next(numeric) for kind in schema.kinds]
 
 
 def open_text(spec: str, kind: str, options: SourceOptions) -> Source:
@@ -247,5 +296,6 @@ def open_text(spec: str, kind: str, options: SourceOptions) -> Source:
 
     if kind == "jsonl":
         return JsonSource(spec, options)
-    separator = options.separator or ("\t" if kind == "tsv" else ",")
-    return SeparatedSource(spec, separator, options)
+    if kind == "tsv" and options.separator is None:
+        options = replace(options, separator="\t")
+    return SeparatedSource(spec, options)

@@ -16,13 +16,19 @@ _UNITS = {
 _LENGTH = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)\s*([a-z]+)\s*")
 
 
+class Moment(float):
+    """Seconds since 1970 that are known to be a date."""
+
+
 def is_moment(value: Any) -> bool:
     """Whether it is a date with a time: Python's, NumPy's, pandas' or polars'."""
-    return isinstance(value, datetime | np.datetime64)
+    return isinstance(value, datetime | np.datetime64 | Moment)
 
 
 def moment(value: Any) -> float:
     """Return a date with a time as seconds since 1970; one without a zone is in UTC."""
+    if isinstance(value, Moment):
+        return float(value)
     if isinstance(value, np.datetime64):
         if np.isnat(value):
             return math.nan
@@ -48,3 +54,36 @@ def length(value: Any) -> float | None:
     if found is None or found[2] not in _UNITS:
         return None
     return float(found[1]) * _UNITS[found[2]]
+
+
+def as_date(seconds: float) -> str:
+    """Return a moment as a date in UTC, as short as it is exact to the millisecond.
+
+    Examples
+    --------
+    >>> as_date(0.0), as_date(1767225600.25)
+    ('1970-01-01 00:00:00', '2026-01-01 00:00:00.250')
+    """
+    try:
+        when = datetime.fromtimestamp(round(seconds, 3), UTC).replace(tzinfo=None)
+    except (OverflowError, OSError, ValueError):
+        return f"{seconds:g} s since 1970"
+    return when.isoformat(" ", "seconds" if when.microsecond == 0 else "milliseconds")
+
+
+def as_length(seconds: float) -> str:
+    """Return a length of time in its two largest units.
+
+    Examples
+    --------
+    >>> as_length(93784.0), as_length(0.25), as_length(600.0)
+    ('1d 2h', '0.25s', '10m')
+    """
+    if not 60.0 <= seconds < math.inf:
+        return f"{seconds:.3g}s"
+    left, parts = round(seconds), []
+    for unit in ("d", "h", "m", "s"):
+        n, left = divmod(left, round(_UNITS[unit]))
+        if n:
+            parts.append(f"{n}{unit}")
+    return " ".join(parts[:2])

@@ -1,0 +1,59 @@
+"""How the documentation is built: ``make docs``. Needs no network."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "src"))
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import scstream  # noqa: E402  # once it can be found
+
+project = "scstream"
+author = "the scstream authors"
+copyright = "2026, the scstream authors"
+version = release = scstream.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["pictures/draw.py", "gallery/*.ipynb"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+# Pages link to files of the repository that are not pages; tests/test_docs.py checks every link.
+suppress_warnings = ["myst.xref_missing", "toc.empty_glob", "config.cache"]
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections have the types
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": [str(HERE.parent / "examples")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"\.py$",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "abort_on_example_error": True,
+    "min_reported_time": 600,
+    "within_subsection_order": "FileNameSortKey",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "scstream"
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+}
+html_sidebars = {"index": []}

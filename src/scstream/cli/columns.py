@@ -1,0 +1,66 @@
+"""The table of columns that a command prints: what each one is taken for, why, what changes it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TextIO
+
+from scstream.support.printable import printable_name
+
+if TYPE_CHECKING:
+    from scstream.sources.guess import Role
+
+_MOST = 40  # lines; in wider tables neighbours of a kind share a line
+_WORDS = {
+    "number": "number", "truth": "yes/no", "text": "category", "time": "time", "out": "left out",
+}  # fmt: skip
+_WIDE = 44  # characters of a cell
+
+
+def tell_columns(roles: Sequence[Role], out: TextIO | None = None) -> None:
+    """Print what each column is taken for, to standard error."""
+    print(column_table(roles), file=out or sys.stderr, flush=True)
+
+
+def column_table(roles: Sequence[Role]) -> str:
+    """Return what each column is taken for, as a table of text.
+
+    Examples
+    --------
+    >>> from scstream.sources.guess import Role
+    >>> print(column_table([Role("x", "number", "numbers from 0 to 1", "--exclude x")]))
+    column  taken for  why                  to change it
+    x       number     numbers from 0 to 1  --exclude x
+    """
+    rows = [(role.name, _WORDS[role.kind], role.why, role.option) for role in roles]
+    if len(rows) > _MOST:
+        rows = _joined(roles)
+    cells = [["column", "taken for", "why", "to change it"]]
+    cells += [[_cell(text) for text in row] for row in rows]
+    width = [max(len(row[j]) for row in cells) for j in range(4)]
+    lines = ("  ".join(c.ljust(w) for c, w in zip(row, width, strict=True)) for row in cells)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _joined(roles: Sequence[Role]) -> list[tuple[str, str, str, str]]:
+    """Return a line for each run of columns that are taken for the same."""
+    out = []
+    for kind, run in groupby(roles, key=lambda role: role.kind):
+        group = list(run)
+        first, last = group[0], group[-1]
+        if len(group) < 3:
+            out += [(role.name, _WORDS[kind], role.why, role.option) for role in group]
+        else:
+            name = f"{first.name} ... {last.name}"
+            out.append((name, _WORDS[kind], f"{len(group):,} columns; {first.why}", first.option))
+    if len(out) > _MOST:
+        rest = len(out) - _MOST
+        out = [*out[:_MOST], ("...", "", f"and {rest:,} more groups of columns", "")]
+    return out
+
+
+def _cell(text: str) -> str:
+    shown = printable_name(text)
+    return shown if len(shown) <= _WIDE else shown[: _WIDE - 3] + "..."

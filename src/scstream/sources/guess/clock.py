@@ -1,0 +1,133 @@
+"""The column of the times: dates, or numbers that grow from row to row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sources.guess.values import (
+    EPOCHS,
+    date_format,
+    epoch_unit,
+    in_order,
+    is_number,
+    seconds,
+    to_number,
+)
+from scstream.sources.options import SourceOptions
+
+_NAME = re.compile(
+    r"(.*[\W_])?(t|ts|time|times|timestamp|datetime|date|when|epoch|at|clock|zeit|datum)"
+    r"(_?(utc|s|ms|us|ns))?|.*(Time|Timestamp|Date|At)",
+    re.IGNORECASE,
+)
+_SORTED = 0.9  # share of steps that must not go back in time
+_PLAIN = (str, int, float, np.number)
+_SAMPLE = 200  # dates whose form is looked at
+
+
+def is_clock_name(name: str) -> bool:
+    """Whether a column's name says that it holds times."""
+    return _NAME.fullmatch(name.strip()) is not None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A column that may be the clock.
+
+    Attributes
+    ----------
+    times : ndarray (n,)
+    dates : str
+        As in `Role`.
+    """
+
+    times: NDArray[np.float64]
+    dates: str
+
+    @classmethod
+    def of(cls, name: str, values: Sequence[Any], decimal: str, *, chosen: bool) -> Clock | None:
+        """Return the clock in a column, None if it holds no times."""
+        if not values:
+            return None
+        if isinstance(values[0], np.datetime64) or hasattr(values[0], "isoformat"):
+            stamps = np.array(values, dtype="datetime64[us]").astype(np.int64) / 1e6
+            return cls(stamps, "iso")
+        texts = [value for value in values if isinstance(value, str)]
+        if texts and not all(is_number(text, decimal) for text in texts[:_SAMPLE]):
+            form = date_format(texts[:_SAMPLE])
+            return None if form is None else cls(seconds(texts, form), form)
+        if any(type(v) is bool or not isinstance(v, _PLAIN) for v in values):
+            return None
+        numbers = np.array([_number(value, decimal) for value in values])
+        unit = epoch_unit(numbers[np.isfinite(numbers)]) if np.isfinite(numbers).any() else None
+        if not chosen and not (is_clock_name(name) and (unit or _grows(numbers))):
+            return None
+        return cls(numbers / EPOCHS[unit] if unit else numbers, unit or "")
+
+    @property
+    def is_date(self) -> bool:
+        """Whether the times are dates, and not numbers of a unit of their own."""
+        return self.dates != ""
+
+    @property
+    def why(self) -> str:
+        """What the clock shows."""
+        if not self.is_date:
+            return "numbers in order"
+        words = {"iso": "dates", "s": "seconds since 1970", "ms": "milliseconds since 1970",
+                 "us": "microseconds since 1970", "ns": "nanoseconds since 1970"}  # fmt: skip
+        return words.get(self.dates, f"dates as {self.dates}")
+
+    def usable(self, n: int, options: SourceOptions) -> bool:
+        """Whether batches can be told apart by it."""
+        return in_order(self.times) >= _SORTED and not self._coarse(n, options)
+
+    def _coarse(self, n: int, options: SourceOptions) -> bool:
+        """Whether there are batches in which no time passes."""
+        if options.period is not None or n < options.batch_size:
+            return len(np.unique(self.times)) < 2
+        return 2 * n > options.batch_size * len(np.unique(self.times))
+
+    def reason_not(self, n: int, options: SourceOptions, *, taken: bool) -> str:
+        """Return why it is not the clock."""
+        if not options.clock:
+            return "dates"
+        if in_order(self.times) < _SORTED:
+            newest_first = in_order(self.times[::-1]) >= _SORTED
+            return "dates, newest first" if newest_first else "dates that are not in order"
+        if self._coarse(n, options):
+            return f"dates, too few for batches of {options.batch_size:,} rows"
+        return "dates; another column is the clock" if taken else "dates"
+
+    def option(self, word: str, n: int, options: SourceOptions) -> str:
+        """Return the option that makes it the clock."""
+        if not options.clock:
+            return ""
+        coarse = in_order(self.times) >= _SORTED and self._coarse(n, options)
+        return f"--time-column {word}" + (" --period 1d" if coarse else "")
+
+
+def clocks(found: Mapping[int, Clock], n: int, options: SourceOptions) -> int | None:
+    """Return the column that is the clock, None if there is none."""
+    if options.time_column is not None or not options.clock:
+        return None
+    usable = {j: clock for j, clock in found.items() if clock.usable(n, options)}
+    return max(usable, key=lambda j: (usable[j].is_date, in_order(usable[j].times), -j),
+               default=None)  # fmt: skip
+
+
+def _grows(numbers: NDArray[np.float64]) -> bool:
+    """Whether numbers hardly ever go back, and go on."""
+    return bool(in_order(numbers) == 1.0 and numbers[-1] > numbers[0])
+
+
+def _number(value: Any, decimal: str) -> float:
+    if isinstance(value, str):
+        return to_number(value, decimal) if is_number(value, decimal) else np.nan
+    return float(value)

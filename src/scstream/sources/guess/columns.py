@@ -1,0 +1,277 @@
+"""What each column of a table is: learned from, the clock, or left out; and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from scstream.families.auto import names_rows
+from scstream.sources.guess.clock import Clock, clocks, is_clock_name
+from scstream.sources.guess.looks import (
+    MOSTLY,
+    Look,
+    Role,
+    form_of,
+    kind_of,
+    numbers_in,
+    option_word,
+    range_of,
+    short,
+)
+from scstream.sources.guess.values import is_truth
+from scstream.sources.options import SourceOptions
+from scstream.sources.rows import find_column
+
+_FIRST = 100  # rows that certainly follow each other
+_FEW = 10  # rows: fewer say nothing about constants and identifiers
+_ROW = re.compile(r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash)", re.IGNORECASE)
+_CODE = re.compile(
+    r"(.*[\W_])?(id|ids|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)",
+)
+
+
+def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> list[Role]:
+    """Return what each column is taken for, and tell whoever wants to know.
+
+    Parameters
+    ----------
+    look : Look
+    options : SourceOptions
+    source : str
+        What the table is called in messages.
+
+    Raises
+    ------
+    ValueError
+        If the options ask for what is not there, or no column is left; with all that is wrong.
+    """
+    if options.kinds is not None:
+        options = _as_learned(look, options, options.kinds, source)
+    places, problems = _places(look, options)
+    if problems:
+        raise ValueError(listed_problems(problems))
+    roles = [_role(look, j, places, options) for j in range(len(look.names))]
+    roles = _with_clock(look, roles, places, options)
+    if options.on_columns is not None:
+        options.on_columns(roles)
+    problems = _problems(roles, options)
+    if problems:
+        raise ValueError(listed_problems(problems))
+    return roles
+
+
+def used_roles(roles: Sequence[Role], options: SourceOptions) -> tuple[list[int], int | None]:
+    """Return the columns to learn from, in the order that was asked for, and the clock."""
+    used = [j for j, role in enumerate(roles) if role.kind in ("number", "truth", "text")]
+    time = next((j for j, role in enumerate(roles) if role.kind == "time"), None)
+    columns = options.columns if options.kinds is None else list(options.kinds)
+    if columns is not None:
+        names = [role.name for role in roles]
+        order = [find_column(column, names) for column in columns]
+        if len(set(order)) < len(order):
+            raise ValueError(f"A column is named twice: {[names[j] for j in order]}.")
+        used = [j for j in order if j in used]
+    return used, time
+
+
+def _as_learned(
+    look: Look, options: SourceOptions, kinds: Mapping[str, str], source: str
+) -> SourceOptions:
+    """Return the options with the columns, and their kinds, that a model has learned from."""
+    missing = [name for name in kinds if name not in look.names]
+    if missing:
+        raise ValueError(
+            f"The model learned from {', '.join(map(repr, missing))}, and {source} has no such "
+            f"column{'s' * (len(missing) > 1)}. It has {', '.join(map(repr, look.names[:20]))}"
+            f"{' ...' * (len(look.names) > 20)}."
+        )
+    numbers = [
+        name for j, name in enumerate(look.names)
+        if kinds.get(name) == "number" and not all(is_truth(str(v)) for v in look.values[j])
+    ]  # fmt: skip
+    words = [name for name, kind in kinds.items() if kind == "text"]
+    return replace(options, columns=list(kinds), text=words, number=numbers)
+
+
+def listed_problems(problems: Sequence[str]) -> str:
+    """Return one problem as it is, several as a list."""
+    if len(problems) == 1:
+        return problems[0]
+    return f"There are {len(problems)} problems:\n" + "\n".join(f"  - {p}" for p in problems)
+
+
+def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], list[str]]:
+    """Return the columns that each option names, and the names that are not there."""
+    asked: dict[str, Sequence[str | int]] = {
+        "--columns": options.columns or (),
+        "--include": options.include,
+        "--exclude": options.exclude,
+        "--text": options.text,
+        "--number": options.number,
+    }
+    if options.time_column not in (None, "none"):
+        asked["--time-column"] = [options.time_column]
+    places: dict[str, list[int]] = {}
+    problems = []
+    for option, columns in asked.items():
+        places[option] = []
+        for column in columns:
+            try:
+                places[option].append(find_column(column, look.names))
+            except ValueError as error:
+                problems.append(f"{option}: {error}")
+    return places, problems
+
+
+def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptions) -> Role:
+    """Return what a column is taken for, the clock aside."""
+    name, word = look.names[j], option_word(look.names, j)
+    if j in places.get("--time-column", ()):
+        return Role(name, "time", "named by --time-column", "--time-column none")
+    if j in places["--exclude"]:
+        return Role(name, "out", "named by --exclude")
+    if options.columns is not None and j not in places["--columns"]:
+        return Role(name, "out", "not named by --columns")
+    role = _kind(look, j, options)
+    if j in places["--text"]:
+        return Role(name, "text", "named by --text", f"--exclude {word}")
+    if j in places["--number"]:
+        return Role(name, "number", "named by --number", f"--exclude {word}")
+    wanted = j in places["--include"] or j in places["--columns"]
+    if wanted and role.kind != "out":
+        return replace(role, option=f"--exclude {word}")
+    if options.numeric and role.kind == "text":
+        why = f"{role.why}; the family takes numbers only"
+        return Role(name, "out", why, "--family auto")
+    if wanted or role.kind == "out" or options.numeric or options.keep:
+        return role
+    return _left_out(look, j, role) or role
+
+
+def _kind(look: Look, j: int, options: SourceOptions) -> Role:
+    """Return what a column holds."""
+    name, values, word = look.names[j], look.values[j], option_word(look.names, j)
+    if not values:
+        why = f"empty in {look.n:,} rows"
+        if options.numeric or options.keep:
+            return Role(name, "number", why, f"--exclude {word}")
+        return Role(name, "out", why, f"--number {word}")
+    kinds = [kind_of(value, look) for value in values]
+    share = kinds.count("number") / len(kinds)
+    if "other" in kinds:
+        return Role(name, "out", "holds nested values")
+    if "date" in kinds:
+        return Role(name, "out", "dates", f"--time-column {word}")
+    if kinds.count("truth") == len(kinds):
+        return Role(name, "truth", "True and False", f"--exclude {word}")
+    if share >= MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1):
+        why = range_of(np.array(numbers_in(look, j)))
+        whole = f", --text {word}" if why.startswith("whole") else ""
+        return Role(name, "number", why, f"--exclude {word}{whole}")
+    distinct = len({str(value) for value in values})
+    why = f"{distinct:,} different words" if distinct > 1 else "one word"
+    return Role(name, "text", why, f"--exclude {word}")
+
+
+def _words(values: Sequence[Any], kinds: Sequence[str]) -> list[str]:
+    """Return what is no number."""
+    return [str(v) for v, kind in zip(values, kinds, strict=True) if kind != "number"]
+
+
+def _left_out(look: Look, j: int, role: Role) -> Role | None:
+    """Return the role of a column that cannot be clustered, None for all others."""
+    name, values, word = look.names[j], look.values[j], option_word(look.names, j)
+    distinct, n = len({str(value) for value in values}), len(values)
+    back = f"--include {word}"
+    if n < _FEW:
+        return None
+    if distinct == 1:
+        return Role(name, "out", f"always {short(values[0])}", back)
+    if role.kind == "text":
+        if not names_rows(distinct, n):
+            return None
+        return Role(name, "out", f"{form_of(values)}: {distinct:,} different in {n:,} rows", back)
+    if role.kind != "number" or is_clock_name(name):
+        return None
+    return _numbered(look, j, distinct, n)
+
+
+def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
+    """Return the role of whole numbers that are names, None for numbers that measure or count."""
+    name, word = look.names[j], option_word(look.names, j)
+    numbers = np.array(numbers_in(look, j))
+    if np.any(numbers != np.floor(numbers)):
+        return None
+    if np.all(np.diff(numbers[:_FIRST]) == 1.0):
+        return Role(name, "out", "counts the rows", f"--include {word}")
+    code, row = _CODE.fullmatch(name) is not None, _ROW.fullmatch(name) is not None
+    if ((code or row) and distinct > MOSTLY * n) or (code and names_rows(distinct, n)):
+        why = f"identifiers: {distinct:,} different in {n:,} rows"
+        return Role(name, "out", why, f"--include {word}")
+    if code:
+        why = f"a code, by its name; {distinct:,} different ones"
+        return Role(name, "text", why, f"--number {word}, --exclude {word}")
+    return None
+
+
+def _with_clock(
+    look: Look, roles: list[Role], places: dict[str, list[int]], options: SourceOptions
+) -> list[Role]:
+    """Return the roles with the column of the times among them, and other dates left out."""
+    named = places.get("--time-column", [None])[0]
+    found = {}
+    for j, role in enumerate(roles):
+        chosen = j == named
+        if chosen or (role.kind != "truth" and j not in _said(places)):
+            clock = Clock.of(look.names[j], look.values[j], look.decimal, chosen=chosen)
+            if look.typed and clock is not None and not clock.is_date and role.kind == "text":
+                clock = None
+            if clock is not None:
+                found[j] = clock
+    best = named if named is not None else clocks(found, look.total, options)
+    for j, clock in found.items():
+        if j == best:
+            option = "--time-column none" if named is None else ""
+            roles[j] = Role(look.names[j], "time", clock.why, option, clock.dates)
+        elif clock.is_date:
+            why = clock.reason_not(look.total, options, taken=best is not None)
+            word = option_word(look.names, j)
+            roles[j] = Role(look.names[j], "out", why, clock.option(word, look.total, options))
+    return roles
+
+
+def _said(places: dict[str, list[int]]) -> set[int]:
+    """Return the columns whose kind or use the user has settled."""
+    names = ("--exclude", "--text", "--number", "--include", "--columns")
+    return {j for name in names for j in places[name]}
+
+
+def _problems(roles: Sequence[Role], options: SourceOptions) -> list[str]:
+    """Return all that keeps the table from being learned."""
+    out = []
+    used = [role for role in roles if role.kind in ("number", "truth", "text")]
+    if not used:
+        reasons = "; ".join(f"{role.name!r}: {role.why}" for role in roles[:20])
+        options_ = " ".join(dict.fromkeys(r.option for r in roles[:20] if r.kind == "out"))
+        hint = f" Options that change this: {options_.strip()}." if options_.strip() else ""
+        out.append(f"There is no column to learn from ({reasons}).{hint}")
+    asked = options.columns if options.columns is not None else options.include
+    if asked:
+        for role in roles:
+            if role.kind == "out" and role.why not in ("not named by --columns",):
+                if role.why == "named by --exclude" or not _names(role, asked, roles):
+                    continue
+                out.append(f"Column {role.name!r} cannot be learned from: {role.why}.")
+    if options.period is not None and not any(role.kind == "time" for role in roles):
+        out.append("--period needs times, and no column of times was found: --time-column NAME.")
+    return out
+
+
+def _names(role: Role, asked: Sequence[str | int], roles: Sequence[Role]) -> bool:
+    """Whether a column is among those that an option names."""
+    names = [r.name for r in roles]
+    return any(names[find_column(column, names)] == role.name for column in asked)

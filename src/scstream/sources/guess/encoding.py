@@ -1,0 +1,131 @@
+"""How the bytes of a text file are packed: its compression and its encoding."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, BinaryIO
+
+LOOK = 1 << 18  # bytes that are looked at
+_MARKS = (  # of an encoding; the longer ones first
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
+
+
+def compression_of(head: bytes) -> str | None:
+    """Return how a file is compressed, by its first bytes; None if it is not.
+
+    Examples
+    --------
+    >>> compression_of(b"BZh91AY"), compression_of(b"x,y")
+    ('bzip2', None)
+    """
+    return next((name for mark, name in _PACKED.items() if head.startswith(mark)), None)
+
+
+def encoding_of(head: bytes) -> str:
+    r"""Return the encoding of text, by its first bytes: UTF-8 wherever that is possible.
+
+    Examples
+    --------
+    >>> encoding_of("é".encode()), encoding_of("é".encode("utf-16")), encoding_of(b"caf\xe9")
+    ('utf-8', 'utf-16', 'cp1252')
+    """
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    few = head[:4096]
+    if len(few) > 3 and few.count(0) > len(few) // 4:  # letters of two bytes, without a mark
+        return "utf-16-le" if few[1::2].count(0) >= few[::2].count(0) else "utf-16-be"
+    if _decodes(head, "utf-8"):
+        return "utf-8"
+    return "cp1252" if _decodes(head, "cp1252") else "latin-1"
+
+
+def _decodes(head: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(head, final=False)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def open_packed(path: str, compression: str | None) -> BinaryIO:
+    """Return a file, unpacked while it is read."""
+    if compression is None:
+        return open(path, "rb")
+    openers: dict[str, Callable[[str], Any]] = {
+        "gzip": gzip.open,
+        "bzip2": bz2.open,
+        "xz": lzma.open,
+        "zip": _open_zip,
+        "zstd": _open_zstd,
+    }
+    with damaged(path):
+        file: BinaryIO = openers[compression](path)
+        return file
+
+
+def _open_zip(path: str) -> Any:
+    archive = zipfile.ZipFile(path)
+    members = [info for info in archive.infolist() if not info.is_dir()]
+    if len(members) != 1:
+        archive.close()
+        raise ValueError(f"{path} holds {len(members)} files. Unpack it and name one of them.")
+    return archive.open(members[0])
+
+
+def _open_zstd(path: str) -> Any:
+    try:
+        zstd = import_module("compression.zstd")  # of Python 3.14 and newer
+        return zstd.open(path)
+    except ImportError:
+        pass
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise ImportError(
+            f"{path} is compressed with Zstandard, which needs pyarrow before Python 3.14. Install "
+            'it with: pip install "scstream[parquet]"'
+        ) from None
+    return pa.input_stream(path, compression="zstd")
+
+
+@contextmanager
+def damaged(path: str) -> Iterator[None]:
+    """Turn what a damaged file provokes into an error that says so."""
+    try:
+        yield
+    except (EOFError, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} cannot be unpacked: {error}. It is damaged or cut.") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{path} cannot be unpacked: {error}. It is damaged or cut.") from error
+
+
+def refuse_packed(head: bytes, name: str) -> None:
+    """Raise `ValueError` for standard input or a pipe that should have been unpacked before."""
+    compression = compression_of(head)
+    if compression is not None:
+        raise ValueError(f"{name} is compressed ({compression}). Unpack it on its way here.")
+    encoding = encoding_of(head[:LOOK])
+    if encoding.startswith(("utf-16", "utf-32")):
+        raise ValueError(f"{name} is in {encoding}. Turn it into UTF-8 on its way here.")

@@ -1,0 +1,133 @@
+"""What a look at a table sees, column by column, and what a column is taken for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scstream.sources.guess.values import is_number, is_truth, to_number
+
+MOSTLY = 0.9  # share of a column's values that are numbers, for it to be one of numbers
+_FORMS = {
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
+    "web addresses": re.compile(r"(https?|ftp)://\S+"),
+    "identifiers": re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}|\S*\d\S*"),
+}
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is taken for.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "truth", "text", "time", "out"}
+        Numbers, truth values, words, the clock, or left out.
+    why : str
+    option : str
+        What changes it, on the command line.
+    dates : str
+        Of the clock: "" if its numbers have a unit of their own, "iso" or a format of dates, or
+        the part of a second ("s", "ms", "us", "ns") that numbers count since 1970.
+    """
+
+    name: str
+    kind: str
+    why: str = ""
+    option: str = ""
+    dates: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The first rows of a table, column by column.
+
+    Attributes
+    ----------
+    names : sequence of str
+    values : sequence of list
+        Of each column what is there, in the rows' order: text, numbers, truth values, dates or
+        anything else.
+    n : int
+        Rows that were looked at: the first ones, and others up to the last of them all.
+    total : int
+        Rows from which these were taken.
+    decimal : str
+        The decimal point of numbers that are text.
+    typed : bool
+        Whether text is never a number or a truth value: these come as such.
+    """
+
+    names: Sequence[str]
+    values: Sequence[Sequence[Any]]
+    n: int
+    total: int
+    decimal: str = "."
+    typed: bool = False
+
+
+def kind_of(value: Any, look: Look) -> str:
+    """Return what a value is: a number, truth, text, a date or something else."""
+    if isinstance(value, str):
+        if look.typed:
+            return "text"
+        if is_number(value, look.decimal):
+            return "number"
+        return "truth" if is_truth(value) else "text"
+    if isinstance(value, bool | np.bool_):
+        return "truth"
+    if isinstance(value, int | float | np.number):
+        return "number"
+    return "date" if hasattr(value, "isoformat") or isinstance(value, np.datetime64) else "other"
+
+
+def numbers_in(look: Look, j: int) -> list[float]:
+    """Return the numbers of a column."""
+    out = []
+    for value in look.values[j]:
+        if not isinstance(value, str):
+            out.append(float(value))
+        elif is_number(value, look.decimal):
+            out.append(to_number(value, look.decimal))
+    return out
+
+
+def range_of(numbers: Any) -> str:
+    """Return in words what numbers there are."""
+    whole = "whole numbers" if np.all(numbers == np.floor(numbers)) else "numbers"
+    return f"{whole} from {numbers.min():g} to {numbers.max():g}"
+
+
+def form_of(values: Sequence[Any]) -> str:
+    """Return what words that differ from row to row are, as far as their form says."""
+    texts = [str(value) for value in values[:100]]
+    for what, form in _FORMS.items():
+        if sum(form.fullmatch(text) is not None for text in texts) >= MOSTLY * len(texts):
+            return what
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    return "free text" if words > 3 else "names or identifiers"
+
+
+def short(value: Any) -> str:
+    """Return a value for a table, cut if it is long."""
+    text = str(value)
+    return text if len(text) <= 20 else text[:20] + "..."
+
+
+def option_word(names: Sequence[str], j: int) -> str:
+    """Return how a column is named on the command line: its number where its name will not do.
+
+    Examples
+    --------
+    >>> option_word(["x", "a b", "c,d"], 1), option_word(["x", "a b", "c,d"], 2)
+    ("'a b'", '2')
+    """
+    name = names[j]
+    plain = "," not in name and name.strip() == name and not re.fullmatch(r"\d+(-\d+)?", name)
+    return shlex.quote(name) if plain and name.isprintable() and name else str(j)

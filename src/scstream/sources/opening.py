@@ -1,0 +1,47 @@
+"""The reader of a text file: as it is, unpacked, or from standard input."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+
+from scstream.sources.decoded import DecodedReader
+from scstream.sources.guess.encoding import (
+    LOOK,
+    compression_of,
+    damaged,
+    encoding_of,
+    open_packed,
+)
+from scstream.sources.options import SourceOptions
+from scstream.sources.readers import FileReader, InputReader, Reader
+
+
+def open_reader(spec: str, options: SourceOptions) -> Reader:
+    """Return the reader of a file, or of standard input for ``-``."""
+    if spec == "-":
+        if options.follow:
+            raise ValueError("Standard input is read until it ends; it cannot be followed.")
+        return InputReader(options.live, options.wait)
+    if not stat.S_ISREG(os.stat(spec).st_mode):  # a pipe, whose bytes come but once
+        return FileReader(spec, options.follow)
+    compression, encoding = _packing(spec, options)
+    if compression is None and encoding == "utf-8":
+        return FileReader(spec, options.follow)
+    if options.follow:
+        what = f"compressed ({compression})" if compression else f"in {encoding}"
+        raise ValueError(f"{spec} is {what}; only plain text in UTF-8 can be followed.")
+    return DecodedReader(spec, compression, encoding)
+
+
+def _packing(path: str, options: SourceOptions) -> tuple[str | None, str]:
+    """Return how a file is compressed, and its encoding."""
+    with open(path, "rb") as file:
+        compression = compression_of(file.read(8))
+    if options.encoding is not None:
+        return compression, codecs.lookup(options.encoding).name
+    if not options.guess:
+        return compression, "utf-8"
+    with damaged(path), open_packed(path, compression) as file:
+        return compression, encoding_of(file.read(LOOK))

@@ -1,0 +1,68 @@
+"""A row for each cluster: what it is, how large, and what its columns are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scstream.summary.differences import differences, location, shares
+from scstream.support.times import as_date, as_length
+from scstream.support.words import in_shares
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+
+FIXED = ("id", "share", "rows", "born", "age", "speed", "different")
+
+
+def summary_rows(model: ScStream) -> list[dict[str, Any]]:
+    """Return a row for each cluster, the largest first.
+
+    The keys are `FIXED`, and then the columns by name. A column of numbers has its mean, rate or
+    probability, one of words its likeliest categories.
+    """
+    clusters = model.clusters_
+    words = differences(clusters)
+    speeds = {event.cluster: event.speed for event in model.events_ if event.kind == "drift"}
+    rows = [
+        {
+            "id": cluster.id,
+            "share": cluster.weight,
+            "rows": cluster.count,
+            "born": as_date(cluster.born) if model.dates_ else cluster.born,
+            "age": as_length(cluster.age) if model.dates_ else cluster.age,
+            "speed": speeds.get(cluster.id),
+            "different": said,
+            **{_key(name): _cell(about) for name, about in cluster.columns.items()},
+        }
+        for cluster, said in zip(clusters, words, strict=True)
+    ]
+    return sorted(rows, key=lambda row: -row["share"])
+
+
+def _key(name: Any) -> str:
+    """Return what a column is called, so that it hides none of the fixed ones."""
+    text = str(name) if isinstance(name, str) else f"column {name}"
+    return f"{text} (column)" if text in FIXED else text
+
+
+def _cell(about: Any) -> Any:
+    words = shares(about)
+    return in_shares(words) if words is not None else location(about)
+
+
+def summary_frame(model: ScStream) -> Any:
+    """Return the rows as a pandas data frame; of polars where there is no pandas."""
+    rows = summary_rows(model)
+    try:
+        import pandas as pd
+    except ImportError:
+        pass
+    else:
+        return pd.DataFrame(rows).set_index("id")
+    try:
+        import polars as pl
+    except ImportError:
+        raise ImportError(
+            "summary() returns a data frame, which needs pandas or polars: pip install pandas"
+        ) from None
+    return pl.DataFrame(rows)

@@ -1,0 +1,50 @@
+"""What the package says while it works: through ``logging``, so that a program can choose.
+
+The logger is called ``scstream``. Notes (what ``"auto"`` has chosen) are of level INFO, which
+Python does not show by itself; what a user should know (kernels are compiled, a worker was lost)
+is of level WARNING.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+logger = logging.getLogger("scstream")
+
+
+def note(text: str, *, shown: bool = False) -> None:
+    """Log what is good to know; with ``shown``, print it if nobody listens to the log."""
+    if logger.isEnabledFor(logging.INFO):
+        logger.info("scstream: %s", text)
+    elif shown:
+        print(f"scstream: {text}", file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """Log what the user should know."""
+    logger.warning("scstream: %s", text)
+
+
+class _Terminal(logging.Handler):
+    """Prints messages on what is standard error at the moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(record.getMessage(), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def printed(*, quiet: bool) -> Iterator[None]:
+    """Print messages on standard error, as a command does; only warnings if it is quiet."""
+    handler, level, onward = _Terminal(), logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING if quiet else logging.INFO)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = onward

@@ -1,0 +1,175 @@
+"""What a look at the first rows says about a table."""
+
+import numpy as np
+import pytest
+
+from scstream.sources import SourceOptions, open_source
+from scstream.sources.guess.columns import columns_of_look
+from scstream.sources.guess.dialect import guess_dialect, spread
+from scstream.sources.guess.encoding import encoding_of
+from scstream.sources.guess.looks import Look
+from scstream.sources.guess.values import date_format, is_number, seconds, to_number
+
+GUESS = SourceOptions(guess=True)
+
+
+def roles(columns, options=GUESS, **look):
+    n = max(map(len, columns.values()))
+    found = Look(list(columns), list(columns.values()), n, look.pop("total", n), **look)
+    return {role.name: role for role in columns_of_look(found, options)}
+
+
+@pytest.mark.parametrize(
+    ("text", "separator", "decimal", "header"),
+    [
+        ("a,b\n1,2\n3,4\n", ",", ".", True),
+        ("a;b\n1,5;2\n3;4,25\n", ";", ",", True),
+        ("a;b\n1.5;2\n3;4.25\n", ";", ".", True),
+        ("1.234,5;2\n3;4\n", ";", ",", False),
+        ("a\tb\nx, y\t1\nz\t2\n", "\t", ".", True),
+        ("a|b\n1|2\n", "|", ".", True),
+        ("red,S\nblue,M\nred,L\n", ",", ".", False),
+        ("colour,size\nred,S\nblue,M\n", ",", ".", True),
+        (",x\n0,1.5\n1,2.5\n", ",", ".", True),
+        ("when,x\n2026-01-01,a\n2026-01-02,b\n", ",", ".", True),
+        ("2026-01-01,a\n2026-01-02,b\n", ",", ".", False),
+        ("flag\nTrue\nFalse\n", ",", ".", True),
+        ('"a;b";c\n"x;y";1\n', ";", ".", True),
+        ("x\n1\n2\n", ",", ".", True),
+    ],
+)
+def test_dialects(text, separator, decimal, header):
+    found = guess_dialect(text, None, None, None, {""})
+    assert (found.separator, found.decimal, found.header) == (separator, decimal, header)
+
+
+def test_what_is_given_is_taken_as_it_is():
+    found = guess_dialect("a;b\n1,5;2\n", ",", ".", False, {""})
+    assert (found.separator, found.decimal, found.header) == (",", ".", False)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be",
+                                      "utf-32", "cp1252"])  # fmt: skip
+def test_encodings(encoding):
+    text = "name,größe\nJürgen,1\n" * 50
+    assert text.encode(encoding).decode(encoding_of(text.encode(encoding))).lstrip("\ufeff") == text
+
+
+def test_a_letter_that_is_cut_does_not_hide_utf8():
+    assert encoding_of(("x" + "é" * 100).encode()[:-1]) == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "value"),
+    [("1.5", ".", 1.5), ("1,5", ",", 1.5), ("1.234,5", ",", 1234.5), ("1,234,567", ".", 1234567.0),
+     ("12 %", ".", 12.0), ("$5.00", ".", 5.0), ("-3", ",", -3.0), ("1.234", ",", 1234.0)],
+)  # fmt: skip
+def test_numbers(text, decimal, value):
+    assert is_number(text, decimal)
+    assert to_number(text, decimal) == value
+
+
+@pytest.mark.parametrize("text", ["1,23", "1.2.3", "12:30", "%", "1_000", "0x10", "nan", "1,2345"])
+def test_what_is_no_number(text):
+    assert not is_number(text, ".")
+
+
+def test_dates_in_the_order_of_days_or_months():
+    assert date_format(["01/31/2026", "02/01/2026"]) == "%m/%d/%Y"
+    assert date_format(["31/01/2026", "01/02/2026"]) == "%d/%m/%Y"
+    assert date_format(["01/02/2026", "01/03/2026", "02/01/2026"]) == "%m/%d/%Y"
+    assert date_format(["soon"]) is None
+    assert date_format(["20260101", "20260102"]) is None  # a number
+    assert seconds(["31.12.2025 23:00"], "%d.%m.%Y %H:%M").tolist() == [1767222000.0]
+
+
+def test_what_cannot_be_clustered_is_left_out():
+    n = 200
+    rng = np.random.default_rng(0)
+    found = roles(
+        {
+            "user_id": [str(i) for i in rng.permutation(10**6)[:n]],
+            "row": [str(i) for i in range(5, 5 + n)],
+            "mail": [f"a{i}@b.org" for i in range(n)],
+            "text": [f"all about the row {i}" for i in range(n)],
+            "one": ["1.0"] * n,
+            "none": [],
+            "shop_id": [str(7 * i) for i in rng.integers(9, size=n)],
+            "price": [f"{x:.2f}" for x in rng.normal(size=n)],
+            "cents": [str(i) for i in rng.permutation(10**6)[:n]],
+            "flag": ["TRUE", "FALSE"] * (n // 2),
+            "town": [f"town {i}" for i in rng.integers(15, size=n)],
+        }
+    )
+    kinds = {name: role.kind for name, role in found.items()}
+    assert kinds == {
+        "user_id": "out", "row": "out", "mail": "out", "text": "out", "one": "out", "none": "out",
+        "shop_id": "text", "price": "number", "cents": "number", "flag": "truth", "town": "text",
+    }  # fmt: skip
+    assert "e-mail" in found["mail"].why
+    assert found["mail"].option == "--include mail"
+
+
+def test_a_column_that_varies_later_is_kept(tmp_path):
+    lines = [f"{'a' if i < 2500 else 'b'},{i % 97}" for i in range(5000)]
+    (tmp_path / "rows.csv").write_text("kind,x\n" + "\n".join(lines) + "\n")
+    with open_source(tmp_path / "rows.csv", GUESS) as source:
+        assert list(next(iter(source)).X.labels) == ["kind", "x"]
+    chosen = spread(5000)
+    assert (chosen[0], chosen[-1], len(chosen)) == (0, 4999, 1000)
+    assert np.all(np.diff(chosen) > 0)
+
+
+def days(order):
+    return [f"2026-01-{1 + day:02d}" for day in order]
+
+
+def test_the_clock_is_in_order_and_fine_enough():
+    x = [f"{i % 7}.5" for i in range(28)]
+    small = SourceOptions(10, guess=True)
+    assert roles({"day": days(range(28)), "x": x}, small)["day"].kind == "time"
+    assert (
+        roles({"day": days(range(27, -1, -1)), "x": x}, small)["day"].why == "dates, newest first"
+    )
+    mixed = np.random.default_rng(0).permutation(28)
+    assert roles({"born": days(mixed), "x": x}, small)["born"].why == "dates that are not in order"
+    coarse = roles({"day": days(i // 14 for i in range(28)), "x": x}, small)["day"]
+    assert coarse.kind == "out"
+    assert coarse.option == "--time-column day --period 1d"
+    two = roles({"seen": days(range(28)), "day": days(range(28)), "x": x}, small)
+    assert (two["seen"].kind, two["day"].kind) == ("time", "out")
+    assert roles({"day": days(range(28)), "x": x}, SourceOptions(10, guess=True, clock=False))[
+        "day"
+    ].kind == "out"  # fmt: skip
+
+
+def test_numbers_are_a_clock_only_if_their_name_says_so():
+    n = 60
+    x = [f"{i % 7}.5" for i in range(n)]
+    up = [f"{i / 4}" for i in range(n)]
+    assert roles({"t": up, "x": x})["t"].kind == "time"
+    assert roles({"depth": up, "x": x})["depth"].kind == "number"
+    epoch = [str(1767225600000 + 1000 * i) for i in range(n)]
+    assert roles({"created_at": epoch, "x": x})["created_at"].dates == "ms"
+    assert roles({"t": up[::-1], "x": x})["t"].kind == "number"
+
+
+def test_late_rows_never_turn_the_clock_back(tmp_path):
+    times = [*range(20), *range(5, 15), *range(30, 40)]
+    (tmp_path / "rows.csv").write_text("t,x\n" + "".join(f"{t},{t % 7}.5\n" for t in times))
+    options = SourceOptions(10, guess=True, time_column="t")
+    with open_source(tmp_path / "rows.csv", options) as source:
+        batches = list(source)
+    found = [batch.time for batch in batches]
+    assert np.all(np.diff(found) > 0)
+    assert found[0] == 9
+    assert found[-1] == 39
+    with open_source(tmp_path / "rows.csv", options) as source:
+        source.seek(batches[1].place)
+        assert [batch.time for batch in source] == found[2:]
+
+
+def test_a_family_that_takes_numbers_leaves_words_out_and_nothing_else():
+    options = SourceOptions(guess=True, numeric=True)
+    found = roles({"w": ["a", "b"] * 20, "zero": ["0"] * 40, "x": ["1.5", "2"] * 20}, options)
+    assert [role.kind for role in found.values()] == ["out", "number", "number"]

@@ -1,0 +1,104 @@
+"""The documentation holds: its code runs, its commands run, its links lead somewhere."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from scstream.cli import COMMANDS, main, make_parser
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are not here")
+
+# Pages whose blocks run from top to bottom, each in a folder of its own.
+WHOLE = (
+    "README.md",
+    "docs/first-csv.md",
+    "docs/first-stream.md",
+    "docs/remember.md",
+    "docs/topics.md",
+    "docs/coming-from.md",
+    "docs/running-for-months.md",
+)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
+
+
+def blocks(page):
+    return BLOCK.findall((ROOT / page).read_text())
+
+
+@pytest.mark.parametrize("page", WHOLE)
+def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    if "river" in (ROOT / page).read_text():
+        pytest.importorskip("river")
+    monkeypatch.chdir(tmp_path)
+    if page == "README.md":
+        make_events = next(code for kind, code in blocks("docs/first-csv.md") if kind == "python")
+        exec(make_events, {})
+    space = {}
+    ran = 0
+    for kind, code in blocks(page):
+        if kind == "python":
+            exec(compile(code, page, "exec"), space)
+            ran += 1
+        elif kind == "sh":
+            for line in code.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True)
+                if words[:1] == ["scstream"]:
+                    assert main(words[1:]) == 0, line
+                    ran += 1
+    assert ran
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_on_a_page_is_one(page):
+    """Commands that need a server, a video or a stream without end are parsed, not run."""
+    for kind, code in BLOCK.findall(page.read_text()):
+        if kind not in ("", "sh"):
+            continue
+        for line in code.replace("\\\n", " ").splitlines():
+            for part in re.split(r"[|&]+", line.split(" #")[0]):
+                words = shlex.split(part)
+                if words[:1] == ["scstream"] and len(words) > 1 and words[1] in COMMANDS:
+                    try:
+                        make_parser(words[1]).parse_args(words[1:])
+                    except SystemExit as ended:
+                        assert ended.code == 0, f"{page.name}: {line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_of_python_is_python(page):
+    for kind, code in BLOCK.findall(page.read_text()):
+        if kind == "python":
+            compile(code, str(page), "exec")
+
+
+def anchors(page):
+    """Return the names of a page's headings, as links have them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page):
+    for link in LINK.findall(re.sub(BLOCK, "", page.read_text())):
+        path, _, anchor = link.partition("#")
+        target = page if not path else (page.parent / path).resolve()
+        assert target.exists(), f"{page.name}: {link}"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{page.name}: {link}"
+
+
+def test_every_page_is_in_the_site():
+    index = (ROOT / "docs" / "index.md").read_text()
+    listed = set(re.findall(r"^([\w-]+)\*?$", index, re.MULTILINE))
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.stem in listed | {"index"}, f"{page.name} is not in docs/index.md"
+
+
+def test_the_first_pages_are_short():
+    assert len((ROOT / "README.md").read_text().split("## The method")[0].split()) < 700
+    assert len((ROOT / "docs" / "comparison.md").read_text().split()) < 900
