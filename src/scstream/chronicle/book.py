@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import locations, speeds
-from scstream.chronicle.moment import QUANTILES, Moment, Score, Totals
+from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
+from scstream.chronicle.reading import ChronicleFile, outline_of
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
@@ -157,17 +159,28 @@ class Chronicle:
 
     def _add(self, moment: Moment) -> None:
         """Keep a moment, and thin out if that is one too many."""
-        # The last moment was kept for being the last. Unless its turn had come, it goes.
+        self._keep(moment)
+        self._count(moment.outline)
+        self._thin()
+
+    def _keep(self, moment: Moment) -> None:
+        """Keep a moment as the last. The one before goes, unless its turn had come."""
         if len(self._moments) > 1 and (self.totals.n_batches - 1) % self._stride:
             self._moments.pop()
         self._moments.append(moment)
-        self.totals.add(moment)
+
+    def _thin(self) -> None:
+        """Leave out every second moment if there is one too many; the last stays."""
         if len(self._moments) > self.limit:
             self._stride *= 2
             last = self._moments[-1]
             self._moments = self._moments[::2]
             if self._moments[-1] is not last:
                 self._moments.append(last)
+
+    def _count(self, moment: Outline) -> None:
+        """Count a batch and keep its events, whether or not the moment itself is kept."""
+        self.totals.add(moment)
         self._first_events += moment.events
         half = self.event_limit // 2
         self._last_events += self._first_events[half:]
@@ -278,32 +291,49 @@ class Chronicle:
         ChronicleError
             If the file is not a chronicle.
         """
-        chronicle = cls(limit, event_limit=event_limit)
-        begun = False
-        with open(path, "rb") as file:
-            for number, raw in enumerate(file, start=1):
-                if not raw.endswith(b"\n"):
-                    break
-                try:
-                    saved = from_line(raw)
-                    if begun:
-                        chronicle._add(Moment.from_dict(saved))
-                    else:
-                        chronicle._begin(saved)
-                        begun = True
-                except ChronicleError:
-                    raise
-                except (KeyError, TypeError, ValueError, OverflowError) as error:
-                    raise ChronicleError(
-                        f"line {number} of {os.fspath(path)} is not one of a chronicle: {error!r}. "
-                        "A chronicle is written by `scstream run --chronicle FILE`."
-                    ) from error
-        if not begun:
+        return cls.open(path, limit=limit, event_limit=event_limit)[0]
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000
+    ) -> tuple[Chronicle, ChronicleFile]:
+        """Return the chronicle in a file, and the file, whose further lines `read_on` takes.
+
+        Of the lines that are thinned out no more is read than sums and events.
+        """
+        chronicle, file = cls(limit, event_limit=event_limit), ChronicleFile(path)
+        lines = file.lines()
+        head = next(lines, None)
+        if head is None:
             raise ChronicleError(
                 f"{os.fspath(path)} holds no chronicle yet: its first line is missing. "
                 "A chronicle is written by `scstream run --chronicle FILE`."
             )
-        return chronicle
+        with _blaming(file):
+            chronicle._begin(from_line(head))
+        for raw in lines:  # which stand for their moments until it is known which ones stay
+            with _blaming(file):
+                chronicle._keep(cast("Moment", raw))
+                chronicle._count(outline_of(raw))
+                chronicle._thin()
+        with _blaming(file):
+            kept = cast("list[Any]", chronicle._moments)
+            chronicle._moments = [Moment.from_dict(from_line(raw)) for raw in kept]
+        return chronicle, file
+
+    def read_on(self, file: ChronicleFile) -> Iterator[Moment]:
+        """Take what was written to a file since it was read last, see `open`.
+
+        Raises
+        ------
+        Rewritten
+            If the file was begun anew: `open` it again.
+        """
+        for raw in file.lines():
+            with _blaming(file):
+                moment = Moment.from_dict(from_line(raw))
+            self._add(moment)
+            yield moment
 
     def _begin(self, head: dict[str, Any]) -> None:
         """Take over the first line of a file."""
@@ -316,3 +346,17 @@ class Chronicle:
         self.columns = [str(name) for name in head["columns"]]
         if head["projection"] is not None:
             self.projection = Projection.from_dict(head["projection"])
+
+
+@contextlib.contextmanager
+def _blaming(file: ChronicleFile) -> Iterator[None]:
+    """Say which line of which file is not sound."""
+    try:
+        yield
+    except ChronicleError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ChronicleError(
+            f"line {file.number} of {os.fspath(file.path)} is not one of a chronicle: {error!r}. "
+            "A chronicle is written by `scstream run --chronicle FILE`."
+        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +44,26 @@ class Score:
             return None
         quantiles = np.quantile(values, QUANTILES)
         return cls(float(values.mean()), tuple(quantiles.tolist()))
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What sums over all batches need of one.
+
+    Attributes
+    ----------
+    n_points, n_clusters : int
+    time : float
+    highest : float or None
+        The highest anomaly score.
+    events : tuple of dict
+    """
+
+    n_points: int
+    n_clusters: int
+    time: float
+    highest: float | None
+    events: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -94,6 +115,12 @@ class Moment:
     def n_clusters(self) -> int:
         """The number of clusters."""
         return len(self.ids)
+
+    @property
+    def outline(self) -> Outline:
+        """What sums over all batches need of it."""
+        highest = None if self.score is None else self.score.quantiles[-1]
+        return Outline(self.n_points, self.n_clusters, self.time, highest, self.events)
 
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""
@@ -153,7 +180,7 @@ class Totals:
     highest_score: float | None = None
     highest_at: float | None = None  # the time of the batch that held it
 
-    def add(self, moment: Moment) -> None:
+    def add(self, moment: Outline) -> None:
         """Count a moment."""
         k = moment.n_clusters
         self.most_clusters = max(self.most_clusters, k)
@@ -163,7 +190,6 @@ class Totals:
         for event in moment.events:
             kind = str(event.get("kind", "event"))
             self.events[kind] = self.events.get(kind, 0) + 1
-        if moment.score is not None:
-            highest = moment.score.quantiles[-1]
-            if self.highest_score is None or highest > self.highest_score:
-                self.highest_score, self.highest_at = highest, moment.time
+        known = -math.inf if self.highest_score is None else self.highest_score
+        if moment.highest is not None and moment.highest > known:
+            self.highest_score, self.highest_at = moment.highest, moment.time

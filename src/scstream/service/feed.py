@@ -53,6 +53,19 @@ class Feed:
             ):
                 self._bytes -= len(self._lines.popleft())
             pages = list(self._pages)
+        self._wake(pages)
+
+    def restart(self, chronicle: Chronicle) -> None:
+        """Go on with another chronicle: every page loads it."""
+        with self._lock:
+            self.chronicle = chronicle
+            self._epoch = secrets.token_hex(4)
+            self._lines.clear()
+            self._bytes = self._next = 0
+            pages = list(self._pages)
+        self._wake(pages)
+
+    def _wake(self, pages: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
         for loop, fresh in pages:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(fresh.set)
@@ -85,7 +98,7 @@ class Feed:
 
         When nothing comes for so many seconds, a comment shows that the service is still there.
         """
-        position = self._position(name)
+        epoch, position = self._position(name)
         loop, fresh = asyncio.get_running_loop(), asyncio.Event()
         page = (loop, fresh)
         with self._lock:
@@ -93,7 +106,7 @@ class Feed:
         try:
             while True:
                 fresh.clear()
-                text, position = self._since(position)
+                text, epoch, position = self._since(epoch, position)
                 if text:
                     yield text
                     continue
@@ -105,21 +118,21 @@ class Feed:
             with self._lock:
                 self._pages.discard(page)
 
-    def _position(self, name: str) -> int:
-        """Return the number of the line behind an event, -1 if it is not one of this feed's."""
+    def _position(self, name: str) -> tuple[str, int]:
+        """Return the epoch of an event and the number of the line behind it."""
         epoch, _, number = name.partition("-")
-        return int(number) if epoch == self._epoch and number.isdigit() else -1
+        return epoch, int(number) if number.isdecimal() and len(number) < 18 else -1
 
-    def _since(self, position: int) -> tuple[str, int]:
-        """Return the events from a line on, and the number of the line behind them."""
+    def _since(self, epoch: str, position: int) -> tuple[str, str, int]:
+        """Return the events from a line on, and the epoch and number of the line behind them."""
         with self._lock:
-            first = self._next - len(self._lines)
-            if not first <= position <= self._next:
-                name = f"{self._epoch}-{self._next}"
-                return f"event: reload\nid: {name}\ndata: {{}}\n\n", self._next
+            now, last = self._epoch, self._next
+            first = last - len(self._lines)
+            if epoch != now or not first <= position <= last:
+                return f"event: reload\nid: {now}-{last}\ndata: {{}}\n\n", now, last
             lines = list(islice(self._lines, position - first, None))
         parts = [
-            f"id: {self._epoch}-{number}\ndata: {line}\n\n"
+            f"id: {now}-{number}\ndata: {line}\n\n"
             for number, line in enumerate(lines, start=position + 1)
         ]
-        return "".join(parts), position + len(lines)
+        return "".join(parts), now, position + len(lines)

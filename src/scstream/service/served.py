@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from scstream.chronicle import Moment
 from scstream.model import ScStream
 from scstream.service.answers import for_model
 from scstream.service.feed import Feed
@@ -54,6 +55,13 @@ class Served:
             self._model = copy.copy(model)
             now = monotonic()
             seconds, self._last = now - self._last, now
+        self.metrics.learned(moment, seconds)
+        self.feed.add(moment)
+
+    def show(self, moment: Moment) -> None:
+        """Hand on a moment that the feed's chronicle has taken from elsewhere."""
+        now = monotonic()
+        seconds, self._last = now - self._last, now
         self.metrics.learned(moment, seconds)
         self.feed.add(moment)
 
