@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import path from "node:path";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2] ?? path.join(here, "../src/scstream/service/page");
+const out = process.argv[2] ?? path.join(here, "../src/scstream/web/page");
 
 await mkdir(out, { recursive: true });
 await build({

@@ -17,6 +17,8 @@ from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import locations, speeds
 from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import ChronicleFile, outline_of
+from scstream.chronicle.rows import sampled, unusual
+from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ class Chronicle:
 
     # -- while the stream runs ------------------------------------------------------------------
 
-    def observe(self, model: ScStream, scores: ArrayLike | None = None) -> Moment:
+    def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> Moment:
         """Take note of a model that has just learned a batch.
 
         Parameters
@@ -105,6 +107,8 @@ class Chronicle:
         scores : array-like (n,), optional
             The anomaly scores of the batch's rows: ``-model.score_samples(X)``, as a rule taken
             before the batch was learned.
+        rows : array or table (n, d), optional
+            The batch, of which some rows are kept to be drawn, and the most unusual ones.
 
         Returns
         -------
@@ -120,20 +124,27 @@ class Chronicle:
                 variances = None if spreads is None else np.array([np.diag(s) for s in spreads])
                 self.projection = Projection.between(means, variances, weights, names)
         places, seen = self._drawn(means, spreads)
-        events = model.events_
+        events, labels = model.events_, np.asarray(to_host(model.labels_))
+        narrow = means is not None and means.shape[1] <= _WIDE
+        deviations = None
+        if narrow and spreads is not None:
+            deviations = np.sqrt([np.diag(s) for s in spreads]).reshape(len(spreads), -1)
         moment = Moment(
             batch=model.n_batches_ - 1,
             time=float(model.time_),
-            n_points=len(model.labels_),
+            n_points=len(labels),
             ids=np.array([record.id for record in records], dtype=np.int64),
             weights=np.array([record.weight for record in records]),
             counts=np.array([record.count for record in records]),
             born=np.array([record.born for record in records]),
-            means=means if means is not None and means.shape[1] <= _WIDE else None,
+            means=means if narrow else None,
+            deviations=deviations,
             places=places,
             spreads=seen,
             speeds=speeds([record.id for record in records], events),
             score=None if scores is None else Score.of(scores),
+            rows=None if rows is None else sampled(rows, labels, keys, self.projection),
+            unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
             events=tuple(event.to_dict() for event in events if event.kind != "drift"),
         )
         self._add(moment)

@@ -17,7 +17,9 @@ from scstream.chronicle.lines import (
     to_line,
     to_short,
 )
+from scstream.chronicle.rows import SampledRows, UnusualRow
 
+_TABLES = ("weights", "counts", "born", "means", "deviations", "places", "spreads", "speeds")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # of the anomaly score, kept of each batch
 
 
@@ -83,6 +85,8 @@ class Moment:
     means : ndarray (k, d) or None
         Locations: means, rates or probabilities, one for each column that has one. None where
         there are more than 32 columns.
+    deviations : ndarray (k, d) or None
+        Standard deviations of the same columns, where the family knows them.
     places : ndarray (k, 2) or None
         The locations as they are drawn, in the chronicle's projection.
     spreads : ndarray (k, 3) or None
@@ -93,6 +97,10 @@ class Moment:
         for those just born, None where nothing moved yet.
     score : Score or None
         The anomaly scores of the batch, if they were given.
+    rows : SampledRows or None
+        Some rows of the batch as they are drawn, if the rows were given.
+    unusual : tuple of UnusualRow
+        The rows that were least expected, if rows and scores were given.
     events : tuple of dict
         Births, deaths, splits and merges, as `Event.to_dict` says them.
     """
@@ -105,10 +113,13 @@ class Moment:
     counts: Floats
     born: Floats
     means: Floats | None = None
+    deviations: Floats | None = None
     places: Floats | None = None
     spreads: Floats | None = None
     speeds: Floats | None = None
     score: Score | None = None
+    rows: SampledRows | None = None
+    unusual: tuple[UnusualRow, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -130,12 +141,16 @@ class Moment:
             "n_points": self.n_points,
             "ids": self.ids.tolist(),
         }
-        for name in ("weights", "counts", "born", "means", "places", "spreads", "speeds"):
+        for name in _TABLES:
             values = getattr(self, name)
             if values is not None:
                 saved[name] = to_short(values)
         if self.score is not None:
             saved["score"] = to_short([self.score.mean, *self.score.quantiles])
+        if self.rows is not None:
+            saved["rows"] = self.rows.to_dict()
+        if self.unusual:
+            saved["unusual"] = [row.to_dict() for row in self.unusual]
         if self.events:
             saved["events"] = list(self.events)
         return to_line(saved)
@@ -160,10 +175,13 @@ class Moment:
             counts=read_table(saved["counts"], k),
             born=read_table(saved["born"], k),
             means=read_optional(saved.get("means"), k),
+            deviations=read_optional(saved.get("deviations"), k),
             places=read_optional(saved.get("places"), k, 2),
             spreads=read_optional(saved.get("spreads"), k, 3),
             speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),
             score=score,
+            rows=None if saved.get("rows") is None else SampledRows.from_dict(saved["rows"]),
+            unusual=tuple(UnusualRow.from_dict(row) for row in saved.get("unusual", ())),
             events=tuple(read_event(event) for event in saved.get("events", ())),
         )
 

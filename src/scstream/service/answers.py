@@ -36,7 +36,7 @@ class Named:
     def for_model(self, model: ScStream) -> Any:
         """Return the rows as a model takes them: by name, if it knows its columns by name."""
         if hasattr(model, "feature_names_in_"):
-            import pandas as pd
+            import pandas as pd  # type: ignore[import-untyped]
 
             return pd.DataFrame(dict(zip(self.names, self.columns, strict=True)))
         return np.column_stack(self.columns)
@@ -54,8 +54,10 @@ def read_rows(body: bytes, kind: str, most: int) -> tuple[Any, dict[str, Any]]:
         The most rows that are taken.
     """
     kind = kind.partition(";")[0].strip().lower()
+    rows: Any
+    more: dict[str, Any] = {}
     if kind == ARROW:
-        rows, more = _read_arrow(body), {}
+        rows = _read_arrow(body)
     elif kind == JSON:
         rows, more = _read_json(body)
     else:
@@ -131,7 +133,8 @@ def _labels(model: ScStream, X: Any) -> NDArray[Any]:
 
 
 def _probabilities(model: ScStream, X: Any) -> NDArray[Any]:
-    return np.asarray(model.predict_proba(X)).max(axis=1)
+    best: NDArray[Any] = np.asarray(model.predict_proba(X)).max(axis=1)
+    return best
 
 
 def _scores(model: ScStream, X: Any) -> NDArray[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
@@ -20,6 +19,7 @@ from scstream.service.guard import Guard, Refused
 from scstream.service.openapi import description
 from scstream.service.served import Served
 from scstream.service.settings import Settings
+from scstream.web import asset
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -177,8 +177,8 @@ def _json(found: Any, status: int = 200) -> Response:
 
 
 def _file(name: str) -> Response:
-    known = {entry.name: entry for entry in files("scstream.service").joinpath("page").iterdir()}
-    if name not in known:
+    found = asset(name)
+    if found is None:
         raise Refused(404, "There is no such page.")
     kind = _TYPES.get("." + name.rpartition(".")[2], "application/octet-stream")
-    return Response(known[name].read_bytes(), headers={"content-type": kind})
+    return Response(found, headers={"content-type": kind})

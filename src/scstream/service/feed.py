@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator
@@ -12,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from scstream.chronicle import Chronicle, Moment
+from scstream.web import page_data
 
 _KEPT_LINES = 512  # that a page may lie behind before it loads the chronicle anew
 _KEPT_BYTES = 32 * 2**20
@@ -79,19 +79,9 @@ class Feed:
 
     def whole(self) -> dict[str, Any]:
         """Return what a page begins with: the chronicle, thinned, and where the feed goes on."""
-        chronicle = self.chronicle
         with self._lock:
-            position, moments = self._next, list(chronicle)
-        view = chronicle.projection
-        return {
-            "next": f"{self._epoch}-{position}",
-            "columns": chronicle.columns,
-            "projection": None if view is None else view.to_dict(),
-            "totals": vars(chronicle.totals),
-            "events": chronicle.events,
-            "events_left_out": chronicle.n_events_left_out,
-            "moments": [json.loads(moment.to_line()) for moment in moments],
-        }
+            name = f"{self._epoch}-{self._next}"
+            return {"next": name, **page_data(self.chronicle)}
 
     async def follow(self, name: str, every: float = 15.0) -> AsyncIterator[str]:
         """Return server-sent events behind the one of a name, without end.

@@ -107,7 +107,7 @@ class Guard:
         """Return the token of the printed link, if this is the link."""
         if self._token is None or scope["path"] != "/" or b"token=" not in scope["query_string"]:
             return None
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        given: str = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         self._compare(given)
         return given
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -30,7 +30,7 @@ class Live:
         self.port = self._server.port
         self.link = settings.link(self.port)
 
-    def observe(self, model: ScStream, scores: ArrayLike | None = None) -> None:
+    def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> None:
         """Show a model that has just learned a batch.
 
         Parameters
@@ -39,8 +39,10 @@ class Live:
             After `partial_fit`.
         scores : array-like (n,), optional
             ``-model.score_samples(X)`` of the batch's rows, taken before they were learned.
+        rows : array (n, d), optional
+            The batch, of which some rows are drawn, and the most unusual ones listed.
         """
-        self.served.observe(model, scores)
+        self.served.observe(model, scores, rows)
 
     def close(self) -> None:
         """End the service."""

@@ -36,4 +36,4 @@ class PageRecorder(Recorder):
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Show the model after a batch."""
-        self._served.observe(model, score)
+        self._served.observe(model, score, batch.X)

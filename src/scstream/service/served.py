@@ -8,6 +8,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from scstream.chronicle import Moment
@@ -48,10 +49,10 @@ class Served:
             raise ValueError("There is no model here.")
         return self._model
 
-    def observe(self, model: ScStream, scores: ArrayLike | None = None) -> None:
+    def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> None:
         """Take note of a model that has just learned a batch."""
         with self._lock:
-            moment = self.feed.chronicle.observe(model, scores)
+            moment = self.feed.chronicle.observe(model, scores, rows)
             self._model = copy.copy(model)
             now = monotonic()
             seconds, self._last = now - self._last, now
@@ -74,7 +75,7 @@ class Served:
         scores = -self.model.score_samples(X) if model.n_batches_ else None
         self._last = monotonic()
         model.partial_fit(X, time=time)
-        self.observe(model, scores)
+        self.observe(model, scores, X if isinstance(X, np.ndarray) else None)
         return {"label": model.labels_.tolist(), "n_clusters": model.n_clusters_}
 
     def whole_text(self) -> str:

@@ -106,5 +106,5 @@ class ChronicleJournal(Journal):
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Write a batch's moment."""
-        moment = self._chronicle.observe(model, score)
+        moment = self._chronicle.observe(model, score, batch.X)
         self._add(self._chronicle.text(moment))
