@@ -21,7 +21,7 @@ from scstream.service.settings import Settings
 
 @pytest.fixture(scope="module")
 def model() -> ScStream:
-    """A model that has learned four batches."""
+    """Return a model that has learned four batches."""
     model = ScStream(random_state=0)
     for X in batches():
         model.partial_fit(X)
@@ -30,7 +30,7 @@ def model() -> ScStream:
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Live]]:
-    """A way to start services, which end with the test."""
+    """Return a way to start services, which end with the test."""
     started: list[Live] = []
 
     def begin(served: Served, **settings: Any) -> Live:

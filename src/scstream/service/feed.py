@@ -37,6 +37,7 @@ class Feed:
         self._lines: deque[str] = deque()
         self._bytes = 0
         self._next = 0  # the number of the next line, from 0
+        self._ended = False
         self._pages: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
 
     # -- the run's side -------------------------------------------------------------------------
@@ -62,6 +63,13 @@ class Feed:
             self._epoch = secrets.token_hex(4)
             self._lines.clear()
             self._bytes = self._next = 0
+            pages = list(self._pages)
+        self._wake(pages)
+
+    def end(self) -> None:
+        """Let every page go: the service ends."""
+        with self._lock:
+            self._ended = True
             pages = list(self._pages)
         self._wake(pages)
 
@@ -94,7 +102,7 @@ class Feed:
         with self._lock:
             self._pages.add(page)
         try:
-            while True:
+            while not self._ended:
                 fresh.clear()
                 text, epoch, position = self._since(epoch, position)
                 if text:

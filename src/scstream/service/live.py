@@ -45,7 +45,8 @@ class Live:
         self.served.observe(model, scores, rows)
 
     def close(self) -> None:
-        """End the service."""
+        """End the service: pages are let go, and open requests finished."""
+        self.served.feed.end()
         self._server.close()
 
     def __enter__(self) -> Self:
