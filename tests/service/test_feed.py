@@ -1,8 +1,11 @@
 """Pages that follow a run: they miss nothing, and never hold it up."""
 
 import asyncio
+import json
+import re
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from serving import ask, batches, follow
@@ -142,3 +145,14 @@ def test_a_port_that_is_taken_is_said(start, model):
     live = start(Served(model))
     with pytest.raises(OSError, match="Choose another port"):
         start(Served(model), port=live.port)
+
+
+def test_the_dashboard_asks_for_figures_that_there_are(start, model):
+    dashboard = json.loads((Path(__file__).parents[2] / "examples" / "grafana.json").read_text())
+    live = start(Served(model))
+    live.observe(model, [1.0] * 200)
+    text = ask(live, "/metrics").body.decode()
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(asked) >= 8
+    for name in re.findall(r"scstream_\w+", " ".join(asked)):
+        assert re.search(rf"^{name}[ {{]", text, re.MULTILINE), name

@@ -150,7 +150,7 @@ def main(args: argparse.Namespace) -> int:
                 every=args.every or 100,
                 settings=_settings(args, options),
                 score_by=args.score_by,
-                progress=progress,
+                progress=_watched(progress, live),
                 interrupt=interrupt,
             )
         finally:
@@ -183,6 +183,20 @@ def _page(args: argparse.Namespace, model: Any, outputs: dict[str, Any]) -> Iter
     with Live(served, settings) as live:
         say_where(live)
         yield live
+
+
+def _watched(progress: Any, live: Any) -> Any:
+    """Return what is called after each batch: the progress, and the age of the checkpoint."""
+    if live is None:
+        return progress
+
+    def after(result: Any) -> None:
+        if progress is not None:
+            progress(result)
+        if result.checkpoint is not None:
+            live.served.metrics.saved(result.checkpoint)
+
+    return after
 
 
 def _check(args: argparse.Namespace) -> None:

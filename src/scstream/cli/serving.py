@@ -42,7 +42,6 @@ def add_serving(group: Any, *, learning: bool = False) -> None:
 
 def settings_of(args: argparse.Namespace, address: str, *, learning: bool = False) -> Settings:
     """Return where to listen, and who may use it."""
-    _require()
     from scstream.service.settings import Settings, split_address
 
     try:
@@ -60,18 +59,6 @@ def _token(path: Path | None) -> str | None:
             raise UsageError(f"--token-file {path} is empty.")
         return token
     return os.environ.get(TOKEN) or None
-
-
-def _require() -> None:
-    try:
-        import prometheus_client  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "The page needs Starlette, uvicorn and prometheus-client: "
-            "pip install 'scstream[serve]'."
-        ) from error
 
 
 def say_where(live: Any) -> None:

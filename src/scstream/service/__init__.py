@@ -4,7 +4,14 @@ Needs the extra ``serve``. `serve` starts it beside a program of one's own; ``sc
 --serve``, ``scstream watch`` and ``scstream serve`` start it from the command line.
 """
 
-from scstream.service.live import Live, serve
-from scstream.service.settings import Settings
+try:
+    from scstream.service.live import Live, serve
+    from scstream.service.settings import Settings
+except ImportError as error:
+    if error.name not in ("prometheus_client", "starlette", "uvicorn"):
+        raise
+    raise ImportError(
+        f"The service needs {error.name}: pip install 'scstream[serve]'.", name=error.name
+    ) from error
 
 __all__ = ["Live", "Settings", "serve"]
