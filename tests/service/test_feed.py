@@ -151,6 +151,7 @@ def test_the_dashboard_asks_for_figures_that_there_are(start, model):
     dashboard = json.loads((Path(__file__).parents[2] / "examples" / "grafana.json").read_text())
     live = start(Served(model))
     live.observe(model, [1.0] * 200)
+    ask(live, "/health")
     text = ask(live, "/metrics").body.decode()
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(asked) >= 8
