@@ -23,7 +23,7 @@ export CHECK_VERSION
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit test-slow mutants quality soak bench-speed bench bench-full \
-        bench-report picture docs dist format clean
+        bench-report page picture docs dist format clean
 
 help:  ## list these commands
 	@echo "make COMMAND, where COMMAND is one of"
@@ -67,6 +67,9 @@ bench-full: $(BENCH_READY)  ## the comparison in full (days); goes on where it w
 
 bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into docs/benchmarks.md
 	@$(RUN) -m benchmarks report --results $(RESULTS) $(ARGS)
+
+page:  ## build the page that shows a run, from web/ (needs Node)
+	@cd web && npm ci --no-audit --no-fund && npm run check && npm run build
 
 picture: $(READY)  ## the pictures of the README and of docs/pictures.md
 	@$(RUN) -m scstream.demo --overwrite --picture docs/drift.png

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from scstream.model import ScStream
     from scstream.sampler.rules import Rules
+    from scstream.service import serve
     from scstream.tuning import tune
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __all__ = [
     "ScStream",
     "Spherical",
     "__version__",
+    "serve",
     "tune",
 ]
 
@@ -59,6 +61,7 @@ _HOME = {
     "Event": "scstream.events",
     "Rules": "scstream.sampler.rules",
     "ScStream": "scstream.model",
+    "serve": "scstream.service",
     "tune": "scstream.tuning",
 }
 

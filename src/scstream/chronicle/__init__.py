@@ -6,5 +6,6 @@ while it is being written. `scstream.report` draws it.
 
 from scstream.chronicle.book import Chronicle, ChronicleError
 from scstream.chronicle.moment import QUANTILES, Moment, Score, Totals
+from scstream.chronicle.reading import Rewritten
 
-__all__ = ["QUANTILES", "Chronicle", "ChronicleError", "Moment", "Score", "Totals"]
+__all__ = ["QUANTILES", "Chronicle", "ChronicleError", "Moment", "Rewritten", "Score", "Totals"]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import likely_words, locations, speeds
-from scstream.chronicle.moment import QUANTILES, Moment, Score, Totals
+from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
+from scstream.chronicle.reading import ChronicleFile, outline_of
+from scstream.chronicle.rows import sampled, unusual
+from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
@@ -96,7 +100,7 @@ class Chronicle:
 
     # -- while the stream runs ------------------------------------------------------------------
 
-    def observe(self, model: ScStream, scores: ArrayLike | None = None) -> Moment:
+    def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> Moment:
         """Take note of a model that has just learned a batch.
 
         Parameters
@@ -106,6 +110,8 @@ class Chronicle:
         scores : array-like (n,), optional
             The anomaly scores of the batch's rows: ``-model.score_samples(X)``, as a rule taken
             before the batch was learned.
+        rows : array or table (n, d), optional
+            The batch, of which some rows are kept to be drawn, and the most unusual ones.
 
         Returns
         -------
@@ -124,20 +130,27 @@ class Chronicle:
         elif means is not None:
             means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
         places, seen = self._drawn(means, spreads)
-        events = model.events_
+        events, labels = model.events_, np.asarray(to_host(model.labels_))
+        narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection
+        deviations = None
+        if narrow and spreads is not None:
+            deviations = np.sqrt([np.diag(s) for s in spreads]).reshape(len(spreads), -1)
         moment = Moment(
             batch=model.n_batches_ - 1,
             time=float(model.time_),
-            n_points=len(model.labels_),
+            n_points=len(labels),
             ids=np.array([record.id for record in records], dtype=np.int64),
             weights=np.array([record.weight for record in records]),
             counts=np.array([record.count for record in records]),
             born=np.array([record.born for record in records]),
-            means=means if means is not None and means.shape[1] <= _WIDE else None,
+            means=means if narrow else None,
+            deviations=deviations,
             places=places,
             spreads=seen,
             speeds=speeds([record.id for record in records], events),
             score=None if scores is None else Score.of(scores),
+            rows=None if rows is None else sampled(rows, labels, self._ordered(keys), view),
+            unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
             events=tuple(event.to_dict() for event in events if event.kind != "drift"),
             words=tuple(likely_words(record.columns) for record in records),
         )
@@ -166,6 +179,11 @@ class Chronicle:
             spreads = [spread[np.ix_(order, order)] for spread in spreads]
         return means[:, order], spreads
 
+    def _ordered(self, keys: Sequence[Any]) -> list[Any]:
+        """Return the model's columns in the order in which they were first drawn."""
+        by_name = {self._name(key): key for key in keys}
+        return [by_name[name] for name in self.columns if name in by_name]
+
     def _drawn(
         self, means: Floats | None, spreads: list[Floats] | None
     ) -> tuple[Floats | None, Floats | None]:
@@ -180,17 +198,28 @@ class Chronicle:
 
     def _add(self, moment: Moment) -> None:
         """Keep a moment, and thin out if that is one too many."""
-        # The last moment was kept for being the last. Unless its turn had come, it goes.
+        self._keep(moment)
+        self._count(moment.outline)
+        self._thin()
+
+    def _keep(self, moment: Moment) -> None:
+        """Keep a moment as the last. The one before goes, unless its turn had come."""
         if len(self._moments) > 1 and (self.totals.n_batches - 1) % self._stride:
             self._moments.pop()
         self._moments.append(moment)
-        self.totals.add(moment)
+
+    def _thin(self) -> None:
+        """Leave out every second moment if there is one too many; the last stays."""
         if len(self._moments) > self.limit:
             self._stride *= 2
             last = self._moments[-1]
             self._moments = self._moments[::2]
             if self._moments[-1] is not last:
                 self._moments.append(last)
+
+    def _count(self, moment: Outline) -> None:
+        """Count a batch and keep its events, whether or not the moment itself is kept."""
+        self.totals.add(moment)
         self._first_events += moment.events
         half = self.event_limit // 2
         self._last_events += self._first_events[half:]
@@ -302,32 +331,49 @@ class Chronicle:
         ChronicleError
             If the file is not a chronicle.
         """
-        chronicle = cls(limit, event_limit=event_limit)
-        begun = False
-        with open(path, "rb") as file:
-            for number, raw in enumerate(file, start=1):
-                if not raw.endswith(b"\n"):
-                    break
-                try:
-                    saved = from_line(raw)
-                    if begun:
-                        chronicle._add(Moment.from_dict(saved))
-                    else:
-                        chronicle._begin(saved)
-                        begun = True
-                except ChronicleError:
-                    raise
-                except (KeyError, TypeError, ValueError, OverflowError) as error:
-                    raise ChronicleError(
-                        f"line {number} of {os.fspath(path)} is not one of a chronicle: {error!r}. "
-                        "A chronicle is written by `scstream run --chronicle FILE`."
-                    ) from error
-        if not begun:
+        return cls.open(path, limit=limit, event_limit=event_limit)[0]
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000
+    ) -> tuple[Chronicle, ChronicleFile]:
+        """Return the chronicle in a file, and the file, whose further lines `read_on` takes.
+
+        Of the lines that are thinned out no more is read than sums and events.
+        """
+        chronicle, file = cls(limit, event_limit=event_limit), ChronicleFile(path)
+        lines = file.lines()
+        head = next(lines, None)
+        if head is None:
             raise ChronicleError(
                 f"{os.fspath(path)} holds no chronicle yet: its first line is missing. "
                 "A chronicle is written by `scstream run --chronicle FILE`."
             )
-        return chronicle
+        with _blaming(file):
+            chronicle._begin(from_line(head))
+        for raw in lines:  # which stand for their moments until it is known which ones stay
+            with _blaming(file):
+                chronicle._keep(cast("Moment", raw))
+                chronicle._count(outline_of(raw))
+                chronicle._thin()
+        with _blaming(file):
+            kept = cast("list[Any]", chronicle._moments)
+            chronicle._moments = [Moment.from_dict(from_line(raw)) for raw in kept]
+        return chronicle, file
+
+    def read_on(self, file: ChronicleFile) -> Iterator[Moment]:
+        """Take what was written to a file since it was read last, see `open`.
+
+        Raises
+        ------
+        Rewritten
+            If the file was begun anew: `open` it again.
+        """
+        for raw in file.lines():
+            with _blaming(file):
+                moment = Moment.from_dict(from_line(raw))
+            self._add(moment)
+            yield moment
 
     def _begin(self, head: dict[str, Any]) -> None:
         """Take over the first line of a file."""
@@ -341,3 +387,17 @@ class Chronicle:
         self.dates = head.get("dates") is True
         if head["projection"] is not None:
             self.projection = Projection.from_dict(head["projection"])
+
+
+@contextlib.contextmanager
+def _blaming(file: ChronicleFile) -> Iterator[None]:
+    """Say which line of which file is not sound."""
+    try:
+        yield
+    except ChronicleError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ChronicleError(
+            f"line {file.number} of {os.fspath(file.path)} is not one of a chronicle: {error!r}. "
+            "A chronicle is written by `scstream run --chronicle FILE`."
+        ) from error

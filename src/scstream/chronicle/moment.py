@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,9 @@ from scstream.chronicle.lines import (
     to_line,
     to_short,
 )
+from scstream.chronicle.rows import SampledRows, UnusualRow
 
+_TABLES = ("weights", "counts", "born", "means", "deviations", "places", "spreads", "speeds")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # of the anomaly score, kept of each batch
 
 
@@ -47,6 +50,26 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Outline:
+    """What sums over all batches need of one.
+
+    Attributes
+    ----------
+    n_points, n_clusters : int
+    time : float
+    highest : float or None
+        The highest anomaly score.
+    events : tuple of dict
+    """
+
+    n_points: int
+    n_clusters: int
+    time: float
+    highest: float | None
+    events: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
 class Moment:
     """The clusters after a batch, k of them.
 
@@ -63,6 +86,8 @@ class Moment:
     means : ndarray (k, d) or None
         Locations: means, rates or probabilities, one for each column that has one. None where
         there are more than 32 columns.
+    deviations : ndarray (k, d) or None
+        Standard deviations of the same columns, where the family knows them.
     places : ndarray (k, 2) or None
         The locations as they are drawn, in the chronicle's projection.
     spreads : ndarray (k, 3) or None
@@ -73,6 +98,10 @@ class Moment:
         for those just born, None where nothing moved yet.
     score : Score or None
         The anomaly scores of the batch, if they were given.
+    rows : SampledRows or None
+        Some rows of the batch as they are drawn, if the rows were given.
+    unusual : tuple of UnusualRow
+        The rows that were least expected, if rows and scores were given.
     events : tuple of dict
         Births, deaths, splits and merges, as `Event.to_dict` says them.
     words : tuple of dict, k of them or none
@@ -87,10 +116,13 @@ class Moment:
     counts: Floats
     born: Floats
     means: Floats | None = None
+    deviations: Floats | None = None
     places: Floats | None = None
     spreads: Floats | None = None
     speeds: Floats | None = None
     score: Score | None = None
+    rows: SampledRows | None = None
+    unusual: tuple[UnusualRow, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
     words: tuple[dict[str, dict[str, float]], ...] = ()
 
@@ -98,6 +130,12 @@ class Moment:
     def n_clusters(self) -> int:
         """The number of clusters."""
         return len(self.ids)
+
+    @property
+    def outline(self) -> Outline:
+        """What sums over all batches need of it."""
+        highest = None if self.score is None else self.score.quantiles[-1]
+        return Outline(self.n_points, self.n_clusters, self.time, highest, self.events)
 
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""
@@ -107,12 +145,16 @@ class Moment:
             "n_points": self.n_points,
             "ids": self.ids.tolist(),
         }
-        for name in ("weights", "counts", "born", "means", "places", "spreads", "speeds"):
+        for name in _TABLES:
             values = getattr(self, name)
             if values is not None:
                 saved[name] = to_short(values)
         if self.score is not None:
             saved["score"] = to_short([self.score.mean, *self.score.quantiles])
+        if self.rows is not None:
+            saved["rows"] = self.rows.to_dict()
+        if self.unusual:
+            saved["unusual"] = [row.to_dict() for row in self.unusual]
         if self.events:
             saved["events"] = list(self.events)
         if any(self.words):
@@ -139,10 +181,13 @@ class Moment:
             counts=read_table(saved["counts"], k),
             born=read_table(saved["born"], k),
             means=read_optional(saved.get("means"), k),
+            deviations=read_optional(saved.get("deviations"), k),
             places=read_optional(saved.get("places"), k, 2),
             spreads=read_optional(saved.get("spreads"), k, 3),
             speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),
             score=score,
+            rows=None if saved.get("rows") is None else SampledRows.from_dict(saved["rows"]),
+            unusual=tuple(UnusualRow.from_dict(row) for row in saved.get("unusual", ())),
             events=tuple(read_event(event) for event in saved.get("events", ())),
             words=read_words(saved.get("words", ()), k),
         )
@@ -160,7 +205,7 @@ class Totals:
     highest_score: float | None = None
     highest_at: float | None = None  # the time of the batch that held it
 
-    def add(self, moment: Moment) -> None:
+    def add(self, moment: Outline) -> None:
         """Count a moment."""
         k = moment.n_clusters
         self.most_clusters = max(self.most_clusters, k)
@@ -170,7 +215,6 @@ class Totals:
         for event in moment.events:
             kind = str(event.get("kind", "event"))
             self.events[kind] = self.events.get(kind, 0) + 1
-        if moment.score is not None:
-            highest = moment.score.quantiles[-1]
-            if self.highest_score is None or highest > self.highest_score:
-                self.highest_score, self.highest_at = highest, moment.time
+        known = -math.inf if self.highest_score is None else self.highest_score
+        if moment.highest is not None and moment.highest > known:
+            self.highest_score, self.highest_at = moment.highest, moment.time

@@ -27,6 +27,8 @@ COMMANDS = {
     "predict": "label rows with a saved model",
     "show": "what is in a checkpoint: clusters, weights, prior, clock",
     "report": "draw a run as one HTML page",
+    "watch": "show a run in the browser, finished or going on",
+    "serve": "answer with labels of a saved model over HTTP",
     "tune": "find settings on the first batches of a stream",
     "video": "segment a video, with segments that persist",
     "demo": "follow a built-in drifting stream and draw a picture",

@@ -7,6 +7,7 @@ import contextlib
 import shlex
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from scstream.cli.errors import UsageError
@@ -22,6 +23,7 @@ from scstream.cli.options import (
     whole,
 )
 from scstream.cli.outputs import add_outputs, make_outputs
+from scstream.cli.serving import add_serving, say_where, settings_of, stay
 from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
 
@@ -94,6 +96,16 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"
     )
+    group = parser.add_argument_group("the page")
+    group.add_argument(
+        "--serve",
+        nargs="?",
+        const="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="show the run in the browser while it goes on; by default for this machine alone, on "
+        "a free port. At a terminal the page stays until Ctrl-C",
+    )
+    add_serving(group)
     group.add_argument("--quiet", action="store_true", help="no progress and no summary")
     group = parser.add_argument_group("checkpoints")
     group.add_argument(
@@ -125,7 +137,11 @@ def main(args: argparse.Namespace) -> int:
     from scstream.sources import open_source
 
     progress = None if args.quiet else Progress()
-    with open_source(args.source, options) as source, Interrupt() as interrupt:
+    with (
+        open_source(args.source, options) as source,
+        Interrupt() as interrupt,
+        _page(args, model, outputs) as live,
+    ):
         try:
             result = run(
                 model,
@@ -135,18 +151,53 @@ def main(args: argparse.Namespace) -> int:
                 every=args.every or 100,
                 settings=_settings(args, options),
                 score_by=args.score_by,
-                progress=progress,
+                progress=_watched(progress, live),
                 interrupt=interrupt,
             )
         finally:
             if progress is not None:
                 progress.end()
+        if live is not None and result.interrupted is None and sys.stderr.isatty():
+            print("scstream: the stream has ended; Ctrl-C closes the page", file=sys.stderr)
+            stay(interrupt)
     with contextlib.suppress(BrokenPipeError):
         if not args.quiet:
             print(summary(result), file=sys.stderr)
         if result.interrupted is not None:
             _say_how_to_go_on(args, result)
     return 0 if result.interrupted is None else 128 + signal.Signals[result.interrupted]
+
+
+@contextlib.contextmanager
+def _page(args: argparse.Namespace, model: Any, outputs: dict[str, Any]) -> Iterator[Any]:
+    """Open the page, if one is asked for, as one more of the run's outputs."""
+    if args.serve is None:
+        yield None
+        return
+    settings = settings_of(args, args.serve)
+    from scstream.service import Live
+    from scstream.service.recorder import PageRecorder
+    from scstream.service.served import Served
+
+    served = Served(model)
+    outputs["page"] = PageRecorder(served)
+    with Live(served, settings) as live:
+        say_where(live)
+        yield live
+
+
+def _watched(progress: Any, live: Any) -> Any:
+    """Return what is called after each batch: the progress, and the age of the checkpoint."""
+    if live is None:
+        return progress
+
+    def after(result: Any) -> None:
+        if progress is not None:
+            progress(result)
+        if result.checkpoint is not None:
+            live.served.metrics.saved(result.checkpoint)
+
+    return after
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 
 from scstream.chronicle import Chronicle
@@ -13,6 +12,7 @@ from scstream.report.run import Run
 from scstream.report.svg import figure
 from scstream.report.tables import clusters, events, summary
 from scstream.support.paths import check_file, whole_file
+from scstream.web import page_data, standalone
 
 _MARK = '<meta name="generator" content="scstream report">'
 
@@ -61,39 +61,27 @@ def render_report(chronicle: Chronicle, *, title: str = "A stream") -> str:
     if not len(chronicle):
         raise ValueError("the chronicle holds no batch yet: there is nothing to report")
     run = Run.of(chronicle)
-    body = [
-        f"<h1>{html.escape(title)}</h1>",
+    still = [
         summary(chronicle),
         *(figure(picture, run, number) for number, picture in enumerate(pictures(chronicle))),
         clusters(run),
         events(chronicle),
     ]
-    return _PAGE.format(
-        title=html.escape(title),
+    return standalone(
+        page_data(chronicle),
+        title=title,
         mark=_MARK,
-        light=variables(PALETTE),
-        dark=variables(DARK),
-        body="\n".join(body),
+        still="\n".join(still),
+        style=_STYLE.format(light=variables(PALETTE), dark=variables(DARK)),
     )
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-{mark}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-:root {{ --ink: #1b1f24; --soft: #57606a; --grid: #dfe2e6; --ground: #ffffff; --page: #f5f6f8;
-  --others: #c8c8c8; {light}; }}
+_STYLE = """
+:root {{ {light}; }}
 @media (prefers-color-scheme: dark) {{
-  :root {{ --ink: #e6e8eb; --soft: #9aa4af; --grid: #363c44; --ground: #1b1f24; --page: #12151a;
-    --others: #59606a; {dark}; }}
+  :root {{ {dark}; }}
 }}
-body {{ margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 4rem; color: var(--ink);
-  background: var(--page); font: 15px/1.5 system-ui, sans-serif; }}
+.still {{ margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 4rem; }}
 h1 {{ font-size: 1.6rem; margin: 0.5rem 0 1rem; overflow-wrap: anywhere; }}
 h2 {{ font-size: 1.1rem; margin: 0 0 0.6rem; }}
 section {{ background: var(--ground); border: 1px solid var(--grid); border-radius: 8px;
@@ -109,10 +97,4 @@ thead th {{ border-bottom: 1px solid var(--grid); color: var(--soft); font-weigh
 .swatch {{ display: inline-block; width: 0.75em; height: 0.75em; border-radius: 2px;
   margin-right: 0.5em; }}
 @media print {{ section {{ break-inside: avoid; }} }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
 """

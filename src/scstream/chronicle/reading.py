@@ -1,0 +1,81 @@
+"""Reading a chronicle's file: whole, thinned on the way, and as it grows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scstream.chronicle.lines import from_line, read_event
+from scstream.chronicle.moment import Moment, Outline
+
+# Lines begin alike, see `Moment.to_line`: what comes of every batch is read from their ends.
+_HEAD = re.compile(rb'\{"batch":(\d+),"time":([-+.\deE]+),"n_points":(\d+),"ids":\[([-\d,]*)\]')
+
+
+class ChronicleFile:
+    """The lines of a chronicle's file, those that are whole.
+
+    Parameters
+    ----------
+    path : path
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.number = 0  # of the last line read
+        self._read = 0  # bytes
+
+    def lines(self) -> Iterator[bytes]:
+        """Return the lines written since the last call; one that is cut short waits for more.
+
+        A file that is shorter than before was begun anew, or cut back by a run that was resumed:
+        `Rewritten` is raised.
+        """
+        with open(self.path, "rb") as file:
+            if os.fstat(file.fileno()).st_size < self._read:
+                raise Rewritten
+            file.seek(self._read)
+            for raw in file:
+                self._read += len(raw)
+                if not raw.endswith(b"\n"):
+                    self._read -= len(raw)
+                    return
+                self.number += 1
+                yield raw
+
+
+class Rewritten(Exception):
+    """A file is no longer what it was when it was read last."""
+
+
+def outline_of(raw: bytes) -> Outline:
+    """Return what a batch's line says in short, without reading all of it if that can be."""
+    head = _HEAD.match(raw)
+    if head is None:
+        return Moment.from_dict(from_line(raw)).outline
+    ids = head[4]
+    score, events = _tail(raw, b'"score":['), _tail(raw, b'"events":[')
+    return Outline(
+        n_points=int(head[3]),
+        n_clusters=ids.count(b",") + 1 if ids else 0,
+        time=float(head[2]),
+        highest=None
+        if score is None
+        else float(json.loads(b"[" + score.split(b"]")[0] + b"]")[-1]),
+        events=() if events is None else _events(events),
+    )
+
+
+def _tail(raw: bytes, mark: bytes) -> bytes | None:
+    """Return what follows a name in a line; names are never part of values, events aside."""
+    at = raw.find(mark)
+    return None if at < 0 else raw[at + len(mark) :]
+
+
+def _events(raw: bytes) -> tuple[dict[str, Any], ...]:
+    found, _ = json.JSONDecoder().raw_decode("[" + raw.decode())
+    return tuple(read_event(event) for event in found)

@@ -1,0 +1,71 @@
+"""``scstream serve``: predictions of a saved model over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from scstream.cli.errors import UsageError
+from scstream.cli.files import add_overwrite
+from scstream.cli.serving import add_serving, say_where, settings_of, stay
+from scstream.support.printable import printable_name
+
+_EPILOG = """\
+examples:
+  scstream serve clusters.scstream                     # on this machine alone
+  scstream serve state --serve 0.0.0.0:8080 --token-file token
+  scstream serve clusters.scstream --learn --save later.scstream
+
+POST /predict takes {"rows": [[1.5, 2.0], ...]} and answers {"label": [...]}; /docs lists the
+rest. Ctrl-C and SIGTERM end it; with --learn the model is saved then.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "serve",
+        description="Answer with labels of a saved model over HTTP, and show it in the browser.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", help="a file of scstream fit, or a checkpoint or its folder")
+    parser.add_argument(
+        "--serve",
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="where to listen; default: this machine alone, on a free port",
+    )
+    add_serving(parser, learning=True)
+    parser.add_argument(
+        "--save", type=Path, metavar="FILE", help="where to save the model that has learned"
+    )
+    add_overwrite(parser)
+    parser.set_defaults(main=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    if args.learn != (args.save is not None):
+        raise UsageError("--learn and --save FILE belong together.")
+    settings = settings_of(args, args.serve, learning=args.learn)
+    from scstream.pipeline import Interrupt, find_checkpoint
+    from scstream.service import Live
+    from scstream.service.served import Served
+    from scstream.support.paths import check_file
+
+    if args.save is not None:
+        check_file(args.save, overwrite=args.overwrite)
+    model = find_checkpoint(args.model).model
+    before = model.n_batches_
+    with Interrupt() as interrupt, Live(Served(model), settings) as live:
+        if before:
+            live.observe(model)
+        say_where(live)
+        stay(interrupt)
+    if args.save is not None and model.n_batches_ > before:
+        model.save(args.save)
+        print(printable_name(f"scstream: saved {args.save}"), file=sys.stderr)
+    return 0

@@ -1,0 +1,56 @@
+"""``scstream watch``: the page of a run, finished or going on, from its chronicle."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from scstream.cli.serving import add_serving, say_where, settings_of, stay
+
+_EPILOG = """\
+examples:
+  scstream watch run.jsonl                    # open the printed address in a browser
+  scstream watch run.jsonl --serve 0.0.0.0:8080
+
+The run that writes the chronicle is not touched: watch reads its file alone.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "watch",
+        description="Show a run in the browser, from the chronicle that it wrote or is writing.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "chronicle", type=Path, metavar="CHRONICLE", help="what `scstream run --chronicle` wrote"
+    )
+    parser.add_argument(
+        "--serve",
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="where to listen; default: this machine alone, on a free port",
+    )
+    add_serving(parser)
+    parser.set_defaults(main=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    settings = settings_of(args, args.serve)
+    from scstream.pipeline import Interrupt
+    from scstream.service import Live
+    from scstream.service.watching import Watcher
+
+    with Interrupt() as interrupt:
+        watcher = Watcher(args.chronicle)
+        try:
+            with Live(watcher.served, settings) as live:
+                say_where(live)
+                stay(interrupt)
+        finally:
+            watcher.close()
+    return 0

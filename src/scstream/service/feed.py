@@ -1,0 +1,136 @@
+"""What pages follow: a chronicle, and its latest lines until all pages have had them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncIterator
+from itertools import islice
+from threading import Lock
+from typing import Any
+
+from scstream.chronicle import Chronicle, Moment
+from scstream.web import page_data
+
+_KEPT_LINES = 512  # that a page may lie behind before it loads the chronicle anew
+_KEPT_BYTES = 32 * 2**20
+
+
+class Feed:
+    """Hands each moment of a run to the pages that follow it.
+
+    A run adds moments from its own thread and never waits. Pages read from a bounded line of the
+    latest ones, each at its own pace; a page that falls behind the whole line is asked to load
+    the chronicle anew.
+
+    Parameters
+    ----------
+    chronicle : Chronicle
+        What came before.
+    """
+
+    def __init__(self, chronicle: Chronicle | None = None) -> None:
+        self.chronicle = Chronicle() if chronicle is None else chronicle
+        self._epoch = secrets.token_hex(4)  # a server that was started anew counts from 0 again
+        self._lock = Lock()
+        self._lines: deque[str] = deque()
+        self._bytes = 0
+        self._next = 0  # the number of the next line, from 0
+        self._ended = False
+        self._pages: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+
+    # -- the run's side -------------------------------------------------------------------------
+
+    def add(self, moment: Moment) -> None:
+        """Hand on a moment that the chronicle has just observed."""
+        line = moment.to_line().rstrip("\n")
+        with self._lock:
+            self._lines.append(line)
+            self._bytes += len(line)
+            self._next += 1
+            while len(self._lines) > _KEPT_LINES or (
+                self._bytes > _KEPT_BYTES and len(self._lines) > 1
+            ):
+                self._bytes -= len(self._lines.popleft())
+            pages = list(self._pages)
+        self._wake(pages)
+
+    def restart(self, chronicle: Chronicle) -> None:
+        """Go on with another chronicle: every page loads it."""
+        with self._lock:
+            self.chronicle = chronicle
+            self._epoch = secrets.token_hex(4)
+            self._lines.clear()
+            self._bytes = self._next = 0
+            pages = list(self._pages)
+        self._wake(pages)
+
+    def end(self) -> None:
+        """Let every page go: the service ends."""
+        with self._lock:
+            self._ended = True
+            pages = list(self._pages)
+        self._wake(pages)
+
+    def _wake(self, pages: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+        for loop, fresh in pages:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(fresh.set)
+
+    # -- the pages' side ------------------------------------------------------------------------
+
+    @property
+    def n_pages(self) -> int:
+        """How many pages follow."""
+        return len(self._pages)
+
+    def whole(self) -> dict[str, Any]:
+        """Return what a page begins with: the chronicle, thinned, and where the feed goes on."""
+        with self._lock:
+            name = f"{self._epoch}-{self._next}"
+            return {"next": name, **page_data(self.chronicle)}
+
+    async def follow(self, name: str, every: float = 15.0) -> AsyncIterator[str]:
+        """Return server-sent events behind the one of a name, without end.
+
+        When nothing comes for so many seconds, a comment shows that the service is still there.
+        """
+        epoch, position = self._position(name)
+        loop, fresh = asyncio.get_running_loop(), asyncio.Event()
+        page = (loop, fresh)
+        with self._lock:
+            self._pages.add(page)
+        try:
+            while not self._ended:
+                fresh.clear()
+                text, epoch, position = self._since(epoch, position)
+                if text:
+                    yield text
+                    continue
+                try:
+                    await asyncio.wait_for(fresh.wait(), every)
+                except TimeoutError:
+                    yield ": still here\n\n"
+        finally:
+            with self._lock:
+                self._pages.discard(page)
+
+    def _position(self, name: str) -> tuple[str, int]:
+        """Return the epoch of an event and the number of the line behind it."""
+        epoch, _, number = name.partition("-")
+        return epoch, int(number) if number.isdecimal() and len(number) < 18 else -1
+
+    def _since(self, epoch: str, position: int) -> tuple[str, str, int]:
+        """Return the events from a line on, and the epoch and number of the line behind them."""
+        with self._lock:
+            now, last = self._epoch, self._next
+            first = last - len(self._lines)
+            if epoch != now or not first <= position <= last:
+                return f"event: reload\nid: {now}-{last}\ndata: {{}}\n\n", now, last
+            lines = list(islice(self._lines, position - first, None))
+        parts = [
+            f"id: {now}-{number}\ndata: {line}\n\n"
+            for number, line in enumerate(lines, start=position + 1)
+        ]
+        return "".join(parts), now, position + len(lines)

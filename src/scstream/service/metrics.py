@@ -1,0 +1,99 @@
+"""Figures of a run for Prometheus."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from scstream.chronicle import QUANTILES, Moment
+
+TYPE = CONTENT_TYPE_LATEST
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+
+
+@dataclass
+class Metrics:
+    """What `GET /metrics` shows, in a registry of its own."""
+
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    def __post_init__(self) -> None:
+        r = self.registry
+        self.rows = Counter("scstream_rows", "Rows learned", registry=r)
+        self.batches = Counter("scstream_batches", "Batches learned", registry=r)
+        self.clusters = Gauge("scstream_clusters", "Clusters after the last batch", registry=r)
+        self.events = Counter(
+            "scstream_events", "What happened to clusters, by kind", ["kind"], registry=r
+        )
+        self.seconds = Histogram(
+            "scstream_batch_seconds", "Seconds a batch took", buckets=_SECONDS, registry=r
+        )
+        self.score = Gauge(
+            "scstream_score",
+            "Quantiles of minus the log density of the last batch's rows",
+            ["quantile"],
+            registry=r,
+        )
+        self.lag = Gauge(
+            "scstream_lag_seconds", "Seconds since the last batch was learned", registry=r
+        )
+        self.memory = Gauge(
+            "scstream_resident_bytes", "Memory of the process, in bytes", registry=r
+        )
+        self.checkpoint = Gauge(
+            "scstream_checkpoint_age_seconds", "Seconds since the last checkpoint", registry=r
+        )
+        self.pages = Gauge("scstream_pages", "Pages that follow the stream", registry=r)
+        self.requests = Counter(
+            "scstream_requests",
+            "Requests answered, by path and status",
+            ["path", "status"],
+            registry=r,
+        )
+        for kind in ("birth", "death", "split", "merge", "return"):
+            self.events.labels(kind)
+        self._last: float | None = None
+        self._saved: float | None = None
+
+    def learned(self, moment: Moment, seconds: float) -> None:
+        """Count a batch."""
+        self._last = time.time()
+        self.rows.inc(moment.n_points)
+        self.batches.inc()
+        self.clusters.set(moment.n_clusters)
+        self.seconds.observe(seconds)
+        for event in moment.events:
+            self.events.labels(str(event["kind"])).inc()
+        if moment.score is not None:
+            for quantile, value in zip(QUANTILES, moment.score.quantiles, strict=True):
+                self.score.labels(f"{quantile:g}").set(value)
+
+    def saved(self, path: Any) -> None:
+        """Note when a checkpoint was written."""
+        try:
+            self._saved = os.stat(path).st_mtime
+        except OSError:
+            self._saved = None
+
+    def text(self, n_pages: int) -> bytes:
+        """Return all figures as Prometheus reads them."""
+        now, nan = time.time(), float("nan")
+        self.lag.set(nan if self._last is None else now - self._last)
+        self.checkpoint.set(nan if self._saved is None else now - self._saved)
+        self.memory.set(_resident_bytes())
+        self.pages.set(n_pages)
+        return generate_latest(self.registry)
+
+
+def _resident_bytes() -> float:
+    """Return the memory of this process, NaN where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return float("nan")

@@ -1,0 +1,78 @@
+"""A real browser for tests: Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def find_chromium() -> str | None:
+    """Return where Chromium is: as the variable CHROMIUM says, or on the path."""
+    named = os.environ.get("CHROMIUM")
+    return named or next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Open a browser; skip the test where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = find_chromium()
+    if path is None:
+        pytest.skip("there is no Chromium: install it, or name it in the variable CHROMIUM")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=_QUIET)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Tab:
+    """A page of the browser, and what it complained about."""
+
+    def __init__(self, browser: Any, width: int = 1280, height: int = 900, **more: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": height}, **more)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _heard(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def open(self, link: str) -> Tab:
+        """Load a page."""
+        self.page.goto(link)
+        return self
+
+    def text(self, selector: str) -> str:
+        """Return what an element says."""
+        return (self.page.locator(selector).text_content() or "").strip()
+
+    def wait(self, condition: str) -> None:
+        """Wait until something holds on the page."""
+        deadline = time.monotonic() + 30
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < deadline, f"never: {condition}"
+            self.page.wait_for_timeout(30)
+
+    def close(self) -> None:
+        """Close the page."""
+        self.context.close()

@@ -1,0 +1,42 @@
+"""A service on a free port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from serving import batches
+
+from scstream import ScStream
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("prometheus_client")
+
+from scstream.service.live import Live
+from scstream.service.served import Served
+from scstream.service.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def model() -> ScStream:
+    """Return a model that has learned four batches."""
+    model = ScStream(random_state=0)
+    for X in batches():
+        model.partial_fit(X)
+    return model
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Live]]:
+    """Return a way to start services, which end with the test."""
+    started: list[Live] = []
+
+    def begin(served: Served, **settings: Any) -> Live:
+        started.append(Live(served, Settings(**settings)))
+        return started[-1]
+
+    yield begin
+    for live in started:
+        live.close()

@@ -1,0 +1,159 @@
+"""Pages that follow a run: they miss nothing, and never hold it up."""
+
+import asyncio
+import json
+import re
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from serving import ask, batches, follow
+
+from scstream import ScStream
+from scstream.chronicle import Chronicle
+from scstream.service.feed import Feed
+from scstream.service.served import Served
+
+
+def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
+    model = ScStream(random_state=0)
+    served = Served(model)
+    live = start(served)
+    stream = batches(6)
+    for X in stream[:3]:
+        live.observe(model.partial_fit(X))
+    whole = ask(live, "/api/chronicle").json
+    assert [moment["batch"] for moment in whole["moments"]] == [0, 1, 2]
+    assert whole["totals"]["n_points"] == 600
+    with follow(live, whole["next"]) as page:
+        for b, X in enumerate(stream[3:], start=3):
+            live.observe(model.partial_fit(X))
+            _, kind, moment = page.next()
+            assert (kind, moment["batch"]) == ("message", b)
+            assert moment["ids"] == [cluster.id for cluster in model.clusters_]
+
+
+def test_a_page_that_comes_back_misses_nothing(start):
+    model = ScStream(random_state=0)
+    live = start(Served(model))
+    stream = batches(6)
+    live.observe(model.partial_fit(stream[0]))
+    whole = ask(live, "/api/chronicle").json
+    with follow(live, whole["next"]) as page:
+        live.observe(model.partial_fit(stream[1]))
+        last, _, _ = page.next()
+    for X in stream[2:5]:
+        live.observe(model.partial_fit(X))
+    with follow(live, last) as page:
+        assert [page.next()[2]["batch"] for _ in range(3)] == [2, 3, 4]
+
+
+def test_a_page_of_an_earlier_server_loads_the_run_anew(start):
+    model = ScStream(random_state=0).partial_fit(batches(1)[0])
+    served = Served(model)
+    live = start(served)
+    live.observe(model)
+    for after in ("", "other-0", "x", "-1"):
+        with follow(live, after) as page:
+            assert page.next()[1] == "reload"
+
+
+def test_a_page_too_far_behind_loads_the_run_anew():
+    chronicle, model = Chronicle(), ScStream(random_state=0)
+    feed = Feed(chronicle)
+    first = feed.whole()["next"]
+    moment = chronicle.observe(model.partial_fit(batches(1)[0]))
+    for _ in range(2000):
+        feed.add(moment)
+
+    async def first_event():
+        async for text in feed.follow(first):
+            return text
+
+    assert "event: reload" in asyncio.run(first_event())
+
+
+def test_a_page_that_does_not_read_holds_up_nobody(start):
+    """Its connection is full after some megabytes; the run goes on, and so do others."""
+    model = ScStream(random_state=0).partial_fit(batches(1)[0])
+    served = Served(model)
+    live = start(served)
+    with socket.create_connection(("127.0.0.1", live.port)) as stuck:
+        name = ask(live, "/api/chronicle").json["next"]
+        stuck.sendall(f"GET /api/updates?after={name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(0.2)
+        moment = served.feed.chronicle.observe(model)
+        begun = time.monotonic()
+        for _ in range(20_000):
+            served.feed.add(moment)
+        assert time.monotonic() - begun < 30
+        assert ask(live, "/health").status == 200
+        assert len(served.feed._lines) <= 512
+
+
+def test_only_so_many_pages_follow(start, model):
+    live = start(Served(model), most_pages=1)
+    live.observe(model)
+    name = ask(live, "/api/chronicle").json["next"]
+    with follow(live, name) as first:
+        assert first.status == 200
+        deadline = time.monotonic() + 10
+        while live.served.feed.n_pages < 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with follow(live, name) as second:
+            assert second.status == 503
+
+
+def test_pages_that_are_gone_are_forgotten(start, model):
+    live = start(Served(model))
+    live.observe(model)
+    name = ask(live, "/api/chronicle").json["next"]
+    with follow(live, name):
+        pass
+    deadline = time.monotonic() + 10
+    while live.served.feed.n_pages and time.monotonic() < deadline:
+        live.observe(model)
+        time.sleep(0.05)
+    assert live.served.feed.n_pages == 0
+
+
+def test_metrics_count_what_was_learned(start):
+    model = ScStream(random_state=0)
+    live = start(Served(model))
+    for X in batches(3):
+        live.observe(model.partial_fit(X))
+    text = ask(live, "/metrics").body.decode()
+    assert "scstream_rows_total 600.0" in text
+    assert "scstream_batches_total 3.0" in text
+    assert f"scstream_clusters {float(model.n_clusters_)}" in text
+    births = sum(event["kind"] == "birth" for event in live.served.feed.chronicle.events)
+    assert f'scstream_events_total{{kind="birth"}} {float(births)}' in text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_the_service_listens_where_it_is_told(start, model, host):
+    try:
+        live = start(Served(model), host=host)
+    except OSError as error:  # no IPv6 here
+        pytest.skip(str(error))
+    with socket.create_connection((host, live.port), timeout=5):
+        pass
+
+
+def test_a_port_that_is_taken_is_said(start, model):
+    live = start(Served(model))
+    with pytest.raises(OSError, match="Choose another port"):
+        start(Served(model), port=live.port)
+
+
+def test_the_dashboard_asks_for_figures_that_there_are(start, model):
+    dashboard = json.loads((Path(__file__).parents[2] / "examples" / "grafana.json").read_text())
+    live = start(Served(model))
+    live.observe(model, [1.0] * 200)
+    ask(live, "/health")
+    text = ask(live, "/metrics").body.decode()
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(asked) >= 8
+    for name in re.findall(r"scstream_\w+", " ".join(asked)):
+        assert re.search(rf"^{name}[ {{]", text, re.MULTILINE), name

@@ -1,0 +1,180 @@
+"""Who is answered, for which host, and how much may be sent."""
+
+import re
+import socket
+import time
+
+import pytest
+from serving import ask
+
+from scstream.service.served import Served
+from scstream.service.settings import Settings
+
+TOKEN = "a-token-of-the-test"
+
+
+@pytest.fixture
+def live(start, model):
+    return start(Served(model))
+
+
+@pytest.fixture
+def closed(start, model):
+    return start(Served(model), token=TOKEN)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "10.0.0.1"])
+def test_other_hosts_are_not_answered_for(live, host):
+    assert ask(live, "/api/chronicle", host=host).status == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:1234", "[::1]:80"])
+def test_hosts_of_this_machine_are(live, host):
+    assert ask(live, "/api/chronicle", host=host).status == 200
+
+
+def test_a_name_behind_a_proxy_can_be_allowed(start, model):
+    live = start(Served(model), allowed_hosts=("clusters.example",))
+    assert ask(live, "/api/chronicle", host="clusters.example").status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+def test_other_sites_are_not_answered(live, origin):
+    assert ask(live, "/predict", {"rows": [[1, 2]]}, origin=origin).status == 403
+
+
+def test_the_own_page_is_answered(live):
+    own = f"http://127.0.0.1:{live.port}"
+    assert ask(live, "/predict", {"rows": [[1, 2]]}, origin=own).status == 200
+
+
+def test_no_other_site_may_read_answers(live):
+    answer = ask(live, "/api/chronicle")
+    assert "access-control-allow-origin" not in answer.headers
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_scripts_come_from_the_service_alone(live):
+    policy = ask(live, "/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert re.search(r"script-src 'self'(;|$)", policy)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/metrics", "/api/chronicle", "/api/updates", "/openapi.json"]
+)
+def test_a_token_is_needed_where_there_is_one(closed, path):
+    answer = ask(closed, path)
+    assert (answer.status, TOKEN in answer.body.decode()) == (401, False)
+    assert ask(closed, path, authorization="Bearer wrong-token").status == 401
+    assert ask(closed, path, authorization=f"Basic {TOKEN}").status == 401
+    assert ask(closed, path, cookie="scstream_token=wrong").status == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/chronicle", "/openapi.json"])
+def test_a_token_opens_by_header_and_by_cookie(closed, path):
+    assert ask(closed, path, authorization=f"Bearer {TOKEN}").status == 200
+    assert ask(closed, path, cookie=f"a=b; scstream_token={TOKEN}").status == 200
+
+
+def test_the_link_sets_a_cookie_and_leaves_the_token_behind(closed):
+    assert closed.link.endswith(f"/?token={TOKEN}")
+    answer = ask(closed, f"/?token={TOKEN}")
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert ask(closed, "/", cookie=cookie.partition(";")[0]).status == 200
+    assert ask(closed, "/?token=wrong").status == 401
+
+
+def test_a_token_that_is_not_ascii_is_only_wrong(closed):
+    assert ask(closed, "/?token=%C3%A9%00").status == 401
+
+
+def test_health_needs_no_token(closed):
+    assert ask(closed, "/health").json == {"status": "ok"}
+
+
+def test_an_address_others_can_reach_gets_a_token():
+    assert Settings(host="127.0.0.1").token is None
+    assert Settings(host="::1").token is None
+    first, second = Settings(host="0.0.0.0").token, Settings(host="192.0.2.1").token
+    assert first is not None
+    assert second is not None
+    assert len(first) >= 24
+    assert first != second
+    assert first not in repr(Settings(host="0.0.0.0", token=first))
+
+
+@pytest.mark.parametrize("token", ["short", "with\nbreaks-in-it", "ünsafe-letters"])
+def test_tokens_that_cannot_be_sent_are_refused(token):
+    with pytest.raises(ValueError, match="token"):
+        Settings(token=token)
+
+
+def test_bodies_too_large_are_refused(start, model):
+    live = start(Served(model), most_bytes=1000)
+    assert ask(live, "/predict", raw=b"[" + b" " * 1000).status == 413
+    assert ask(live, "/health").status == 200
+
+
+def test_a_body_without_a_length_is_bounded_too(start, model):
+    live = start(Served(model), most_bytes=1000)
+    with socket.create_connection(("127.0.0.1", live.port), timeout=10) as client:
+        head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        for _ in range(30):
+            client.sendall(b"64\r\n" + b" " * 100 + b"\r\n")
+        assert b" 413 " in client.recv(4096).split(b"\r\n")[0]
+
+
+def test_a_body_that_does_not_come_is_given_up(start, model):
+    live = start(Served(model), patience=0.5)
+    with socket.create_connection(("127.0.0.1", live.port), timeout=10) as client:
+        head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Content-Length: 100\r\n\r\n[".encode())
+        assert b" 408 " in client.recv(4096).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /hea", b"GET /health HTTP/1.1\r\nHost: local"])
+def test_connections_that_send_no_whole_request_end(start, model, sent):
+    live = start(Served(model), patience=0.5)
+    with socket.create_connection(("127.0.0.1", live.port), timeout=10) as client:
+        client.sendall(sent)
+        begun = time.monotonic()
+        assert client.recv(1) == b""
+        assert time.monotonic() - begun < 8
+
+
+def test_silent_connections_keep_nobody_out(start, model):
+    live = start(Served(model), most_connections=50, patience=60.0)
+    silent = [socket.create_connection(("127.0.0.1", live.port)) for _ in range(300)]
+    try:
+        for _ in range(5):
+            assert ask(live, "/predict", [[1.0, 2.0]]).status == 200
+    finally:
+        for client in silent:
+            client.close()
+
+
+def test_errors_show_nothing_of_the_inside(start, model, monkeypatch):
+    served = Served(model)
+    live = start(served)
+
+    def fail():
+        raise RuntimeError("a secret of the inside")
+
+    monkeypatch.setattr(served, "whole_text", fail)
+    answer = ask(live, "/api/chronicle")
+    assert answer.status == 500
+    assert "secret" not in answer.body.decode()
+    assert "Traceback" not in answer.body.decode()
+
+
+def test_what_there_is_not_is_said_in_json(live):
+    assert "error" in ask(live, "/nothing").json
+    assert ask(live, "/page/../app.py").status == 404
+    assert ask(live, "/page/%2e%2e%2fapp.py").status == 404
+    assert ask(live, "/predict").status == 405

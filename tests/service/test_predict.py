@@ -1,0 +1,109 @@
+"""Predictions and learning over HTTP."""
+
+import io
+
+import numpy as np
+import pytest
+from serving import ask, batches
+
+from scstream import ScStream
+from scstream.service.served import Served
+
+
+@pytest.fixture
+def live(start, model):
+    return start(Served(model))
+
+
+def test_labels_are_those_of_the_model(live, model):
+    X = batches(seed=0)[-1]
+    found = ask(live, "/predict", {"rows": X.tolist()}).json
+    assert found == {"label": model.predict(X).tolist()}
+    assert ask(live, "/predict", X.tolist()).json == found
+
+
+def test_fields_are_those_asked_for(live, model):
+    X = batches()[-1]
+    found = ask(live, "/predict?fields=score,probability", {"rows": X.tolist()}).json
+    assert set(found) == {"score", "probability"}
+    np.testing.assert_allclose(found["score"], model.score_samples(X))
+    np.testing.assert_allclose(found["probability"], model.predict_proba(X).max(axis=1))
+
+
+def test_arrow_goes_in_and_out(live, model):
+    pa = pytest.importorskip("pyarrow")
+    X = batches()[-1]
+    table, out = pa.table({"a": X[:, 0], "b": X[:, 1]}), io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    kind = "application/vnd.apache.arrow.stream"
+    answer = ask(live, "/predict", raw=out.getvalue(), content_type=kind, accept=kind)
+    assert answer.status == 200
+    with pa.ipc.open_stream(answer.body) as reader:
+        assert reader.read_all()["label"].to_pylist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        (b"{", 400, "not JSON"),
+        (b"[" * 100_000, 400, "not JSON"),
+        (b"3", 422, "list of rows"),
+        (b"[]", 422, "no rows"),
+        (b'{"rows": [1, 2]}', 422, "Each row"),
+        (b'{"rows": [[1, 2], [3]]}', 422, "same number"),
+        (b'{"rows": [[1, [2]]]}', 422, ""),
+        (b'{"rows": [[1, 2, 3]]}', 422, "3 features"),
+        (b'{"rows": [[1, "x"]]}', 422, "Column 1"),
+        (b'{"rows": [[1, NaN]]}', 422, ""),
+    ],
+)
+def test_bad_rows_are_refused_in_words(live, body, status, words):
+    answer = ask(live, "/predict", raw=body)
+    assert answer.status == status
+    assert words in answer.json["error"]
+
+
+def test_another_kind_of_body_is_refused(live):
+    assert ask(live, "/predict", raw=b"1,2", content_type="text/plain").status == 415
+
+
+def test_an_unknown_field_is_refused(live):
+    answer = ask(live, "/predict?fields=colour", {"rows": [[1, 2]]})
+    assert (answer.status, "colour" in answer.json["error"]) == (422, True)
+
+
+def test_too_many_rows_are_refused(start, model):
+    live = start(Served(model), most_rows=10)
+    assert ask(live, "/predict", np.zeros((11, 2)).tolist()).status == 413
+    assert ask(live, "/predict", np.zeros((10, 2)).tolist()).status == 200
+
+
+def test_learning_is_off_unless_asked_for(live):
+    assert ask(live, "/learn", {"rows": [[1, 2]]}).status == 404
+
+
+def test_learning_over_http_equals_learning_in_python(start):
+    here, there = ScStream(random_state=1), ScStream(random_state=1)
+    live = start(Served(there), learning=True)
+    for X in batches(3):
+        found = ask(live, "/learn", {"rows": X.tolist()}).json
+        assert found["label"] == here.partial_fit(X).labels_.tolist()
+        assert ask(live, "/predict", X.tolist()).json["label"] == here.predict(X).tolist()
+
+
+def test_a_batch_that_is_refused_changes_nothing(start, model):
+    import copy
+
+    live = start(Served(copy.deepcopy(model)), learning=True)
+    X = batches()[-1].tolist()
+    before = ask(live, "/predict", X).json
+    assert ask(live, "/learn", {"rows": [[1.0, "x"]]}).status == 422
+    assert ask(live, "/predict", X).json == before
+
+
+def test_before_the_first_batch_there_is_nothing_to_predict_with(start):
+    live = start(Served(ScStream()))
+    answer = ask(live, "/predict", [[1.0, 2.0]])
+    assert answer.status == 422
+    assert "not fitted" in answer.json["error"]

@@ -1,0 +1,86 @@
+// The page: it shows a run, live from the service or whole from a report.
+
+import type { Chronicle } from "./chronicle";
+import { Chart, clusterCount, river, unusual } from "./charts";
+import { byId } from "./dom";
+import { follow } from "./feed";
+import { ClusterMap } from "./map";
+import * as panels from "./panels";
+import { Store } from "./store";
+
+function start(): void {
+  const store = new Store();
+  const map = new ClusterMap(byId<HTMLCanvasElement>("map"), store);
+  const charts = [
+    new Chart(byId("river"), store, river, [0, 1]),
+    new Chart(byId("count"), store, clusterCount, [0, null]),
+    new Chart(byId("scores"), store, unusual, [null, null]),
+  ];
+  const show = () => {
+    document.body.classList.toggle("empty", store.moments.length === 0);
+    panels.showNumbers(store);
+    panels.showClusters(store);
+    panels.showDetail(store);
+    panels.showUnusual(store);
+    panels.showEvents(store);
+    map.update();
+    for (const chart of charts) chart.update();
+  };
+  let waiting = false;
+  store.onChange(() => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      show();
+    });
+  });
+  controls(store, () => {
+    show();
+    for (const chart of charts) chart.rebuild();
+  });
+  Object.assign(window, { scstream: { store, map } });
+  const held = document.getElementById("chronicle");
+  if (held) {
+    store.load(JSON.parse(held.textContent ?? "") as Chronicle);
+    store.setStatus("ended");
+  } else {
+    void follow(store);
+  }
+}
+
+function controls(store: Store, restyle: () => void): void {
+  byId("pause").addEventListener("click", () => (store.following ? store.pause() : store.follow()));
+  const scrub = byId<HTMLInputElement>("scrub");
+  scrub.addEventListener("input", () => store.goTo(Number(scrub.value)));
+  const search = byId<HTMLInputElement>("search");
+  search.addEventListener("input", () => {
+    const id = Number(search.value.trim());
+    const known = search.value.trim() !== "" && store.current?.ids.includes(id);
+    store.select(known ? id : null);
+  });
+  byId("theme").addEventListener("click", () => {
+    const root = document.documentElement;
+    const dark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    restyle();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target instanceof HTMLInputElement;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "ArrowLeft") store.step(-1);
+    else if (event.key === "ArrowRight") store.step(1);
+    else if (event.key === "Escape") store.select(null);
+    else if (event.key === "/") byId("search").focus();
+    else if (event.key === " " && !(event.target instanceof HTMLButtonElement)) {
+      if (store.following) store.pause();
+      else store.follow();
+    } else return;
+    event.preventDefault();
+  });
+}
+
+start();

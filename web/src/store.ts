@@ -1,0 +1,141 @@
+// The run as the page knows it, and what its reader looks at.
+
+import type { Chronicle, ClusterEvent, Moment } from "./chronicle";
+
+const MOST_MOMENTS = 2000;
+const MOST_EVENTS = 2000;
+
+export type Status = "live" | "waiting" | "ended";
+type Listener = () => void;
+
+export class Store {
+  columns: string[] = [];
+  axes: [string, string] = ["", ""];
+  title = "";
+  moments: Moment[] = [];
+  events: ClusterEvent[] = [];
+  eventsLeftOut = 0;
+  batches = 0;
+  rows = 0;
+  rowsPerSecond = 0;
+  status: Status = "waiting";
+  selected: number | null = null;
+  private at = -1; // the moment that is looked at; -1 for the latest
+  private arrivals: { when: number; rows: number }[] = [];
+  private listeners: Listener[] = [];
+
+  onChange(listener: Listener): void {
+    this.listeners.push(listener);
+  }
+
+  private changed(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  load(whole: Chronicle): void {
+    const seen = this.current?.batch;
+    this.columns = whole.columns;
+    this.axes = whole.projection?.labels ?? ["", ""];
+    this.title = whole.title ?? "";
+    this.moments = whole.moments;
+    this.events = whole.events;
+    this.eventsLeftOut = whole.events_left_out;
+    this.batches = whole.totals.n_batches;
+    this.rows = whole.totals.n_points;
+    this.at = this.following || seen === undefined ? -1 : this.nearest(seen);
+    this.changed();
+  }
+
+  add(moment: Moment): void {
+    const last = this.moments.at(-1);
+    if (last && moment.batch <= last.batch) return;
+    this.moments.push(moment);
+    this.batches = Math.max(this.batches + 1, moment.batch + 1);
+    this.rows += moment.n_points;
+    this.events.push(...(moment.events ?? []));
+    if (this.events.length > MOST_EVENTS) {
+      const over = this.events.length - MOST_EVENTS;
+      this.events.splice(MOST_EVENTS / 2, over);
+      this.eventsLeftOut += over;
+    }
+    this.thin();
+    this.measure(moment.n_points);
+    this.changed();
+  }
+
+  // Beyond so many moments every second of the older half is left out.
+  private thin(): void {
+    if (this.moments.length <= MOST_MOMENTS) return;
+    const seen = this.current;
+    const half = this.moments.length >> 1;
+    this.moments = this.moments.filter((_, i) => i >= half || i % 2 === 0);
+    if (!this.following && seen) this.at = this.nearest(seen.batch);
+  }
+
+  private measure(rows: number): void {
+    const now = performance.now();
+    this.arrivals.push({ when: now, rows });
+    while (this.arrivals.length > 2 && now - this.arrivals[0]!.when > 5000) this.arrivals.shift();
+    const span = now - this.arrivals[0]!.when;
+    const sum = this.arrivals.slice(1).reduce((total, a) => total + a.rows, 0);
+    this.rowsPerSecond = span > 0 ? (1000 * sum) / span : 0;
+  }
+
+  setStatus(status: Status): void {
+    if (status === this.status) return;
+    this.status = status;
+    this.changed();
+  }
+
+  // -- what the reader looks at ---------------------------------------------------------------
+
+  get following(): boolean {
+    return this.at < 0;
+  }
+
+  get index(): number {
+    return this.at < 0 ? this.moments.length - 1 : Math.min(this.at, this.moments.length - 1);
+  }
+
+  get current(): Moment | undefined {
+    return this.moments[this.index];
+  }
+
+  goTo(index: number): void {
+    this.at = Math.max(0, Math.min(index, this.moments.length - 1));
+    this.changed();
+  }
+
+  step(by: number): void {
+    const to = this.index + by;
+    if (to >= this.moments.length - 1 && by > 0) this.follow();
+    else this.goTo(to);
+  }
+
+  goToTime(time: number): void {
+    let best = 0;
+    this.moments.forEach((m, i) => {
+      if (Math.abs(m.time - time) < Math.abs(this.moments[best]!.time - time)) best = i;
+    });
+    this.goTo(best);
+  }
+
+  follow(): void {
+    this.at = -1;
+    this.changed();
+  }
+
+  pause(): void {
+    this.goTo(this.index);
+  }
+
+  select(id: number | null): void {
+    this.selected = id;
+    this.changed();
+  }
+
+  private nearest(batch: number): number {
+    const at = this.moments.findIndex((m) => m.batch >= batch);
+    return at < 0 ? this.moments.length - 1 : at;
+  }
+}
