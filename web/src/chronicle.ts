@@ -38,12 +38,14 @@ export interface Moment {
   rows?: SampledRows;
   unusual?: UnusualRow[];
   events?: ClusterEvent[];
+  words?: Record<string, Record<string, number>>[]; // likely categories, by column
 }
 
 export interface Chronicle {
   title?: string;
   next?: string;
   columns: string[];
+  dates?: boolean; // whether times are seconds since 1970
   projection: { labels: [string, string] } | null;
   totals: { n_batches: number; n_points: number; events: Record<string, number> };
   events: ClusterEvent[];

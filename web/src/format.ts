@@ -16,9 +16,15 @@ export function number(value: number | null | undefined): string {
   return value.toLocaleString("en-GB", { maximumSignificantDigits: 4 });
 }
 
+let dates = false;
+
+export function showDates(yes: boolean): void {
+  dates = yes;
+}
+
 // Seconds since 1970 are shown as dates; other clocks as numbers.
 export function time(value: number): string {
-  if (value > 1e8 && value < 1e11) {
+  if (dates) {
     return new Date(1000 * value).toISOString().replace("T", " ").slice(0, 19);
   }
   return number(value);

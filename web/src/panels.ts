@@ -83,6 +83,8 @@ export function showDetail(store: Store): void {
     parts.push(facts(moment, i));
     const columns = columnTable(store, moment, i);
     if (columns) parts.push(make("h3", "Columns"), columns);
+    const words = wordTable(moment, i);
+    if (words) parts.push(make("h3", "Categories"), words);
   }
   const history = store.events.filter((e) => e.cluster === id || e.other === id).slice(-30).reverse();
   if (history.length) {
@@ -126,6 +128,16 @@ function columnTable(store: Store, moment: Moment, i: number): Node | null {
     return [store.columns[j] ?? `column ${j}`, value, compared(means[j]!, whole.mean[j]!, far[j]!)];
   });
   return table(["column", "mean", "against all"], rows);
+}
+
+function wordTable(moment: Moment, i: number): Node | null {
+  const columns = Object.entries(moment.words?.[i] ?? {}).slice(0, COLUMNS);
+  if (!columns.length) return null;
+  const rows = columns.map(([name, shares]) => [
+    name,
+    Object.entries(shares).map(([word, part]) => `${word} ${format.share(part)}`).join(", "),
+  ]);
+  return table(["column", "mostly"], rows);
 }
 
 function compared(mean: number, all: number, far: number): string {

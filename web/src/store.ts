@@ -1,6 +1,7 @@
 // The run as the page knows it, and what its reader looks at.
 
 import type { Chronicle, ClusterEvent, Moment } from "./chronicle";
+import { showDates } from "./format";
 
 const MOST_MOMENTS = 2000;
 const MOST_EVENTS = 2000;
@@ -35,6 +36,7 @@ export class Store {
   load(whole: Chronicle): void {
     const seen = this.current?.batch;
     this.columns = whole.columns;
+    showDates(whole.dates === true);
     this.axes = whole.projection?.labels ?? ["", ""];
     this.title = whole.title ?? "";
     this.moments = whole.moments;

@@ -36,7 +36,7 @@ class Named:
     def for_model(self, model: ScStream) -> Any:
         """Return the rows as a model takes them: by name, if it knows its columns by name."""
         if hasattr(model, "feature_names_in_"):
-            import pandas as pd  # type: ignore[import-untyped]
+            import pandas as pd
 
             return pd.DataFrame(dict(zip(self.names, self.columns, strict=True)))
         return np.column_stack(self.columns)
@@ -141,10 +141,15 @@ def _scores(model: ScStream, X: Any) -> NDArray[Any]:
     return np.asarray(model.score_samples(X))
 
 
+def _anomalies(model: ScStream, X: Any) -> NDArray[Any]:
+    return np.asarray(model.anomaly(X))
+
+
 ANSWERS: dict[str, Callable[[ScStream, Any], NDArray[Any]]] = {
     "label": _labels,
     "probability": _probabilities,
     "score": _scores,
+    "anomaly": _anomalies,
 }
 
 

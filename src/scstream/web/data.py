@@ -13,6 +13,7 @@ def page_data(chronicle: Chronicle) -> dict[str, Any]:
     view = chronicle.projection
     return {
         "columns": chronicle.columns,
+        "dates": chronicle.dates,
         "projection": None if view is None else view.to_dict(),
         "totals": vars(chronicle.totals),
         "events": chronicle.events,
