@@ -142,8 +142,11 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Return the rows (m,) of finite numbers that have NaN among them.
 
-    A sum that is a number says that there are none, and takes no time.
+    A sum that is a number says that there are none, and takes no time. Tensors have none: their
+    rows were looked through when they were taken.
     """
+    if not isinstance(X, np.ndarray):
+        return np.zeros(0, dtype=np.int64)
     flat = X.ravel(order="K")
     if X.size <= _FEW:
         total = np.vdot(flat, flat)

@@ -68,6 +68,7 @@ class Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
         seen = self.seen + len(values)
         values, weights = np.append(self.values, values), np.append(self.weights, weights)
+        values, weights = values[weights > 0.0], weights[weights > 0.0]
         if len(values) == 0:
             return self
         order = np.argsort(values, kind="stable")
@@ -76,7 +77,8 @@ class Sketch:
         place = np.floor(np.log(np.maximum(below, 1e-9)) / np.log1p(_STEP))
         first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
         whole = np.add.reduceat(weights, first)
-        return Sketch(np.add.reduceat(weights * values, first) / whole, whole, seen)
+        means = np.add.reduceat(weights * values, first) / whole
+        return Sketch(np.maximum.accumulate(means), whole, seen)  # means of equals may be rounded
 
     def share_below(self, x: Array) -> Array:
         """Return the share of numbers below each of x (...), never 0.
@@ -161,6 +163,8 @@ def log_densities_left_out(learner: Knows, X: Points) -> Array:
     family, totals = learner.family, learner.state.totals
     score, level = next_point(family, totals, learner.alpha, learner.outliers)
     scores, T = observed_scores(family, score, X), to_dense(family.statistics(X))
+    some = family.gaps(X)  # what these taught is not known entry by entry: they stay as they are
+    T[some] = 0.0
     z = np.argmax(scores[:, : len(totals)], axis=1)
     without = totals[z] - T
     n, rows = without[:, 0], np.arange(len(z))
@@ -169,7 +173,6 @@ def log_densities_left_out(learner: Knows, X: Points) -> Array:
     own = family.log_marginal(totals)[z] - family.log_marginal(without)
     own += np.log(np.maximum(n, 1e-300)) - np.log(totals[:, 0].sum() + learner.alpha)
     own = np.where(alone, -np.inf, own)
-    some = family.gaps(X)  # what these taught is not known entry by entry: they stay as they are
     own[some] = scores[some, z[some]]
     scores[rows, z] = own
     return _log_totals(scores) + family.log_base(X) + level
