@@ -140,7 +140,7 @@ class Diagonal(Factorised):
         return new._with(self._kappa, self._nu, self._psi)
 
     def as_wide_as_all(self) -> Self:
-        """Return the copy that expects clusters to be like the whole of the rows it was prepared by.
+        """Return the copy that expects clusters like the whole of the rows it was prepared by.
 
         So it is where nothing says that a column distinguishes clusters.
         """
