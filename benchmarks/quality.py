@@ -58,7 +58,7 @@ def flags(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def with_gaps(stream: Iterable, seed: int, share: float = 0.3) -> list:
-    """A stream some of whose entries are missing, for the oracle too."""
+    """Return a stream some of whose entries are missing, for the oracle too."""
     rng = np.random.default_rng(seed)
     batches = []
     for batch in stream:
