@@ -78,9 +78,9 @@ class GaussianMixture(Mixture):
         patterns, which = np.unique(seen, axis=0, return_inverse=True)
         for number, columns in enumerate(patterns):
             rows = np.flatnonzero(which.ravel() == number)
-            scales: Floats = np.linalg.cholesky(
-                self.covariances[:, columns][:, :, columns]
-            ).astype(np.float64, copy=False)
+            scales: Floats = np.linalg.cholesky(self.covariances[:, columns][:, :, columns]).astype(
+                np.float64, copy=False
+            )
             part = GaussianMixture(self.weights, self.clusters, self.means[:, columns], scales)
             if columns.any():
                 log_density[rows] = part.log_density(X[np.ix_(rows, columns)])
