@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,17 @@ def flags(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.column_stack([rng.random((n, 6)) < 0.01, np.full((n, 3), 2.0)])
 
 
+def with_gaps(stream: Iterable, seed: int, share: float = 0.3) -> list:
+    """Return a stream some of whose entries are missing, for the oracle too."""
+    rng = np.random.default_rng(seed)
+    batches = []
+    for batch in stream:
+        X = batch.X.copy()
+        X[rng.random(X.shape) < share] = np.nan
+        batches.append(replace(batch, X=X))
+    return batches
+
+
 def digits(seed: int) -> list:
     """Images of digits, 64 columns of whole numbers, in a random order."""
     X, y = load_digits(return_X_y=True)
@@ -87,6 +99,13 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "32-D, unlike classes": unlike_classes,
     "noise columns": lambda s: few_tell(s, lambda rng, n: rng.normal(size=(n, 20))),
     "flags": lambda s: few_tell(s, flags),
+    "2-D, gaps": lambda s: with_gaps(gaussian_stream(30, n_clusters=6, random_state=s), s),
+    "5-D, gaps": lambda s: with_gaps(
+        gaussian_stream(30, n_features=5, n_clusters=10, random_state=s), s
+    ),
+    "10-D, gaps": lambda s: with_gaps(
+        gaussian_stream(15, n_features=10, n_clusters=10, box=20, random_state=s), s
+    ),
     "digits": digits,
 }
 FAMILY = {"multinomial": "multinomial"}

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from scstream import Product, ScStream
+from scstream import Directional, Product, ScStream
 from scstream.checkpoint import CheckpointError
 from scstream.datasets import gaussian_stream
 from scstream.pipeline import Interrupt, assess, find_checkpoint, learner_of, needed, run
@@ -120,7 +120,8 @@ def test_mixed_columns(tmp_path):
     options = SourceOptions(100, exclude=["n"], table=True)
     result = follow(tmp_path / "rows.csv", options=options, of=model(family=family))
     assert "red" in result.model.clusters_[0].columns[1]["probabilities"]
-    assert needed(result.model.family_, 2) == [True, False]
+    assert needed(result.model.family_, 2) == [False, False]
+    assert needed(Directional(), 2) == [True, True]
 
 
 def test_missing_values_are_refused_by_line_where_the_family_takes_none(tmp_path):

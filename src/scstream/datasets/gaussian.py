@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scstream.datasets._checks import RandomState, check_choice, check_count, check_real, seed_of
 from scstream.datasets.base import Floats, Ints, Mixture, Stream, generator
@@ -54,7 +55,13 @@ class GaussianMixture(Mixture):
         return X
 
     def log_density(self, X: Floats) -> Floats:
-        """Log density of points of shape (n, d) under each component, shape (n, c)."""
+        """Log density of points of shape (n, d) under each component, shape (n, c).
+
+        Of a point with missing entries (NaN) it is the density of the others.
+        """
+        seen = ~np.isnan(X)
+        if not seen.all():
+            return self._log_density_of(X, seen)
         log_density = np.empty((X.shape[0], self.weights.size))
         # Products of tiny matrices: a triangular solve wakes BLAS threads, which costs more.
         whiten = np.linalg.inv(self.scales)
@@ -63,6 +70,20 @@ class GaussianMixture(Mixture):
             log_density[:, component] = -0.5 * np.einsum("nd,nd->n", white, white)
         log_density += np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
         log_density -= 0.5 * X.shape[1] * np.log(2.0 * np.pi)
+        return log_density
+
+    def _log_density_of(self, X: Floats, seen: NDArray[np.bool_]) -> Floats:
+        """Return the log density of what is seen (n, d) of points, one pattern after the other."""
+        log_density = np.zeros((X.shape[0], self.weights.size))
+        patterns, which = np.unique(seen, axis=0, return_inverse=True)
+        for number, columns in enumerate(patterns):
+            rows = np.flatnonzero(which.ravel() == number)
+            scales: Floats = np.linalg.cholesky(self.covariances[:, columns][:, :, columns]).astype(
+                np.float64, copy=False
+            )
+            part = GaussianMixture(self.weights, self.clusters, self.means[:, columns], scales)
+            if columns.any():
+                log_density[rows] = part.log_density(X[np.ix_(rows, columns)])
         return log_density
 
 

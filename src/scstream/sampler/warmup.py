@@ -81,7 +81,8 @@ def keep(batches: list[Batch], ids: Labels) -> tuple[KeptBatch, ...]:
 def _copied(batch: Batch) -> Batch:
     """Return a batch of its own, in double precision."""
     X = batch.X.astype(np.float64, copy=True)
-    return replace(batch, X=X, weight=batch.weight.copy(), labels=None, even=False)
+    weight = batch.weight.copy()
+    return replace(batch, X=X, weight=weight, labels=None, even=False, widened=())
 
 
 def _age_weight(forgetting: Forgetting, age: float) -> float:
