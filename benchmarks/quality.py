@@ -69,7 +69,7 @@ def jumping_sizes(seed: int) -> list:
 
 
 def in_seconds(seed: int) -> list:
-    """The drifting stream with a batch a day, times in seconds."""
+    """Return the drifting stream with a batch a day, times in seconds."""
     days = enumerate(gaussian_stream(random_state=seed))
     return [(b.X, b.y, 1.7e9 + 86_400.0 * day) for day, b in days]
 
