@@ -52,6 +52,40 @@ def few_tell(seed: int, others: Callable, n_batches: int = 6, n: int = 500) -> l
     return batches
 
 
+def still(seed: int, sizes: Iterable[int], k: int = 12, d: int = 3) -> list:
+    """Batches of the given sizes of round clusters that stay where they are, far apart."""
+    rng = np.random.default_rng(seed)
+    centres = 9.0 * np.array(np.unravel_index(rng.permutation(4**d)[:k], (4,) * d)).T
+    batches = []
+    for n in sizes:
+        y = rng.integers(k, size=n)
+        batches.append((centres[y] + rng.normal(size=(n, d)), y))
+    return batches
+
+
+def jumping_sizes(seed: int) -> list:
+    """Between 30 and 20,000 rows in any order."""
+    sizes = 30.0 * 10.0 ** np.random.default_rng(seed).uniform(0.0, 2.8, size=20)
+    return still(seed, [1000, *sizes.astype(int)])
+
+
+def in_seconds(seed: int) -> list:
+    """Return the drifting stream with a batch a day, times in seconds."""
+    days = enumerate(gaussian_stream(random_state=seed))
+    return [(b.X, b.y, 1.7e9 + 86_400.0 * day) for day, b in days]
+
+
+def returning(seed: int) -> list:
+    """Six clusters, of which three are away for twelve half-lives."""
+    rng = np.random.default_rng(seed)
+    centres = 15.0 * np.array([[i, j] for i in range(3) for j in range(2)], dtype=float)
+    batches = []
+    for alive in [6] * 10 + [3] * 60 + [6] * 15:
+        y = rng.integers(alive, size=300)
+        batches.append((centres[y] + rng.normal(size=(300, 2)), y))
+    return batches
+
+
 def flags(rng: np.random.Generator, n: int) -> np.ndarray:
     """Six columns of flags that few rows have, and three that never change."""
     return np.column_stack([rng.random((n, 6)) < 0.01, np.full((n, 3), 2.0)])
@@ -107,6 +141,9 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
         gaussian_stream(15, n_features=10, n_clusters=10, box=20, random_state=s), s
     ),
     "digits": digits,
+    "jumping sizes": jumping_sizes,
+    "times in seconds": in_seconds,
+    "returning clusters": returning,
 }
 FAMILY = {"multinomial": "multinomial"}
 

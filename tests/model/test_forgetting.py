@@ -161,8 +161,10 @@ def test_after_a_kernel_has_run_out_the_model_begins_anew() -> None:
     model.partial_fit(blobs(200, 1)[0], time=3.0)
     assert set(ids(model)) == set(before)
     model.partial_fit(blobs(200, 2)[0], time=6.5)
-    assert min(ids(model)) > max(before)
     assert total_count(model) == pytest.approx(200)
+    assert set(model.history_[-1].returns) == set(ids(model)) == set(before)  # but known again
+    model.partial_fit(blobs(200, 3)[0] + 1e3, time=16.5)
+    assert min(ids(model)) > max(before)
 
 
 def test_a_kernel_that_counts_nothing_but_the_present() -> None:

@@ -10,6 +10,7 @@ from reference.background import found_in_background, give_up, log_level
 from reference.clusters import Clusters
 from reference.moves import (
     drop_forgotten,
+    keep_names,
     log_posterior,
     propose_merges,
     propose_splits,
@@ -62,6 +63,7 @@ def later_batch(batch, plan, clusters, time, forgetting):
     if len(events.splits) > before:  # of shared points: each gets its best label
         deterministic_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
+    keep_names(batch, clusters, events.splits)
     renumber(clusters, events, first_new)
     return clusters, events
 

@@ -171,15 +171,11 @@ class Clusters:
     def claims(self, c):
         """How much each part has a claim to the id.
 
-        That is its past: a cluster is where it was, whatever comes beside it. But a place where
-        more than three points were due and none came has been left. A cluster without a past is
-        where most of it is.
+        That is its past: a cluster is where it was, whatever comes beside it. A cluster without a
+        past is where most of it is.
         """
-        past = self.past()[..., 0]
-        if past[c].sum() < 1.0:
-            return self.parts()[c, :, 0]
-        due = past[c] / past.sum() * self.rows.sum()
-        return [-1.0 if self.rows[c, j] == 0 and due[j] > 3.0 else past[c, j] for j in (0, 1)]
+        past = self.past()[c, :, 0]
+        return self.parts()[c, :, 0] if past.sum() < 1.0 else past
 
     def merge(self, a, b):
         """Join cluster b to a; the two become the sub-clusters.

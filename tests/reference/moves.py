@@ -202,3 +202,30 @@ def keep(batch, clusters, order):
     place = {c: i for i, c in enumerate(order)}
     clusters.select(order)
     batch.relabel(lambda z, s: (place[z], s))
+
+
+def keep_names(batch, clusters, splits):
+    """Let the name of a cluster that was split go with its points, or with what continues its past.
+
+    The name is where more of the past is. But a place where more than three points were due and
+    none is has been left; and points that are rather new than the past's further ones, where those
+    of the other part are just that, are somebody else.
+    """
+    marginal = batch.family.log_marginal
+    for old, new in splits:
+        if old not in clusters.ids or new not in clusters.ids:
+            continue
+        a, b = clusters.ids.index(old), clusters.ids.index(new)
+        past, n = clusters.past().sum(axis=1), clusters.rows.sum(axis=1)
+        if n[b] == 0:
+            continue
+        if n[a] == 0:
+            gone = past[a, 0] / past[:, 0].sum() * n.sum() > 3.0
+        else:
+            P = past[a] + past[b]
+            C = clusters.sums[[a, b]].sum(axis=1)
+            gain = [marginal(P + c) - marginal(P) - marginal(c) for c in C]
+            gone = P[0] >= 1.0 and gain[0] < 0.0 < gain[1]
+        if gone:
+            for names in (clusters.ids, clusters.born, clusters.lived):
+                names[a], names[b] = names[b], names[a]

@@ -36,7 +36,7 @@ def away(model, places=PLACES, alive=(0, 1, 2)):
     return first, second
 
 
-@pytest.mark.parametrize("family", ["gaussian", "diagonal"])
+@pytest.mark.parametrize("family", ["gaussian", "diagonal", "spherical"])
 @pytest.mark.parametrize("seed", range(3))
 def test_those_who_come_back_get_their_ids_again(family, seed):
     model, told = ScStream(family, random_state=seed), []
@@ -62,6 +62,20 @@ def test_who_is_born_beside_an_old_place_is_somebody_else(shift, seed):
     learn(model, range(80, 85), [0, 1, 2, 3, 4, 5], moved)
     assert not any(record.returns for record in model.history_)
     assert len(set(model.labels_.tolist()) - old) == 3
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal", "spherical"])
+def test_they_are_known_again_after_the_model_has_begun_anew_elsewhere(family):
+    """Two long pauses: the stream goes on far away, in other units as it were, and comes back."""
+    model, ids = ScStream(family, random_state=0), []
+    for visit, (alive, shift) in enumerate([([0, 1, 2], 0.0), ([3, 4], 3e3), ([0, 1, 2], 0.0)]):
+        for b in range(5):
+            X, y = rows(10 * visit + b, alive)
+            model.partial_fit(X + shift, time=1e5 * visit + b)
+        ids.append({t: set(model.labels_[y == t].tolist()) for t in alive})
+    assert ids[2] == ids[0]
+    assert set.union(*ids[0].values()).isdisjoint(set.union(*ids[1].values()))
+    assert all(len(own) == 1 for visit in ids for own in visit.values())
 
 
 def test_counts_come_back_too():

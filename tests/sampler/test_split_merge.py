@@ -505,8 +505,14 @@ def test_state_and_labels_agree_through_any_sequence_of_moves(name, forgetting, 
         assert set(state.ids.tolist()) == before - {gone for _, gone in pairs}
         return state, bool(pairs)
 
+    def forced(state):
+        certain = np.full(state.k, -np.inf)
+        state, pairs = propose_splits(ctx, state, time, room=min(2, 12 - state.k), log_u=certain)
+        return state, bool(pairs)
+
     choices = {
-        "split": lambda s: split(s, greedy=False),
+        "split": forced,
+        "sampled split": lambda s: split(s, greedy=False),
         "greedy split": lambda s: split(s, greedy=True),
         "merge": lambda s: merge(s, greedy=False),
         "greedy merge": lambda s: merge(s, greedy=True),

@@ -12,7 +12,13 @@ from scstream.sampler.founders import found_clusters
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan, Progress
 from scstream.sampler.single_points import move_single_points
-from scstream.sampler.split_merge import decisions, drop_forgotten, propose_merges, propose_splits
+from scstream.sampler.split_merge import (
+    decisions,
+    drop_forgotten,
+    keep_names,
+    propose_merges,
+    propose_splits,
+)
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import seek_subclusters
 
@@ -90,6 +96,7 @@ def later_batch(
     state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
     if len(events.splits) > before:  # of shared points: each gets its best label
         state = drop_forgotten(steps, steps.last_sweep(state))
+    state = keep_names(steps, state, events.splits)
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)
     return _renumbered(state, events, first_new)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
-from scstream.sampler.rules import RULES
 from scstream.sampler.window import Forgetting, Window
 from scstream.support.frozen import frozen
 from scstream.support.threads import over_slices
@@ -289,16 +288,14 @@ class State:
         past, past_doubt = window.past()
         return self.having(window=window, past=past, past_doubt=past_doubt)
 
-    def split(
-        self, which: Ints, time: float, due_points: float = RULES.due_points
-    ) -> tuple[State, Ints]:
+    def split(self, which: Ints, time: float) -> tuple[State, Ints]:
         """Return the clusters with the given ones split, and where their parts went (k, 2).
 
         The larger part keeps the place and the id, the other becomes a new cluster at the end.
         The parts are undivided: all of each is in its first sub-cluster.
         """
         k, new = self.k, self.k + np.arange(len(which))
-        claim = self._claim(which, due_points)
+        claim = self._claim(which)
         major = heavier(claim[:, 1], claim[:, 0]).astype(np.int64)
         moved = np.repeat(np.arange(k)[:, None], 2, axis=1)
         moved[which, 1 - major] = new
@@ -345,17 +342,21 @@ class State:
             state.learn(self.known.split(which, major))
         return state, moved
 
-    def _claim(self, which: Ints, due_points: float) -> Array:
+    def _claim(self, which: Ints) -> Array:
         """Return how much each part of the given clusters has a claim to the id (m, 2).
 
         That is its past, if the cluster has one: a cluster is where it was, whatever comes beside
-        it. But a place where more than ``due_points`` were expected and none came has been left.
+        it.
         """
         past = self.past[which, :, 0]
-        due = past / max(self.past[..., 0].sum(), 1e-300) * self.now.rows.sum()
-        left = (self.now.rows[which] == 0) & (due > due_points)
         old = past.sum(axis=1, keepdims=True) >= 1.0
-        return np.where(old, np.where(left, -1.0, past), self.parts[which, :, 0])
+        return np.where(old, past, self.parts[which, :, 0])
+
+    def with_names_swapped(self, first: int, second: int) -> State:
+        """Return the clusters with two of them called each other's names."""
+        order = np.arange(self.k)
+        order[[first, second]] = second, first
+        return self.having(ids=self.ids[order], born=self.born[order], lived=self.lived[order])
 
     def merge(
         self, first: Ints, second: Ints, level: Array | None = None

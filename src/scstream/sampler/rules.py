@@ -47,9 +47,10 @@ class Rules:
     single_points : int
         Random points of a first batch, or of `fit`, that draw their labels one by one after each
         sampled sweep, all parameters integrated out: the move by which a point founds a cluster
-        alone. It makes the sampler exact on a few dozen rows (`tests/statistical`), at about .1 ms
-        a point. On streams it brings nothing: clusters of one point say little, and forgetting
-        takes them. For up to 4,096 rows on the CPU.
+        alone. The distance from the posterior over partitions of seven points falls from .37 to an
+        exact sampler's .1 (`tests/statistical`), at about .1 ms a point. On streams it brings
+        nothing: clusters of one point say little, and forgetting takes them. For up to 4,096 rows
+        on the CPU.
     settle_sweeps : int
         Deterministic sweeps at the end of the first batch, at most.
     warmup_rows : int

@@ -36,7 +36,7 @@ def propose_splits(
     if len(which) == 0:
         return state, []
     parents = state.ids[which]
-    state, moved = state.split(which, time, steps.rules.due_points)
+    state, moved = state.split(which, time)
     sublabel = np.tile(np.array([0, 1]), (len(moved), 1))
     sublabel[which] = 0
     steps.engine.relabel(moved, sublabel)
@@ -133,6 +133,31 @@ def drop_forgotten(ctx: Context, state: State) -> State:
     same = np.tile(np.array([0, 1]), (state.k, 1))
     ctx.engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
     return state.select(np.flatnonzero(kept))
+
+
+def keep_names(ctx: Context, state: State, splits: Pairs) -> State:
+    """Return the clusters with the names of those that were split where they belong.
+
+    A split leaves the name to the part with more of the past. At the end of the batch it is known
+    which points each part has. A place where more than `Rules.due_points` points were due, and none
+    is, has been left: the name goes with the points. So it does where the points of the new part
+    are rather further ones of the past than points of a new cluster, and those of the old are not.
+    """
+    for old, new in splits:
+        a, b = (np.flatnonzero(state.ids == i) for i in (old, new))
+        rows = state.now.rows.sum(axis=1)
+        if not (len(a) and len(b) and rows[b].any()):
+            continue
+        n, pair = state.past[..., 0].sum(axis=1), np.concatenate([a, b])
+        gone = float(n[a[0]] / max(n.sum(), 1e-300) * rows.sum()) > ctx.rules.due_points
+        if rows[a].any():
+            past, present = state.past[pair].sum(axis=(0, 1)), state.current[pair]
+            gain = ctx.family.log_marginal(past + present) - ctx.family.log_marginal(present)
+            gain = gain - ctx.family.log_marginal(past[None])
+            gone = bool(past[0] >= 1.0 and gain[0] < 0.0 < gain[1])
+        if gone:
+            state = state.with_names_swapped(int(a[0]), int(b[0]))
+    return state
 
 
 def decisions(ctx: Context, k: int, *, greedy: bool = False) -> tuple[Array, Array]:

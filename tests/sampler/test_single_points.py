@@ -1,0 +1,64 @@
+"""Points that draw their labels one by one: the state stays right, a point may found a cluster."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from scstream import Rules, ScStream
+from scstream.engines import CpuEngine
+from scstream.families import Gaussian, Multinomial
+from scstream.kernels.draws import Draws
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.initialise import start_from_labels
+from scstream.sampler.single_points import move_single_points
+from scstream.sampler.window import Forgetting
+
+RULES = Rules(single_points=40)
+
+
+def started(family, X, labels, seed=0, rules=RULES):
+    """Return steps with the rows loaded, and the clusters of the labels."""
+    X = family.check(X)
+    family = family.prepare(X)
+    rng = Draws.of(np.random.default_rng(seed))
+    steps = GenericSteps(family, CpuEngine(), rng, 1.0, seed, 0, None, rules)
+    steps.engine.load(family, X, np.random.default_rng(seed).uniform(0.5, 2.0, len(labels)))
+    return steps, start_from_labels(steps, Forgetting(half_life=None), labels, adapt=False)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "multinomial"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_clusters_are_those_of_the_labels(name, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2)) if name == "gaussian" else rng.multinomial(9, [0.2] * 5, size=30)
+    family = Gaussian() if name == "gaussian" else Multinomial(0.5)
+    steps, state = started(family, X, np.arange(30) % 4, seed)
+    for _ in range(10):
+        state = move_single_points(steps, state, 0.0)
+        rows, z = steps.engine.few_rows(), steps.engine.labels
+        assert set(z.tolist()) == set(range(state.k))
+        assert len(set(state.ids.tolist())) == state.k
+        expected = [rows.weight[z == c] @ rows.T[z == c] for c in range(state.k)]
+        assert_allclose(state.totals, expected, rtol=1e-9, atol=1e-9)
+        assert_array_equal(state.now.rows.sum(axis=1), np.bincount(z))
+
+
+def test_a_point_far_from_all_founds_a_cluster_alone_and_leaves_one_where_it_is_alone():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(39, 2)), [[40.0, 40.0]]])
+    family = Gaussian(mean=[0.0, 0.0], mean_strength=0.01, cov=1.0, cov_strength=6.0)
+    steps, state = started(family, X, np.zeros(40, dtype=int))
+    for _ in range(10):
+        state = move_single_points(steps, state, 0.0)
+    alone = steps.engine.labels == steps.engine.labels[-1]
+    assert alone.sum() == 1
+    together = np.arange(40) == 20  # a point in the middle of all
+    steps, state = started(family, X[:39], together[:39].astype(int))
+    for _ in range(10):
+        state = move_single_points(steps, state, 0.0)
+    assert (steps.engine.labels == steps.engine.labels[20]).sum() > 20
+
+
+def test_many_rows_are_refused():
+    X = np.random.default_rng(0).normal(size=(5000, 2))
+    with pytest.raises(ValueError, match="up to 4,096 rows on engine='cpu'; got 5000"):
+        ScStream(rules=RULES, random_state=0).fit(X)
