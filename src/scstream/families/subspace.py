@@ -36,7 +36,8 @@ _ONE_KIND = 5.0  # times that the deviations of most columns differ, if they are
 _FLAT = 4.0  # standard errors by which the fourth moment of a column is too small for noise
 _FLAT_COLUMNS = 8  # columns that are kept for that, at most
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
-_STRAYED = 1.15  # times the usual length of what is left of a row that calls for new directions
+_STRAYED = 1.05  # times the usual noise of rows that calls for other directions
+_ERRORS = 1.0  # standard errors by which it must be more than that
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -115,16 +116,19 @@ class Subspace(NamedTuple):
         """Return the directions after some rows, itself if these lie in them as rows do.
 
         ``past`` is how many rows before them count. The noise of rows that were not there when the
-        directions were chosen is larger than that of those that were.
+        directions were chosen is larger than that of those that were. What is usual rises slowly,
+        so that directions are chosen in several batches after a class came from elsewhere.
         """
         w, q = self.lift.shape
-        stray = float(self._coordinates(X)[1].mean()) / (w - q)
+        left = self._coordinates(X)[1] / (w - q)
+        stray, error = float(left.mean()), float(left.std()) / np.sqrt(len(left))
         usual = self.usual or min(stray, _NEWCOMERS * self.noise)
-        if stray <= _STRAYED * usual:
+        if len(left) == 1 or stray - _ERRORS * error <= _STRAYED * usual:
             return self if self.usual else self._replace(usual=usual)
         Y = np.concatenate([np.sqrt(past) * self.lift.T, (X - self.centre) / self.unit])
         total = self.noise * past * (w - q) + float((Y**2).sum())
-        return type(self)._of(self.centre, self.unit, Y, total, past + len(X), q)
+        space = type(self)._of(self.centre, self.unit, Y, total, past + len(X), q)
+        return space._replace(usual=float(np.sqrt(usual * stray)))
 
     @classmethod
     def _of(cls, centre: Array, unit: Array, Y: Array, total: float, n: float, q: int) -> Self:
