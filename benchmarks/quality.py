@@ -41,6 +41,36 @@ def unlike_classes(
     return batches
 
 
+def low_rank(
+    seed: int, d: int, n_batches: int = 12, n: int = 250, n_classes: int = 6, scaled: bool = False
+) -> list:
+    """Classes of five factors each and noise, few rows of many columns; their means drift."""
+    rng = np.random.default_rng(seed)
+    mean, factors = rng.normal(size=(n_classes, d)), rng.normal(size=(n_classes, d, 5))
+    batches = []
+    for _ in range(n_batches):
+        y = rng.integers(n_classes, size=n)
+        X = mean[y] + (factors[y] @ rng.normal(size=(n, 5, 1)))[..., 0]
+        batches.append((X + rng.normal(size=(n, d)), y))
+        mean = mean + 0.1 * rng.normal(size=mean.shape)
+    if scaled:
+        low, high = batches[0][0].min(axis=0), batches[0][0].max(axis=0)
+        batches = [((X - low) / (high - low), y) for X, y in batches]
+    return batches
+
+
+def embeddings(seed: int, n_batches: int = 4, n_classes: int = 30, d: int = 384) -> list:
+    """Rows of unit length about many centres, as embeddings of text are."""
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=(n_classes, d)) / np.sqrt(d)
+    batches = []
+    for _ in range(n_batches):
+        y = rng.integers(n_classes, size=1000)
+        X = mean[y] + 0.5 / np.sqrt(d) * rng.normal(size=(1000, d))
+        batches.append((X / np.linalg.norm(X, axis=1, keepdims=True), y))
+    return batches
+
+
 def few_tell(seed: int, others: Callable, n_batches: int = 6, n: int = 500) -> list:
     """Four clusters far apart in two columns, beside others that tell nothing."""
     rng = np.random.default_rng(seed)
@@ -144,6 +174,10 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "jumping sizes": jumping_sizes,
     "times in seconds": in_seconds,
     "returning clusters": returning,
+    "64-D, low rank": lambda s: low_rank(s, 64),
+    "128-D, low rank, min-max": lambda s: low_rank(s, 128, scaled=True),
+    "256-D, low rank": lambda s: low_rank(s, 256),
+    "384-D embeddings": embeddings,
 }
 FAMILY = {"multinomial": "multinomial"}
 

@@ -141,8 +141,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    As long as fewer than ``max(20, 4 d)`` rows of d columns have been seen, the rows are kept and
-    every batch starts the model anew from all of them, so that the prior does not hang on a
+    As long as fewer than ``max(20, 4 d)`` rows of d columns (d at most 24) have been seen, they are
+    kept and every batch starts the model anew from all of them: the prior should not depend on a
     handful of points. Ids are carried over.
 
     If nothing of the past is left when a batch comes (after a long time, or with a kernel that is

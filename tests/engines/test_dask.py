@@ -135,6 +135,23 @@ def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small
     assert model.history_ == one.history_
 
 
+def test_many_columns_are_narrowed_the_same_whatever_the_chunks(client, small_leaves):
+    rng = np.random.default_rng(0)
+    mix = rng.normal(size=(2, 60))
+    batches = [points(400, b) @ mix + rng.normal(size=(400, 60)) for b in range(2)]
+    batches.append(points(400, 2) @ rng.normal(size=(2, 60)) + rng.normal(size=(400, 60)))
+    one = ScStream(random_state=0, max_sweeps=4, rules=AT_ONCE)
+    model = clone(one).set_params(engine=partial(on, client, 2))
+    for X in batches:
+        expected = one.partial_fit(X).labels_
+        model.partial_fit(in_chunks(X, [33, 200, 167]))
+        assert_array_equal(model.labels_.compute(), expected)
+        chunks = in_chunks(X, [100, 300])
+        assert_array_equal(model.score_samples(chunks).compute(), one.score_samples(X))
+    assert one._learner.family.narrows
+    assert model.history_ == one.history_
+
+
 def test_large_batches_set_the_prior_from_the_same_rows(client, small_leaves):
     X = points(700)
     one = ScStream(random_state=0, max_sweeps=5, rules=replace(AT_ONCE, prior_rows=100)).fit(X)

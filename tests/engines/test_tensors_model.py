@@ -47,6 +47,21 @@ def test_coarse_numbers_of_tensors_are_those_of_arrays(options):
     assert arrays._learner.family.is_coarse()
 
 
+@pytest.mark.parametrize("engine", ["cpu", "torch"])
+def test_many_columns_of_tensors_are_narrowed_as_those_of_arrays(engine):
+    mix = np.random.default_rng(1).normal(size=(2, 60))
+    options = {"random_state": 0, "max_sweeps": 5, "engine": engine}
+    arrays, tensors = (ScStream(**options) for _ in range(2))
+    for X in BATCHES:
+        X = X[:, :2] @ mix + 0.1 * np.random.default_rng(2).normal(size=(len(X), 60))
+        expected = arrays.partial_fit(X).labels_
+        assert_array_equal(tensors.partial_fit(torch.from_numpy(X)).labels_.numpy(), expected)
+        assert_array_equal(tensors.predict(torch.from_numpy(X)).numpy(), arrays.predict(X))
+        scores = tensors.score_samples(torch.from_numpy(X))
+        assert_array_equal(scores.numpy(), arrays.score_samples(X))
+    assert arrays._learner.family.narrows
+
+
 @pytest.mark.parametrize(
     "device",
     [

@@ -15,9 +15,9 @@ The whole method, batch after batch, as docs/method.md tells it. Read it from th
 With the same seed it makes the same draws as the package, and comes to the same labels. Nothing
 here comes from the package but, for families that are not written out, the family itself.
 
-Left out: how rows are read, rows without weight, coarse columns (docs/method.md), batches of more
-rows than groups are made from (8,192), more records of a kernel than are kept (256), and what is
-done where rounding cost a matrix its positive definiteness.
+Left out: how rows are read, rows without weight, coarse columns and the directions of many columns
+(docs/method.md), batches of more rows than groups are made from (8,192), more records of a kernel
+than are kept (256), and what is done where rounding cost a matrix its positive definiteness.
 """
 
 from reference.by_points import (

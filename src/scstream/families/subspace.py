@@ -35,9 +35,11 @@ _ROWS = 1024  # rows that directions are found from, at most
 _WORK = 4e9  # products of two numbers that may be spent on them: of very many columns fewer rows
 _ONE_KIND = 5.0  # times that the deviations of most columns differ, if they are of one kind
 _FLAT = 4.0  # standard errors by which the fourth moment of a column is too small for noise
+_HELD = 0.8  # of a column's square that is enough of it in the directions
 _FLAT_COLUMNS = 8  # columns that are kept for that, at most
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
-_STRAYED = 1.15  # times the usual length of what is left of a row that calls for new directions
+_STRAYED = 1.05  # times the usual noise of rows that calls for other directions
+_ERRORS = 1.0  # standard errors by which it must be more than that
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -134,16 +136,19 @@ class Subspace(NamedTuple):
         """Return the directions after some rows, itself if these lie in them as rows do.
 
         ``past`` is how many rows before them count. The noise of rows that were not there when the
-        directions were chosen is larger than that of those that were.
+        directions were chosen is larger than that of those that were. What is usual rises slowly,
+        so that directions are chosen in several batches after a class came from elsewhere.
         """
         w, q = self.lift.shape
-        stray = float(self._coordinates(X)[1].mean()) / (w - q)
+        left = self._coordinates(X)[1] / (w - q)
+        stray, error = float(left.mean()), float(left.std()) / np.sqrt(len(left))
         usual = self.usual or min(stray, _NEWCOMERS * self.noise)
-        if stray <= _STRAYED * usual:
+        if len(left) == 1 or stray - _ERRORS * error <= _STRAYED * usual:
             return self if self.usual else self._replace(usual=usual)
         Y = np.concatenate([np.sqrt(past) * self.lift.T, (self.whole(X) - self.centre) / self.unit])
         total = self.noise * past * (w - q) + float((Y**2).sum())
-        return type(self)._of(self.centre, self.unit, Y, total, past + len(X), q)
+        space = type(self)._of(self.centre, self.unit, Y, total, past + len(X), q)
+        return space._replace(usual=float(np.sqrt(usual * stray)))
 
     @classmethod
     def _of(cls, centre: Array, unit: Array, Y: Array, total: float, n: float, q: int) -> Self:
@@ -244,17 +249,17 @@ def _principal(Y: Array, m: int) -> tuple[Array, Array]:
 
 
 def _flat_columns(Y: Array, basis: Array) -> Array:
-    """Return directions (w, m) of columns whose rest is flatter than noise, as of several heaps.
+    """Return directions (w, m) of columns flatter than noise, as of several heaps.
 
-    Clusters that differ in a few columns alone may show in no principal direction.
+    Clusters that differ in a few columns alone may show in no principal direction. Columns that
+    the directions of the basis hold already are left out.
     """
     n, w = Y.shape
-    rest = Y - (Y @ basis) @ basis.T
-    square = rest**2
-    variance = square.mean(axis=0)
-    whole = (Y**2).mean(axis=0)
-    fourth = (square**2).mean(axis=0) / np.maximum(variance**2, 1e-300)
-    lack = np.where(variance > 0.5 * whole, 3.0 - fourth, 0.0) / np.sqrt(24.0 / n)
+    square = (Y - Y.mean(axis=0)) ** 2
+    fourth = (square**2).mean(axis=0) / np.maximum(square.mean(axis=0) ** 2, 1e-300)
+    held = (basis**2).sum(axis=1)
+    lost = (held < _HELD) & (square.sum(axis=0) > 0.0)
+    lack = np.where(lost, 3.0 - fourth, 0.0) / np.sqrt(24.0 / n)
     chosen = [int(j) for j in np.argsort(-lack)[:_FLAT_COLUMNS] if lack[j] > _FLAT]
     out = np.zeros((w, 0))
     for j in chosen:
@@ -263,6 +268,6 @@ def _flat_columns(Y: Array, basis: Array) -> Array:
         for taken in (basis, out):
             u -= taken @ (taken.T @ u)
         length = float(np.linalg.norm(u))
-        if length > 0.5:
+        if length > np.sqrt(1.0 - _HELD):
             out = np.column_stack([out, u / length])
     return out

@@ -1,0 +1,33 @@
+"""A word about first batches that take long."""
+
+import numpy as np
+import pytest
+
+from scstream import ScStream
+from scstream.sampler.announcing import announce_long_start
+from scstream.sampler.rules import RULES
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "said"),
+    [
+        pytest.param(250, 20_001, True, id="10,000 independent columns"),
+        pytest.param(1_000, 2_145, True, id="64 columns, all covariances"),
+        pytest.param(250, 136, False, id="15 directions"),
+        pytest.param(20, 20_001, False, id="a few rows"),
+        pytest.param(1_000_000, 66, False, id="many rows of 10 columns"),
+    ],
+)
+def test_long_starts_are_announced(n, p, said, capfd):
+    announce_long_start(n, p, RULES)
+    assert ("verbose=True" in capfd.readouterr().err) is said
+
+
+@pytest.mark.slow
+def test_the_model_announces_unless_progress_is_shown(capfd):
+    rng = np.random.default_rng(0)
+    X = 5.0 * rng.integers(2, size=(300, 1)) + rng.normal(size=(300, 4000))
+    ScStream("diagonal", random_state=0, max_sweeps=1).fit(X)
+    assert "takes some" in capfd.readouterr().err
+    ScStream("diagonal", random_state=0, max_sweeps=1, verbose=True).fit(X)
+    assert "takes some" not in capfd.readouterr().err
