@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from scstream.families import rounding, rowwise
-from scstream.families.contract import Array
+from scstream.families.contract import Array, Family
 from scstream.families.cutting import Side
 from scstream.families.evidence import best_by_doubling, most_probable
 from scstream.families.factorised import ColumnScore, Factorised, Plane
@@ -140,7 +140,7 @@ class Diagonal(Factorised):
         return new._with(self._kappa, self._nu, self._psi)
 
     def as_wide_as_all(self) -> Self:
-        """Return the copy that expects clusters like the whole of the rows it was prepared by.
+        """Return the copy that expects clusters as wide as all the rows that set the prior.
 
         So it is where nothing says that a column distinguishes clusters.
         """
@@ -265,6 +265,17 @@ class Diagonal(Factorised):
     def frame(self) -> tuple[Array, Array]:
         """The frame's centre and scales (d,) each."""
         return self._shift, self._scale
+
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) of another frame in this one."""
+        if super().reframed(sums, before) is None:
+            return None
+        assert isinstance(before, Diagonal)
+        ratio, shift = before._scale / self._scale, (before._shift - self._shift) / self._scale
+        n, z, zz = self.split_up(sums)
+        moved = ratio * z + shift * n
+        squares = ratio**2 * zz + 2.0 * ratio * shift * z + shift**2 * n
+        return np.concatenate([sums[:, :1], n, moved, squares], axis=1)
 
     def posterior(self, tau: Array) -> Posterior:
         """Return the parameters at ``tau`` (..., p)."""
