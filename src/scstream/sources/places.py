@@ -65,4 +65,7 @@ def seen_before(place: Place) -> Place | None:
     if not isinstance(seen, dict) or not isinstance(seen.get("digest"), str):
         raise unsound("seen", seen)
     whole(seen, "base", 0, place["offset"])
+    file = seen.get("file", [])
+    if not isinstance(file, list) or not all(type(number) is int for number in file):
+        raise unsound("seen", seen)
     return seen

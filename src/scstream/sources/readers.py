@@ -18,7 +18,7 @@ from scstream.sources.base import Place
 from scstream.sources.rotation import open_copy, open_next
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.messages import warn
-from scstream.support.paths import identity, look
+from scstream.support.paths import Identity, identity, look
 
 BLOCK = 1 << 20
 _PAUSE = 0.1  # seconds between looks at a file that grows
@@ -68,6 +68,7 @@ class FileReader(Reader):
         self.follow = follow
         self._file: BinaryIO = open(path, "rb", buffering=0)  # noqa: SIM115  # see close
         self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)  # no pipe
+        self._identity = _identity(self._file)
         self._at = 0  # in the present file
         self._head = b""
         self._last = b""  # the bytes before `_at`
@@ -76,20 +77,39 @@ class FileReader(Reader):
         """Begin behind so many bytes."""
         base, digest = (seen["base"], seen["digest"]) if seen else (0, None)
         at = offset - base
-        if not self._holds(self._file, at, digest):
-            self._file.close()
-            self._file = self._rotated(at, digest)
+        same = self._same_file(at, digest, seen.get("file")) if seen else None
+        if same is not None:
+            self._use(same)
+        elif not self._holds(self._file, at, digest):
+            self._use(self._rotated(at, digest))
         self.base = base
         self._head, self._last = _head_and_tail(self._file, at)
         self._go(at)
         if self.trail is not None:
-            self.trail.resume(base, self._head, offset, self._last)
+            self.trail.resume(base, self._head, offset, self._last, self._identity)
 
     def _holds(self, file: BinaryIO, at: int, digest: str | None) -> bool:
         """Whether a file begins with what was read before."""
         if _size(file) < at:
             return False
         return digest is None or digest_of(*_head_and_tail(file, at)) == digest
+
+    def _same_file(self, at: int, digest: str | None, mine: Identity | None) -> BinaryIO | None:
+        """Return the file that was read, if it was renamed.
+
+        Other files may look like it, as those of a sensor at rest do.
+        """
+        if not self.follow or mine is None or mine == self._identity:
+            return None
+        return open_copy(
+            self.path, lambda file: _identity(file) == mine and self._holds(file, at, digest)
+        )
+
+    def _use(self, file: BinaryIO) -> None:
+        """Read from another file."""
+        self._file.close()
+        self._file = file
+        self._identity = _identity(file)
 
     def _rotated(self, at: int, digest: str | None) -> BinaryIO:
         """Return the rotated file that holds what was read before, or say that there is none."""
@@ -121,7 +141,7 @@ class FileReader(Reader):
         if not data and self._regular and self._is_replaced():
             data = self._file.read(BLOCK)  # what came before it was replaced
             if not data:
-                file = open_next(self.path, identity(os.fstat(self._file.fileno())))
+                file = open_next(self.path, self._identity)
                 if file is None:
                     return None
                 self._begin(file)
@@ -141,7 +161,7 @@ class FileReader(Reader):
             self._head += data[: HEAD - len(self._head)]
         self._last = (self._last + data[-TAIL:])[-TAIL:]
         if self.trail is not None:
-            self.trail.add(data)
+            self.trail.add(data, self._identity)
         return data
 
     def _was_cut(self, data: bytes) -> bool:
@@ -160,8 +180,7 @@ class FileReader(Reader):
         digest = digest_of(self._head, self._last)
         file = open_copy(self.path, lambda file: self._holds(file, self._at, digest))
         if file is not None:
-            self._file.close()
-            self._file = file
+            self._use(file)
             self._go(self._at)
             return
         warn(
@@ -174,16 +193,11 @@ class FileReader(Reader):
     def _is_replaced(self) -> bool:
         """Whether another file has the path now, and its writer has begun to use it."""
         found = look(self.path)
-        return (
-            found is not None
-            and found.st_size > 0
-            and identity(found) != identity(os.fstat(self._file.fileno()))
-        )
+        return found is not None and found.st_size > 0 and identity(found) != self._identity
 
     def _begin(self, file: BinaryIO) -> None:
         """Go on with another file."""
-        self._file.close()
-        self._file = file
+        self._use(file)
         self.files += 1
         self.base += self._at
         self._at = 0
@@ -236,6 +250,10 @@ class InputReader(Reader):
         if self.trail is not None:
             self.trail.add(data)
         return data
+
+
+def _identity(file: BinaryIO) -> Identity:
+    return identity(os.fstat(file.fileno()))
 
 
 def _size(file: BinaryIO) -> int:

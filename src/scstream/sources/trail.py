@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from scstream.sources.base import Place
+from scstream.support.paths import Identity
 
 HEAD = 1024  # bytes at the beginning of a file that are looked at
 TAIL = 4096  # bytes before a place that are looked at
@@ -19,6 +20,7 @@ class _File:
     head: bytes = b""
     start: int = 0  # where `recent` begins
     recent: bytearray = field(default_factory=bytearray)
+    identity: Identity | None = None
 
     @property
     def end(self) -> int:
@@ -31,9 +33,10 @@ class Trail:
     def __init__(self) -> None:
         self._files = [_File(0)]
 
-    def add(self, data: bytes) -> None:
-        """Take note of bytes that were read."""
+    def add(self, data: bytes, identity: Identity | None = None) -> None:
+        """Take note of bytes that were read, and of the file they were in."""
         file = self._files[-1]
+        file.identity = identity
         if len(file.head) < HEAD:
             file.head += data[: HEAD - len(file.head)]
         file.recent += data
@@ -42,9 +45,11 @@ class Trail:
         """Take note that another file begins."""
         self._files.append(_File(base, start=base))
 
-    def resume(self, base: int, head: bytes, offset: int, tail: bytes) -> None:
+    def resume(
+        self, base: int, head: bytes, offset: int, tail: bytes, identity: Identity | None = None
+    ) -> None:
         """Go on from a place in the file that begins at ``base``."""
-        self._files = [_File(base, head, offset - len(tail), bytearray(tail))]
+        self._files = [_File(base, head, offset - len(tail), bytearray(tail), identity)]
 
     def forget(self, offset: int) -> None:
         """Keep only what a place from here on needs."""
@@ -64,7 +69,8 @@ class Trail:
         file = max((f for f in self._files if f.base < offset), key=_base, default=self._files[0])
         at = offset - file.base
         tail = file.recent[max(0, offset - TAIL - file.start) : max(0, offset - file.start)]
-        return {"base": file.base, "digest": digest_of(file.head[:at], bytes(tail))}
+        mark: Place = {"base": file.base, "digest": digest_of(file.head[:at], bytes(tail))}
+        return mark if file.identity is None else {**mark, "file": file.identity}
 
 
 def _base(file: _File) -> int:
