@@ -28,7 +28,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 # Pages link to files of the repository that are not pages; tests/test_docs.py checks every link.
-suppress_warnings = ["myst.xref_missing", "toc.empty_glob", "config.cache"]
+suppress_warnings = ["myst.xref_missing", "config.cache"]
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections have the types
@@ -57,3 +57,15 @@ html_theme_options = {
     "navigation_with_keys": False,
 }
 html_sidebars = {"index": []}
+
+
+def leave_out_absent_pages(app, docname, source):
+    """Take pages that are listed but not here, as in a part of the repository, off the index."""
+    if docname == "index":
+        lines = source[0].splitlines()
+        absent = {name for name in ("anomalies", "groups") if not (HERE / f"{name}.md").exists()}
+        source[0] = "\n".join(line for line in lines if line not in absent)
+
+
+def setup(app):
+    app.connect("source-read", leave_out_absent_pages)

@@ -2,10 +2,10 @@
 Eight streams, five methods
 ===========================
 
-Eight shapes of streams, and what five methods make of their last batch. In the corner of each picture
-stand the adjusted Rand index of the predictions of all batches, made before each was learned, and the
-seconds that the stream took. Methods with a star are told the true number of clusters; river's two run
-with the settings that its documentation shows.
+Eight shapes of streams, and what five methods make of their last batch. In the corner of each
+picture stand the adjusted Rand index of the predictions of all batches, made before each was
+learned, and the seconds that the stream took. Methods with a star are told the true number of
+clusters. River's two have one setting for all streams.
 
 ::
 

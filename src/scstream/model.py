@@ -136,7 +136,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     dates_ : bool
         Whether the times that were given are dates, which count in seconds since 1970.
     n_features_in_ : int
-    feature_names_in_ : ndarray (n_features_in_,)
+    feature_names_in_ : ndarray (d,)
         Only if the data's columns have names.
 
     Notes

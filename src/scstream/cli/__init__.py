@@ -22,10 +22,10 @@ from scstream.support.printable import printable, printable_name
 from scstream.support.secrets import hidden
 
 COMMANDS = {
-    "run": "follow a stream, label its rows, keep checkpoints",
+    "run": "follow a stream, label its rows, save checkpoints",
     "fit": "cluster one data set as a whole",
     "predict": "label rows with a saved model",
-    "show": "what is in a checkpoint: clusters, weights, prior, clock",
+    "show": "show the clusters in a checkpoint",
     "report": "draw a run as one HTML page",
     "watch": "show a run in the browser, finished or going on",
     "serve": "answer with labels of a saved model over HTTP",
@@ -33,13 +33,13 @@ COMMANDS = {
     "video": "segment a video, with segments that persist",
     "demo": "follow a built-in drifting stream and draw a picture",
     "bench": "check speed and quality of this installation",
-    "compile": "compile the kernels beforehand, as for an image of a container",
+    "compile": "compile the kernels ahead of time, for example in a container image",
 }
 
 _EPILOG = """\
 examples:
   scstream run data.csv -o labels.csv
-  scstream run data.csv -o labels.csv --checkpoint state    # survives a kill; run again to go on
+  scstream run data.csv -o labels.csv --checkpoint state    # run again to go on after a stop
   scstream show state
   scstream COMMAND --help                                   # all options, with examples
 """
@@ -108,8 +108,8 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser, with the options of one command if there is one of that name."""
     parser = _Parser(
         prog="scstream",
-        description="Cluster a stream of data that drifts, without being told how many clusters "
-        "there are.",
+        description="Cluster a stream of data that changes over time. Finds the number of "
+        "clusters by itself.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -2,4 +2,4 @@
 
 
 class UsageError(Exception):
-    """The command was used in a way that cannot be; the message says what to do instead."""
+    """The command was used wrongly; the message says what to do instead."""

@@ -38,8 +38,8 @@ def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
                 continue
             if way == "writes" and key in seen:
                 raise UsageError(
-                    f"{name} ({printable(path)}) is the same file as {seen[key]}, which would be "
-                    "destroyed. Name another file."
+                    f"{name} ({printable(path)}) is the same file as {seen[key]}, which it would "
+                    "destroy. Name another file."
                 )
             seen.setdefault(key, f"{name} ({printable(path)})")
 
@@ -75,6 +75,6 @@ def add_overwrite(parser: Any) -> None:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace outputs that already exist. Otherwise they are refused, unless they are "
-        "empty. Never replaces an input or a folder",
+        help="overwrite existing outputs; by default only empty ones are. Never overwrites an "
+        "input or a folder",
     )

@@ -62,7 +62,9 @@ def duration(text: str) -> float:
     """Read a length of time: a number, or one with s, m, h or d behind it."""
     match = re.fullmatch(r"([0-9.eE+-]+)([smhd]?)", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no length of time such as 60, 10s, 5m or 1h")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a length of time such as 60, 10s, 5m or 1h"
+        )
     return real(match[1]) * _UNITS[match[2]]
 
 
@@ -97,7 +99,9 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         "kafka://server/topic, redis://server/stream, nats://server/stream",
     )
     group = parser.add_argument_group("reading")
-    group.add_argument("--format", choices=SOURCE_FORMATS, help="default: by the file's name")
+    group.add_argument(
+        "--format", choices=SOURCE_FORMATS, help="default: from the file's name, or its content"
+    )
     group.add_argument(
         "--columns",
         type=listed,
@@ -155,24 +159,24 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         action="append",
         default=[],
         metavar="WORD",
-        help="a word for a missing value besides the empty field, NA, N/A, NaN, null and none; "
-        "may be given more than once",
+        help="a word that stands for a missing value, besides empty fields, NA, NaN, null, -, ? "
+        "and the like; may be given more than once",
     )
     group.add_argument(
         "--on-error",
         choices=("stop", "reject"),
         default="stop",
-        help="a row that cannot be read ends the run with its line number, or goes to the file of "
-        "--rejects; default: stop",
+        help="what to do with rows that cannot be read: stop and list them, or write them to the "
+        "file of --rejects and go on; default: stop",
     )
     group.add_argument(
-        "--rejects", metavar="FILE", help="JSON lines with line, row, reason and text of each"
+        "--rejects", metavar="FILE", help="rejected rows, as JSON lines with line, reason and text"
     )
     group.add_argument(
         "--access",
         metavar="FILE",
-        help="a TOML file with user, password, ca, certificate and key for a broker. A password "
-        "is better there, or in a variable such as SCSTREAM_REDIS_PASSWORD, than in a URL",
+        help="a TOML file with user, password, ca, certificate and key for a broker. Put a password "
+        "there, or in a variable such as SCSTREAM_REDIS_PASSWORD, rather than in a URL",
     )
     if batches:
         _add_batches(parser)
@@ -195,7 +199,7 @@ class _TakeSource(argparse.Action):
 def _add_batches(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("batches")
     group.add_argument(
-        "--batch-size", type=whole(1), metavar="N", help="rows of a batch; default: 1000"
+        "--batch-size", type=whole(1), metavar="N", help="rows in a batch; default: 1000"
     )
     group.add_argument(
         "--time-column",
@@ -208,8 +212,8 @@ def _add_batches(parser: argparse.ArgumentParser) -> None:
         "--period",
         type=duration,
         metavar="T",
-        help="a batch holds the rows of so much time: 60, 10s, 5m, 1h, 1d; needs times. "
-        "A row that comes late counts with the batch that is open",
+        help="cut batches by time instead: 60, 10s, 5m, 1h, 1d; needs times. A late row counts "
+        "with the current batch",
     )
 
 
@@ -224,7 +228,7 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
     if args.on_error == "reject" and args.rejects is None:
         raise UsageError("--on-error reject needs a file for the rejected rows: --rejects FILE.")
     if getattr(args, "batch_size", None) and getattr(args, "period", None):
-        raise UsageError("Batches are cut by --batch-size or by --period, not by both.")
+        raise UsageError("Give --batch-size or --period, not both.")
     given = {
         **_of_family(args, family),
         "batch_size": getattr(args, "batch_size", None) or 1000,
@@ -278,7 +282,7 @@ def _access(args: argparse.Namespace) -> Access | None:
     if args.access is None:
         return login
     if login is None:
-        raise UsageError("--access is for brokers, and the source is none.")
+        raise UsageError("--access is for brokers, and the source is not one.")
     from scstream.sources.access import Access
 
     try:
@@ -316,7 +320,7 @@ def kernel(text: str) -> Callable[[float], float]:
     length = real(rest) if rest else 0.0
     if name not in ("window", "linear") or not length > 0:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no kernel; there are window:LENGTH and linear:LENGTH"
+            f"{text!r} is not a kernel; give window:LENGTH or linear:LENGTH"
         )
     return _Kernel(name, length)
 
@@ -339,24 +343,24 @@ class _Kernel:
 
 # Every parameter of the estimator, by its name; the family comes first and has another default.
 _MODEL: dict[str, dict[str, Any]] = {
-    "alpha": {"type": real, "help": "more makes new clusters likelier"},
+    "alpha": {"type": real, "help": "higher values make new clusters likelier"},
     "half_life": {
         "type": half_life,
         "metavar": "T",
-        "help": "age at which a batch counts half: a number of batches, or of the time column's "
-        "units, or a length of time such as 12h or 5d; auto is 5 times the usual spacing of "
-        "batches, and longer if they have fewer than 100 rows; none never forgets",
+        "help": "age at which a batch counts half: a length of time such as 12h or 5d, or a number "
+        "in the time column's units (batches if there is none). auto: 5 times the usual spacing "
+        "of batches, longer for batches of fewer than 100 rows. none: never forget",
     },
     "kernel": {
         "type": kernel,
         "metavar": "K:T",
-        "help": "in place of the half-life: window:T (all of the last T counts in full) or "
-        "linear:T (counts less and less, and nothing at the age of T)",
+        "help": "instead of a half-life: window:T (the last T counts in full) or linear:T (counts "
+        "less with age, and nothing from the age T)",
     },
-    "epsilon": {"type": real, "help": "with a kernel, batches of at most this weight are dropped"},
+    "epsilon": {"type": real, "help": "with a kernel, drop batches of at most this weight"},
     "sweeps": {"type": whole(1), "help": "sampled sweeps of each batch after the first"},
-    "max_sweeps": {"type": whole(1), "help": "sampled sweeps of the first batch at most"},
-    "max_clusters": {"type": whole(1), "help": "no more clusters than this"},
+    "max_sweeps": {"type": whole(1), "help": "sampled sweeps of the first batch, at most"},
+    "max_clusters": {"type": whole(1), "help": "upper limit on the number of clusters"},
     "splits": {"action": argparse.BooleanOptionalAction, "help": "whether clusters may split"},
     "merges": {"action": argparse.BooleanOptionalAction, "help": "whether clusters may merge"},
     "outlier_weight": {
@@ -369,13 +373,13 @@ _MODEL: dict[str, dict[str, Any]] = {
     "n_jobs": {"type": int, "metavar": "N", "help": "threads for large batches"},
     "engine": {
         "choices": ("cpu", "torch", "auto"),
-        "help": "where rows are passed over: this machine's cores, PyTorch, or what suits; "
-        "a Dask cluster is for Python",
+        "help": "where rows are processed: cpu (this machine's cores), torch (PyTorch), or auto. "
+        "A Dask cluster needs Python",
     },
     "device": {"metavar": "NAME", "help": "for PyTorch, such as cuda or cpu"},
     "verbose": {
         "action": argparse.BooleanOptionalAction,
-        "help": "report the sweeps of the first batch",
+        "help": "report how the first batch goes",
     },
 }
 
@@ -391,7 +395,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         type=family,
         default="auto",
         metavar="NAME",
-        help="auto (by the first batch's columns; the default), gaussian, diagonal, spherical, "
+        help="auto (chosen from the first batch; the default), gaussian, diagonal, spherical, "
         "directional, multinomial, poisson, bernoulli, categorical, gamma, exponential, or "
         "blocks of columns: 'gaussian=x,y;poisson=clicks'",
     )
@@ -404,7 +408,7 @@ def _shown(name: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return an option with its default in its help."""
     defaults = {
         "alpha": "1", "half_life": "auto", "epsilon": "1e-8", "sweeps": "1", "max_sweeps": "100",
-        "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "by chance",
+        "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "a random seed",
         "n_jobs": "all cores", "engine": "cpu", "verbose": "no",
     }  # fmt: skip
     default = f"; default: {defaults[name]}" if name in defaults else ""

@@ -28,13 +28,12 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     add_overwrite(group)
     group.add_argument(
-        "--output-format", choices=OUTPUT_FORMATS, help="default: by the file's name; CSV for -"
+        "--output-format", choices=OUTPUT_FORMATS, help="default: from the file's name; CSV for -"
     )
     group.add_argument(
         "--append",
         action="store_true",
-        help="write the input's columns, too, with these behind them. Otherwise the number of "
-        "the row comes first",
+        help="write the input's columns first and these after them, instead of the row's number",
     )
     group.add_argument(
         "--fields",

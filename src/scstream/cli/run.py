@@ -1,4 +1,4 @@
-"""``scstream run``: follow a stream, label its rows, keep checkpoints."""
+"""``scstream run``: follow a stream, label its rows, save checkpoints."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
 
 _DESCRIPTION = """\
-Learn a stream batch by batch and write the label, its probability and a score of each
-row. Labels are the ones given when the batch was learned; their probabilities are by the model
-after that. The score is the log density of the row under the model before it learned the
-batch (after, for the first one): low where a row is unusual. --fields label,anomaly writes the
-share of recent rows that were less expected: below 0.001 for one ordinary row in a thousand."""
+Learn a stream batch by batch. For each row, write its label, the probability of that label and a
+score. Labels and probabilities come from the model that has learned the batch. The score comes from
+the model before that (for the first batch, after it): it is the log density of the row, low where a
+row is unusual. --fields label,anomaly writes the share of recent rows that were less expected: below
+0.001 for one ordinary row in a thousand. The command first prints what it takes each column for."""
 
 _EPILOG = """\
 examples:
@@ -43,9 +43,9 @@ examples:
   generate | scstream run - | grep -v ',0,'
   scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
 
-With --checkpoint a run that was stopped or killed goes on when the same command is given again:
-every row counts once in the model and is once in every output. Ctrl-C and SIGTERM stop a run
-behind the batch it is at, with a checkpoint.
+With --checkpoint, give the same command again to go on after a stop or a kill: every row counts
+once in the model and is once in every output. Ctrl-C and SIGTERM finish the current batch, save a
+checkpoint and stop.
 
 exit status: 0 all went well; 1 an error in the data or the run; 2 wrong use; 130 or 143 stopped
 by Ctrl-C or SIGTERM
@@ -72,20 +72,21 @@ def add_parser(subparsers: Any) -> None:
         type=duration,
         metavar="T",
         help="with --follow, standard input or a broker: close a batch early when no row has "
-        "come for so long. Otherwise batches are always full until the end",
+        "come for this long. Otherwise all batches but the last are full",
     )
     group.add_argument(
         "--live",
         action="store_true",
-        help="with a checkpoint: standard input goes on where it is. Otherwise it is expected to "
-        "come again from its beginning, and what was read before is skipped",
+        help="when resuming from standard input: read on from here. Otherwise the input is "
+        "expected to start from the beginning again, and rows read before are skipped",
     )
     group = add_outputs(parser)
     group.add_argument(
         "--score-by",
         choices=("before", "after"),
         default="before",
-        help="scores and anomalies by the model before or after it learned the batch; after is faster. "
+        help="scores and anomalies with the model before or after it learned the batch; after is "
+        "faster. "
         "default: before",
     )
     group.add_argument(
@@ -96,6 +97,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"
     )
+    group.add_argument("--quiet", action="store_true", help="print warnings and errors only")
     group = parser.add_argument_group("the page")
     group.add_argument(
         "--serve",
@@ -106,18 +108,17 @@ def add_parser(subparsers: Any) -> None:
         "a free port. At a terminal the page stays until Ctrl-C",
     )
     add_serving(group)
-    group.add_argument("--quiet", action="store_true", help="no progress and no summary")
     group = parser.add_argument_group("checkpoints")
     group.add_argument(
         "--checkpoint",
         metavar="DIR",
-        help="a folder for checkpoints; if it holds one, go on from there",
+        help="a folder for checkpoints; if it has one, the run goes on from there",
     )
     group.add_argument(
         "--every",
         type=whole(1),
         metavar="N",
-        help="batches from one checkpoint to the next; default: 100. There is one at the end, too",
+        help="save a checkpoint every N batches, and at the end; default: 100",
     )
     add_model(parser)
     parser.set_defaults(main=main)
@@ -204,15 +205,15 @@ def _check(args: argparse.Namespace) -> None:
     if args.every is not None and args.checkpoint is None:
         raise UsageError("--every needs --checkpoint DIR.")
     if args.live and args.source != "-":
-        raise UsageError("--live is about standard input.")
+        raise UsageError("--live works with standard input only: give - as the source.")
     if args.wait is not None and not (args.follow or args.source == "-" or "://" in args.source):
         raise UsageError(
             "--wait needs a stream that goes on: --follow, standard input or a broker."
         )
     if args.checkpoint is not None and args.output == "-":
         raise UsageError(
-            "What went to standard output cannot be taken back after a crash, so with --checkpoint "
-            "give a file: --output FILE, or --output none."
+            "--checkpoint needs an output that can be cut back after a crash, which standard output "
+            "cannot: give --output FILE, or --output none."
         )
     written = ("output", "events", "chronicle", "rejects", "checkpoint")
     check_apart(reads_of(args), {f"--{name}": getattr(args, name) for name in written})
@@ -237,15 +238,15 @@ def _settings(args: argparse.Namespace, options: Any) -> dict[str, Any]:
 def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
     print(f"scstream: stopped by {result.interrupted}", file=sys.stderr)
     if args.checkpoint is None:
-        print("scstream: there is no checkpoint; --checkpoint DIR keeps one", file=sys.stderr)
+        print("scstream: no checkpoint was saved; use --checkpoint DIR", file=sys.stderr)
     elif result.checkpoint is None:
-        print("scstream: no batch was learned, so there is no checkpoint yet", file=sys.stderr)
+        print("scstream: no batch was learned yet, so nothing was saved", file=sys.stderr)
     else:
         again = shlex.join(["scstream", *map(_public, sys.argv[1:])])
         told = printable_name(f"scstream: saved {result.checkpoint}; go on with: {again}")
         print(told, file=sys.stderr)
         if args.login is not None and args.login.password is not None:
-            print("scstream: and with the password, which is not shown here", file=sys.stderr)
+            print("scstream: add the password, which is not shown here", file=sys.stderr)
 
 
 def _public(word: str) -> str:

@@ -28,11 +28,11 @@ examples:
   scstream tune data.csv --truth class --n-trials 60 --json
 
 Settings are tried on the first batches. With --truth the score is the mean ARI of predictions
-made before each batch is learned; without, how well the model foresees the stream (mean log
-density). The options given for the model are where the search starts from.
+made before each batch is learned; without it, how well the model predicts the stream (mean log
+density). The search starts from the options given for the model.
 
-alpha and half_life are options of scstream run. The other settings are the prior's, for
-scstream.tuning.build in Python.
+alpha and half_life are options of scstream run. The other settings belong to the prior; use them
+in Python with scstream.tuning.build.
 """
 
 
@@ -50,7 +50,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--n-batches", type=whole(2), default=10, metavar="N", help="default: 10")
     group.add_argument("--n-trials", type=whole(1), default=30, metavar="N", help="default: 30")
     group.add_argument(
-        "--timeout", type=real, metavar="S", help="seconds after which no trial is begun"
+        "--timeout", type=real, metavar="S", help="start no trial after this many seconds"
     )
     group.add_argument("--json", action="store_true", help="the result as one JSON object")
     add_model(parser)
@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
         args.exclude = [*args.exclude, args.truth]
     options = source_options(args, keep_rows=args.truth is not None)
     if options.on_error == "reject":
-        raise UsageError("tune looks at the first rows only and rejects none: mend them first.")
+        raise UsageError("tune does not reject rows: correct them first.")
     model = make_model(args)
     from scstream.sources import open_source
     from scstream.tuning import tune
