@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -12,13 +12,11 @@ from scipy import sparse
 
 from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
-from scstream.engines.labels import Labeller, Screen, labeller, pair_products
+from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.families.contract import Array, Family
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of
-from scstream.kernels import labelling, screened_blocks
-from scstream.kernels.labelling import Pairs
-from scstream.kernels.screened_blocks import Totals
+from scstream.kernels import labelling
 from scstream.support.threads import allowed, mapped, over_slices, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
@@ -75,9 +73,7 @@ class CpuEngine(Engine):
         form_of(score).ready(lambda: self._statistics(slice(0, SOME_ROWS)))
         drawn = key is not None and not key.best
         labels = labeller(score, self._points, drawn=drawn)
-        pairs, both = pair_products(sub, self._points), None
-        if isinstance(labels, Screen) and pairs is not None:
-            both = partial(self._label_and_add, labels, pairs, key)
+        by_products = isinstance(labels, Screen) and pair_products(sub, self._points) is not None
 
         def label(rows: slice, T: Points) -> None:
             z, second = self._z[rows], self._second[rows]
@@ -110,19 +106,11 @@ class CpuEngine(Engine):
                 np.zeros((k, k)),
             )
 
-        return self._pass(label, add, both, nothing, k)
+        def label_and_add(rows: slice, T: Points, to: Values) -> None:
+            label(rows, T)
+            add(rows, T, to)
 
-    def _label_and_add(
-        self, labels: Labeller, pairs: Pairs, key: Key | None, rows: slice, T: Array, to: Values
-    ) -> None:
-        """Label a block of rows, whose sub-labels are scored by ``pairs``, and add it up."""
-        at: list[int] = []
-        if key is not None:
-            at = [key.seed, key.batch, key.sweep, self._first + rows.start, key.best]
-        screened_blocks.sweep_block(
-            labels.scored(T), pairs, np.array(at, dtype=np.int64), self._weight[rows],
-            self._z[rows], self._sub[rows], Totals(*to),
-        )  # fmt: skip
+        return self._pass(label, add, label_and_add if by_products else None, nothing, k)
 
     def resplit(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
