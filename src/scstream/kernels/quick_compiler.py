@@ -16,7 +16,6 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import numba
-from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
@@ -46,6 +45,8 @@ class _KernelLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
+        from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
+
         how = create_pipeline_tuning_options(speed_level=2)
         how.loop_vectorization, how.slp_vectorization, how.loop_unrolling = True, False, False
         builder = create_pass_builder(self._codegen._tm, how)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
+from importlib import import_module
 from typing import Any, ClassVar
 
 from llvmlite import ir
@@ -24,7 +25,6 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.cpu import CPUContext
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
-from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
 _DATA, _SHAPE, _STRIDES = 4, 5, 6  # places in what describes an array
 _START, _STOP = 0, 1  # in what describes a range
@@ -217,7 +217,8 @@ class _Lower(Lower):
         array = self.typeof(value.name)
         if not self._is_element(array, self.typeof(index.name)):
             return super().lower_getitem(resty, expr, value, index, signature)
-        item = load_item(self.context, self.builder, array, self._place(value, index))
+        place = self._place(value, index)
+        item = _arrays().load_item(self.context, self.builder, array, place)
         return self.context.cast(self.builder, item, array.dtype, resty)
 
     def lower_setitem(self, target: Any, index: Any, value: Any, signature: Any) -> Any:
@@ -228,7 +229,8 @@ class _Lower(Lower):
             return super().lower_setitem(target, index, value, signature)
         item = self.context.cast(self.builder, self.loadvar(value.name), given, signature.args[2])
         item = self.context.cast(self.builder, item, signature.args[2], array.dtype)
-        store_item(self.context, self.builder, array, item, self._place(target, index))
+        place = self._place(target, index)
+        _arrays().store_item(self.context, self.builder, array, item, place)
         return None
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
@@ -263,7 +265,7 @@ class _Lower(Lower):
         for i, (kind, place) in enumerate(zip(each, places, strict=True)):
             if not (isinstance(place, ir.Constant) and place.constant >= 0):
                 size = builder.extract_value(value, [_SHAPE, i])
-                places[i] = fix_integer_index(self.context, builder, kind, place, size)
+                places[i] = _arrays().fix_integer_index(self.context, builder, kind, place, size)
         if typ.layout == "A":
             bytes_ = ir.IntType(8).as_pointer()
             steps = [builder.extract_value(value, [_STRIDES, i]) for i in range(typ.ndim)]
@@ -274,6 +276,11 @@ class _Lower(Lower):
             size = builder.extract_value(value, [_SHAPE, i])
             steps.insert(0, builder.mul(size, steps[0]) if steps else size)
         return builder.gep(data, [_combined(builder, places, steps)])
+
+
+def _arrays() -> Any:
+    """Return numba's functions for arrays, which an import of the package has no need of."""
+    return import_module("numba.np.arrayobj")
 
 
 def _combined(builder: Any, places: Any, steps: Any) -> Any:
