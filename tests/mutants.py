@@ -1,9 +1,9 @@
 """Put small faults into a copy of the package, one at a time, and see whether tests catch them.
 
 ``make mutants`` runs all of ``tests/mutants.toml``; ``make mutants ARGS="families sinks"`` those of
-files whose paths contain one of the words. Each fault is a text that stands exactly once in a file,
-and what stands there instead; the tests that belong to it must fail. A text that is not there, or
-there twice, is an error: the list is to be mended then.
+files whose paths contain one of the words, and ``--jobs 4`` tries four at a time. Each fault is a
+text that stands exactly once in a file, and what stands there instead; the tests that belong to it
+must fail. A text that is not there, or there twice, is an error: the list is to be mended then.
 """
 
 import argparse
@@ -13,8 +13,11 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from time import perf_counter
 
 ROOT = Path(__file__).parent.parent
@@ -75,12 +78,33 @@ def tried(fault: Fault, source: Path) -> str:
     return "NOT CAUGHT" if done.returncode == 0 else f"ERROR: pytest returned {done.returncode}"
 
 
+def all_tried(faults: list[Fault], jobs: int) -> Iterator[tuple[Fault, str, float]]:
+    """Yield faults, what comes of them and the seconds that took, in order; each job has a copy."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for job in range(jobs):
+            shutil.copytree(ROOT / "src", Path(folder) / str(job))
+            copies.put(Path(folder) / str(job))
+
+        def one(fault: Fault) -> tuple[Fault, str, float]:
+            source, start = copies.get(), perf_counter()
+            try:
+                return fault, tried(fault, source), perf_counter() - start
+            finally:
+                copies.put(source)
+
+        yield from pool.map(one, faults)
+
+
 def main() -> int:
     """Try the faults; returns what the process is to return."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="parts of the files' paths")
     parser.add_argument("--list", action="store_true", help="only check that faults can be put in")
+    parser.add_argument("--jobs", type=int, default=1, help="faults tried at the same time")
     options = parser.parse_args()
+    if options.jobs < 1:
+        parser.error(f"--jobs must be at least 1, not {options.jobs}")
     faults = read_faults(options.words)
     problems = [(f, why) for f in faults if (why := f.problem(ROOT / "src")) is not None]
     for fault, why in problems:
@@ -88,16 +112,12 @@ def main() -> int:
     if options.list:
         print(f"{len(faults)} faults, {len(problems)} of which cannot be put in")
         return int(bool(problems))
+    possible = [fault for fault in faults if fault.problem(ROOT / "src") is None]
     results = []
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", source)
-        for i, fault in enumerate(f for f in faults if f.problem(source) is None):
-            start = perf_counter()
-            results.append(tried(fault, source))
-            spent = perf_counter() - start
-            said = fault.text.strip().splitlines()[0][:60]
-            print(f"{i + 1:3d} {results[-1]:12s} {spent:5.0f} s  {fault.file}: {said}", flush=True)
+    for i, (fault, result, spent) in enumerate(all_tried(possible, options.jobs)):
+        results.append(result)
+        said = fault.text.strip().splitlines()[0][:60]
+        print(f"{i + 1:3d} {result:12s} {spent:5.0f} s  {fault.file}: {said}", flush=True)
     caught = results.count("caught")
     print(f"{caught} of {len(faults)} faults were caught")
     broken = problems or any(result.startswith("ERROR") for result in results)

@@ -1,6 +1,7 @@
 """ScStream as a clusterer and an anomaly detector of river: one row at a time, or a data frame.
 
-Needs ``scstream[river]``. Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far.
+Needs ``scstream[river]``. Rows are buffered and learned in mini-batches; a prediction uses what has
+been learned so far.
 """
 
 from __future__ import annotations

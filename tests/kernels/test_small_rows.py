@@ -194,3 +194,16 @@ def test_predictions_are_those_of_the_long_way(d, dtype):
     quick = model.predict(X)
     assert_array_equal(quick, model.set_params(rules=Rules(compiled_columns=0)).predict(X))
     assert len(np.unique(quick)) > 1
+
+
+@pytest.mark.parametrize("far", [0, 3])
+def test_a_row_without_a_second_choice_is_nobody_s_rival(far):
+    """One row lies where the other cluster is impossible: it is not counted, and the others are."""
+    x = np.zeros(10)
+    x[far] = -100.0
+    eta = np.zeros((6, 3))
+    eta[1, 1] = 1e308
+    T, nothing = np.column_stack([np.ones(10), x, x**2]), np.zeros(6)
+    rivals = at_once(T, np.ones(10), eta, nothing, nothing, Key(5, 1, 2))[4]
+    assert rivals.sum() == 9
+    assert rivals[0, 0] == rivals[1, 1] == 0

@@ -175,8 +175,8 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
     group.add_argument(
         "--access",
         metavar="FILE",
-        help="a TOML file with user, password, ca, certificate and key for a broker. Put a password "
-        "there, or in a variable such as SCSTREAM_REDIS_PASSWORD, rather than in a URL",
+        help="a TOML file with user, password, ca, certificate and key for a broker. Put a "
+        "password there, or in a variable such as SCSTREAM_REDIS_PASSWORD, rather than in a URL",
     )
     if batches:
         _add_batches(parser)
@@ -366,8 +366,8 @@ _MODEL: dict[str, dict[str, Any]] = {
     "outlier_weight": {
         "type": _weight,
         "metavar": "W",
-        "help": "weight of a background as wide as the first batch, whose rows are labelled -1; auto "
-        "learns its weight and its shape",
+        "help": "weight of a background as wide as the first batch, whose rows are labelled -1; "
+        "auto learns its weight and its shape",
     },
     "random_state": {"type": whole(0), "metavar": "SEED", "help": "the same seed, the same labels"},
     "n_jobs": {"type": int, "metavar": "N", "help": "threads for large batches"},

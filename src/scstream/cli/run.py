@@ -31,8 +31,8 @@ _DESCRIPTION = """\
 Learn a stream batch by batch. For each row, write its label, the probability of that label and a
 score. Labels and probabilities come from the model that has learned the batch. The score comes from
 the model before that (for the first batch, after it): it is the log density of the row, low where a
-row is unusual. --fields label,anomaly writes the share of recent rows that were less expected: below
-0.001 for one ordinary row in a thousand. The command first prints what it takes each column for."""
+row is unusual. --fields label,anomaly writes the share of recent rows that were less expected:
+below 0.001 for one ordinary row in a thousand. The command first prints what it takes each column for."""
 
 _EPILOG = """\
 examples:
@@ -212,8 +212,8 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.checkpoint is not None and args.output == "-":
         raise UsageError(
-            "--checkpoint needs an output that can be cut back after a crash, which standard output "
-            "cannot: give --output FILE, or --output none."
+            "--checkpoint needs an output that can be cut back after a crash, which standard "
+            "output cannot: give --output FILE, or --output none."
         )
     written = ("output", "events", "chronicle", "rejects", "checkpoint")
     check_apart(reads_of(args), {f"--{name}": getattr(args, name) for name in written})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy import sparse
 from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.gaps import Draws, Gaps
-from scstream.engines.labels import Labeller, Screen, labeller, pair_products
+from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
@@ -27,9 +27,7 @@ from scstream.families.scores import (
     form_of,
     to_dense,
 )
-from scstream.kernels import labelling, screened_blocks
-from scstream.kernels.labelling import Pairs
-from scstream.kernels.screened_blocks import Totals
+from scstream.kernels import labelling
 from scstream.support.threads import allowed, mapped, over_slices, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
@@ -91,10 +89,8 @@ class CpuEngine(Engine):
         """Label every point and sum up as far as the tree goes."""
         form_of(score).ready(lambda: self._statistics(slice(0, SOME_ROWS)))
         labels = labeller(score, self._points, drawn=key is not None)
-        pairs, both = pair_products(sub, self._points), None
+        by_products = isinstance(labels, Screen) and pair_products(sub, self._points) is not None
         completion = None if self._gaps is None else self._family.completion(score)
-        if completion is None and isinstance(labels, Screen) and pairs is not None:
-            both = partial(self._label_and_add, labels, pairs, key)
 
         def label(rows: slice, T: Points) -> None:
             z, second = self._z[rows], self._second[rows]
@@ -122,9 +118,7 @@ class CpuEngine(Engine):
             second, (doubt, own_doubt, _) = self._second[rows], self._doubts[:, rows]
             labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
             if key is None:
-                to_second = weight * self._share[rows]
-                _add_by_label(T, weight - to_second, z, np.zeros_like(sub), to[0])
-                _add_by_label(T, to_second, z, np.ones_like(sub), to[0])
+                _add_by_share(T, weight, z, self._share[rows], to[0])
             else:
                 _add_by_label(T, weight, z, sub, to[0])
 
@@ -136,17 +130,12 @@ class CpuEngine(Engine):
                 np.zeros((k, k)),
             )
 
-        return self._pass(label, add, both, nothing, k)
+        def label_and_add(rows: slice, T: Points, to: Values) -> None:
+            label(rows, T)
+            add(rows, T, to)
 
-    def _label_and_add(
-        self, labels: Labeller, pairs: Pairs, key: Key | None, rows: slice, T: Array, to: Values
-    ) -> None:
-        """Label a block of rows, whose sub-labels are scored by ``pairs``, and add it up."""
-        at = [] if key is None else [key.seed, key.batch, key.sweep, self._first + rows.start]
-        screened_blocks.sweep_block(
-            labels.scored(T), pairs, np.array(at, dtype=np.int64), self._weight[rows],
-            self._z[rows], self._sub[rows], Totals(*to),
-        )  # fmt: skip
+        at_once = label_and_add if by_products and completion is None else None
+        return self._pass(label, add, at_once, nothing, k)
 
     def resplit(
         self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool = True
@@ -397,6 +386,19 @@ def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> No
             labelling.add_by_label(T, w, own, sub, to)
         else:
             labelling.add_by_label_csr(T.data, T.indices, T.indptr, w, own, sub, to)
+
+    _by_cluster(add, len(out), T.size)
+
+
+def _add_by_share(T: Points, w: Array, z: Labels, share: Array, out: Array) -> None:
+    if not isinstance(T, np.ndarray):
+        second = w * share
+        _add_by_label(T, w - second, z, np.zeros_like(z), out)
+        _add_by_label(T, second, z, np.ones_like(z), out)
+        return
+
+    def add(cut: slice) -> None:
+        labelling.add_by_share(T, w, z - (cut.start or 0), share, out[cut])
 
     _by_cluster(add, len(out), T.size)
 

@@ -1,8 +1,9 @@
 """A second process compiles half of what a first batch needs, while this one compiles the rest.
 
-It is started by the first kernel of a Gaussian batch that is not on disk, where there are two cores
-and a Python to start, and writes to the same folder. Who needs a kernel that it has in hand waits
-for it.
+It is started by the first kernel of a batch that is not on disk, where there are two cores and a
+Python to start, and writes to the same folder. Who needs a kernel that it has in hand waits for it.
+Small batches of Gaussian clusters have kernels of their own. Those of all other batches are
+compiled while this process compiles the large one that labels rows.
 """
 
 from __future__ import annotations
@@ -11,20 +12,56 @@ import atexit
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from numba import bool_, float64, int64, types
+from numba import bool_, float32, float64, int64, types
 from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
-_BEGINS = "matrices.prior"  # what a Gaussian batch needs first
-_SECONDS = {"small_batch": 16, "matrices": 16, "screened_blocks": 11}  # on two cores; others: 12
+_BEGINS = "matrices.prior"  # what a small batch of Gaussian clusters needs first
+_BEGINS_OTHERS = "labelling.uniforms"  # and any other batch, before its rows are labelled
+_SECONDS = {"small_batch": 11, "matrices": 11}  # on two cores; those of other batches: 6
 
 
 def signatures() -> dict[str, Any]:
-    """Return the types of the arguments of kernels that the second process compiles, in order."""
+    """Return the types of the arguments of all kernels that a second process may compile."""
+    return {**_of_small_batches(), **_of_other_batches()}
+
+
+def _of_other_batches() -> dict[str, Any]:
+    """Return those of large batches and other families, but for the kernel that labels rows."""
+    from scstream.kernels.labelling import Pairs
+
+    f1, f2, f3, f4 = float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, :, ::1]
+    i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
+    pairs = types.NamedTuple((f2, f1, f1), Pairs)
+    return {
+        "scores.pair_products": (f2, f2, i1, f2),
+        "labelling.draw_pair": (f2, f1, i1, f1),
+        "labelling.tally": (i1, i1, i1, f1, f1, f1, i2, i2, f2),
+        "labelling.add_by_label": (f2, f1, i1, i1, f3),
+        "labelling.rename": (i2, i2, i1, i1),
+        "mixture.log_joint": (f2, f1, float64),
+        "mixture.neighbours": (i2, i2, i2),
+        "mixture.log_split": (float64, float64[:, :], f2, f1, f1, float64, f1),
+        "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
+        "labelling.resplit_block": (f2, f1, i1, b1, pairs, bool_, i1, f3, f1),
+        "labelling.best_pair": (f2, i1, f1),
+        "labelling.add_doubts": (i1, f1, f1, f1),
+        "labelling.take_trial": (b1, i1, i1, i1, i2),
+        "mixture.dirichlets": (f3, f3, float64, f2, f1),
+        "mixture.log_weights": (f1, f1, f1, f1),
+        "screened_tiles.narrow": (f2, f1, float64, float32[:, ::1], f1),
+        "mixture.count": (f3,),
+        "mixture.scaled": (f4, f3, float64, f4, f3),
+    }
+
+
+def _of_small_batches() -> dict[str, Any]:
+    """Return those of small batches of Gaussian clusters, in the order in which they are needed."""
     f1, f2, f3, f4 = float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, :, ::1]
     i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
     prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1))
@@ -32,19 +69,15 @@ def signatures() -> dict[str, Any]:
     past, rows = types.Tuple((f3, f2)), types.Tuple((f2, f1, i1, i1))
     how, cuts = types.UniTuple(int64, 2), types.Tuple((b1, i1, f2))
     tried, choice = types.Tuple((f3, f1)), types.Tuple((i1, i1, bool_))
-    ratio, clusters = types.UniTuple(float64, 3), types.Tuple((f2, f1, f2, f2, i2))
-    merges = types.Tuple((i2, i2, f1, f1))
+    ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
     frame, reluctance = types.UniTuple(f1, 2), types.UniTuple(float64, 2)
     return {
-        "mixture.neighbours": (i2, i2, i2),
-        "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
         "small_batch.try_division": (rows, f3, cuts, prior, how, float64, room, tried),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "gaussian_moves.judge": (choice, tried, past, past, prior, float64, ratio, f1, levels),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
-        "gaussian_moves.merges": (clusters, prior, ratio, f1, merges),
-        "small_batch.anything": (
-            past, sums, levels, frame, i1, reluctance, int64, ratio, prior, room,
+        "small_batch.moves": (
+            past, sums, levels, frame, i1, reluctance, ratio, prior, room, merges,
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1),
         "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
@@ -57,18 +90,24 @@ def signatures() -> dict[str, Any]:
 
 
 class _Helper:
-    """The second process, seen from this one."""
+    """A second process for some kernels, seen from this one."""
 
-    def __init__(self) -> None:
+    def __init__(self, kernels: Callable[[], dict[str, Any]]) -> None:
+        self._kernels = kernels
         self._process: subprocess.Popen[str] | None = None
-        self._in_hand: frozenset[str] = frozenset()
+        self._in_hand: frozenset[str] | None = None
         self._done: set[str] = set()
 
     def start(self) -> None:
+        """Start it, unless that was done before."""
+        if self._in_hand is not None:
+            return
+        self._in_hand = frozenset()
         environment = {**os.environ, _HELPER: "1"}
         environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
         environment["NUMBA_CACHE_DIR"] = getattr(config, "CACHE_DIR", "")
-        command = [sys.executable, "-W", "ignore", "-c", f"import {__name__} as a; a.help_out()"]
+        script = f"import {__name__} as a; a.help_out(a.{self._kernels.__name__}())"
+        command = [sys.executable, "-W", "ignore", "-c", script]
         try:
             self._process = subprocess.Popen(
                 command,
@@ -80,12 +119,12 @@ class _Helper:
             )
         except OSError:
             return
-        self._in_hand = frozenset(signatures())
+        self._in_hand = frozenset(self._kernels())
         atexit.register(self.stop)
 
     def wait_for(self, name: str) -> bool:
         """Wait until a kernel is on disk; false if this will not happen."""
-        if self._process is None or name not in self._in_hand:
+        if self._process is None or name not in (self._in_hand or ()):
             return False
         assert self._process.stdout is not None
         while name not in self._done:
@@ -104,7 +143,10 @@ class _Helper:
             self._process = None
 
 
-_HELPS = _Helper()
+_HELPERS = {
+    _BEGINS: _Helper(_of_small_batches),
+    _BEGINS_OTHERS: _Helper(_of_other_batches),
+}
 
 
 def name_of(function: Any) -> str:
@@ -118,9 +160,9 @@ def is_helper() -> bool:
 
 
 def start_for(name: str) -> None:
-    """Start the second process if this is the first kernel of a Gaussian batch."""
-    if name == _BEGINS and can_help():
-        _HELPS.start()
+    """Start the second process that belongs to the first kernel of a batch."""
+    if name in _HELPERS and can_help():
+        _HELPERS[name].start()
 
 
 def can_help() -> bool:
@@ -137,18 +179,18 @@ def _cores() -> int:
 
 def waited_for(name: str) -> bool:
     """Wait for a kernel that the second process has in hand; false if it has not."""
-    return _HELPS.wait_for(name)
+    return any(helper.wait_for(name) for helper in _HELPERS.values())
 
 
 def seconds_for(name: str) -> int:
     """Return about how long compiling takes that begins with a kernel."""
-    seconds = _SECONDS.get(name.partition(".")[0], 12)
-    return seconds if can_help() else 2 * seconds
+    seconds = _SECONDS.get(name.partition(".")[0], 6)
+    return seconds if can_help() else round(1.7 * seconds)
 
 
-def help_out() -> None:
+def help_out(kernels: dict[str, Any]) -> None:
     """Be the second process: compile, and say what is done."""
-    for name, arguments in signatures().items():
+    for name, arguments in kernels.items():
         module, _, kernel = name.partition(".")
         getattr(import_module(f"scstream.kernels.{module}"), kernel).compile(arguments)
         print(name, flush=True)

@@ -54,11 +54,11 @@ class _Compiling(event.Listener):
     def _announce(self, name: str, *, kept: bool) -> None:
         ended, worked = self._ended
         told = monotonic() - ended < _PAUSE and process_time() - worked < _WORK
+        if kept and not ahead.is_helper():
+            ahead.start_for(name)
         if told or ahead.is_helper():
             return
-        if kept:
-            ahead.start_for(name)
-        else:
+        if not kept:
             machine_code.say_not_kept("no folder for them can be written")
         again = "once on this machine" if kept else "in this process"
         warn(f"compiling its kernels, about {ahead.seconds_for(name)} s {again} ...")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import helper, kernel
+from scstream.kernels.compiling import bare, helper, kernel
 from scstream.kernels.matrices import normaliser
 
 
@@ -56,14 +56,14 @@ def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
     return failed
 
 
-@kernel
+@bare
 def normalisers(kappa: Any, more: float, log_det: Any, d: int, out: Any) -> None:
     """Fill log-normalisers (k,), see `scstream.kernels.matrices.log_partition`."""
     for r in range(len(kappa)):
         out[r] = normaliser(kappa[r], kappa[r] + more, log_det[r], d)
 
 
-@kernel
+@bare
 def _add_scatter(tau: Any, mean: Any, L: Any) -> None:
     """Add the scatter at ``tau`` to the lower triangle of L, and fill the mean.
 
@@ -92,7 +92,7 @@ def _add_scatter(tau: Any, mean: Any, L: Any) -> None:
         at += d - j
 
 
-@kernel
+@bare
 def _cholesky(L: Any, inverse: Any) -> Any:
     """Factor a matrix whose lower triangle is in L in place; ``inverse`` becomes 1 / diagonal.
 

@@ -25,23 +25,29 @@ _OPTIONS: dict[str, Any] = {
 }
 _KERNEL: dict[str, Any] = {}
 _BARE: dict[str, Any] = {"_nrt": False}
+_BRIEF: dict[str, Any] = {"_nrt": False}
 _PART: dict[str, Any] = {"no_cpython_wrapper": True, "_nrt": False}
+_BRIEF_PART: dict[str, Any] = {"no_cpython_wrapper": True, "_nrt": False}
 if quick_compiler.APPLIES:
     _KERNEL["pipeline_class"] = quick_compiler.KernelCompiler
     _BARE["pipeline_class"] = quick_compiler.BareCompiler
+    _BRIEF["pipeline_class"] = quick_compiler.BriefCompiler
     _PART["pipeline_class"] = quick_compiler.PartCompiler
+    _BRIEF_PART["pipeline_class"] = quick_compiler.BriefPartCompiler
 
 
 def compiled(function: Function, *, kept: bool = False, **options: Any) -> Function:
     """Compile a function on its first call, with options of numba's ``njit``."""
-    if getattr(
-        config, "DISABLE_JIT", False
-    ):  # then NumPy must not warn of what compiled code does silently
+    if _disabled():  # then NumPy must not warn of what compiled code does silently
         return wraps(function)(np.errstate(all="ignore")(function))  # type: ignore[return-value]
     made: Any = numba.njit(**options)(function)
     if kept:
         made._cache = KeptCode(function)
     return made  # type: ignore[no-any-return]
+
+
+def _disabled() -> bool:
+    return bool(getattr(config, "DISABLE_JIT", False))
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -50,8 +56,25 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def bare(function: Callable[..., Any]) -> Any:
-    """Do the same with a kernel that makes no arrays: then it need not count those it sees."""
-    return compiled(function, kept=True, **_BARE, **_OPTIONS)
+    """Do the same with a kernel that makes no arrays: then it need not count those it sees.
+
+    Other kernels that call it have it as a part.
+    """
+    made: Any = compiled(function, kept=True, **_BARE, **_OPTIONS)
+    if not _disabled():
+        made.as_part = part(function)
+    return made
+
+
+def brief(function: Callable[..., Any]) -> Any:
+    """Do the same with a kernel whose loops are short, over columns or clusters.
+
+    They are neither unrolled nor made vector code, which takes long and gains nothing.
+    """
+    made: Any = compiled(function, kept=True, **_BRIEF, **_OPTIONS)
+    if not _disabled():
+        made.as_part = brief_part(function)
+    return made
 
 
 def part(function: Function) -> Function:
@@ -60,6 +83,11 @@ def part(function: Function) -> Function:
     It makes no arrays: then none that it sees is counted, which takes longer than to see it.
     """
     return compiled(function, **_PART, **_OPTIONS)
+
+
+def brief_part(function: Function) -> Function:
+    """Do the same with a function whose loops are short."""
+    return compiled(function, **_BRIEF_PART, **_OPTIONS)
 
 
 def in_order(function: Function) -> Function:
@@ -75,6 +103,24 @@ def numbers(function: Function) -> Function:
     """
     options = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz", "nnan"}}
     return compiled(function, **_PART, **options)
+
+
+def ordered_numbers(function: Function) -> Function:
+    """Do the same, with sums in the order in which they stand."""
+    return compiled(function, **_PART, **{**_OPTIONS, "fastmath": {"contract", "nsz", "nnan"}})
+
+
+@part
+def _larger(a: Any, b: Any) -> Any:
+    return b if b > a else a
+
+
+@part
+def _smaller(a: Any, b: Any) -> Any:
+    return b if b < a else a
+
+
+quick_compiler.INSTEAD.update({max: _larger, min: _smaller})
 
 
 def exact(function: Function) -> Function:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import helper, in_order, kernel
+from scstream.kernels.compiling import bare, helper, in_order, kernel
 from scstream.kernels.counts import fast_log, log_gamma
 
 EIGHT = 8  # terms that are added up at a time
@@ -17,7 +17,7 @@ FACTORS = 16  # of a rising factorial that are multiplied, at most
 _LEAST = int(np.float64(2.0**-256).view(np.int64))
 
 
-@kernel
+@bare
 def totals(data: Any, indptr: Any, out: Any) -> None:
     """Fill the sums (n,) of the rows' counts."""
     for i in range(len(out)):
@@ -27,7 +27,7 @@ def totals(data: Any, indptr: Any, out: Any) -> None:
         out[i] = s
 
 
-@kernel
+@bare
 def number(
     data: Any, indices: Any, indptr: Any, total: Any, sums: Any, found: Any, first: Any, which: Any,
     terms: Any,
@@ -129,7 +129,7 @@ def fill_terms(terms: Any, conc: Any, log_weight: Any, factors: int, out: Any) -
                 to[r] = log_weight[r] - to[r]
 
 
-@kernel
+@bare
 def add_terms(which: Any, first: Any, table: Any, out: Any) -> None:
     """Fill sums (n, k) of rows of a table (., k), each row's by their numbers."""
     for i in range(len(out)):
@@ -177,7 +177,7 @@ def _four(table: Any, which: Any, q: int) -> Any:
     return table[which[q]], table[which[q + 1]], table[which[q + 2]], table[which[q + 3]]
 
 
-@kernel
+@bare
 def counts_pairs(
     data: Any, indices: Any, indptr: Any, total: Any, conc: Any, level: Any, z: Any, out: Any
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import helper, kernel
+from scstream.kernels.compiling import bare, helper
 
 OCTAVES, PIECES = range(-4, 17), 16  # of the numbers for which polynomials follow log gamma
 _SHIFT = 52 - 4  # bits of a float below those that tell the piece, 16 of them an octave
@@ -41,7 +41,7 @@ def fast_log(x: float) -> Any:
     return np.float64(bits >> 52) * _LN2 + s * (low + v * v * high)
 
 
-@kernel
+@bare
 def stirling(x: Any) -> Any:
     """Return ``lgamma(x)`` to rounding, for x of 8 or more."""
     w = 1.0 / x
@@ -51,14 +51,14 @@ def stirling(x: Any) -> Any:
     return (x - 0.5) * log(x) - x + 0.91893853320467274178 + w * tail
 
 
-@kernel
+@bare
 def eight_factors(x: Any) -> Any:
     """Return ``x (x + 1) ... (x + 7)``: the ends of the product taken together in pairs."""
     u = x * (x + 7.0)
     return u * (u + 6.0) * ((u + 10.0) * (u + 12.0))
 
 
-@kernel
+@bare
 def log_gamma(x: Any) -> Any:
     """Return ``lgamma(x)`` of a positive number, several times faster than the library."""
     if x < 8.0:
@@ -66,7 +66,7 @@ def log_gamma(x: Any) -> Any:
     return stirling(x)
 
 
-@kernel
+@bare
 def counts_marginal(
     s: Any, prior: Any, whole: float, log_gammas: Any, pieces: Any, out: Any
 ) -> None:
@@ -99,7 +99,7 @@ def counts_marginal(
         out[r] = level - (log_gamma(whole + mass) - log_gammas[p])
 
 
-@kernel
+@bare
 def faults(data: Any) -> Any:
     """Return how many numbers are no counts."""
     out = 0
@@ -108,7 +108,7 @@ def faults(data: Any) -> Any:
     return out
 
 
-@kernel
+@bare
 def compress(X: Any, data: Any, indices: Any, indptr: Any) -> None:
     """Fill the compressed form of dense rows, for which there is room, and one entry more."""
     at = 0
@@ -121,7 +121,7 @@ def compress(X: Any, data: Any, indices: Any, indptr: Any) -> None:
     indptr[X.shape[0]] = at
 
 
-@kernel
+@bare
 def put_ones_first(data: Any, indices: Any, indptr: Any, to: Any, places: Any, starts: Any) -> None:
     """Fill rows ``(1, x)``, for which there is room."""
     for i in range(len(indptr) - 1):
@@ -139,7 +139,7 @@ def put_ones_first(data: Any, indices: Any, indptr: Any, to: Any, places: Any, s
     starts[len(indptr) - 1] = len(to)
 
 
-@kernel
+@bare
 def leans(past: Any, normal: Any, level: Any, variance: Any) -> None:
     """Fill means and variances (m,) of the discriminants (k, d) over pasts (m, 1 + d), k in turn.
 
@@ -155,7 +155,7 @@ def leans(past: Any, normal: Any, level: Any, variance: Any) -> None:
         level[r], variance[r] = s / n, v / n
 
 
-@kernel
+@bare
 def parted(past: Any, normal: Any, share: Any, pull: Any, out: Any) -> None:
     """Fill shares (m,) of pasts (m, 1 + d), each moved against its discriminant by a pull (m,)."""
     for r in range(len(past)):

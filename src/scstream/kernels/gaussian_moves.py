@@ -12,7 +12,7 @@ import numpy as np
 
 from scstream.kernels import matrices
 from scstream.kernels.arguments import Division, Floats, Ints, Levels, Prior, Ratio
-from scstream.kernels.compiling import bare, part
+from scstream.kernels.compiling import brief, brief_part
 from scstream.kernels.elementary import log_gamma
 from scstream.kernels.mixture import log_split, neighbours
 from scstream.kernels.workspace import line, table
@@ -50,7 +50,7 @@ class Merges(NamedTuple):
     both: Floats
 
 
-@part
+@brief_part
 def judged(
     choice: Choice, tried: Division, past: Division, now: Division, prior: Prior, certain: float,
     how: Ratio, room: Floats, levels: Levels,
@@ -115,7 +115,7 @@ def judged(
     return code
 
 
-@part
+@brief_part
 def merged(
     clusters: Clusters, prior: Prior, how: Ratio, room: Floats, out: Merges
 ) -> Any:  # fmt: skip
@@ -143,7 +143,7 @@ def merged(
     return m
 
 
-@bare
+@brief
 def judge(
     choice: Any, tried: Any, past: Any, now: Any, prior: Any, certain: float, ratio: Any,
     room: Floats, levels: Any,
@@ -155,13 +155,7 @@ def judge(
     )  # fmt: skip
 
 
-@bare
-def merges(clusters: Any, prior: Any, ratio: Any, room: Floats, out: Any) -> Any:
-    """Do as `merged` does, for callers in Python."""
-    return merged(Clusters(*clusters), Prior(*prior), Ratio(*ratio), room, Merges(*out))
-
-
-@part
+@brief_part
 def cut(
     current: Floats, wholes: Floats, prior: Prior, certain: float, room: Floats, first: Floats
 ) -> Any:  # fmt: skip
@@ -190,7 +184,7 @@ def cut(
     return failed
 
 
-@part
+@brief_part
 def log_marginal(s: Floats, prior: Prior, room: Floats, out: Floats) -> Any:
     """Fill the log marginals of ``s`` (m, p); returns how many fail."""
     failed = matrices.log_partition(s, prior.row, prior.more, prior.columns, room, out)

@@ -43,7 +43,7 @@ class Pairs(NamedTuple):
     power: Floats
 
 
-@kernel
+@bare
 def uniforms(seed: Any, batch: Any, sweep: Any, first: Any, out: Any) -> None:
     """Fill ``out`` (2, n) with uniforms in [0, 1) keyed by (seed, batch, sweep, row).
 
@@ -80,7 +80,7 @@ def certainty(gap: Any) -> Any:
     return log(1.0 + exp(gap))
 
 
-@kernel
+@bare
 def draw_pair(pairs: Any, u: Any, sub: Any, doubt: Any) -> None:
     """Draw one of two sub-labels with probability proportional to ``exp(pairs[i])``."""
     for i in range(len(pairs)):
@@ -95,7 +95,7 @@ def draw_pair(pairs: Any, u: Any, sub: Any, doubt: Any) -> None:
             doubt[i] = log(1.0 + (1.0 / odds if one else odds))
 
 
-@kernel
+@bare
 def best_pair(pairs: Any, sub: Any, doubt: Any) -> None:
     """Take the better of two sub-labels."""
     for i in range(len(pairs)):
@@ -104,7 +104,7 @@ def best_pair(pairs: Any, sub: Any, doubt: Any) -> None:
         doubt[i] = certainty(-abs(gap))
 
 
-@kernel
+@bare
 def share_pair(pairs: Any, sub: Any, share: Any, doubt: Any) -> None:
     """Take the better of two sub-labels, and fill the probability of the second one.
 
@@ -124,7 +124,7 @@ def share_pair(pairs: Any, sub: Any, share: Any, doubt: Any) -> None:
         share[i] = 1.0 - less if better else less
 
 
-@kernel
+@bare
 def tally(
     z: Any, sub: Any, second: Any, doubt: Any, sub_doubt: Any, weight: Any, rows: Any,
     rivals: Any, between: Any,
@@ -145,7 +145,7 @@ def tally(
             between[a, b] += weight[i] * doubt[i]
 
 
-@kernel
+@bare
 def add_doubts(z: Any, weight: Any, doubt: Any, out: Any) -> None:
     """Add ``weight[i] doubt[i]`` to ``out[z[i]]``, labels of -1 left out."""
     for i in range(len(z)):
@@ -153,7 +153,7 @@ def add_doubts(z: Any, weight: Any, doubt: Any, out: Any) -> None:
             out[z[i]] += weight[i] * doubt[i]
 
 
-@kernel
+@bare
 def take_trial(chosen: Any, trial: Any, z: Any, sub: Any, rows: Any) -> None:
     """Take the tried sub-labels of the chosen clusters, and count rows (k, 2) anew."""
     for i in range(len(z)):
@@ -171,7 +171,7 @@ def named(labels: Any, ids: Any, out: Any) -> None:
         out[i] = ids[labels[i]] if labels[i] >= 0 else -1
 
 
-@kernel
+@bare
 def rename(label: Any, sublabel: Any, z: Any, sub: Any) -> None:
     """Rename pairs of label and sub-label by the tables (k, 2) each; -1 stays."""
     for i in range(len(z)):
@@ -194,7 +194,7 @@ def least(seed: Any, batch: Any, sweep: Any, first: Any, z: Any, row: Any, low: 
                 low[c] = u[0, i - start]
 
 
-@kernel
+@bare
 def take_csr(data: Any, indices: Any, indptr: Any, row: Any, out: Any) -> None:
     """Fill zeros (k, p) with the given rows (k,) of compressed ones, -1 for none."""
     for c in range(len(row)):
@@ -203,7 +203,7 @@ def take_csr(data: Any, indices: Any, indptr: Any, row: Any, out: Any) -> None:
                 out[c, indices[q]] = data[q]
 
 
-@kernel
+@bare
 def add_by_label(T: Any, w: Any, z: Any, sub: Any, out: Any) -> None:
     """Add ``w[i] T[i]`` to ``out[z[i], sub[i]]``, rows with labels out of range left out."""
     n, p = T.shape
@@ -215,7 +215,7 @@ def add_by_label(T: Any, w: Any, z: Any, sub: Any, out: Any) -> None:
                 out[a, b, c] += w[i] * T[i, c]
 
 
-@kernel
+@bare
 def add_by_share(T: Any, w: Any, z: Any, share: Any, out: Any) -> None:
     """Add ``w[i] T[i]`` to both sides of ``out[z[i]]``, ``share[i]`` of it to the second."""
     n, p = T.shape
@@ -229,7 +229,7 @@ def add_by_share(T: Any, w: Any, z: Any, share: Any, out: Any) -> None:
                 out[a, 1, c] += two * T[i, c]
 
 
-@kernel
+@bare
 def add_by_label_csr(
     data: Any, indices: Any, indptr: Any, w: Any, z: Any, sub: Any, out: Any
 ) -> None:
@@ -241,7 +241,7 @@ def add_by_label_csr(
                 to[np.uint32(indices[q])] += weight * data[q]  # a place is not negative
 
 
-@kernel
+@bare
 def resplit_block(
     T: Any, w: Any, z: Any, chosen: Any, pairs: Pairs, doubts: bool, trial: Any, current: Any,
     doubt: Any,

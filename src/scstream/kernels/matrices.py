@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, kernel, part
+from scstream.kernels.compiling import bare, brief, brief_part, kernel, part
 from scstream.kernels.elementary import log_gamma
 
 ROOM = 8  # matrices of a row and a column more
@@ -70,7 +70,7 @@ def room_for(d: int) -> NDArray[np.float64]:
     return np.empty(ROOM * (d + 1) ** 2)
 
 
-@bare
+@brief
 def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -> Any:
     """Factor the scatter of posteriors about their means; of several groups, of all together.
 
@@ -102,7 +102,7 @@ def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -
     return failed
 
 
-@bare
+@brief
 def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) -> Any:
     """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.
 
@@ -120,7 +120,7 @@ def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) 
     return failed
 
 
-@bare
+@brief
 def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
     """Return the log-normaliser of a normal-inverse-Wishart density."""
     a = 0.5 * nu
@@ -132,7 +132,7 @@ def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
     return gammas - 0.5 * d * log(kappa) + a * (d * log(2.0) - log_det)
 
 
-@part
+@brief_part
 def _posterior(s: Any, prior: Any, tau: Any) -> None:
     """Fill ``tau = prior + s`` (groups, p)."""
     for g in range(len(s)):
@@ -140,7 +140,7 @@ def _posterior(s: Any, prior: Any, tau: Any) -> None:
             tau[g, q] = prior[q] + s[g, q]
 
 
-@part
+@brief_part
 def _cholesky(tau: Any, L: Any) -> Any:
     """Fill the lower triangle of L, with ``L L'`` the scatter of all groups at ``tau`` (g, p).
 
@@ -175,7 +175,7 @@ def _cholesky(tau: Any, L: Any) -> Any:
     return log_det + log(product)
 
 
-@bare
+@brief
 def middle(clusters: Any, out: Any) -> Any:
     """Fill the mean (d,) of all points of clusters (k, p), if there are any; returns how many."""
     n = 0.0
@@ -189,7 +189,7 @@ def middle(clusters: Any, out: Any) -> Any:
     return n
 
 
-@bare
+@brief
 def pooled(clusters: Any, out: Any) -> Any:
     """Fill the covariance (d, d) within clusters (k, p); returns its degrees of freedom.
 
@@ -217,7 +217,7 @@ def pooled(clusters: Any, out: Any) -> Any:
     return n - k
 
 
-@bare
+@brief
 def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> None:
     """Fill an expected covariance (d, d) between ``psi`` and a share of that within clusters.
 
@@ -245,7 +245,7 @@ def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
     return normaliser(kappa, nu, _cholesky(out.reshape(1, -1), L), d)
 
 
-@bare
+@brief
 def between(both: Any, prior: Any, more: float, out: Any, middle: Any, dof: Any) -> None:
     """Fill the differences (k, d) of the posterior means of pairs (k, 2, p), and their middles.
 
@@ -262,7 +262,7 @@ def between(both: Any, prior: Any, more: float, out: Any, middle: Any, dof: Any)
             middle[r, i - 1] = 0.5 * (one + other)
 
 
-@bare
+@brief
 def discriminant(factors: Any, dof: Any, middle: Any, both: Any, normal: Any, offset: Any) -> None:
     """Fill normals (k, d) and offsets (k,) of Fisher's discriminants of pairs (k, 2, p).
 
@@ -286,7 +286,7 @@ def discriminant(factors: Any, dof: Any, middle: Any, both: Any, normal: Any, of
             offset[r] += x[i] * middle[r, i]
 
 
-@bare
+@brief
 def student_level(
     factors: Any, log_det: Any, more: float, d: int, log_weight: Any, const: Any, power: Any
 ) -> None:
@@ -301,7 +301,7 @@ def student_level(
         )
 
 
-@part
+@brief_part
 def _log_gammas(x: float, d: int) -> Any:
     """Return ``lgamma(x) - lgamma(x - d / 2)``."""
     out, product = 0.0, 1.0
@@ -343,7 +343,7 @@ def drawn_pairs(
             out[i, b] = level[r] - 0.5 * square
 
 
-@part
+@brief_part
 def _solve(row: Any, point: Any, y: Any) -> Any:
     """Fill ``y = L^-1 (z - mean)`` for a row ``(n, L^-1 mean, L)`` and a point ``(1, z, ...)``.
 
@@ -365,7 +365,7 @@ def _solve(row: Any, point: Any, y: Any) -> Any:
     return square
 
 
-@bare
+@brief
 def student(factors: Any, d: int, room: Any, out: Any) -> None:
     """Fill functionals (k, p) of T equal to ``1 + g (z - mean)' (L L')^-1 (z - mean)``.
 
@@ -394,7 +394,7 @@ def student(factors: Any, d: int, room: Any, out: Any) -> None:
         out[r, 0] = 1.0 + g * square
 
 
-@bare
+@brief
 def wishart(
     factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, room: Any, out: Any
 ) -> None:  # fmt: skip
@@ -402,7 +402,7 @@ def wishart(
     draw_wishart(factors, chi, low, noise, log_weight, room, out)
 
 
-@part
+@brief_part
 def draw_wishart(
     factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, room: Any, out: Any
 ) -> None:  # fmt: skip
@@ -460,7 +460,7 @@ def draw_wishart(
             out[r, q] *= 0.5
 
 
-@bare
+@brief
 def directions(
     s: Any, member: Any, attempt: Any, axes: int, d: int, room: Any, out: Any
 ) -> None:  # fmt: skip
@@ -483,7 +483,7 @@ def directions(
             out[r, 0] -= normal[i] * s[r, 1 + i] / n
 
 
-@part
+@brief_part
 def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
     """Fill ``v`` (d,) with the principal axis that has ``rank`` others before it; w is room.
 
@@ -521,7 +521,7 @@ def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
                     cov[i, j] -= variance * v[i] * v[j]
 
 
-@bare
+@brief
 def truncate(
     past: Any, normal: Any, offset: Any, certain: float, room: Any, out: Any
 ) -> None:  # fmt: skip
@@ -565,7 +565,7 @@ def truncate(
                 q += 1
 
 
-@part
+@brief_part
 def _covariance(row: Any, out: Any) -> None:
     """Fill the covariance (d, d) of a group with the given statistics."""
     d = len(out)
@@ -578,7 +578,7 @@ def _covariance(row: Any, out: Any) -> None:
             q += 1
 
 
-@part
+@brief_part
 def _invert(row: Any, L: Any, V: Any) -> None:
     """Fill the lower triangle of L from a packed row, and the upper triangle of ``V = L'^-1``."""
     d = len(L)

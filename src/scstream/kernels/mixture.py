@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import bare, in_order, part
+from scstream.kernels.compiling import brief, brief_part, in_order
 from scstream.kernels.elementary import log_gamma
 
 
-@bare
+@brief
 def dirichlets(past: Any, now: Any, alpha: float, sums: Any, n: Any) -> None:
     """Fill the statistics (3 k, p) of clusters and then of their sub-clusters, and n (3 k + 1,).
 
@@ -22,7 +22,7 @@ def dirichlets(past: Any, now: Any, alpha: float, sums: Any, n: Any) -> None:
     shapes(sums, alpha, n)
 
 
-@part
+@brief_part
 def shapes(sums: Any, alpha: float, n: Any) -> None:
     """Fill the parameters (m + 1,) of the Dirichlets of `stacked` statistics (m, p)."""
     m = len(sums)
@@ -31,7 +31,7 @@ def shapes(sums: Any, alpha: float, n: Any) -> None:
     n[m] = max(alpha, 1e-3)
 
 
-@bare
+@brief
 def stacked(past: Any, now: Any, out: Any) -> None:
     """Fill the sums (3 k, p) of k clusters, then of their sub-clusters."""
     k, p = len(past), past.shape[2]
@@ -43,7 +43,7 @@ def stacked(past: Any, now: Any, out: Any) -> None:
             out[r, q] = one + other
 
 
-@bare
+@brief
 def scaled(sums: Any, doubt: Any, factor: float, out: Any, doubts: Any) -> None:
     """Fill sums and doubts with others of the same shapes, times a factor."""
     a, b = sums.reshape(-1), out.reshape(-1)
@@ -54,7 +54,7 @@ def scaled(sums: Any, doubt: Any, factor: float, out: Any, doubts: Any) -> None:
         b[i] = factor * a[i]
 
 
-@bare
+@brief
 def count(sums: Any) -> Any:
     """Return how many points sub-clusters (k, 2, p) have together."""
     n = 0.0
@@ -63,7 +63,7 @@ def count(sums: Any) -> Any:
     return n
 
 
-@bare
+@brief
 def log_weights(gamma: Any, u: Any, n: Any, out: Any) -> None:
     """Fill log weights of k clusters, then of their sub-clusters: (3 k,).
 
@@ -80,7 +80,7 @@ def log_weights(gamma: Any, u: Any, n: Any, out: Any) -> None:
         _normalise(out[k + 2 * r : k + 2 * r + 2], -np.inf)
 
 
-@part
+@brief_part
 def _normalise(logs: Any, more: float) -> None:
     """Subtract the logarithm of the sum of exponentials, that of ``more`` included."""
     top = more
@@ -93,7 +93,7 @@ def _normalise(logs: Any, more: float) -> None:
         logs[i] -= top + log(total)
 
 
-@bare
+@brief
 def log_joint(totals: Any, log_marginal: Any, alpha: float) -> Any:
     """Return the log of the joint density of clusters (k, p) with the given marginals (k,)."""
     n = 0.0
@@ -105,7 +105,7 @@ def log_joint(totals: Any, log_marginal: Any, alpha: float) -> Any:
     return level - log_gamma(alpha + n)
 
 
-@bare
+@brief
 def log_split(
     log_alpha: float, n: Any, each: Any, whole: Any, doubt: Any, least: float, out: Any
 ) -> None:  # fmt: skip
@@ -128,13 +128,13 @@ def _both(one: float, other: float) -> float:
     return one + other
 
 
-@part
+@brief_part
 def _common(rivals: Any, a: int, b: int) -> Any:
     """Return how many points of either cluster have the other as second choice."""
     return rivals[a, b] + rivals[b, a]
 
 
-@bare
+@brief
 def neighbours(rivals: Any, top: Any, pairs: Any) -> Any:
     """Fill pairs (a, b), a < b, of which one is among the commonest rivals of the other.
 

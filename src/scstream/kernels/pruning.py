@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import kernel, part
+from scstream.kernels.compiling import bare, kernel, part
 from scstream.kernels.scores import student_bounds
 
 _REACH = 37.0  # nats below the best from which a component does not matter
@@ -41,7 +41,7 @@ class Students(NamedTuple):
     power: Floats
 
 
-@kernel
+@bare
 def leading(T: Any, d: int, m: int, out: Any) -> None:
     """Fill the statistics (n, .) of the first m of d columns."""
     for i in range(len(T)):
@@ -55,7 +55,7 @@ def leading(T: Any, d: int, m: int, out: Any) -> None:
             at += d - j
 
 
-@kernel
+@bare
 def widths(s: Any, prior: Any, d: int, mean: Any, out: Any) -> None:
     """Fill the means (k, d) of posteriors, and bounds (k,) of their scatters' eigenvalues.
 

@@ -11,6 +11,7 @@ numba's own way, to the same code.
 
 from __future__ import annotations
 
+import operator
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -18,9 +19,14 @@ import numba
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.typed_passes import NativeLowering
+
+from scstream.kernels.quick_lowering import QuickContext, QuickLowering
 
 _dynfunc: Any = import_module("numba._dynfunc")
 APPLIES = numba.__version__.split(".")[:2] == ["0", "68"]
+
+INSTEAD: dict[Any, Any] = {}  # what numba's own versions take long to compile
 
 _NOT_NEEDED = {
     "inline_closure_likes",
@@ -39,19 +45,41 @@ class _KernelLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
+        from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
+
+        how = create_pipeline_tuning_options(speed_level=2)
+        how.loop_vectorization, how.slp_vectorization, how.loop_unrolling = True, False, False
+        builder = create_pass_builder(self._codegen._tm, how)
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass()
         passes.run(self._final_module, builder)
+
+    def finalize(self) -> None:
+        """Put the kernel and its parts together, each part once."""
+        self._linking_libraries = _with_parts(self._linking_libraries)
+        super().finalize()  # type: ignore[no-untyped-call]
 
 
 class _PartLibrary(_KernelLibrary):
     """The code of a part, which is left as it is until a kernel has need of it."""
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        """Leave it to the kernel to link the parts of this part."""
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
         self._finalized = True
+
+
+def _with_parts(libraries: list[Any]) -> list[Any]:
+    """Return libraries and those that their parts have need of, each of them once."""
+    found: dict[Any, None] = {}
+    waiting = list(libraries)
+    while waiting:
+        library = waiting.pop(0)
+        if library not in found:
+            found[library] = None
+            if isinstance(library, _PartLibrary):
+                waiting += library._linking_libraries
+    return list(found)
 
 
 class _Flags(Flags):
@@ -104,6 +132,23 @@ class _Typing:
         known[signature.args] = implementation
         return signature
 
+    def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
+        """Return the signature of writing to a place."""
+        to = self._context.resolve_value_type(operator.setitem)
+        return self.resolve_function_type(to, (target, index, value), {})
+
+    def resolve_value_type(self, value: Any) -> Any:
+        """Return the type of a global; a kernel within another is a part of it."""
+        known = INSTEAD.get(value, value) if value is max or value is min else value
+        return self._context.resolve_value_type(getattr(known, "as_part", known))
+
+    def resolve_getattr(self, typ: Any, attr: str) -> Any:
+        """Return the type of an attribute; a kernel of another module is a part as well."""
+        found = self._context.resolve_getattr(typ, attr)
+        if isinstance(found, types.Dispatcher):
+            return self.resolve_value_type(found.dispatcher)
+        return found
+
 
 class _QuickCompiler(Compiler):
     """Numba's compiler, without what our functions have no need of."""
@@ -115,6 +160,7 @@ class _QuickCompiler(Compiler):
         super().__init__(typingctx, targetctx, *args)  # type: ignore[no-untyped-call]
         self.state.typingctx = _Typing(typingctx, self.state.flags)
         self.state.flags = _Flags(self.state.flags)  # type: ignore[no-untyped-call]
+        self.state.targetctx.__class__ = QuickContext
 
     def define_pipelines(self) -> Any:
         """Return the passes over a function."""
@@ -122,7 +168,11 @@ class _QuickCompiler(Compiler):
         state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         (pipeline,) = super().define_pipelines()  # type: ignore[no-untyped-call]
-        pipeline.passes = [p for p in pipeline.passes if p[0].name() not in self._without]
+        pipeline.passes = [
+            (QuickLowering if p is NativeLowering else p, what)
+            for p, what in pipeline.passes
+            if p.name() not in self._without
+        ]
         return [pipeline]
 
 
@@ -136,6 +186,15 @@ class BareCompiler(_QuickCompiler):
     _without = _NOT_NEEDED
 
 
+class BriefCompiler(BareCompiler):
+    """Compiles kernels whose loops are short."""
+
+    def define_pipelines(self) -> Any:
+        """Return the passes over a kernel."""
+        self.state.targetctx.brief = True
+        return super().define_pipelines()
+
+
 class PartCompiler(BareCompiler):
     """Compiles parts, of which kernels alone have need."""
 
@@ -145,6 +204,10 @@ class PartCompiler(BareCompiler):
         """Return the passes over a part."""
         self.state.targetctx.get_executable = _not_executable
         return super().define_pipelines()
+
+
+class BriefPartCompiler(PartCompiler, BriefCompiler):
+    """Compiles parts whose loops are short."""
 
 
 def _not_executable(library: Any, fndesc: Any, env: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import helper, kernel
+from scstream.kernels.compiling import bare, helper
 
 _ONE = int(np.float64(1.0).view(np.int64))
 _PER_BIT = 2.0**-52
@@ -16,7 +16,7 @@ _LN2 = float(np.log(2.0))
 _A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
 
 
-@kernel
+@bare
 def products(T: Any, eta: Any, out: Any) -> None:
     """Fill ``out[i, c] = T[i] . eta[c]``; where a row stands among others changes no bit.
 
@@ -44,7 +44,7 @@ def products(T: Any, eta: Any, out: Any) -> None:
             out[o, c], out[o, d], out[o, e], out[o, f] = yq, yr, ys, yt
 
 
-@kernel
+@bare
 def pair_products(T: Any, eta: Any, z: Any, out: Any) -> None:
     """Fill ``out[i, j] = T[i] . eta[2 z[i] + j]``."""
     n, p = T.shape
@@ -59,7 +59,7 @@ def pair_products(T: Any, eta: Any, z: Any, out: Any) -> None:
         out[i, 1] = b
 
 
-@kernel
+@bare
 def pair_products_csr(data: Any, indices: Any, indptr: Any, eta: Any, z: Any, out: Any) -> None:
     """Fill ``out[i, j] = T[i] . eta[2 z[i] + j]`` for statistics in compressed rows."""
     for i in range(len(indptr) - 1):
@@ -73,7 +73,7 @@ def pair_products_csr(data: Any, indices: Any, indptr: Any, eta: Any, z: Any, ou
         out[i, 1] = b
 
 
-@kernel
+@bare
 def student(q: Any, const: Any, power: Any) -> None:
     """Replace products (n, k) by ``const - power log(q)``, unless the power is 0.
 
@@ -101,7 +101,7 @@ def student_bounds(q: Any, const: Any, power: Any, out: Any) -> None:
         out[c] = const[c] - power[c] * (_LN2 * x)
 
 
-@kernel
+@bare
 def student_pairs(q: Any, const: Any, power: Any, z: Any) -> None:
     """Do the same to the products (n, 2) of each row's own pair."""
     for i in range(len(z)):
@@ -110,9 +110,9 @@ def student_pairs(q: Any, const: Any, power: Any, z: Any) -> None:
             q[i, b] = const[r] - power[r] * log(max(q[i, b], 1.0))
 
 
-@kernel
+@bare
 def log_totals(q: Any, out: Any) -> None:
-    """Write the log of the sum over components of scores (n, k), which are logs, to ``out`` (n,)."""
+    """Fill ``out`` (n,) with the logs of sums over components of scores (n, k), which are logs."""
     n, k = q.shape
     for i in range(n):
         high = -np.inf
@@ -125,7 +125,7 @@ def log_totals(q: Any, out: Any) -> None:
         out[i] = high + log(total)
 
 
-@kernel
+@bare
 def rising(a: Any, count: Any) -> Any:
     """Return ``lgamma(a + count) - lgamma(a)`` for a whole count, small ones by products."""
     if count > 8.0:
@@ -136,7 +136,7 @@ def rising(a: Any, count: Any) -> Any:
     return log(out)
 
 
-@kernel
+@bare
 def column_logs(T: Any, a: Any, b: Any, c: Any, power: Any, out: Any) -> None:
     """Subtract ``power log(a + b x + c y)``, (d, k) each, of every observed column of each row."""
     d, k = a.shape
@@ -149,7 +149,7 @@ def column_logs(T: Any, a: Any, b: Any, c: Any, power: Any, out: Any) -> None:
                     out[i, r] -= power[j, r] * log(a[j, r] + b[j, r] * x + c[j, r] * y)
 
 
-@kernel
+@bare
 def column_logs_pairs(T: Any, a: Any, b: Any, c: Any, power: Any, z: Any, out: Any) -> None:
     """Subtract the same, (k, d) each, under the components ``2 z[i]`` and ``2 z[i] + 1``."""
     d = a.shape[1]
@@ -165,7 +165,7 @@ def column_logs_pairs(T: Any, a: Any, b: Any, c: Any, power: Any, z: Any, out: A
             out[i, h] -= s
 
 
-@kernel
+@bare
 def column_rises(T: Any, shape: Any, log_gamma: Any, out: Any) -> None:
     """Add ``lgamma(shape + x) - lgamma(shape)``, (d, k), of every column's count x of each row."""
     d, k = shape.shape
@@ -180,7 +180,7 @@ def column_rises(T: Any, shape: Any, log_gamma: Any, out: Any) -> None:
                     out[i, r] += rising(shape[j, r], x)
 
 
-@kernel
+@bare
 def column_rises_pairs(T: Any, shape: Any, z: Any, out: Any) -> None:
     """Add the same, (k, d), under the components ``2 z[i]`` and ``2 z[i] + 1``."""
     d = shape.shape[1]

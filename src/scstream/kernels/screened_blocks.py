@@ -18,19 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import helper, kernel, part
+from scstream.kernels.compiling import bare, helper, part
 from scstream.kernels.count_scores import EIGHT, add_row, sum_at
-from scstream.kernels.labelling import (
-    Pairs,
-    add_by_label,
-    add_by_share,
-    certainty,
-    draw_pair,
-    share_pair,
-    tally,
-    uniforms,
-)
-from scstream.kernels.scores import pair_products, student_pairs
+from scstream.kernels.labelling import certainty
 from scstream.kernels.screened_tiles import (
     BEST,
     COUNT,
@@ -117,15 +107,6 @@ class Scored(NamedTuple):
     length: Floats
 
 
-class Totals(NamedTuple):
-    """What is added up over rows, see `scstream.engines.Sums`; doubts on the first one's side."""
-
-    current: Floats
-    rows: Ints
-    rivals: Ints
-    doubt: Floats
-
-
 class Scratch(NamedTuple):
     """Memory for a tile of rows: see `screened_tiles`, and for one row that is settled."""
 
@@ -138,36 +119,6 @@ class Scratch(NamedTuple):
     score: Floats
 
 
-@kernel
-def sweep_block(
-    scored: Scored, pairs: Pairs, key: Ints, weight: Floats, z: Ints, sub: Ints, to: Totals
-) -> None:
-    """Label rows whose scores are products, and their sub-labels, and add everything up.
-
-    ``key`` is empty, or (seed, batch, sweep, first row) if labels are drawn.
-    """
-    n, k, drawn = len(z), len(to.rows), len(key) > 0
-    u, own = np.empty((2, n if drawn else 0)), np.empty((n, 2))
-    second, doubt, sub_doubt = np.empty(n, np.int64), np.empty(n), np.empty(n)
-    if drawn:
-        uniforms(key[0], key[1], key[2], key[3], u)
-    label_rows(scored, u[0], z, second, doubt)
-    inside = np.minimum(z, k - 1)
-    pair_products(scored.T, pairs.eta, inside, own)
-    if len(pairs.power) > 0:
-        student_pairs(own, pairs.const, pairs.power, inside)
-    if drawn:
-        draw_pair(own, u[1], sub, sub_doubt)
-    else:
-        share_pair(own, sub, own[:, 0], sub_doubt)
-    tally(z, sub, second, doubt, sub_doubt, weight, to.rows, to.rivals, to.doubt)
-    if drawn:
-        add_by_label(scored.T, weight, z, sub, to.current)
-    else:
-        add_by_share(scored.T, weight, z, own[:, 0], to.current)
-
-
-@kernel
 def label_rows(scored: Scored, u: Floats, z: Ints, second: Ints, doubt: Floats) -> None:
     """Draw labels by uniforms (n,), or take the best if there are none, the first of equals.
 
@@ -179,12 +130,20 @@ def label_rows(scored: Scored, u: Floats, z: Ints, second: Ints, doubt: Floats) 
     scratch = Scratch(
         np.zeros(4 * TILE, np.float32),
         np.zeros(TILE),
-        np.full(TILE * padded, np.float32(-np.inf)),
+        np.full(TILE * padded, -np.inf, np.float32),
         np.zeros(TILE * padded if len(u) > 0 else 0, np.float32),
         np.empty(k, np.float32),
         np.empty(k + 1, np.int64),
         np.empty(max(k, 2)),
     )
+    label_block(scored, scratch, u, z, second, doubt)
+
+
+@bare
+def label_block(
+    scored: Scored, scratch: Scratch, u: Floats, z: Ints, second: Ints, doubt: Floats
+) -> None:
+    """Do so with memory that is given."""
     _label_tiles(scored, scratch, u, z, second, doubt)
     _fill_doubts(scored, scratch, z, second, doubt)
 

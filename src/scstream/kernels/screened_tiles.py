@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import compiled, in_order, kernel, part
+from scstream.kernels.compiling import bare, in_order, ordered_numbers, part
 
 TILE = 64
 TOP, TOTAL, LEVEL = 0, TILE, 2 * TILE  # the state before a label is drawn, which becomes
@@ -30,15 +30,6 @@ MOST = 1e30  # numbers above this are not for float32
 TOO_LARGE = 1e3  # an error with which scores may not be numbers
 WEIGHT_ERROR = 1e-4  # of a weight by `cumulate`, relative
 LOG_ERROR = 5e-4  # of a logarithm by `load_products`, relative
-
-# no reordering, which would undo the rounding; no arrays are made, so that none is counted
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-
-
-def _pass(function: Any) -> Any:
-    """Compile under the promise that there are no NaN."""
-    return compiled(function, fastmath={"contract", "nsz", "nnan"}, **_OPTIONS)
-
 
 _F = np.float32
 _NONE, _LOWEST = _F(-np.inf), _F(-1e30)  # from the latter a number may be subtracted
@@ -52,7 +43,7 @@ _PER_BIT = _F(2.0**-23)
 _L0, _L1, _L2, _L3 = map(_F, (0.44205681, -0.70010752, 0.36118968, -0.10313897))
 
 
-@kernel
+@bare
 def narrow(T: Any, reach: Any, loose: float, small: Any, off: Any) -> int:
     """Fill ``small`` with rows (n, p) and ``off`` with ``|T| @ reach``; count those that are loose.
 
@@ -78,7 +69,7 @@ def make_numbers(S: Any, first: int, rows: int, off: Any) -> None:
                 S[c, first + i] = _F(0.0)
 
 
-@_pass
+@ordered_numbers  # reordering would undo the rounding
 def load_linear(S: Any, first: int, rows: int, cell: Any, state: Any) -> None:
     """Take the scores of a tile of ``S`` (k, n), and find the best."""
     for i in range(TILE):
@@ -95,7 +86,7 @@ def load_linear(S: Any, first: int, rows: int, cell: Any, state: Any) -> None:
             state[TOP + i] = one if one > state[TOP + i] else state[TOP + i]
 
 
-@_pass
+@ordered_numbers
 def load_products(S: Any, first: int, rows: int, level: Any, slope: Any, cell: Any) -> None:
     """Take the scores of a tile of products ``S`` (k, n): ``level - slope log2(S)``.
 
@@ -132,7 +123,7 @@ def load_row(row: Any, i: int, cell: Any, state: Any) -> None:
     state[TOP + i] = _F(0.0)
 
 
-@_pass
+@ordered_numbers
 def find_top(cell: Any, state: Any) -> None:
     """Find the best score of each row."""
     for i in range(TILE):
@@ -143,7 +134,7 @@ def find_top(cell: Any, state: Any) -> None:
             state[TOP + i] = s[i] if s[i] > state[TOP + i] else state[TOP + i]
 
 
-@_pass
+@ordered_numbers
 def cumulate(cell: Any, state: Any, run: Any) -> None:
     """Fill ``run`` with sums of ``2^(score - top)`` over the clusters so far, and the total."""
     for i in range(TILE):
@@ -158,7 +149,7 @@ def cumulate(cell: Any, state: Any, run: Any) -> None:
             state[TOTAL + i] = total
 
 
-@_pass
+@ordered_numbers
 def _exp2(t: Any) -> Any:
     """Return ``2^t``: a polynomial on either side of a whole number, which is put in the bits."""
     t = t if t > _LEAST else _LEAST
@@ -184,7 +175,7 @@ def locate(run: Any, state: Any) -> None:
             state[COUNT + i] += (one + two) + (three + four)
 
 
-@_pass
+@ordered_numbers
 def best_two(cell: Any, state: Any) -> None:
     """Find the best score, the first of equals, the next best, and whose the best is."""
     for i in range(TILE):

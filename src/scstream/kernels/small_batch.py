@@ -26,7 +26,7 @@ from scstream.kernels.arguments import (
     Words,
     Workspace,
 )
-from scstream.kernels.compiling import bare, part
+from scstream.kernels.compiling import bare, brief, brief_part, part
 from scstream.kernels.elementary import log_gamma
 from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merged
 from scstream.kernels.labelling import uniforms
@@ -40,6 +40,8 @@ from scstream.kernels.small_rows import (
     sweep_rows,
 )
 from scstream.kernels.workspace import line, table
+
+MOVES = -2  # what `moves` may return
 
 
 @bare
@@ -57,7 +59,8 @@ def sweep(
     prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
     sums, levels, drawn = Sums(*sums), Levels(*levels), len(state) > 0
     k, p = len(sums.rows), past.shape[2]
-    some, at = line(room.floats, np.int64(0), matrices.ROOM * (prior.columns + 1) ** 2)
+    side = prior.columns + 1
+    some, at = line(room.floats, np.int64(0), matrices.ROOM * side * side)
     totals, at = table(room.floats, at, 3 * k, p)
     factors, at = table(room.floats, at, 3 * k, p)
     eta, at = table(room.floats, at, 3 * k, p)
@@ -89,7 +92,7 @@ def sweep(
     return failed
 
 
-@part
+@brief_part
 def _draw(
     state: Words, sums: Floats, alpha: float, prior: Prior, factors: Floats, log_weight: Floats,
     some: Floats, room: Floats, eta: Floats,
@@ -149,7 +152,7 @@ def assign(
     return failed
 
 
-@bare
+@brief
 def forget(
     past: Any, now: Floats, shares: Floats, reluctance: float, alpha: float, prior: Any,
     room: Floats, new: Any,
@@ -264,20 +267,23 @@ def _divide(
     return failed
 
 
-@bare
-def anything(
-    past: Any, now: Any, levels: Any, log_u: Any, lived: Ints, reluctance: Any, most: int,
-    ratio: Any, prior: Any, room: Any,
+@brief
+def moves(
+    past: Any, now: Any, levels: Any, log_u: Any, lived: Ints, reluctance: Any, ratio: Any,
+    prior: Any, room: Any, merges: Any,
 ) -> Any:  # fmt: skip
-    """Whether some cluster is to be split, merged or dropped.
+    """Return ``MOVES`` if some cluster is to be split, merged or dropped, -1 if a matrix fails.
 
-    ``log_u``, (k,) for splits and then for merges, are what the log ratios must exceed. A merge's
-    must by a step of ``reluctance`` more for every batch that the younger of the two has ``lived``
-    (k,), but by its margin at most. ``most`` neighbours of a cluster are looked at. What makes up a
-    ``ratio`` is as in `arguments.Ratio`.
+    Otherwise fills ``merges``, see `gaussian_moves.Merges`, and returns how many there are. They
+    may be without room for pairs: then nobody wants them.
+    ``log_u``, (k,) for splits and then for merges, are what the log ratios must exceed: infinities
+    let nothing move. A merge's must by a step of ``reluctance`` more for every batch that the
+    younger of the two has ``lived`` (k,), but by its margin at most. What makes up a ``ratio`` is
+    as in `arguments.Ratio`.
     """
     prior, past, now, how = Prior(*prior), Division(*past), Sums(*now), Ratio(*ratio)
     room, levels = Workspace(*room), Levels(*levels)
+    top, pairs, gain, both = merges
     k, p = len(past.sums), past.sums.shape[2]
     sums, at = table(room.floats, np.int64(0), 3 * k, p)
     each, at = table(room.floats, at, np.int64(2), k)
@@ -290,26 +296,24 @@ def anything(
     log_split(log(how.alpha), n, levels.each, levels.whole, own, how.least, gains)
     for r in range(k):
         here = now.rows[r, 0] + now.rows[r, 1] > 0
-        if here and gains[r] > log_u[0][r]:
-            return True
-        if not here and not totals[r, 0] >= 1.0:
-            return True
-    pairs, after = table(room.ints, np.int64(0), k * most, np.int64(2))
-    top, after = table(room.ints, after, k, most)
-    gain, at = line(room.floats, at, k * most)
-    both, at = line(room.floats, at, k * most)
+        if gains[r] > log_u[0][r] if here else not totals[r, 0] >= 1.0 and log_u[0][r] < np.inf:
+            return MOVES
+    if len(pairs) == 0:
+        most = top.shape[1]
+        pairs, after = table(room.ints, np.int64(0), k * most, np.int64(2))
+        top, after = table(room.ints, after, k, most)
+        gain, at = line(room.floats, at, k * most)
+        both, at = line(room.floats, at, k * most)
     clusters = Clusters(totals, levels.whole, past.doubt, now.doubt, now.rivals)
     m = merged(clusters, prior, how, room.floats[at:], Merges(top, pairs, gain, both))
-    if m < 0:
-        return True
     for i in range(m):
         a, b = pairs[i, 0], pairs[i, 1]
         if gain[i] > log_u[1][i] + min(reluctance[0] * min(lived[a], lived[b]), reluctance[1]):
-            return True
-    return False
+            return MOVES
+    return m
 
 
-@part
+@brief_part
 def _log_shares(totals: Floats, alpha: float, out: Floats) -> None:
     """Fill the log weights ``N_k / (N + alpha)`` of k clusters."""
     k = len(totals)
@@ -320,7 +324,7 @@ def _log_shares(totals: Floats, alpha: float, out: Floats) -> None:
         out[r] = log(max(totals[r, 0], 1e-300)) - log(n + alpha)
 
 
-@part
+@brief_part
 def _predictive(
     s: Floats, prior: Prior, log_weight: Floats, room: Floats, by: Scores
 ) -> Any:  # fmt: skip
@@ -335,7 +339,7 @@ def _predictive(
     return failed
 
 
-@part
+@brief_part
 def _student(
     factors: Floats, log_det: Floats, prior: Prior, log_weight: Floats, room: Floats, by: Scores
 ) -> None:
@@ -345,7 +349,7 @@ def _student(
     matrices.student(factors, d, room, by.eta)
 
 
-@part
+@brief_part
 def _log_marginals(
     sums: Floats, prior: Prior, room: Floats, each: Floats, levels: Levels
 ) -> Any:  # fmt: skip

@@ -395,8 +395,8 @@ def _note(search: Search, w: Floats, z: Ints, left: int, odds: Floats, sums: Sum
     logs(odds, left)
     for j in range(len(z)):
         z[j] = place[0, j]
-    if place[1, 0] >= 0:  # there are others
-        for j in range(len(z)):
+    for j in range(len(z)):
+        if place[1, j] >= 0:
             sums.rivals[place[0, j], place[1, j]] += 1
     for t in range(left):
         j = open_[t]

@@ -29,6 +29,7 @@ from scstream.sampler.sweep import predictive
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
 _NO_KEY = Key(0, 0, 0)
+_NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
 class _Compiled(GenericSteps):
@@ -140,15 +141,13 @@ class GaussianSteps(_Compiled):
         self, state: State, neighbours: int, born_from: int
     ) -> tuple[Ints, Array, Array]:
         """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
-        known, now, k = log_marginals(self, state), state.now, state.k
-        most, p = max(min(neighbours, k - 1), 0), state.past.shape[2]
+        k, most = state.k, max(min(neighbours, state.k - 1), 0)
+        if most == 0:
+            return _NO_PAIRS, _NOTHING, _NOTHING
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
-        room = room_of((k * most + 30) * (p + 1), 0).floats
-        m = gaussian_moves.merges(
-            (state.totals, known.whole, state.past_doubt, now.doubt, now.rivals), self.prior,
-            self.ratio, room, (top, pairs, ratio, both),
-        )  # fmt: skip
+        never = np.full(k * most, np.inf)
+        m = self._moves(state, (never, never), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
@@ -156,15 +155,20 @@ class GaussianSteps(_Compiled):
 
     def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
+        most = self.rules.neighbours
+        top = np.empty((0, most), dtype=np.int64)
+        return self._moves(state, log_u, most, (top, _NO_PAIRS, _NOTHING, _NOTHING)) < 0
+
+    def _moves(self, state: State, log_u: tuple[Array, Array], most: int, merges: Any) -> int:
+        """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
         known, now, rules = log_marginals(self, state), state.now, self.rules
-        return bool(
-            small_batch.anything(
-                (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
-                (known.each, known.whole), log_u, state.lived,
-                (rules.merge_reluctance, rules.merge_reluctance_most), rules.neighbours, self.ratio,
-                self.prior, _room(0, state.k, state.past.shape[2], rules.neighbours),
-            )
+        found: int = small_batch.moves(
+            (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
+            (known.each, known.whole), log_u, state.lived,
+            (rules.merge_reluctance, rules.merge_reluctance_most), self.ratio, self.prior,
+            _room(0, state.k, state.past.shape[2], most), merges,
         )  # fmt: skip
+        return found
 
 
 class SmallGaussianSteps(SmallSweeps, GaussianSteps):

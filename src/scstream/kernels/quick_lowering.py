@@ -1,0 +1,302 @@
+"""How numba writes our kernels down for LLVM, in a third of the lines it usually takes.
+
+Numba keeps every variable and the description of every array in memory, and reads it from there
+whenever it is used; LLVM takes that away again, which takes most of its time. It also looks up anew
+what was found out when types were inferred. Here a variable that is assigned once is a value,
+elements of arrays are reached directly, and a loop over a range is a few lines. What is computed
+is the same. `scstream.kernels.quick_compiler` says with which versions of numba this is done.
+"""
+
+# mypy: disallow-untyped-calls=False
+# (numba's own classes are not typed)
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from importlib import import_module
+from typing import Any, ClassVar
+
+from llvmlite import ir
+from numba.core import ir as numba_ir
+from numba.core import types
+from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
+from numba.core.compiler_machinery import register_pass
+from numba.core.cpu import CPUContext
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering
+
+_DATA, _SHAPE, _STRIDES = 4, 5, 6  # places in what describes an array
+_START, _STOP = 0, 1  # in what describes a range
+_AT, _STEP, _LEFT = 0, 2, 3  # in what goes through one
+_NUMBERS = types.Integer, types.Float
+_TUPLE: Any = types.BaseTuple
+_BY_CONSTANTS = {operator.pow, operator.ipow}  # numba has these anew for constant exponents
+
+
+class _Builder(ir.IRBuilder):
+    """Writes lines for LLVM; what was just put into a structure need not be taken out of it."""
+
+    def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
+        """Return a part of a structure."""
+        places = list(idx) if isinstance(idx, (list, tuple)) else [idx]
+        while places:
+            source = agg
+            while isinstance(source, ir.instructions.InsertValue):
+                if len(source.indices) != 1:
+                    break
+                if source.indices[0] == places[0]:
+                    agg = source.value
+                    places = places[1:]
+                    break
+                source = source.aggregate
+            else:
+                break
+            if len(source.indices) != 1:
+                break
+        return super().extract_value(agg, places, name) if places else agg
+
+
+class QuickContext(CPUContext):
+    """Numba's target, without what it looks up in vain, and with short loops over ranges.
+
+    Of what is ``brief`` loops are neither unrolled nor made vector code.
+    """
+
+    brief = False
+    _sizes: ClassVar[dict[str, int]] = {}
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        """Return what implements a function; plain arrays are nobody's wrapping."""
+        first = sig.args[0] if sig.args else None
+        if fn == "__array__" and type(first) is types.Array:
+            raise NotImplementedError
+        if fn == "iternext" and isinstance(first, types.RangeIteratorType):
+            return _next
+        if isinstance(fn, types.Function):
+            if fn.typing_key is len and type(first) is types.Array and first.ndim > 0:
+                return _length
+            if fn.typing_key is range and len(sig.args) < 3:
+                return _range
+        found = super().get_function(fn, sig, _firstcall)
+        if fn == "getiter" and isinstance(first, types.RangeType):
+            return _iterator(self.get_value_type(sig.return_type), found)
+        return found
+
+    def get_getattr(self, typ: Any, attr: str) -> Any:
+        """Return what implements an attribute."""
+        if attr == "shape" and type(typ) is types.Array:
+            return _shape
+        return super().get_getattr(typ, attr)
+
+    def get_abi_sizeof(self, ty: Any) -> int:
+        """Return the size of a type, which LLVM is asked for once."""
+        key = str(ty)
+        if key not in self._sizes:
+            self._sizes[key] = super().get_abi_sizeof(ty)
+        return self._sizes[key]
+
+    def pair_first(self, builder: Any, val: Any, ty: Any) -> Any:
+        """Return the first of two."""
+        return builder.extract_value(val, 0)
+
+    def pair_second(self, builder: Any, val: Any, ty: Any) -> Any:
+        """Return the second of two."""
+        return builder.extract_value(val, 1)
+
+
+def _length(builder: Any, args: Any, loc: Any = None) -> Any:
+    return builder.extract_value(args[0], [_SHAPE, 0])
+
+
+def _shape(context: Any, builder: Any, typ: Any, value: Any, attr: str) -> Any:
+    return builder.extract_value(value, _SHAPE)
+
+
+def _structure(builder: Any, kind: Any, values: Any) -> Any:
+    made = ir.Constant(kind, ir.Undefined)
+    for i, value in enumerate(values):
+        made = builder.insert_value(made, value, i)
+    return made
+
+
+def _memory(builder: Any, kind: Any, name: str = "") -> Any:
+    with builder.goto_entry_block():
+        return builder.alloca(kind, name=name)
+
+
+def _range(builder: Any, args: Any, loc: Any = None) -> Any:
+    kind = args[0].type
+    start, stop = (kind(0), *args)[-2:]
+    made = _structure(builder, ir.LiteralStructType([kind] * 3), (start, stop, kind(1)))
+    made.by_one = True
+    return made
+
+
+def _iterator(kind: Any, usual: Any) -> Any:
+    """Return what makes an iterator of a range whose step is 1, or any in the usual way."""
+
+    def made(builder: Any, args: Any, loc: Any = None) -> Any:
+        (value,) = args
+        if not getattr(value, "by_one", False):
+            return usual(builder, args)
+        start, stop = builder.extract_value(value, _START), builder.extract_value(value, _STOP)
+        at, left = _memory(builder, start.type), _memory(builder, start.type)
+        many, none = builder.sub(stop, start), start.type(0)
+        builder.store(start, at)
+        builder.store(builder.select(builder.icmp_signed(">", many, none), many, none), left)
+        return _structure(builder, kind, (at, stop, start.type(1), left))
+
+    return made
+
+
+def _next(builder: Any, args: Any, loc: Any = None) -> Any:
+    """Return the next number of a range, and whether there is one."""
+    (state,) = args
+    at, left = builder.extract_value(state, _AT), builder.extract_value(state, _LEFT)
+    number, many = builder.load(at), builder.load(left)
+    one, valid = many.type(1), builder.icmp_signed(">", many, many.type(0))
+    with builder.if_then(valid):
+        builder.store(builder.sub(many, one, flags=["nsw"]), left)
+        builder.store(builder.add(number, builder.extract_value(state, _STEP)), at)
+    return _structure(builder, ir.LiteralStructType([number.type, valid.type]), (number, valid))
+
+
+class _Lower(Lower):
+    """Numba's lowering, with a short way to variables, elements of arrays and arithmetic.
+
+    Where arrays are counted, because a kernel makes some, variables are as numba has them.
+    """
+
+    def setup_function(self, fndesc: Any) -> None:
+        """Begin with a function."""
+        super().setup_function(fndesc)
+        self.builder.__class__ = _Builder
+        if self.context.brief:
+            self.function.attributes.add("optsize")
+
+    def _find_singly_assigned_variable(self) -> None:
+        """Find the variables that need no memory: one assignment leads to all uses."""
+        self._counts = self.context.enable_nrt or self._disable_sroa_like_opt
+        if self._counts:
+            super()._find_singly_assigned_variable()
+            return
+        assigned = defaultdict(list)
+        for at, block in self.blocks.items():
+            for statement in block.find_insts(numba_ir.Assign):
+                assigned[statement.target.name].append(at)
+        once = {name: places[0] for name, places in assigned.items() if len(places) == 1}
+        before = compute_cfg_from_blocks(self.blocks).dominators()
+        for at, used in compute_use_defs(self.blocks).usemap.items():
+            for name in used:
+                if name in once and not (once[name] < at and once[name] in before[at]):
+                    del once[name]
+        self._singly_assigned_vars = set(once)
+        self._blk_local_varmap: dict[str, Any] = {}
+
+    def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
+        """Assign to a variable."""
+        if self._counts or name in self._singly_assigned_vars:
+            super().storevar(value, name, argidx)
+        else:
+            self.builder.store(value, self.getvar(name))
+
+    def delvar(self, name: str) -> None:
+        """Forget a variable: there is nothing to do if arrays are not counted."""
+        if self._counts:
+            super().delvar(name)
+
+    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
+        """Return memory for a variable."""
+        if self._counts:
+            return super().alloca_lltype(name, lltype, datamodel)
+        return _memory(self.builder, lltype, name)
+
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        """Read an element, or whatever else stands in brackets."""
+        array = self.typeof(value.name)
+        if not self._is_element(array, self.typeof(index.name)):
+            return super().lower_getitem(resty, expr, value, index, signature)
+        place = self._place(value, index)
+        item = _arrays().load_item(self.context, self.builder, array, place)
+        return self.context.cast(self.builder, item, array.dtype, resty)
+
+    def lower_setitem(self, target: Any, index: Any, value: Any, signature: Any) -> Any:
+        """Write an element, or whatever else stands in brackets."""
+        array, given = self.typeof(target.name), self.typeof(value.name)
+        number = isinstance(given, (*_NUMBERS, types.Boolean))
+        if not (number and self._is_element(array, self.typeof(index.name))):
+            return super().lower_setitem(target, index, value, signature)
+        item = self.context.cast(self.builder, self.loadvar(value.name), given, signature.args[2])
+        item = self.context.cast(self.builder, item, signature.args[2], array.dtype)
+        place = self._place(target, index)
+        _arrays().store_item(self.context, self.builder, array, item, place)
+        return None
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        """Compute with two numbers, or with whatever else."""
+        signature, builder = self.fndesc.calltypes[expr], self.builder
+        known = self.context.typing_context.resolve_value_type(op)
+        numbers = all(isinstance(arg, _NUMBERS) for arg in signature.args)
+        if op in _BY_CONSTANTS or not numbers or signature.args not in known._impl_keys:
+            return super().lower_binop(resty, expr, op)
+        args = [
+            self.context.cast(builder, self.loadvar(of.name), self.typeof(of.name), to)
+            for of, to in zip((expr.lhs, expr.rhs), signature.args, strict=True)
+        ]
+        found = self.context.get_function(known, signature)(builder, args)
+        return self.context.cast(builder, found, signature.return_type, resty)
+
+    def _is_element(self, array: Any, index: Any) -> bool:
+        """Whether an index is the place of one element of an array."""
+        if type(array) is not types.Array or self.context.enable_boundscheck:
+            return False
+        each = index.types if isinstance(index, _TUPLE) else (index,)
+        plain = isinstance(array.dtype, (*_NUMBERS, types.Boolean)) and array.layout in "CA"
+        return plain and len(each) == array.ndim and all(isinstance(i, types.Integer) for i in each)
+
+    def _place(self, array: Any, index: Any) -> Any:
+        """Return a pointer to an element."""
+        typ, of, builder = self.typeof(array.name), self.typeof(index.name), self.builder
+        value, at = self.loadvar(array.name), self.loadvar(index.name)
+        data, each, places = builder.extract_value(value, _DATA), (of,), [at]
+        if isinstance(of, _TUPLE):
+            each, places = of.types, [builder.extract_value(at, i) for i in range(len(of))]
+        for i, (kind, place) in enumerate(zip(each, places, strict=True)):
+            if not (isinstance(place, ir.Constant) and place.constant >= 0):
+                size = builder.extract_value(value, [_SHAPE, i])
+                places[i] = _arrays().fix_integer_index(self.context, builder, kind, place, size)
+        if typ.layout == "A":
+            bytes_ = ir.IntType(8).as_pointer()
+            steps = [builder.extract_value(value, [_STRIDES, i]) for i in range(typ.ndim)]
+            moved = builder.gep(builder.bitcast(data, bytes_), [_combined(builder, places, steps)])
+            return builder.bitcast(moved, data.type)
+        steps = []
+        for i in range(typ.ndim - 1, 0, -1):
+            size = builder.extract_value(value, [_SHAPE, i])
+            steps.insert(0, builder.mul(size, steps[0]) if steps else size)
+        return builder.gep(data, [_combined(builder, places, steps)])
+
+
+def _arrays() -> Any:
+    """Return numba's functions for arrays, which an import of the package has no need of."""
+    return import_module("numba.np.arrayobj")
+
+
+def _combined(builder: Any, places: Any, steps: Any) -> Any:
+    """Return the sum of places times steps; the last step is 1 if it is not given."""
+    terms = [builder.mul(at, by) for at, by in zip(places, steps, strict=False)]
+    total = None
+    for term in (*terms, *places[len(steps) :]):
+        total = term if total is None else builder.add(total, term)
+    return total
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class QuickLowering(NativeLowering):
+    """Numba's pass that writes a function down for LLVM."""
+
+    @property
+    def lowering_class(self) -> Any:
+        """The class that does it."""
+        return _Lower
