@@ -316,8 +316,8 @@ _MODEL: dict[str, dict[str, Any]] = {
     "outlier_weight": {
         "type": _weight,
         "metavar": "W",
-        "help": "weight of a background as wide as the first batch, whose rows are labelled -1; auto "
-        "learns its weight and its shape",
+        "help": "weight of a background as wide as the first batch, whose rows are labelled -1; "
+        "auto learns its weight and its shape",
     },
     "random_state": {"type": whole(0), "metavar": "SEED", "help": "the same seed, the same labels"},
     "n_jobs": {"type": int, "metavar": "N", "help": "threads for large batches"},

@@ -39,8 +39,9 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         type=_fields,
         default=list(FIELDS[:3]),
         metavar="F,...",
-        help=f"some of {','.join(FIELDS)}; default: {','.join(FIELDS[:3])}. score is the log density "
-        "(high is normal), anomaly the share of recent rows that were less expected (low is unusual)",
+        help=f"some of {','.join(FIELDS)}; default: {','.join(FIELDS[:3])}. score is the log "
+        "density (high is normal), anomaly the share of recent rows that were less expected (low "
+        "is unusual)",
     )
     return group
 

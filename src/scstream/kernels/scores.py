@@ -112,7 +112,7 @@ def student_pairs(q: Any, const: Any, power: Any, z: Any) -> None:
 
 @kernel
 def log_totals(q: Any, out: Any) -> None:
-    """Write the log of the sum over components of scores (n, k), which are logs, to ``out`` (n,)."""
+    """Write the log of the sum over components of scores (n, k), which are logs, to (n,)."""
     n, k = q.shape
     for i in range(n):
         high = -np.inf

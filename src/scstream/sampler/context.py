@@ -51,7 +51,9 @@ class Outliers:
         """Return the background before a first batch, whose rows have such statistics (1, p)."""
         return Outliers(1.0 / (2.0 + batch[0, 0]), 0.0 * batch, 0.0 * batch)
 
-    def during(self, batch: Array, wide: Array, kept: float, pseudo: float, rules: Rules) -> Outliers:
+    def during(
+        self, batch: Array, wide: Array, kept: float, pseudo: float, rules: Rules
+    ) -> Outliers:
         """Return the background during a batch, given the statistics (1, p) of all its rows.
 
         ``wide`` are those of its rows stretched about their middle, and ``kept`` is the share of

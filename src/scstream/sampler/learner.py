@@ -187,7 +187,9 @@ def _learn_later(
         batch.time,
         spacing,
         learner.n_batches + 1,
-        learner.dormant.after(learner.state, state, {b for _, b in events.merges} | set(events.given_up), recipe.rules),
+        learner.dormant.after(
+            learner.state, state, {b for _, b in events.merges} | set(events.given_up), recipe.rules
+        ),
         scores_with(learner.scores, learner, batch, recipe.rules, kept),
         warmup=(),
     )

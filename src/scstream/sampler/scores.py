@@ -86,7 +86,7 @@ class Sketch:
         if len(self.values) == 0:
             raise ValueError(
                 "The model knows no scores to compare with: it was saved by an earlier version and "
-                "has learned no batch since, or the rule scored_rows is 0. Give it a batch to learn."
+                "has learned no batch since, or the rule scored_rows is 0. Let it learn a batch."
             )
         middle = np.cumsum(self.weights) - 0.5 * self.weights
         inside = np.interp(x, self.values, middle)
@@ -102,15 +102,24 @@ class Knows(Protocol):
     """What a model knows that a row's density follows from: a `Learner`."""
 
     @property
-    def family(self) -> Family: ...
+    def family(self) -> Family:
+        """The family with its prior."""
+
     @property
-    def state(self) -> State: ...
+    def state(self) -> State:
+        """The clusters."""
+
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """The concentration."""
+
     @property
-    def outliers(self) -> Outliers | None: ...
+    def outliers(self) -> Outliers | None:
+        """The background."""
+
     @property
-    def n_batches(self) -> int: ...
+    def n_batches(self) -> int:
+        """The number of batches seen."""
 
 
 def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept: float) -> Sketch:

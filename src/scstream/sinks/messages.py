@@ -90,7 +90,9 @@ class MessageSink(Sink):
         keys = self._keys(batch)
         fronts = self._fronts(batch)
         names = column_names(self.fields, ["key", *fronts[0]] if fronts else [])
-        found = [values_of(name, labels, probability, score, anomaly).tolist() for name in self.fields]
+        found = [
+            values_of(name, labels, probability, score, anomaly).tolist() for name in self.fields
+        ]
         values = [
             json.dumps({"key": key, **front, **dict(zip(names, mine, strict=True))}).encode()
             for key, front, mine in zip(keys, fronts, zip(*found, strict=True), strict=True)
