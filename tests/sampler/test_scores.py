@@ -107,3 +107,10 @@ def test_scoring_changes_no_label():
     other = ScStream(random_state=0, rules=Rules(scored_rows=0))
     for X in batches:
         assert np.array_equal(one.partial_fit(X).labels_, other.partial_fit(X).labels_)
+
+
+def test_what_is_forgotten_leaves_no_entry_and_equal_numbers_stay_in_order():
+    sketch = sketch_of(np.full(500, 0.1)).faded(0.0).merged(np.full(700, 0.3), np.full(700, 0.7))
+    assert np.all(sketch.weights > 0)
+    assert np.all(np.diff(sketch.values) >= 0)
+    assert sketch.count == pytest.approx(490.0)

@@ -67,15 +67,18 @@ class Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
         seen = self.seen + len(values)
         values, weights = np.append(self.values, values), np.append(self.weights, weights)
+        left = weights > 1e-12  # of what is forgotten nothing is kept
+        values, weights = values[left], weights[left]
         if len(values) == 0:
-            return self
+            return Sketch(values, weights, seen)
         order = np.argsort(values, kind="stable")
         values, weights = values[order], weights[order]
         below = np.cumsum(weights) - 0.5 * weights
         place = np.floor(np.log(np.maximum(below, 1e-9)) / np.log1p(_STEP))
         first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
         whole = np.add.reduceat(weights, first)
-        return Sketch(np.add.reduceat(weights * values, first) / whole, whole, seen)
+        means = np.add.reduceat(weights * values, first) / whole
+        return Sketch(np.maximum.accumulate(means), whole, seen)  # in order, whatever the rounding
 
     def share_below(self, x: Array) -> Array:
         """Return the share of numbers below each of x (...), never 0.
