@@ -132,6 +132,18 @@ def with_gaps(stream: Iterable, seed: int, share: float = 0.3) -> list:
     return batches
 
 
+def with_noise(stream: Iterable, share: float, seed: int, width: float = 50.0) -> list:
+    """Rows of a stream, some of them noise anywhere in a box; they are a class of their own."""
+    rng, batches = np.random.default_rng(seed + 1000), []
+    for batch in stream:
+        X, y = batch.X.copy(), batch.y.copy()
+        m = int(share * len(X))
+        X[:m], y[:m] = rng.uniform(-width / 2, width / 2, (m, X.shape[1])), -1
+        order = rng.permutation(len(X))
+        batches.append((X[order], y[order]))
+    return batches
+
+
 def digits(seed: int) -> list:
     """Images of digits, 64 columns of whole numbers, in a random order."""
     X, y = load_digits(return_X_y=True)
@@ -178,8 +190,15 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "128-D, low rank, min-max": lambda s: low_rank(s, 128, scaled=True),
     "256-D, low rank": lambda s: low_rank(s, 256),
     "384-D embeddings": embeddings,
+    "5 % noise, 2-D": lambda s: with_noise(
+        gaussian_stream(20, n_clusters=10, random_state=s), 0.05, s
+    ),
+    "20 % noise, 10-D": lambda s: with_noise(
+        gaussian_stream(20, n_clusters=10, n_features=10, random_state=s), 0.2, s
+    ),
 }
 FAMILY = {"multinomial": "multinomial"}
+OPTIONS = {name: {"outlier_weight": "auto"} for name in ("5 % noise, 2-D", "20 % noise, 10-D")}
 
 # file: batch size, batches, whether the order is shuffled first
 REAL = {
@@ -224,7 +243,8 @@ def run(
     rows = []
     began = time.perf_counter()
     for seed in seeds:
-        model = ScStream(FAMILY.get(name, "gaussian"), random_state=seed, **params)
+        options = {**OPTIONS.get(name, {}), **params}
+        model = ScStream(FAMILY.get(name, "gaussian"), random_state=seed, **options)
         result = prequential(model, make(seed))
         mean = result.mean()
         rows.append(

@@ -225,3 +225,15 @@ def test_river_that_is_missing_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "river", None)
     with pytest.raises(ImportError, match=r"scstream\[river\]"):
         importlib.import_module("scstream.river")
+
+
+def test_a_row_far_off_has_a_high_score_and_few_ordinary_ones_have():
+    model, rng = StreamClusterer(seed=0, batch_size=200), np.random.default_rng(0)
+    assert model.score_one({"x": 0.0, "y": 0.0}) == 0.0  # nothing is known yet
+    rows = [{"x": float(x), "y": float(y)} for x, y in rng.normal(size=(2400, 2))]
+    for row in rows[:2000]:
+        model.learn_one(row)
+    scores = np.array([model.score_one(row) for row in rows[2000:]])
+    assert np.all((scores >= 0.0) & (scores < 1.0))
+    assert (scores > 0.99).mean() < 0.05
+    assert model.score_one({"x": 9.0, "y": 9.0}) > 0.999

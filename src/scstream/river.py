@@ -1,7 +1,7 @@
-"""ScStream as a clusterer and an anomaly detector of river: one row at a time, or a data frame.
+"""ScStream as a clusterer of river: one row at a time, or a data frame (needs ``scstream[river]``).
 
-Needs ``scstream[river]``. Rows are buffered and learned in mini-batches; a prediction uses what has
-been learned so far.
+Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far. What
+river asks of an anomaly detector, `score_one`, is there, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NOTHING_LEARNED = -1
 _MOST_WARNINGS = 100  # features left out that are named; memory stays bounded
 
 
-class StreamClusterer(base.Clusterer, base.AnomalyDetector):
+class StreamClusterer(base.Clusterer):
     """Clusters a stream of dicts without being told how many clusters there are.
 
     Parameters

@@ -76,10 +76,10 @@ def test_labels_probabilities_and_scores_are_the_models(rows, tmp_path, score_by
     by_hand = model(outlier_weight=outlier_weight)
     expected = []
     for X in np.split(data(rows), 20):
-        score = -by_hand.score_samples(X) if by_hand.n_batches_ else None
+        score = by_hand.score_samples(X) if by_hand.n_batches_ else None
         by_hand.partial_fit(X)
         if score is None or score_by == "after":
-            score = -by_hand.score_samples(X)
+            score = by_hand.score_samples(X)
         of_each = by_hand.predict_proba(X)
         rest = 1.0 - of_each.sum(axis=1)
         ids = [cluster.id for cluster in by_hand.clusters_]
@@ -95,13 +95,26 @@ def test_labels_probabilities_and_scores_are_the_models(rows, tmp_path, score_by
     np.testing.assert_allclose(found[:, 3], expected[:, 2], atol=1.01e-4)
 
 
+def test_anomalies_are_written_if_asked_for(rows, tmp_path):
+    sink = open_sink(tmp_path / "out.csv", fields=["label", "anomaly"])
+    follow(rows, {"out": sink}, of=model())
+    found = np.loadtxt(tmp_path / "out.csv", delimiter=",", skiprows=1)
+    by_hand, expected = model(), []
+    for X in np.split(data(rows), 20):
+        before = by_hand.anomaly(X) if by_hand.n_batches_ else None
+        by_hand.partial_fit(X)
+        expected.append(by_hand.anomaly(X) if before is None else before)
+    np.testing.assert_allclose(found[:, 2], np.concatenate(expected), atol=1.01e-9)
+
+
 def test_an_assessment_is_what_the_model_predicts(rows):
     X = data(rows)
     of = model().partial_fit(X[:500])
     found = assess(learner_of(of), X[500:])
     np.testing.assert_array_equal(found.labels, of.predict(X[500:]))
     np.testing.assert_allclose(found.probability, of.predict_proba(X[500:]).max(axis=1))
-    np.testing.assert_allclose(found.score, -of.score_samples(X[500:]))
+    np.testing.assert_allclose(found.score, of.score_samples(X[500:]))
+    np.testing.assert_allclose(found.anomaly, of.anomaly(X[500:]))
     unknown = assess(learner_of(of), X[500:], np.full(500, 99))
     np.testing.assert_array_equal(unknown.probability, 0.0)
 

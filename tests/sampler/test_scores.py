@@ -21,7 +21,8 @@ def test_shares_are_known_to_a_few_percent_however_small(parts):
     values = np.random.default_rng(0).normal(size=50_000)
     sketch = sketch_of(values, parts)
     assert len(sketch.values) < 700
-    assert sketch.count == pytest.approx(50_000) and sketch.seen == 50_000
+    assert sketch.count == pytest.approx(50_000)
+    assert sketch.seen == 50_000
     shares = np.array([1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9])
     found = sketch.share_below(np.quantile(values, shares))
     assert_allclose(found, shares, rtol=0.04, atol=2e-5)
@@ -46,7 +47,9 @@ def test_faded_numbers_count_less_and_weights_count():
     sketch = old.faded(0.25).merged(new, np.ones(1000))
     assert sketch.share_below(np.array([1500.0]))[0] == pytest.approx(0.2, rel=0.01)
     weighted = Sketch.nothing().merged(np.array([0.0, 1.0, 2.0]), np.array([1.0, 5.0, 4.0]))
-    assert weighted.share_below(np.array([1.5]))[0] == pytest.approx((6.0 - 0.25 + 0.5) / 11, abs=0.05)
+    assert weighted.share_below(np.array([1.5]))[0] == pytest.approx(
+        (6.0 - 0.25 + 0.5) / 11, abs=0.05
+    )
 
 
 def test_below_all_numbers_the_share_falls_and_is_never_0():
@@ -60,7 +63,9 @@ def test_below_all_numbers_the_share_falls_and_is_never_0():
 
 
 def test_rows_that_were_learned_fit_too_well_and_left_out_they_do_not():
-    stream = list(gaussian_stream(2, 400, n_clusters=4, n_features=8, drift="none", random_state=0))
+    stream = list(
+        gaussian_stream(2, 500, n_clusters=6, n_features=15, drift="none", random_state=0)
+    )
     model = ScStream(random_state=0).fit(stream[0].X)
     learner = model._learner
     rows, others = (learner.family.check(batch.X) for batch in stream)
@@ -102,3 +107,10 @@ def test_scoring_changes_no_label():
     other = ScStream(random_state=0, rules=Rules(scored_rows=0))
     for X in batches:
         assert np.array_equal(one.partial_fit(X).labels_, other.partial_fit(X).labels_)
+
+
+def test_what_is_forgotten_leaves_no_entry_and_equal_numbers_stay_in_order():
+    sketch = sketch_of(np.full(500, 0.1)).faded(0.0).merged(np.full(700, 0.3), np.full(700, 0.7))
+    assert np.all(sketch.weights > 0)
+    assert np.all(np.diff(sketch.values) >= 0)
+    assert sketch.count == pytest.approx(490.0)

@@ -41,8 +41,8 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         default=list(FIELDS[:3]),
         metavar="F,...",
         help=f"some of {','.join(FIELDS)}; default: {','.join(FIELDS[:3])}. score is the log "
-        "density (high is normal), anomaly the share of recent rows that were less expected (low is "
-        "unusual)",
+        "density (high is normal), anomaly the share of recent rows that were less expected (low "
+        "is unusual)",
     )
     return group
 

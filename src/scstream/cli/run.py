@@ -85,9 +85,8 @@ def add_parser(subparsers: Any) -> None:
         "--score-by",
         choices=("before", "after"),
         default="before",
-        help="scores and anomalies with the model before or after it learned the batch; after is "
-        "faster. "
-        "default: before",
+        help="scores and anomalies by the model before or after it learned the batch; after is "
+        "faster. default: before",
     )
     group.add_argument(
         "--events",

@@ -68,9 +68,10 @@ class Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
         seen = self.seen + len(values)
         values, weights = np.append(self.values, values), np.append(self.weights, weights)
-        values, weights = values[weights > 0.0], weights[weights > 0.0]
+        left = weights > 1e-12  # of what is forgotten nothing is kept
+        values, weights = values[left], weights[left]
         if len(values) == 0:
-            return self
+            return Sketch(values, weights, seen)
         order = np.argsort(values, kind="stable")
         values, weights = values[order], weights[order]
         below = np.cumsum(weights) - 0.5 * weights
@@ -78,7 +79,7 @@ class Sketch:
         first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
         whole = np.add.reduceat(weights, first)
         means = np.add.reduceat(weights * values, first) / whole
-        return Sketch(np.maximum.accumulate(means), whole, seen)  # means of equals may be rounded
+        return Sketch(np.maximum.accumulate(means), whole, seen)  # in order, whatever the rounding
 
     def share_below(self, x: Array) -> Array:
         """Return the share of numbers below each of x (...), never 0.
@@ -106,28 +107,23 @@ class Knows(Protocol):
 
     @property
     def family(self) -> Family:
-        """Of all clusters."""
-        ...
+        """The family with its prior."""
 
     @property
     def state(self) -> State:
         """The clusters."""
-        ...
 
     @property
     def alpha(self) -> float:
         """The concentration."""
-        ...
 
     @property
     def outliers(self) -> Outliers | None:
-        """The component of outliers."""
-        ...
+        """The background."""
 
     @property
     def n_batches(self) -> int:
-        """Batches learned."""
-        ...
+        """The number of batches seen."""
 
 
 def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept: float) -> Sketch:
