@@ -32,7 +32,8 @@ Learn a stream batch by batch. For each row, write its label, the probability of
 score. Labels and probabilities come from the model that has learned the batch. The score comes from
 the model before that (for the first batch, after it): it is the log density of the row, low where a
 row is unusual. --fields label,anomaly writes the share of recent rows that were less expected:
-below 0.001 for one ordinary row in a thousand. The command first prints what it takes each column for."""
+below 0.001 for one ordinary row in a thousand. The command first prints what it takes each column
+for."""
 
 _EPILOG = """\
 examples:
