@@ -58,7 +58,6 @@ def test_a_hundred_times_as_many_rows():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_far_clusters_leave_no_stray_points(seed):
-    # with drawn sub-labels one batch in fifty had a cluster of one point
     found, _ = learn(3, 2, [200] * 100, seed)
     assert found == [3] * 100
 

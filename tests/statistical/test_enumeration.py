@@ -198,7 +198,7 @@ def p_value_after_sweeps(name: str, k: int, repeats: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _POINTS)
 def test_with_single_points_the_sampler_is_exact_but_for_noise(name):
-    # 1,200 sweeps: 0.10, 0.21, 0.15 and as good for the last, an exact sampler 0.09, 0.21, 0.14
+    # the first three, 1,200 sweeps: 0.10, 0.22, 0.15; an exact sampler: 0.09, 0.21, 0.14
     exact = [0.5 * np.abs(enumerated(name).difference(gibbs(enumerated(name), 1200, s))).sum()
              for s in range(3)]  # fmt: skip
     assert report(name, 7, 1200, single_points=64) < max(exact) + 0.06

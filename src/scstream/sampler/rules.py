@@ -48,9 +48,8 @@ class Rules:
         Random points of a first batch, or of `fit`, that draw their labels one by one after each
         sampled sweep, all parameters integrated out: the move by which a point founds a cluster
         alone. The distance from the posterior over partitions of seven points falls from .37 to an
-        exact sampler's .1 (`tests/statistical`), at about .1 ms a point. On streams it brings
-        nothing: clusters of one point say little, and forgetting takes them. For up to 4,096 rows
-        on the CPU.
+        exact sampler's .1 (`tests/statistical`). For up to 4,096 rows on the CPU. Its use on
+        streams was not measured.
     settle_sweeps : int
         Deterministic sweeps at the end of the first batch, at most.
     warmup_rows : int
