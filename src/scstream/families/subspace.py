@@ -34,8 +34,9 @@ _FULL = 1000  # columns of full covariances, at most
 _ROWS = 1024  # rows that directions are found from, at most
 _WORK = 4e9  # products of two numbers that may be spent on them: of very many columns fewer rows
 _ONE_KIND = 5.0  # times that the deviations of most columns differ, if they are of one kind
-_FLAT = 4.0  # standard errors by which the fourth moment of a column is too small for noise
-_HELD = 0.8  # of a column's square that is enough of it in the directions
+_FLAT = 1.4  # less than a normal's 3 that the fourth moment of a column of several heaps is
+_ERRORS_FLAT = 4.0  # standard errors that this must be, at least
+_HELD = 0.5  # of a column's variance that is enough of it in the directions
 _FLAT_COLUMNS = 8  # columns that are kept for that, at most
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
 _STRAYED = 1.05  # times the usual noise of rows that calls for other directions
@@ -252,15 +253,17 @@ def _flat_columns(Y: Array, basis: Array) -> Array:
     """Return directions (w, m) of columns flatter than noise, as of several heaps.
 
     Clusters that differ in a few columns alone may show in no principal direction. Columns that
-    the directions of the basis hold already are left out.
+    the directions of the basis hold already are left out, and those of few different numbers.
     """
     n, w = Y.shape
     square = (Y - Y.mean(axis=0)) ** 2
     fourth = (square**2).mean(axis=0) / np.maximum(square.mean(axis=0) ** 2, 1e-300)
-    held = (basis**2).sum(axis=1)
-    lost = (held < _HELD) & (square.sum(axis=0) > 0.0)
-    lack = np.where(lost, 3.0 - fourth, 0.0) / np.sqrt(24.0 / n)
-    chosen = [int(j) for j in np.argsort(-lack)[:_FLAT_COLUMNS] if lack[j] > _FLAT]
+    rest = ((Y - (Y @ basis) @ basis.T) ** 2).mean(axis=0)
+    lost = rest > (1.0 - _HELD) * (Y**2).mean(axis=0)
+    lack = np.where(lost, 3.0 - fourth, 0.0)
+    least = max(_FLAT, _ERRORS_FLAT * np.sqrt(24.0 / n))
+    flat = [int(j) for j in np.argsort(-lack) if lack[j] > least]
+    chosen = [j for j in flat if 2 * len(np.unique(Y[:, j])) > n][:_FLAT_COLUMNS]
     out = np.zeros((w, 0))
     for j in chosen:
         u = np.zeros(w)
@@ -268,6 +271,6 @@ def _flat_columns(Y: Array, basis: Array) -> Array:
         for taken in (basis, out):
             u -= taken @ (taken.T @ u)
         length = float(np.linalg.norm(u))
-        if length > np.sqrt(1.0 - _HELD):
+        if length > 0.1:
             out = np.column_stack([out, u / length])
     return out
