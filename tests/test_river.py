@@ -225,3 +225,16 @@ def test_river_that_is_missing_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "river", None)
     with pytest.raises(ImportError, match=r"scstream\[river\]"):
         importlib.import_module("scstream.river")
+
+
+def test_centers_are_those_of_the_clusters():
+    model = StreamClusterer(batch_size=50, seed=0)
+    assert model.centers == {}
+    rng = np.random.default_rng(0)
+    for i in range(100):
+        x, y = rng.normal(size=2) + 20.0 * (i % 2)
+        model.learn_one({"x": float(x), "y": float(y)})
+    assert len(model.centers) == 2
+    for center in model.centers.values():
+        assert center.keys() == {"x", "y"}
+        assert min(abs(center["x"] - at) for at in (0.0, 20.0)) < 1.0

@@ -57,7 +57,9 @@ def duration(text: str) -> float:
     """Read a length of time: a number, or one with s, m, h or d behind it."""
     match = re.fullmatch(r"([0-9.eE+-]+)([smhd]?)", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a length of time such as 60, 10s, 5m or 1h")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a length of time such as 60, 10s, 5m or 1h"
+        )
     return real(match[1]) * _UNITS[match[2]]
 
 

@@ -93,9 +93,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"
     )
-    group.add_argument(
-        "--quiet", action="store_true", help="print warnings and errors only"
-    )
+    group.add_argument("--quiet", action="store_true", help="print warnings and errors only")
     group = parser.add_argument_group("checkpoints")
     group.add_argument(
         "--checkpoint",
