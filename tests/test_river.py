@@ -237,3 +237,16 @@ def test_a_row_far_off_has_a_high_score_and_few_ordinary_ones_have():
     assert np.all((scores >= 0.0) & (scores < 1.0))
     assert (scores > 0.99).mean() < 0.05
     assert model.score_one({"x": 9.0, "y": 9.0}) > 0.999
+
+
+def test_centers_are_those_of_the_clusters():
+    model = StreamClusterer(batch_size=50, seed=0)
+    assert model.centers == {}
+    rng = np.random.default_rng(0)
+    for i in range(100):
+        x, y = rng.normal(size=2) + 20.0 * (i % 2)
+        model.learn_one({"x": float(x), "y": float(y)})
+    assert len(model.centers) == 2
+    for center in model.centers.values():
+        assert center.keys() == {"x", "y"}
+        assert min(abs(center["x"] - at) for at in (0.0, 20.0)) < 1.0

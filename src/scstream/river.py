@@ -204,6 +204,20 @@ class StreamClusterer(base.Clusterer):
         labels = self._predict(_dicts(X))
         return dataframe.to_native_series(labels, name="cluster", like=dataframe.into_frame(X))
 
+    @property
+    def centers(self) -> dict[int, dict[Any, float]]:
+        """The clusters' means, rates or probabilities by feature; words have none."""
+        if not self.features:
+            return {}
+        centers = self.model.cluster_centers_.tolist()
+        return {
+            cluster.id: {
+                name: value for name, value in zip(self.features, center, strict=True)
+                if value == value
+            }
+            for cluster, center in zip(self.model.clusters_, centers, strict=True)
+        }  # fmt: skip
+
     # -- rows as a table ------------------------------------------------------------------------
 
     def _predict(self, rows: Iterable[Mapping[Any, Any]]) -> NDArray[np.int64]:

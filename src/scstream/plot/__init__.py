@@ -14,6 +14,7 @@ from scstream.plot.colors import (
     ClusterColors,
     require_matplotlib,
 )
+from scstream.plot.overview import overview
 from scstream.plot.paths import extend_paths, plot_paths
 from scstream.plot.projection import Projection
 from scstream.plot.time import most_important, plot_n_clusters, plot_river, plot_scores
@@ -27,6 +28,7 @@ __all__ = [
     "Projection",
     "extend_paths",
     "most_important",
+    "overview",
     "plot_clusters",
     "plot_ellipses",
     "plot_n_clusters",

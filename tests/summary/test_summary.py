@@ -1,0 +1,101 @@
+"""Clusters as people read them: a table, words, HTML."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scstream import ScStream
+from scstream.records import Cluster
+from scstream.summary.differences import differences
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    model = ScStream("auto", random_state=0, max_sweeps=20)
+    for minute in range(2):
+        z = np.arange(120) % 2
+        frame = pd.DataFrame(
+            {
+                "x": rng.normal(20.0 * z, 1.0),
+                "clicks": rng.poisson(np.where(z, 30, 5)),
+                "land": np.where(z, "<b>DE", "FR"),
+                "share": z == 1,
+            }
+        )
+        model.partial_fit(frame, time=pd.Timestamp("2026-01-05") + pd.Timedelta(minutes=minute))
+    return model
+
+
+def test_the_summary_is_a_row_for_each_cluster(model):
+    table = model.summary()
+    assert list(table.index) == [c.id for c in sorted(model.clusters_, key=lambda c: -c.weight)]
+    assert table["share"].is_monotonic_decreasing
+    assert set(table["born"]) == {"2026-01-05 00:00:00"}
+    assert set(table["age"]) == {"1m"}
+    assert (table["speed"] >= 0).all()
+    assert "share (column)" in table  # the data's own column hides no other
+    high = table["x"].idxmax()
+    assert table.loc[high, "land"].startswith("<b>DE")
+    assert table.loc[high, "clicks"] == pytest.approx(30.0, rel=0.15)
+    assert "clicks" in table.loc[high, "different"]
+
+
+def test_without_pandas_it_is_of_polars(model, monkeypatch):
+    polars = pytest.importorskip("polars")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = model.summary()
+    assert isinstance(table, polars.DataFrame)
+    assert len(table) == model.n_clusters_
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match="pandas or polars"):
+        model.summary()
+
+
+def test_centers_are_means_rates_and_probabilities(model):
+    centers = model.cluster_centers_
+    assert centers.shape == (model.n_clusters_, 4)
+    assert np.isnan(centers[:, 2]).all()  # words
+    assert np.isfinite(centers[:, [0, 1, 3]]).all()
+
+
+def test_html_escapes_what_comes_from_data(model):
+    page = model._repr_html_()
+    assert "&lt;b&gt;DE" in page
+    assert "<b>DE" not in page
+    assert "2026-01-05 00:01:00" in page
+    assert "&lt;b&gt;DE" in model.clusters_[0]._repr_html_() + model.clusters_[1]._repr_html_()
+    assert "half_life" in ScStream()._repr_html_()  # its parameters, before the first batch
+
+
+def cluster(i, weight, **columns):
+    return Cluster(i, weight, 10.0, 1.0, 0.0, {}, columns)
+
+
+def test_what_is_different_in_words():
+    def of(mean, p, words, weight=0.5):
+        return cluster(
+            0, weight, x={"mean": mean, "variance": 1.0}, flag={"probability": p},
+            land={"probabilities": words},
+        )  # fmt: skip
+
+    a, b = of(0.0, 0.1, {"DE": 0.9, "FR": 0.1}), of(5.0, 0.12, {"DE": 0.85, "FR": 0.15})
+    assert differences([a, b]) == ["x lower (0, others 5)", "x higher (5, others 0)"]
+    same = of(0.0, 0.1, {"DE": 0.9, "FR": 0.1})
+    assert differences([a, same]) == ["much like the rest"] * 2
+    assert differences([a]) == [""]
+    c = of(0.2, 0.9, {"FR": 1.0})
+    assert differences([a, c])[1] == "land mostly FR, flag 90% (others 10%)"
+    rates = [cluster(i, 0.5, n={"rate": r}) for i, r in enumerate((2.0, 20.0))]
+    assert differences(rates) == ["n 10 times lower", "n 10 times as high"]
+
+
+def test_the_rest_is_weighed():
+    heavy = cluster(1, 0.8, x={"mean": 0.0, "variance": 1.0})
+    light = cluster(2, 0.1, x={"mean": 90.0, "variance": 1.0})
+    one = cluster(0, 0.1, x={"mean": 50.0, "variance": 1.0})
+    assert differences([one, heavy, light])[0] == "x higher (50, others 10)"
+    like = cluster(0, 0.1, x={"mean": 10.0, "variance": 1.0})
+    assert differences([like, heavy, light])[0] == "much like the rest"
