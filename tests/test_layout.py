@@ -17,6 +17,7 @@ BELOW = {
     "engines": {"families", "kernels", "support"},
     "records": {"families", "support"},
     "sampler": {"engines", "families", "kernels", "records", "support"},
+    "groups": {"engines", "families", "records", "sampler", "support"},
     "events": {"families", "records", "sampler", "support"},
     "validation": {"engines", "families", "sampler", "support"},
     "inputs": {"engines", "families", "sampler", "validation"},

@@ -29,9 +29,13 @@ from scstream.events import Event, Sight, events_of
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
+from scstream.groups.grouping import Grouping, records_of
+from scstream.groups.lasting import Lasting
+from scstream.groups.reading import group_probabilities, renamed
+from scstream.groups.tree import Tree
 from scstream.inputs import TakesRows, on_host
 from scstream.records import HISTORY as _HISTORY
-from scstream.records import BatchRecord, Cluster
+from scstream.records import BatchRecord, Cluster, Group
 from scstream.sampler.choose import few_columns
 from scstream.sampler.gaussian import best_ids, predicts_at_once
 from scstream.sampler.learner import Learner, Outcome, learn
@@ -270,6 +274,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             self.__dict__.update(kept)
             raise
         self._remember(X, learner, new, outcome)
+        before = Grouping() if learner is None else self.__dict__.get("_grouping", Grouping())
+        self._grouping = before.after(batch, outcome.record, self._rules)
         if self.on_event is not None:
             for event in self.events_:
                 self.on_event(event)
@@ -499,6 +505,50 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         if not known or is_client(self.engine) or self.engine == "dask":
             return CpuEngine(check.resolve_threads(self.n_jobs))
         return self._engine(X)
+
+    # -- groups ---------------------------------------------------------------------------------
+
+    @property
+    @numpy_defaults
+    def tree_(self) -> Tree:
+        """Which clusters are parts of one whole: merges of clusters with heights.
+
+        See docs/groups.md.
+        """
+        return self._groups_kept().tree(self._fitted(), self._rules)
+
+    @property
+    def groups_(self) -> list[Group]:
+        """The groups at the default level, the lowest id first."""
+        return self.groups()
+
+    @numpy_defaults
+    def groups(self, level: float | None = None) -> list[Group]:
+        """Return the groups at a level, a number in [0, 1]: how deep a valley may be within one.
+
+        Ids last from when a level is first asked for, and differ from level to level.
+        """
+        return records_of(self._grouped(level), self.clusters_)
+
+    @numpy_defaults
+    def predict_group(self, X: Any, level: float | None = None) -> Any:
+        """Return the id of the group of each row's cluster, -1 for outliers: (n,)."""
+        groups = self._grouped(level).group
+        return renamed(self.predict(X), groups)
+
+    @numpy_defaults
+    def predict_group_proba(self, X: Any, level: float | None = None) -> Any:
+        """Return the probability of each group for each row, (n, g), in `groups_` order."""
+        groups = self._grouped(level).group
+        return group_probabilities(self.predict_proba(X), self._learner.state.ids, groups)
+
+    def _groups_kept(self) -> Grouping:
+        self._fitted()
+        return self.__dict__.setdefault("_grouping", Grouping())
+
+    def _grouped(self, level: float | None) -> Lasting:
+        level = None if level is None else check.check_level(level)
+        return self._groups_kept().at(self._fitted(), self._rules, level)
 
     # -- copies ---------------------------------------------------------------------------------
 

@@ -131,6 +131,16 @@ def check_parameters(params: dict[str, Any]) -> None:
         )
 
 
+def check_level(level: Any) -> float:
+    """Return a level of the tree of groups, or raise `ValueError`."""
+    if not _is_real(level) or not 0 <= level <= 1:
+        raise ValueError(
+            f"level must be a number in [0, 1], how deep a valley may be within a group; "
+            f"got {level!r}."
+        )
+    return float(level)
+
+
 def resolve_family(family: str | Family, X: Any, before: Family | None) -> Family:
     """Return the family object that a name stands for.
 
