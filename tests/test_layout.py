@@ -18,7 +18,7 @@ BELOW = {
     "records": {"families", "support"},
     "sampler": {"engines", "families", "kernels", "records", "support"},
     "groups": {"engines", "families", "records", "sampler", "support"},
-    "events": {"families", "records", "sampler", "support"},
+    "events": {"families", "groups", "records", "sampler", "support"},
     "validation": {"engines", "families", "sampler", "support"},
     "inputs": {"engines", "families", "sampler", "validation"},
     "report": {"chronicle", "plot", "support"},

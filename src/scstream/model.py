@@ -25,7 +25,7 @@ from scstream.engines.choose import is_client
 from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
 from scstream.engines.tensors import like_input
-from scstream.events import Event, Sight, events_of
+from scstream.events import Event, Sight, events_of, group_events
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
@@ -101,6 +101,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         of any size give the same labels.
     device : str, optional
         For PyTorch, such as "cuda" or "cpu"; with a Dask cluster, on each of its workers.
+    group_level : float, optional
+        Form groups of clusters after every batch, at this level, so that `events_` and `on_event`
+        tell which groups split and merge. By default they are formed when you ask for them, at
+        level 0.3. See docs/groups.md.
     verbose : bool, default=False
         Whether to report progress of the first batch on standard error.
     on_event : callable, optional
@@ -123,7 +127,12 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     history_ : list of BatchRecord
         What happened in the last 1,000 batches.
     events_ : list of Event
-        Births, deaths, splits, merges and drift in the last batch, worked out when asked for.
+        Births, deaths, splits, merges and drift in the last batch, worked out when asked for; of
+        groups too, if these were formed after the batch.
+    groups_ : list of Group
+        Id, members, weight, count and mean of each group of clusters that are parts of one whole.
+    tree_ : Tree
+        The merges that groups come from, with heights.
     family_ : Family
         The family with its prior, as the first batch set it and as it followed the stream.
     prior_ : dict
@@ -176,6 +185,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         engine: Any = "cpu",
         device: str | None = None,
+        group_level: float | None = None,
         verbose: bool = False,
         on_event: Callable[[Event], object] | None = None,
         rules: Rules | None = None,
@@ -195,6 +205,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.engine = engine
         self.device = device
+        self.group_level = group_level
         self.verbose = verbose
         self.on_event = on_event
         self.rules = rules
@@ -276,6 +287,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         self._remember(X, learner, new, outcome)
         before = Grouping() if learner is None else self.__dict__.get("_grouping", Grouping())
         self._grouping = before.after(batch, outcome.record, self._rules)
+        if self.group_level is not None:
+            self._grouped(None)
         if self.on_event is not None:
             for event in self.events_:
                 self.on_event(event)
@@ -515,7 +528,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
         See docs/groups.md.
         """
-        return self._groups_kept().tree(self._fitted(), self._rules)
+        return self._groups_kept().tree(self._fitted(), self._rules, self._level)
 
     @property
     def groups_(self) -> list[Group]:
@@ -544,11 +557,17 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _groups_kept(self) -> Grouping:
         self._fitted()
-        return self.__dict__.setdefault("_grouping", Grouping())
+        if "_grouping" not in self.__dict__:
+            self._grouping = Grouping()
+        return self._grouping
 
     def _grouped(self, level: float | None) -> Lasting:
-        level = None if level is None else check.check_level(level)
+        level = self._level if level is None else check.check_level(level)
         return self._groups_kept().at(self._fitted(), self._rules, level)
+
+    @property
+    def _level(self) -> float:
+        return self._rules.group_level if self.group_level is None else float(self.group_level)
 
     # -- copies ---------------------------------------------------------------------------------
 
@@ -676,7 +695,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         """What happened to clusters in the last batch."""
         check_is_fitted(self)
         after = None if self._before is None else Sight.of(self._learner)
-        return events_of(self._history[-1], self._before, after, self._columns())
+        found = events_of(self._history[-1], self._before, after, self._columns())
+        return found + group_events(self._history[-1], self._groups_kept().changes(self._level))
 
     def _columns(self) -> Sequence[Any]:
         """Return the columns' names, or their numbers."""

@@ -76,6 +76,10 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "splits": (_is_flag, "True or False"),
     "merges": (_is_flag, "True or False"),
+    "group_level": (
+        lambda v: v is None or (_is_real(v) and 0 <= v <= 1),
+        "None or a number in [0, 1]",
+    ),
     "outlier_weight": (lambda v: _is_real(v) and 0 <= v < 1, "a number in [0, 1)"),
     "random_state": (
         lambda v: (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,19 +50,22 @@ class Grouping:
         followed = {level: groups.follow(record) for level, groups in self.lasting.items()}
         return Grouping(self.recent.after(batch, rules), followed)
 
-    def tree(self, learner: Learner, rules: Rules) -> Tree:
-        """Return the tree above the clusters of a model."""
+    def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
+        """Return the tree above the clusters of a model, with a level that serves as default."""
         if self._tree is None:
             with single_threaded():
                 links = _links(learner, self.recent, rules)
             self._tree = grow(learner.state.ids, links, rules.group_level, rules.group_bridge)
-        return self._tree
+        return replace(self._tree, level=level)
 
-    def at(self, learner: Learner, rules: Rules, level: float | None = None) -> Lasting:
+    def changes(self, level: float) -> Lasting | None:
+        """Return the groups at a level if they were formed since the last batch."""
+        return self.lasting[level] if level in self.formed else None
+
+    def at(self, learner: Learner, rules: Rules, level: float) -> Lasting:
         """Return the groups at a level, with their lasting ids."""
-        level = rules.group_level if level is None else level
         if level not in self.formed:
-            part = self.tree(learner, rules).at(level)
+            part = self.tree(learner, rules, level).at(level)
             state = learner.state
             before = self.lasting.get(level, Lasting())
             self.lasting[level] = before.form(state.ids.tolist(), state.totals[:, 0], part)
@@ -101,11 +106,12 @@ def _links(learner: Learner, recent: Recent, rules: Rules) -> Links:
         batches = [X.astype(np.float64, copy=False) for X in whole if len(X)]
         if batches:
             return valley_links(normals, batches, rules)
-    share = np.zeros((0, k))
+    share: Array = np.zeros((0, k))
     if recent.batches:
         score = predictive(learner.family, learner.state.totals, learner.alpha)
         X = stacked(list(recent.batches))
-        share = CpuEngine(1).evaluate(learner.family, X, score, Probabilities(k))
+        found = CpuEngine(1).evaluate(learner.family, X, score, Probabilities(k))
+        share = found.astype(np.float64)
     return _overlaps(share, rules)
 
 

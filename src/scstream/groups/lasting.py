@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from scstream.families.contract import Array
@@ -51,7 +52,7 @@ class Lasting:
                 group.setdefault(survivor, group[gone])
         return Lasting(group, self.next_id, self.splits, self.merges)
 
-    def form(self, ids: Sequence[int], weight: Array, part: Array) -> Lasting:
+    def form(self, ids: Sequence[int], weight: Array, part: NDArray[np.int64]) -> Lasting:
         """Return the groups of clusters with these ids and weights, given their parts (k,).
 
         A part takes over the id of the old group that it shares most weight with, each id once and

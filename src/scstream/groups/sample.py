@@ -33,12 +33,7 @@ class Recent:
         if n == 0:
             return self
         rows = np.arange(n) if n <= most else np.arange(most) * n // most
-        if remote:
-            new = X.take(rows)
-        elif n <= most:
-            new = to_host(X).copy()
-        else:
-            new = to_host(X[rows])
+        new = X.take(rows) if remote else to_host(X if n <= most else X[rows]).astype(np.float64)
         kept, left = [new], most - len(rows)
         for one in reversed(self.batches):
             if one.shape[0] > left:

@@ -88,7 +88,7 @@ class Tree:
 
     def cut(self, n: int) -> Ints:
         """Return the group (k,) of each cluster where there are n groups, or k if that is less."""
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        if type(n) is bool or n != int(n) or n < 1:
             raise ValueError(f"n must be a whole number of groups, at least 1; got {n!r}.")
         return self._after(max(len(self.ids) - int(n), 0))
 
@@ -123,7 +123,9 @@ def grow(ids: Ints, links: Links, level: float, bridge: float) -> Tree:
         power = np.log1p(-level) / np.log(bridge)
     node, top = np.arange(k), links.peak.copy()  # by cluster: its group, and that one's peak
     size = dict.fromkeys(range(k), 1)
-    merges, heights, counts = [], [], []
+    merges: list[list[int]] = []
+    heights: list[float] = []
+    counts: list[int] = []
     far = links.distance.copy()
     for step in range(k - 1):
         a, b = links.pairs[:, 0], links.pairs[:, 1]

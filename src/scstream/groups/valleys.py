@@ -11,6 +11,8 @@ they are; where a shape is bent the line leaves it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
@@ -144,7 +146,11 @@ def _in_tube(at: Array, weight: Array, mean: Array, cov: Array, wide: float) -> 
 
 
 def _against(
-    at: Array, expected: Array, seen: Array, ends: tuple[float, float, float, float], rules: Rules
+    at: Array,
+    expected: Array,
+    seen: NDArray[Any],
+    ends: tuple[float, float, float, float],
+    rules: Rules,
 ) -> float | None:
     """Return by what factor rows seen (bins,) fill a valley, None where the profile has none.
 

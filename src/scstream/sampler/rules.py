@@ -193,7 +193,7 @@ class Rules:
     return_within: int = 4
     group_level: float = 0.3
     group_bridge: float = 0.15
-    group_deviations: float = 1.0
+    group_deviations: float = 1.3
     group_prior_rows: float = 2.0
     group_overlap: float = 0.01
     group_neighbours: int = 8
