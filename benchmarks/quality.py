@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+from shapes import SHAPES
 from sklearn.datasets import load_digits
 
 from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
 from scstream.evaluate import prequential
+from scstream.metrics import Contingency
 
 
 def unlike_classes(
@@ -89,6 +91,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "flags": lambda s: few_tell(s, flags),
     "digits": digits,
 }
+SYNTHETIC |= SHAPES
 FAMILY = {"multinomial": "multinomial"}
 
 # file: batch size, batches, whether the order is shuffled first
@@ -108,7 +111,8 @@ REAL = {
 
 HEADER = (
     "| stream | ARI | of the oracle's | least | least ARI | NMI | full NMI / NMI "
-    "| K found / true | ms update + predict | s |\n|" + " --- |" * 10
+    "| K found / true | groups' ARI | full NMI / NMI | groups | ms update + predict | s |\n|"
+    + " --- |" * 13
 )
 
 
@@ -124,6 +128,30 @@ def real_stream(path: Path, size: int, n: int, shuffle: bool) -> list:
     return [(X[a : a + size], y[a : a + size]) for a in starts]
 
 
+class Groups:
+    """Hands batches on, and takes note of the groups that a model predicts for each."""
+
+    def __init__(self, model: ScStream) -> None:
+        self.model = model
+        self.tables: list[Contingency] = []
+
+    def watched(self, batches: Iterable) -> Iterable:
+        """Yield the batches; the groups are predicted before the model learns them."""
+        for batch in batches:
+            if self.model.n_batches_:
+                X, y = (batch[0], batch[1]) if isinstance(batch, tuple) else (batch.X, batch.y)
+                self.tables.append(Contingency.from_labels(y, self.model.predict_group(X)))
+            yield batch
+
+    def scores(self) -> tuple[float, float, float]:
+        """Return mean ARI, NMI of the whole stream over the mean NMI, and the number of groups."""
+        nmi = float(np.mean([table.nmi for table in self.tables]))
+        number = float(np.mean([table.n_pred for table in self.tables]))
+        ari = float(np.mean([table.ari for table in self.tables]))
+        whole = sum(self.tables[1:], start=self.tables[0]).nmi
+        return ari, whole / nmi if nmi > 0 else np.nan, number
+
+
 def run(
     name: str,
     make: Callable[[int], Iterable],
@@ -135,7 +163,8 @@ def run(
     began = time.perf_counter()
     for seed in seeds:
         model = ScStream(FAMILY.get(name, "gaussian"), random_state=seed, **params)
-        result = prequential(model, make(seed))
+        groups = Groups(model)
+        result = prequential(model, groups.watched(make(seed)))
         mean = result.mean()
         rows.append(
             (
@@ -147,6 +176,7 @@ def run(
                 mean["n_true"],
                 1e3 * np.median(result.seconds_update),
                 1e3 * np.median(result.seconds_predict),
+                *groups.scores(),
             )
         )
         if sys.stderr.isatty():
@@ -156,7 +186,7 @@ def run(
     print(
         f"| {title or name} | {m[0]:.3f} | {m[0] / m[1]:.3f} | {(r[:, 0] / r[:, 1]).min():.3f} "
         f"| {r[:, 0].min():.3f} | {m[2]:.3f} | {m[3] / m[2]:.3f} | {m[4]:.1f} / {m[5]:.1f} "
-        f"| {m[6]:.1f} + {m[7]:.1f} | {time.perf_counter() - began:.0f} |",
+        f"| {m[8]:.3f} | {m[9]:.3f} | {m[10]:.1f} | {m[6]:.1f} + {m[7]:.1f} | {time.perf_counter() - began:.0f} |",
         flush=True,
     )
 

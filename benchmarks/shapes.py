@@ -1,4 +1,4 @@
-"""Streams of clusters that are not Gaussian: skewed, flat, heavy-tailed, bent; they drift slowly."""
+"""Streams of clusters that are not Gaussian: skewed, flat, heavy-tailed or bent; slow drift."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def square(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def student(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Three degrees of freedom."""
+    """Draw with three degrees of freedom."""
     return rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(3, size=(n, 1)) / 3)
 
 
@@ -32,12 +32,12 @@ def gamma(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def crescent(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """The upper half of a circle of radius 3."""
+    """Draw the upper half of a circle of radius 3."""
     return _arc(rng, n, np.pi)
 
 
 def facing(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """A crescent whose one end lies in the hollow of the other crescent."""
+    """Draw a crescent whose one end lies in the hollow of the other crescent."""
     return np.array([3.0, 1.5]) - _arc(rng, n, np.pi)
 
 
@@ -46,7 +46,7 @@ def ring(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def spot(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """What lies within a ring."""
+    """Draw what lies within a ring."""
     return 0.5 * rng.normal(size=(n, d))
 
 
@@ -69,7 +69,7 @@ def shapes(
     apart: float = 12.0,
     speed: float = 2.0,
 ) -> Batches:
-    """Clusters at places of a box, one or several that belong together at each.
+    """Return clusters at places of a box, one or several that belong together at each.
 
     Each place has its own rotation and scale, and moves on a straight line, ``speed`` by column
     over the stream. The centres of two places are at least ``apart`` from each other at the start.

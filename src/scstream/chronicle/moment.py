@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scstream.chronicle.lines import (
     Floats,
     read_event,
+    read_ids,
     read_optional,
     read_table,
     to_line,
@@ -72,6 +73,8 @@ class Moment:
         for those just born, None where nothing moved yet.
     score : Score or None
         The anomaly scores of the batch, if they were given.
+    groups : ndarray (k,) or None
+        The group of each cluster, if the model forms groups after every batch.
     events : tuple of dict
         Births, deaths, splits and merges, as `Event.to_dict` says them.
     """
@@ -89,6 +92,7 @@ class Moment:
     speeds: Floats | None = None
     score: Score | None = None
     events: tuple[dict[str, Any], ...] = ()
+    groups: NDArray[np.int64] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -109,6 +113,8 @@ class Moment:
                 saved[name] = to_short(values)
         if self.score is not None:
             saved["score"] = to_short([self.score.mean, *self.score.quantiles])
+        if self.groups is not None:
+            saved["groups"] = self.groups.tolist()
         if self.events:
             saved["events"] = list(self.events)
         return to_line(saved)
@@ -138,6 +144,7 @@ class Moment:
             speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),
             score=score,
             events=tuple(read_event(event) for event in saved.get("events", ())),
+            groups=read_ids(saved.get("groups"), k),
         )
 
 

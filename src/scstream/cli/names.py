@@ -3,3 +3,4 @@
 SOURCE_FORMATS = ("csv", "tsv", "jsonl", "parquet", "npy")  # scstream.sources.FORMATS
 OUTPUT_FORMATS = ("csv", "tsv", "jsonl", "parquet")  # scstream.sinks.FORMATS
 FIELDS = ("label", "probability", "score")  # scstream.sinks.FIELDS
+GROUP_LEVEL = 0.3  # scstream.Rules().group_level

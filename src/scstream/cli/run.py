@@ -21,7 +21,7 @@ from scstream.cli.options import (
     source_settings,
     whole,
 )
-from scstream.cli.outputs import add_outputs, make_outputs
+from scstream.cli.outputs import add_groups, add_outputs, make_outputs
 from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
 
@@ -38,6 +38,7 @@ examples:
   scstream run log.jsonl --time-column when --period 5m --half-life 3600 --append -o out.jsonl
   scstream run log.csv --follow --checkpoint state -o labels.csv --events events.jsonl
   generate | scstream run - | grep -v ',0,'
+  scstream run data.csv --groups -o labels.csv
   scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
 
 With --checkpoint a run that was stopped or killed goes on when the same command is given again:
@@ -78,6 +79,7 @@ def add_parser(subparsers: Any) -> None:
         "come again from its beginning, and what was read before is skipped",
     )
     group = add_outputs(parser)
+    add_groups(group)
     group.add_argument(
         "--score-by",
         choices=("before", "after"),
@@ -88,7 +90,8 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--events",
         metavar="FILE",
-        help="JSON lines: births, deaths, splits, merges and drift of clusters",
+        help="JSON lines: births, deaths, splits, merges and drift of clusters; with --groups, of "
+        "groups too",
     )
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"

@@ -14,6 +14,7 @@ from scstream.sampler.learner import Learner
 class Normals:
     """k weighted Gaussians in d columns, each column in units of its deviation over all."""
 
+    count: Array  # (k,): points
     weight: Array  # (k,)
     mean: Array  # (k, d)
     cov: Array  # (k, d, d)
@@ -35,8 +36,8 @@ class Normals:
             cov = each[:, :, None] * np.eye(mean.shape[1])
         else:
             return None
-        weight = np.maximum(totals[:, 0], 1e-300)
-        weight = weight / weight.sum()
+        count = totals[:, 0]
+        weight = np.maximum(count, 1e-300) / np.maximum(count, 1e-300).sum()
         within = np.einsum("kii->ki", cov)
         centre = weight @ mean
         scale = np.sqrt(weight @ (within + (mean - centre) ** 2))
@@ -44,7 +45,7 @@ class Normals:
         cov = cov / (scale[:, None] * scale)
         size = np.einsum("kii->k", cov)[:, None, None]
         cov = cov + 1e-10 * (size + 1e-10) * np.eye(len(scale))
-        return Normals(weight, mean / scale, cov, np.linalg.cholesky(cov), scale)
+        return Normals(count, weight, mean / scale, cov, np.linalg.cholesky(cov), scale)
 
     def log_joint(self, X: Array) -> Array:
         """Return log weight plus log density of rows (n, d), in these units, (n, k)."""

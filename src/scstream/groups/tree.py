@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,9 @@ class Tree:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from typing import Any
+
+import numpy as np
     >>> from scstream import ScStream
     >>> X = np.random.default_rng(0).uniform(size=(2000, 2))
     >>> X[1000:] += 5.0
@@ -86,9 +89,9 @@ class Tree:
         """Return the group (k,) of each cluster at a level, numbered from 0 in their order."""
         return self._after(int(np.searchsorted(self.heights, level, side="right")))
 
-    def cut(self, n: int) -> Ints:
+    def cut(self, n: Any) -> Ints:
         """Return the group (k,) of each cluster where there are n groups, or k if that is less."""
-        if type(n) is bool or n != int(n) or n < 1:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be a whole number of groups, at least 1; got {n!r}.")
         return self._after(max(len(self.ids) - int(n), 0))
 

@@ -43,6 +43,8 @@ def valley_links(normals: Normals, batches: list[Array], rules: Rules) -> Links:
     for m, (a, b) in enumerate(pairs):
         if ratio[m] < 1.0 - 1e-3:
             ratio[m] = _corrected(normals, X, share, int(a), int(b), float(ratio[m]), rules)
+    few = _of_few_points(normals, rules.group_points)
+    pairs, ratio = np.concatenate([pairs, few]), np.append(ratio, np.ones(len(few)))
     gap = normals.mean[:, None] - normals.mean
     return Links(pairs, ratio, peak, (gap**2).sum(axis=2))
 
@@ -57,6 +59,19 @@ def touching(share: Array, rules: Rules) -> Ints:
     near = np.zeros_like(enough)
     np.put_along_axis(near, order, True, axis=1)
     return np.argwhere(np.triu((near | near.T) & enough & (both > 0)))
+
+
+def _of_few_points(normals: Normals, least: float) -> Ints:
+    """Return pairs (m, 2) of clusters of too few points to stand alone, each with who is nearest.
+
+    Nearest is the larger cluster that its place is most probable under.
+    """
+    small = normals.count < least
+    if small.all() or not small.any():
+        return np.zeros((0, 2), dtype=np.int64)
+    level = normals.log_joint(normals.mean[small])
+    level[:, small] = -np.inf
+    return np.column_stack([np.flatnonzero(small), np.argmax(level, axis=1)])
 
 
 def _of_today(normals: Normals, batches: list[Array], stale: float) -> Array:

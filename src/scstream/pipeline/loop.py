@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families import Family
+from scstream.groups.reading import renamed
 from scstream.pipeline.assess import assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
@@ -292,10 +293,18 @@ class _Loop:
 
     def _write(self, batch: Batch, labels: NDArray[np.int64], probability: Any, score: Any) -> None:
         for output in self.outputs.values():
-            if isinstance(output, Sink):
+            if isinstance(output, Sink) and "group" in output.needs:
+                output.write(batch, labels, probability, score, self._groups(labels))
+            elif isinstance(output, Sink):
                 output.write(batch, labels, probability, score)
             elif isinstance(output, Recorder) and not isinstance(output, RejectJournal):
                 output.observe(self.result.model, batch, score)
+
+    def _groups(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the group of each row's cluster, after the batch was learned."""
+        group = {i: one.id for one in self.result.model.groups_ for i in one.members}
+        out: NDArray[np.int64] = renamed(labels, group)
+        return out
 
     def _assess(self, batch: Batch, before: Any) -> tuple[Floats | None, Floats | None]:
         """Return the probabilities and the scores of the rows, those that are asked for."""

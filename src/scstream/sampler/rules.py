@@ -132,6 +132,8 @@ class Rules:
         Share of the smaller cluster that must be shared by two for them to touch.
     group_neighbours : int
         Clusters that each may touch, at most.
+    group_points : float
+        Points that make a cluster; one of fewer joins whom it is nearest to, and connects nobody.
     group_stale : float
         Nats a row by which older rows may fit the clusters worse than the latest, to be looked at:
         where clusters move, old rows show nothing of today.
@@ -197,6 +199,7 @@ class Rules:
     group_prior_rows: float = 2.0
     group_overlap: float = 0.01
     group_neighbours: int = 8
+    group_points: float = 5.0
     group_stale: float = 0.15
     group_rows: int = 6000
     group_numbers: int = 400_000

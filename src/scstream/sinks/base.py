@@ -14,7 +14,8 @@ from scstream.sources.base import Batch, Place
 if TYPE_CHECKING:
     from scstream.model import ScStream
 
-FIELDS = ("label", "probability", "score")
+FIELDS = ("label", "probability", "score")  # unless others are asked for
+CHOICES = (*FIELDS, "group")
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ class Output(ABC):
     batch has been accepted; `place` after `sync` is what a checkpoint keeps.
     """
 
-    needs: frozenset[str] = frozenset()  # of `FIELDS`: what costs time to compute
+    needs: frozenset[str] = frozenset()  # of `CHOICES`: what costs time to compute
 
     def check(self, place: Place) -> None:
         """Raise `ValueError` if `truncate` would fail or destroy something; change nothing."""
@@ -70,6 +71,7 @@ class Sink(Output):
         labels: NDArray[np.int64],
         probability: Floats | None,
         score: Floats | None,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         """Write a batch's rows.
 
@@ -82,6 +84,8 @@ class Sink(Output):
             How sure the label is. None if no sink needs it.
         score : ndarray (n,) or None
             The anomaly score: minus the log predictive density. None if no sink needs it.
+        group : ndarray (n,) or None
+            The group of the row's cluster. It is only given to sinks that need it.
         """
 
 
@@ -96,10 +100,10 @@ class Recorder(Output):
 def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
     """Return the fields to write, or say which one there is not."""
     for name in fields:
-        if name not in FIELDS:
-            raise ValueError(f"There is no field {name!r}; there are {', '.join(FIELDS)}.")
+        if name not in CHOICES:
+            raise ValueError(f"There is no field {name!r}; there are {', '.join(CHOICES)}.")
     if not fields or len(set(fields)) < len(fields):
-        raise ValueError(f"Fields must be some of {', '.join(FIELDS)}, each once.")
+        raise ValueError(f"Fields must be some of {', '.join(CHOICES)}, each once.")
     return tuple(fields)
 
 
@@ -131,10 +135,9 @@ def column_names(fields: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def values_of(
-    field: str, labels: NDArray[np.int64], probability: Any, score: Any
+    field: str, labels: NDArray[np.int64], probability: Any, score: Any, group: Any = None
 ) -> NDArray[np.generic]:
     """Return the values (n,) of a field."""
-    values: NDArray[np.generic] = {"label": labels, "probability": probability, "score": score}[
-        field
-    ]
+    known = {"label": labels, "probability": probability, "score": score, "group": group}
+    values: NDArray[np.generic] = known[field]
     return values

@@ -33,7 +33,7 @@ class MessageSink(Sink):
         Where rows go, such as ``kafka:labels``.
     server : str
         Its address, for messages; never with a password.
-    fields : sequence of {"label", "probability", "score"}
+    fields : sequence of {"label", "probability", "score", "group"}
     append : bool, default=False
         Whether the input's fields are sent too.
     patience : float, default=300
@@ -84,12 +84,15 @@ class MessageSink(Sink):
         labels: NDArray[np.int64],
         probability: Floats | None,
         score: Floats | None,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         """Send a batch's rows."""
         keys = self._keys(batch)
         fronts = self._fronts(batch)
         names = column_names(self.fields, ["key", *fronts[0]] if fronts else [])
-        found = [values_of(name, labels, probability, score).tolist() for name in self.fields]
+        found = [
+            values_of(name, labels, probability, score, group).tolist() for name in self.fields
+        ]
         values = [
             json.dumps({"key": key, **front, **dict(zip(names, mine, strict=True))}).encode()
             for key, front, mine in zip(keys, fronts, zip(*found, strict=True), strict=True)

@@ -42,7 +42,7 @@ class ParquetSink(Sink):
     Parameters
     ----------
     path : str or Path
-    fields : sequence of {"label", "probability", "score"}
+    fields : sequence of {"label", "probability", "score", "group"}
     append : bool
         Whether the input's columns come first. Otherwise it is the number of the row.
     parts : bool
@@ -163,12 +163,13 @@ class ParquetSink(Sink):
         labels: NDArray[np.int64],
         probability: Floats | None,
         score: Floats | None,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         """Write a batch's rows."""
         import pyarrow as pa
 
         names, columns = self._front(batch)
-        found = [values_of(name, labels, probability, score) for name in self.fields]
+        found = [values_of(name, labels, probability, score, group) for name in self.fields]
         names += column_names(self.fields, names)
         table = pa.table([*columns, *map(pa.array, found)], names=names)
         self._held.append(self._cast(table))
