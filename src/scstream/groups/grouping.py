@@ -33,7 +33,7 @@ class Grouping:
     recent : Recent
     lasting : dict of float to Lasting
         By level, the groups as they were last formed.
-    formed : set of float
+    formed : list of float
         The levels at which groups were formed since the last batch.
     """
 
@@ -42,7 +42,7 @@ class Grouping:
     ) -> None:
         self.recent = Recent() if recent is None else recent
         self.lasting = {} if lasting is None else lasting
-        self.formed: set[float] = set()
+        self.formed: list[float] = []
         self._tree: Tree | None = None
 
     def after(self, batch: Batch, record: BatchRecord, rules: Rules) -> Grouping:
@@ -69,7 +69,7 @@ class Grouping:
             state = learner.state
             before = self.lasting.get(level, Lasting())
             self.lasting[level] = before.form(state.ids.tolist(), state.totals[:, 0], part)
-            self.formed.add(level)
+            self.formed.append(level)
         return self.lasting[level]
 
 
