@@ -112,7 +112,8 @@ REAL = {
 HEADER = (
     "| stream | ARI | of the oracle's | least | least ARI | NMI | full NMI / NMI "
     "| K found / true | groups' ARI | full NMI / NMI | groups | ms update + predict | s |\n|"
-    + " --- |" * 13
+    + " --- |"
+    * 13
 )
 
 
@@ -186,7 +187,8 @@ def run(
     print(
         f"| {title or name} | {m[0]:.3f} | {m[0] / m[1]:.3f} | {(r[:, 0] / r[:, 1]).min():.3f} "
         f"| {r[:, 0].min():.3f} | {m[2]:.3f} | {m[3] / m[2]:.3f} | {m[4]:.1f} / {m[5]:.1f} "
-        f"| {m[8]:.3f} | {m[9]:.3f} | {m[10]:.1f} | {m[6]:.1f} + {m[7]:.1f} | {time.perf_counter() - began:.0f} |",
+        f"| {m[8]:.3f} | {m[9]:.3f} | {m[10]:.1f} "
+        f"| {m[6]:.1f} + {m[7]:.1f} | {time.perf_counter() - began:.0f} |",
         flush=True,
     )
 

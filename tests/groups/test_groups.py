@@ -1,5 +1,7 @@
 """Groups of a model: shapes are found whole, Gaussians stay apart, ids last."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -140,7 +142,7 @@ def test_events_say_which_groups_merge_and_split():
     kinds = {event.kind for event in told}
     assert {"group-merge", "group-split"} <= kinds
     known = set()
-    for before, after in zip(names, names[1:], strict=False):
+    for before, after in pairwise(names):
         known |= before
         assert not (after - before) & known  # what is gone never comes back
     for event in told:

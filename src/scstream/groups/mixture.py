@@ -67,3 +67,10 @@ class Normals:
         precision = (1.0 - t[..., None]) * first + t[..., None] * second
         out: Array = np.linalg.solve(precision, pull[..., None])[..., 0]
         return out
+
+
+def log_total(joint: Array) -> Array:
+    """Return the log of the summed exponentials of each row (n, k)."""
+    most = joint.max(axis=1)
+    out: Array = most + np.log(np.exp(joint - most[:, None]).sum(axis=1))
+    return out

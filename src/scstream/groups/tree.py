@@ -45,7 +45,7 @@ class Tree:
     ids : ndarray (k,)
         The ids of the clusters, in the order of ``clusters_``.
     merges : ndarray (k - 1, 2)
-        Who is joined, one row a merge: clusters are 0 to k - 1, and the result of merge i is k + i.
+        Who is joined, one row a merge: clusters are 0 to k - 1, and merge i makes k + i.
     heights : ndarray (k - 1,)
         How deep the valley between the two is, never falling: 0.3 says that the density in the
         valley is 0.7 of that of the lower peak.
@@ -56,14 +56,12 @@ class Tree:
 
     Examples
     --------
-    >>> from typing import Any
-
-import numpy as np
+    >>> import numpy as np
     >>> from scstream import ScStream
     >>> X = np.random.default_rng(0).uniform(size=(2000, 2))
     >>> X[1000:] += 5.0
     >>> model = ScStream(random_state=0).partial_fit(X)
-    >>> len(set(model.tree_.cut(2)))
+    >>> len(set(model.tree_.cut(2).tolist()))
     2
     """
 

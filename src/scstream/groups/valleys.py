@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from scstream.families.contract import Array
-from scstream.groups.mixture import Normals
+from scstream.groups.mixture import Normals, log_total
 from scstream.groups.tree import Links
 from scstream.sampler.rules import Rules
 
@@ -33,11 +32,9 @@ Ints = NDArray[np.int64]
 
 def valley_links(normals: Normals, batches: list[Array], rules: Rules) -> Links:
     """Return which clusters touch, and the valleys between them, by rows of the latest batches."""
-    X = _of_today(normals, [B / normals.scale for B in batches], rules.group_stale)
-    joint = normals.log_joint(X)
-    share = np.exp(joint - logsumexp(joint, axis=1)[:, None])
+    X, share = _of_today(normals, [B / normals.scale for B in batches], rules.group_stale)
     pairs = touching(share, rules)
-    peak = logsumexp(normals.log_joint(normals.mean), axis=1)
+    peak = log_total(normals.log_joint(normals.mean))
     lower = np.minimum(peak[pairs[:, 0]], peak[pairs[:, 1]])
     ratio = np.exp(np.minimum(_saddles(normals, pairs) - lower, 0.0))
     for m, (a, b) in enumerate(pairs):
@@ -74,18 +71,24 @@ def _of_few_points(normals: Normals, least: float) -> Ints:
     return np.column_stack([np.flatnonzero(small), np.argmax(level, axis=1)])
 
 
-def _of_today(normals: Normals, batches: list[Array], stale: float) -> Array:
-    """Return the rows of the latest batches, as far back as they fit about as well as the last."""
+def _of_today(normals: Normals, batches: list[Array], stale: float) -> tuple[Array, Array]:
+    """Return the rows (n, d) of the latest batches, and their probabilities (n, k).
+
+    They go as far back as rows fit about as well as those of the last batch.
+    """
     kept: list[Array] = []
+    share: list[Array] = []
     best = np.inf
     for X in reversed(batches):
-        score = logsumexp(normals.log_joint(X), axis=1)
+        joint = normals.log_joint(X)
+        score = log_total(joint)
         fit = float(np.maximum(score, np.quantile(score, _TRIMMED)).mean())
         if kept and fit < best - stale:
             break
         best = fit if not kept else best
         kept.append(X)
-    return np.concatenate(kept)
+        share.append(np.exp(joint - score[:, None]))
+    return np.concatenate(kept), np.concatenate(share)
 
 
 def _saddles(normals: Normals, pairs: Ints) -> Array:
@@ -93,7 +96,7 @@ def _saddles(normals: Normals, pairs: Ints) -> Array:
     if not len(pairs):
         return np.zeros(0)
     points = np.concatenate([normals.ridges(int(a), int(b), _ALONG) for a, b in pairs])
-    level = logsumexp(normals.log_joint(points), axis=1)
+    level = log_total(normals.log_joint(points))
     out: Array = level.reshape(len(pairs), -1).min(axis=1)
     return out
 
