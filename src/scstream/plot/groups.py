@@ -70,9 +70,7 @@ def plot_groups(
     )
     weight = {record.id: record.weight for record in records}
     for group in groups:
-        places = np.array([moments[i][0] for i in group.members])
-        middle = np.average(places, axis=0, weights=[weight[i] for i in group.members])
-        write_id(ax, middle, group.id)
+        write_id(ax, moments[max(group.members, key=weight.__getitem__)][0], group.id)
     label_axes(ax, projection)
     return colors
 

@@ -128,8 +128,8 @@ def _draw_groups(figure: Figure, run: Run) -> None:
     places = dict(zip(ids, last.places, strict=True))
     plot_ellipses(ax, places, spreads, colors=colors, annotate=False)
     for name in names.tolist():
-        mine = last.groups == name
-        write_id(ax, np.average(last.places[mine], axis=0, weights=last.weights[mine]), name)
+        largest = np.argmax(np.where(last.groups == name, last.weights, -1.0))
+        write_id(ax, last.places[largest], name)  # the middle of a ring is not in it
     _name_view(ax, run.chronicle)
 
 
