@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/pictures.md, docs/groups.md and docs/video.md: ``python docs/pictures/draw.py``."""
+"""Draw the pictures of the pages in docs: ``python docs/pictures/draw.py``."""
 
 from __future__ import annotations
 

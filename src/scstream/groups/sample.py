@@ -17,7 +17,7 @@ from scstream.support.frozen import frozen
 
 @frozen
 class Recent:
-    """Some rows of the latest batches, the latest last."""
+    """Some rows of the latest batches, the latest last; small batches are put together."""
 
     batches: tuple[Any, ...] = ()
 
@@ -34,8 +34,11 @@ class Recent:
             return self
         rows = np.arange(n) if n <= most else np.arange(most) * n // most
         new = X.take(rows) if remote else to_host(X if n <= most else X[rows]).astype(np.float64)
-        kept, left = [new], most - len(rows)
-        for one in reversed(self.batches):
+        before = self.batches
+        if before and before[-1].shape[0] + len(rows) <= rules.group_chunk:
+            before, new = before[:-1], stacked([before[-1], new])
+        kept, left = [new], most - new.shape[0]
+        for one in reversed(before):
             if one.shape[0] > left:
                 break
             kept.append(one)

@@ -119,8 +119,8 @@ class Rules:
         Batches after its birth in which a cluster may still turn out to be a return.
     group_level : float
         The height up to which clusters are of one group: how deep the valley between them is.
-        At .2 bent shapes come apart (crescents and rings .92, .96 with .3), at .5 Gaussians that
-        overlap are joined (drift .02 lower).
+        At .2 bent shapes come apart (crescents and rings .92, .96 with .3), at .5 more
+        Gaussians that overlap are joined (drift .01 lower than at .4).
     group_bridge : float
         Density of a place, over that of the lower of two peaks, below which it joins no two groups:
         a tail does not connect what lies on its two sides.
@@ -143,6 +143,8 @@ class Rules:
         Numbers in these rows, at most, unless rows are very wide.
     group_least : int
         Rows that are kept for groups however wide they are.
+    group_chunk : int
+        Rows up to which small batches are kept as one.
     group_columns : int
         Columns up to which valleys are looked for; above, overlaps alone decide.
     group_same : float
@@ -204,6 +206,7 @@ class Rules:
     group_rows: int = 6000
     group_numbers: int = 400_000
     group_least: int = 200
+    group_chunk: int = 500
     group_columns: int = 100
     group_same: float = 0.25
     compiled_columns: int = 15
