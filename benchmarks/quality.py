@@ -16,11 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from shapes import SHAPES
 from sklearn.datasets import load_digits
 
 from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
 from scstream.evaluate import prequential
+from scstream.metrics import Contingency
 
 
 def unlike_classes(
@@ -197,6 +199,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
         gaussian_stream(20, n_clusters=10, n_features=10, random_state=s), 0.2, s
     ),
 }
+SYNTHETIC |= SHAPES
 FAMILY = {"multinomial": "multinomial"}
 OPTIONS = {name: {"outlier_weight": "auto"} for name in ("5 % noise, 2-D", "20 % noise, 10-D")}
 
@@ -217,7 +220,9 @@ REAL = {
 
 HEADER = (
     "| stream | ARI | of the oracle's | least | least ARI | NMI | full NMI / NMI "
-    "| K found / true | ms update + predict | s |\n|" + " --- |" * 10
+    "| K found / true | groups' ARI | full NMI / NMI | groups | ms update + predict | s |\n|"
+    + " --- |"
+    * 13
 )
 
 
@@ -233,6 +238,30 @@ def real_stream(path: Path, size: int, n: int, shuffle: bool) -> list:
     return [(X[a : a + size], y[a : a + size]) for a in starts]
 
 
+class Groups:
+    """Hands batches on, and takes note of the groups that a model predicts for each."""
+
+    def __init__(self, model: ScStream) -> None:
+        self.model = model
+        self.tables: list[Contingency] = []
+
+    def watched(self, batches: Iterable) -> Iterable:
+        """Yield the batches; the groups are predicted before the model learns them."""
+        for batch in batches:
+            if self.model.n_batches_:
+                X, y = (batch[0], batch[1]) if isinstance(batch, tuple) else (batch.X, batch.y)
+                self.tables.append(Contingency.from_labels(y, self.model.predict_group(X)))
+            yield batch
+
+    def scores(self) -> tuple[float, float, float]:
+        """Return mean ARI, NMI of the whole stream over the mean NMI, and the number of groups."""
+        nmi = float(np.mean([table.nmi for table in self.tables]))
+        number = float(np.mean([table.n_pred for table in self.tables]))
+        ari = float(np.mean([table.ari for table in self.tables]))
+        whole = sum(self.tables[1:], start=self.tables[0]).nmi
+        return ari, whole / nmi if nmi > 0 else np.nan, number
+
+
 def run(
     name: str,
     make: Callable[[int], Iterable],
@@ -245,7 +274,8 @@ def run(
     for seed in seeds:
         options = {**OPTIONS.get(name, {}), **params}
         model = ScStream(FAMILY.get(name, "gaussian"), random_state=seed, **options)
-        result = prequential(model, make(seed))
+        groups = Groups(model)
+        result = prequential(model, groups.watched(make(seed)))
         mean = result.mean()
         rows.append(
             (
@@ -257,6 +287,7 @@ def run(
                 mean["n_true"],
                 1e3 * np.median(result.seconds_update),
                 1e3 * np.median(result.seconds_predict),
+                *groups.scores(),
             )
         )
         if sys.stderr.isatty():
@@ -266,6 +297,7 @@ def run(
     print(
         f"| {title or name} | {m[0]:.3f} | {m[0] / m[1]:.3f} | {(r[:, 0] / r[:, 1]).min():.3f} "
         f"| {r[:, 0].min():.3f} | {m[2]:.3f} | {m[3] / m[2]:.3f} | {m[4]:.1f} / {m[5]:.1f} "
+        f"| {m[8]:.3f} | {m[9]:.3f} | {m[10]:.1f} "
         f"| {m[6]:.1f} + {m[7]:.1f} | {time.perf_counter() - began:.0f} |",
         flush=True,
     )

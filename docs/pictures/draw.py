@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/pictures.md and docs/video.md: ``python docs/pictures/draw.py``."""
+"""Draw the pictures of the pages in docs: ``python docs/pictures/draw.py``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from scstream.plot import (
     ClusterColors,
     Projection,
     plot_clusters,
+    plot_groups,
     plot_n_clusters,
     plot_paths,
     plot_river,
@@ -73,6 +74,28 @@ def draw_stream() -> None:
     save(figure, "paths.png")
 
 
+def draw_groups() -> None:
+    """Draw squares, a ring and what lies in it: the clusters, and the groups above them."""
+    rng, model = np.random.default_rng(0), ScStream(random_state=0)
+    places = np.array([[-8.0, 5.0], [-8.0, -5.0], [-2.0, 0.0]])
+    for _ in range(10):
+        y = rng.integers(5, size=1000)
+        angle = rng.uniform(0, 2 * np.pi, 1000)
+        radius = np.where(y == 3, 4.0 + 0.3 * rng.normal(size=1000), 0.0)
+        X = np.column_stack([7.0 + radius * np.cos(angle), radius * np.sin(angle)])
+        X[y == 4] += 0.6 * rng.normal(size=(int((y == 4).sum()), 2))
+        flat = y < 3
+        X[flat] = places[y[flat]] + rng.uniform(-2, 2, size=(int(flat.sum()), 2))
+        model.partial_fit(X)
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    plot_clusters(left, model, X, annotate=False)
+    left.set_title(f"{model.n_clusters_} clusters")
+    plot_groups(right, model, X)
+    right.set_title(f"{len(model.groups_)} groups")
+    save(figure, "groups.png")
+
+
 def film_frame(number: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Return a frame of a film: a sailing boat and a rising sun over a rolling sea."""
     height, width = 90, 150
@@ -114,4 +137,5 @@ def draw_film() -> None:
 
 if __name__ == "__main__":
     draw_stream()
+    draw_groups()
     draw_film()

@@ -9,12 +9,23 @@ from typing import Any
 import numpy as np
 
 from scstream.families.contract import Array, Family
+from scstream.groups.lasting import Lasting
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import Ints
 from scstream.sampler.learner import Learner
 from scstream.support.frozen import frozen
 
-KINDS = ("split", "merge", "birth", "return", "death", "drift", "widen")
+KINDS = (
+    "split",
+    "merge",
+    "birth",
+    "return",
+    "death",
+    "drift",
+    "widen",
+    "group-split",
+    "group-merge",
+)
 _WIDE = 4096  # statistics beyond which what drift needs is not kept from batch to batch
 _MOST_COLUMNS = 100  # beyond which there is no velocity by column
 
@@ -30,17 +41,19 @@ class Event:
     Attributes
     ----------
     kind : str
-        "split", "merge", "birth", "return", "death" or "drift" of a cluster; "widen" of a column.
+        "split", "merge", "birth", "return", "death" or "drift" of a cluster; "widen" of a column;
+        "group-split" or "group-merge", whose ids are those of groups.
     batch : int
         The batch's number, from 0.
     time : float
         Its time.
     cluster : int or None
         The cluster's id: the one that split, that survived a merge, that was born, came
-        back, died or moved. None where it is about a column.
+        back, died or moved. None where it is about a column. The group's id where the kind says
+        so: the one whose larger part keeps the id, or that survived.
     other : int or None
-        A split's new part, the cluster that a merge ended; where a birth comes from a split, the
-        cluster that split, and where a death comes from a merge, the one that survived.
+        A split's new part, the cluster or group that a merge ended; where a birth comes from a
+        split, the cluster that split, and where a death comes from a merge, the one that survived.
     speed : float or None
         Of a drift: how far the cluster's location moved since the batch before, for each unit
         of time, in the cluster's own standard deviations.
@@ -140,6 +153,17 @@ def events_of(
     if before is not None and after is not None and after.time > before.time:
         out += _drifts(record, before, after, columns)
     return out
+
+
+def group_events(record: BatchRecord, groups: Lasting | None) -> list[Event]:
+    """Return what happened to groups, if they were formed after the batch."""
+    if groups is None:
+        return []
+    found = [
+        *(("group-split", a, b) for a, b in groups.splits),
+        *(("group-merge", a, b) for a, b in groups.merges),
+    ]
+    return [Event(kind, record.batch, record.time, a, b) for kind, a, b in found]
 
 
 def _drifts(

@@ -26,13 +26,17 @@ from scstream.engines.choose import engine_for_gaps, is_client
 from scstream.engines.dask.rows import evaluated, is_collection
 from scstream.engines.outputs import Best, LogTotal, Probabilities
 from scstream.engines.tensors import MissingEntries, like_input, to_host
-from scstream.events import Event, Sight, events_of
+from scstream.events import Event, Sight, events_of, group_events
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
+from scstream.groups.grouping import Grouping, records_of
+from scstream.groups.lasting import Lasting
+from scstream.groups.reading import group_probabilities, renamed
+from scstream.groups.tree import Tree
 from scstream.inputs import TakesRows, on_host
 from scstream.records import HISTORY as _HISTORY
-from scstream.records import BatchRecord, Cluster
+from scstream.records import BatchRecord, Cluster, Group
 from scstream.sampler.choose import few_columns
 from scstream.sampler.gaussian import best_ids, predicts_at_once
 from scstream.sampler.learner import Learner, Outcome, learn
@@ -102,6 +106,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         of any size give the same labels.
     device : str, optional
         For PyTorch, such as "cuda" or "cpu"; with a Dask cluster, on each of its workers.
+    group_level : float, optional
+        Form groups of clusters after every batch, at this level, so that `events_` and `on_event`
+        tell which groups split and merge. By default they are formed when you ask for them, at
+        level 0.3. See docs/groups.md.
     verbose : bool, default=False
         Whether to report on standard error what "auto" chooses and how the first batch goes.
         Warnings go to the logger ``scstream`` in any case.
@@ -126,7 +134,12 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         What happened in the last 1,000 batches.
     events_ : list of Event
         Births, deaths, splits, merges and drift in the last batch, and columns that "auto" takes
-        for something wider since; worked out when asked for.
+        for something wider since, worked out when asked for; of groups too, if these were formed
+        after the batch.
+    groups_ : list of Group
+        Id, members, weight, count and mean of each group of clusters that are parts of one whole.
+    tree_ : Tree
+        The merges that groups come from, with heights.
     family_ : Family
         The family with its prior, as the first batch set it and as it followed the stream.
     prior_ : dict
@@ -181,6 +194,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         engine: Any = "cpu",
         device: str | None = None,
+        group_level: float | None = None,
         verbose: bool = False,
         on_event: Callable[[Event], object] | None = None,
         rules: Rules | None = None,
@@ -200,6 +214,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.engine = engine
         self.device = device
+        self.group_level = group_level
         self.verbose = verbose
         self.on_event = on_event
         self.rules = rules
@@ -274,15 +289,20 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             self._check_parameters()
             engine = self._engine(X)
             try:
-                learner, new, outcome = self._learned(engine, *given)
+                batch, learner, new, outcome = self._learned(engine, *given)
             except MissingEntries:
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
-                learner, new, outcome = self._learned(engine, *given)
+                batch, learner, new, outcome = self._learned(engine, *given)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
             raise
         self._remember(X, learner, new, outcome)
+        before = Grouping() if learner is None else self.__dict__.get("_grouping", Grouping())
+        asked = self.group_level is not None
+        self._grouping = before.after(batch, outcome.record, self._rules, asked=asked)
+        if asked:
+            self._grouped(None)
         if self.on_event is not None:
             for event in self.events_:
                 self.on_event(event)
@@ -291,10 +311,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     def _learned(
         self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
         learner: Learner | None,
-    ) -> tuple[Learner | None, Learner, Outcome]:  # fmt: skip
-        """Return the model that met a batch, the one that learned from it, and what happened."""
+    ) -> tuple[Batch, Learner | None, Learner, Outcome]:  # fmt: skip
+        """Return the batch, the model that met it, the one that learned it, and what happened."""
         batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
-        return learner, *self._run(learner, batch, self._recipe(family), engine)
+        return batch, learner, *self._run(learner, batch, self._recipe(family), engine)
 
     def _batch(
         self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
@@ -550,6 +570,56 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             return CpuEngine(check.resolve_threads(self.n_jobs))
         return self._engine(X)
 
+    # -- groups ---------------------------------------------------------------------------------
+
+    @property
+    @numpy_defaults
+    def tree_(self) -> Tree:
+        """Which clusters are parts of one whole: merges of clusters with heights.
+
+        See docs/groups.md.
+        """
+        return self._groups_kept().tree(self._fitted(), self._rules, self._level)
+
+    @property
+    def groups_(self) -> list[Group]:
+        """The groups at the default level, the lowest id first."""
+        return self.groups()
+
+    @numpy_defaults
+    def groups(self, level: float | None = None) -> list[Group]:
+        """Return the groups at a level, a number in [0, 1]: how deep a valley may be within one.
+
+        Ids last from when a level is first asked for, and differ from level to level.
+        """
+        return records_of(self._grouped(level), self.clusters_)
+
+    @numpy_defaults
+    def predict_group(self, X: Any, level: float | None = None) -> Any:
+        """Return the id of the group of each row's cluster, -1 for outliers: (n,)."""
+        groups = self._grouped(level).group
+        return renamed(self.predict(X), groups)
+
+    @numpy_defaults
+    def predict_group_proba(self, X: Any, level: float | None = None) -> Any:
+        """Return the probability of each group for each row, (n, g), in `groups_` order."""
+        groups = self._grouped(level).group
+        return group_probabilities(self.predict_proba(X), self._learner.state.ids, groups)
+
+    def _groups_kept(self) -> Grouping:
+        self._fitted()
+        if "_grouping" not in self.__dict__:
+            self._grouping = Grouping()
+        return self._grouping
+
+    def _grouped(self, level: float | None) -> Lasting:
+        level = self._level if level is None else check.check_level(level)
+        return self._groups_kept().at(self._fitted(), self._rules, level)
+
+    @property
+    def _level(self) -> float:
+        return self._rules.group_level if self.group_level is None else float(self.group_level)
+
     # -- copies ---------------------------------------------------------------------------------
 
     def __sklearn_clone__(self) -> Self:
@@ -707,7 +777,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         """What happened to clusters in the last batch."""
         check_is_fitted(self)
         after = None if self._before is None else Sight.of(self._learner)
-        return events_of(self._history[-1], self._before, after, self._columns())
+        found = events_of(self._history[-1], self._before, after, self._columns())
+        return found + group_events(self._history[-1], self._groups_kept().changes(self._level))
 
     def _columns(self) -> Sequence[Any]:
         """Return the columns' names, or their numbers."""

@@ -76,6 +76,31 @@ def _shown(value: Any) -> str:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Clusters that are parts of one whole, as they stand after the last batch.
+
+    Attributes
+    ----------
+    id : int
+        Its name, the same from batch to batch; it follows the members by their weight.
+    members : tuple of int
+        The ids of its clusters.
+    weight : float
+        Its share of the mixture.
+    count : float
+        Its points, past ones weighed down by forgetting.
+    mean : ndarray (d,) or None
+        The mean of its points; None where clusters have none.
+    """
+
+    id: int
+    members: tuple[int, ...]
+    weight: float
+    count: float
+    mean: Array | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class BatchRecord:
     """What a batch did to the model.
 

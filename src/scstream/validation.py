@@ -79,6 +79,10 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "splits": (_is_flag, "True or False"),
     "merges": (_is_flag, "True or False"),
+    "group_level": (
+        lambda v: v is None or (_is_real(v) and 0 <= v <= 1),
+        "None or a number in [0, 1]",
+    ),
     "outlier_weight": (
         lambda v: (isinstance(v, str) and v == "auto") or (_is_real(v) and 0 <= v < 1),
         'a number in [0, 1) or "auto"',
@@ -135,6 +139,16 @@ def check_parameters(params: dict[str, Any]) -> None:
             f"device={params['device']!r} is for PyTorch: use it with engine='torch', 'auto', or a "
             f"Dask cluster whose workers have it; got engine={params['engine']!r}."
         )
+
+
+def check_level(level: Any) -> float:
+    """Return a level of the tree of groups, or raise `ValueError`."""
+    if not _is_real(level) or not 0 <= level <= 1:
+        raise ValueError(
+            f"level must be a number in [0, 1], how deep a valley may be within a group; "
+            f"got {level!r}."
+        )
+    return float(level)
 
 
 def resolve_family(

@@ -284,6 +284,7 @@ def test_every_parameter_but_functions_comes_back(tmp_path) -> None:
         "family": "poisson", "alpha": 3, "half_life": None, "epsilon": 1e-6, "sweeps": 2,
         "max_sweeps": 7, "max_clusters": 9, "splits": False, "merges": True,
         "outlier_weight": 0.125, "random_state": 2**70, "n_jobs": 2, "verbose": True,
+        "group_level": 0.25,
         "rules": Rules(founders=3, keep_shares=(1.0, 0.5), follow=False),
     }  # fmt: skip
     ScStream(**given, engine="auto", device="cpu", on_event=print).save(tmp_path / "m")

@@ -253,6 +253,7 @@ IMPOSSIBLE = {
     "max_clusters": [0, -3, 2.5, "many", True],
     "splits": [None, 1, "yes"],
     "merges": [None, 0, "no"],
+    "group_level": [-0.1, 1.1, np.nan, "deep", True],
     "outlier_weight": [-0.1, 1.0, 1, np.nan, None, "0.1"],
     "random_state": [-1, 1.5, "seed", [1, 2], True],
     "n_jobs": [0, -2, 1.5, "all", True],

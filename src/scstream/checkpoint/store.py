@@ -11,6 +11,7 @@ import numpy as np
 from scstream import validation as check
 from scstream.checkpoint import envelope, tables
 from scstream.checkpoint.errors import CheckpointError
+from scstream.checkpoint.groups import pack_grouping, unpack_grouping
 from scstream.checkpoint.randomness import pack_random_state, unpack_random_state
 from scstream.checkpoint.values import Node, Packer
 from scstream.engines.tensors import to_host
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 # Parameters that are plain values. The kernel, the callback and the seed are dealt with apart.
 _PLAIN = (
     "family", "alpha", "half_life", "epsilon", "sweeps", "max_sweeps", "max_clusters", "splits",
-    "merges", "outlier_weight", "n_jobs", "verbose",
+    "merges", "outlier_weight", "n_jobs", "verbose", "group_level",
 )  # fmt: skip
 _APART = {
     "kernel",
@@ -35,6 +36,7 @@ _APART = {
     "engine",
     "device",
 }  # the last two: where, not what
+_ADDED = {"group_level"}  # parameters that files of earlier versions do not have
 _MOST_COLUMNS = 2**31
 
 
@@ -89,6 +91,7 @@ def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:
     return {
         "learner": tables.pack_learner(model._learner, packer),
         "history": tables.pack_history(model._history, packer),
+        "groups": pack_grouping(model._groups_kept(), packer, rows=model.group_level is not None),
         "labels": packer.array(_here(model.labels_)),
         "sublabels": packer.array(_here(model.sublabels_)),
         "n_features": int(model.n_features_in_),
@@ -154,7 +157,8 @@ def _unpack(kind: type[ScStream], node: Node, kernel: Any) -> tuple[ScStream, di
             "The saved model has no kernel. Load it without one; set_params changes parameters."
         )
     given = node.node("parameters")
-    params = {name: given.value(name) for name in _PLAIN}
+    known = [name for name in _PLAIN if name not in _ADDED or name in given.tree]
+    params = {name: given.value(name) for name in known}
     params["kernel"] = (kernel or LostKernel()) if with_kernel else None
     params["random_state"] = unpack_random_state(node, "random_state")
     changed = node.node("rules").tree if "rules" in node.tree else {}
@@ -188,6 +192,9 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     if type(learner.family) is not _kind_of(model.family, learner.family):
         raise node.fail("learner", "of another family than the model's parameter says")
     model._learner, model._history = learner, history
+    if "groups" in node.tree:
+        width = tables.row_width(learner.family, d)
+        model._grouping = unpack_grouping(node.node("groups"), width, learner)
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_ = d
     model.dates_ = node.flag("dates") if "dates" in node.tree else False

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_generator, unpack_generator
+from scstream.checkpoint.rows import pack_rows, unpack_rows
 from scstream.checkpoint.values import Node, Packer
 from scstream.engines import Sums
 from scstream.families import Family
-from scstream.families.scores import Points
 from scstream.families.widening import Widening
 from scstream.kernels.draws import generator_of, words_of
 from scstream.records import BatchRecord
@@ -65,7 +64,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
 def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
     """Return what a model of d columns has learned; ``kernel`` is used if it had one."""
     family = node.node("family").family()
-    width = _row_width(family, d)
+    width = row_width(family, d)
     p = len(family.prior)
     time = node.number("time")
     outliers = node.maybe("outliers")
@@ -143,7 +142,7 @@ def _unpack_outliers(node: Node, p: int) -> Outliers:
     return Outliers(weight, sums, held, None, pseudo)
 
 
-def _row_width(family: Family, d: int) -> int:
+def row_width(family: Family, d: int) -> int:
     """Return how many columns the checked rows of a table of d columns have, or raise."""
     places = [j for block in family.independent_blocks(d) for j in block.columns]
     if any(j >= d for j in places):
@@ -249,17 +248,8 @@ def _counts(node: Node, name: str, *shape: int | None) -> NDArray[np.int64]:
 
 
 def _pack_kept(kept: KeptBatch, packer: Packer) -> Tree:
-    X = kept.batch.X
-    if sparse.issparse(X):
-        rows: Any = {
-            "data": packer.array(X.data),
-            "indices": packer.array(X.indices),
-            "indptr": packer.array(X.indptr),
-        }
-    else:
-        rows = packer.array(np.asarray(X))
     return {
-        "rows": rows,
+        "rows": pack_rows(kept.batch.X, packer),
         "weight": packer.array(kept.batch.weight),
         "time": float(kept.batch.time),
         "ids": packer.array(kept.ids),
@@ -273,33 +263,10 @@ def _unpack_kept(node: Node, family: Family, d: int, time: float) -> KeptBatch:
     if n == 0 or np.any(weight < 0) or when > time:
         raise node.fail("weight", "not that of one of the first batches")
     ids = node.array("ids", np.int64, n)
-    compressed = isinstance(node.get("rows"), dict)
-    X = _unpack_csr(node.node("rows"), n, d) if compressed else _unpack_rows(node, n, d)
+    X = unpack_rows(node, n, d)
     if np.any(ids < -1) or not family.sound(X):
         raise node.fail("rows", f"not what the family {family.name!r} takes")
     return KeptBatch(Batch(X, weight, when), ids)
-
-
-def _unpack_rows(node: Node, n: int, d: int) -> Points:
-    X = node.at(node.get("rows"), "rows")
-    if X.dtype != np.float64 or X.shape != (n, d):
-        raise node.fail("rows", f"an array {X.dtype} {X.shape}")
-    return X
-
-
-def _unpack_csr(node: Node, n: int, d: int) -> Points:
-    """Return compressed rows, every index of which is known to lie within."""
-    data = node.array("data", float, None)
-    kind = np.int32 if node.at(node.get("indices"), "indices").dtype == np.int32 else np.int64
-    indices = node.array("indices", kind, len(data))
-    indptr = node.array("indptr", kind, n + 1)
-    fits = indptr[0] == 0 and indptr[-1] == len(data) and np.all(np.diff(indptr) >= 0)
-    if not fits or np.any((indices < 0) | (indices >= d)):
-        raise node.fail("indices", "no compressed rows")
-    X = sparse.csr_array((data, indices, indptr), shape=(n, d))
-    if not X.has_canonical_format:
-        raise node.fail("indices", "not in order")
-    return X
 
 
 # -- what happened ------------------------------------------------------------------------------

@@ -28,6 +28,14 @@ _FORMAT = 1
 _WIDE = 32  # means of more columns are kept only as they are drawn
 
 
+def _groups(model: ScStream) -> NDArray[np.int64] | None:
+    """Return the group (k,) of each cluster of a model that forms groups after every batch."""
+    if model.group_level is None:
+        return None
+    group = {i: one.id for one in model.groups_ for i in one.members}
+    return np.array([group[record.id] for record in model.clusters_], dtype=np.int64)
+
+
 class ChronicleError(ValueError):
     """A file that is not a chronicle, or not one that this version can read."""
 
@@ -153,6 +161,7 @@ class Chronicle:
             unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
             events=tuple(event.to_dict() for event in events if event.kind != "drift"),
             words=tuple(likely_words(record.columns) for record in records),
+            groups=_groups(model),
         )
         self._add(moment)
         return moment

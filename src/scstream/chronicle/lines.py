@@ -69,6 +69,16 @@ def read_table(values: Any, k: int, width: int | None = None) -> Floats:
     return table
 
 
+def read_ids(values: Any, k: int) -> NDArray[np.int64] | None:
+    """Return ids of k clusters, (k,), or None if there are none."""
+    if values is None:
+        return None
+    ids = np.array(values, dtype=np.int64)
+    if ids.shape != (k,):
+        raise ValueError(f"ids of shape {ids.shape} for {k} clusters")
+    return ids
+
+
 def read_optional(values: Any, k: int, width: int = -1) -> Floats | None:
     """Return numbers of k clusters, (k, width), or None if there are none."""
     return None if values is None else read_table(values, k, width)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scstream.chronicle.lines import (
     Floats,
     read_event,
+    read_ids,
     read_optional,
     read_table,
     read_words,
@@ -102,6 +103,8 @@ class Moment:
         Some rows of the batch as they are drawn, if the rows were given.
     unusual : tuple of UnusualRow
         The rows that were least expected, if rows and scores were given.
+    groups : ndarray (k,) or None
+        The group of each cluster, if the model forms groups after every batch.
     events : tuple of dict
         Births, deaths, splits and merges, as `Event.to_dict` says them.
     words : tuple of dict, k of them or none
@@ -125,6 +128,7 @@ class Moment:
     unusual: tuple[UnusualRow, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
     words: tuple[dict[str, dict[str, float]], ...] = ()
+    groups: NDArray[np.int64] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -155,6 +159,8 @@ class Moment:
             saved["rows"] = self.rows.to_dict()
         if self.unusual:
             saved["unusual"] = [row.to_dict() for row in self.unusual]
+        if self.groups is not None:
+            saved["groups"] = self.groups.tolist()
         if self.events:
             saved["events"] = list(self.events)
         if any(self.words):
@@ -190,6 +196,7 @@ class Moment:
             unusual=tuple(UnusualRow.from_dict(row) for row in saved.get("unusual", ())),
             events=tuple(read_event(event) for event in saved.get("events", ())),
             words=read_words(saved.get("words", ()), k),
+            groups=read_ids(saved.get("groups"), k),
         )
 
 

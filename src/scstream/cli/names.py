@@ -2,4 +2,5 @@
 
 SOURCE_FORMATS = ("csv", "tsv", "jsonl", "parquet", "npy")  # scstream.sources.FORMATS
 OUTPUT_FORMATS = ("csv", "tsv", "jsonl", "parquet")  # scstream.sinks.FORMATS
-FIELDS = ("label", "probability", "score", "anomaly")  # scstream.sinks.FIELDS
+FIELDS = ("label", "probability", "score", "anomaly", "group")  # scstream.sinks.FIELDS
+GROUP_LEVEL = 0.3  # scstream.Rules().group_level

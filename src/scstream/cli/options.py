@@ -421,7 +421,8 @@ def make_model(args: argparse.Namespace) -> ScStream:
     from scstream.model import ScStream
     from scstream.validation import check_parameters
 
-    model = ScStream(args.family, **{name: getattr(args, name) for name in _MODEL if name in args})
+    names = [name for name in (*_MODEL, "group_level") if name in args]
+    model = ScStream(args.family, **{name: getattr(args, name) for name in names})
     try:
         check_parameters(model.get_params(deep=False))
     except ValueError as error:
@@ -431,7 +432,8 @@ def make_model(args: argparse.Namespace) -> ScStream:
 
 def model_settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that results depend on, in plain JSON."""
-    given = {name: getattr(args, name) for name in _MODEL if name in args}
+    names = [name for name in (*_MODEL, "group_level") if name in args]
+    given = {name: getattr(args, name) for name in names}
     for name in NOT_IN_RESULTS:
         given.pop(name, None)
     settings = {name: str(v) if name == "kernel" else v for name, v in given.items()}

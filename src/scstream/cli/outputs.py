@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scstream.cli.errors import UsageError
 from scstream.cli.files import add_overwrite
-from scstream.cli.names import FIELDS, OUTPUT_FORMATS
+from scstream.cli.names import FIELDS, GROUP_LEVEL, OUTPUT_FORMATS
 
 if TYPE_CHECKING:
     from scstream.sinks import Output
@@ -47,6 +47,41 @@ def add_outputs(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
+def add_groups(group: argparse._ArgumentGroup) -> None:
+    """Add the column of groups."""
+    group.add_argument(
+        "--groups",
+        dest="group_level",
+        type=_level,
+        nargs="?",
+        const=GROUP_LEVEL,
+        default=argparse.SUPPRESS,
+        metavar="LEVEL",
+        help="write the group of each row, too: clusters that are parts of one whole. LEVEL, from "
+        f"0 to 1, is how deep a valley may be within a group; default: {GROUP_LEVEL}",
+    )
+
+
+def _add_field_group(args: argparse.Namespace) -> None:
+    """Write the group behind the label where groups are asked for."""
+    asked = "group_level" in args
+    if asked and "group" not in args.fields:
+        after = args.fields.index("label") + 1 if "label" in args.fields else 0
+        args.fields = [*args.fields[:after], "group", *args.fields[after:]]
+    elif "group" in args.fields and not asked:
+        raise UsageError("The field group needs --groups, which scstream run has.")
+
+
+def _level(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"a level is a number from 0 to 1; got {text!r}")
+    return value
+
+
 def _fields(text: str) -> list[str]:
     from scstream.sinks.base import check_fields
 
@@ -63,6 +98,7 @@ def make_outputs(
     from scstream.sinks import open_sink
     from scstream.sinks.journals import RejectJournal
 
+    _add_field_group(args)
     outputs: dict[str, Output] = {}
     if args.output != "none":
         try:

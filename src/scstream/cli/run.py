@@ -22,7 +22,7 @@ from scstream.cli.options import (
     source_settings,
     whole,
 )
-from scstream.cli.outputs import add_outputs, make_outputs
+from scstream.cli.outputs import add_groups, add_outputs, make_outputs
 from scstream.cli.serving import add_serving, say_where, settings_of, stay
 from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
@@ -42,6 +42,7 @@ examples:
   scstream run log.jsonl --time-column when --period 5m --half-life 3600 --append -o out.jsonl
   scstream run log.csv --follow --checkpoint state -o labels.csv --events events.jsonl
   generate | scstream run - | grep -v ',0,'
+  scstream run data.csv --groups -o labels.csv
   scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
 
 With --checkpoint, give the same command again to go on after a stop or a kill: every row counts
@@ -82,6 +83,7 @@ def add_parser(subparsers: Any) -> None:
         "expected to start from the beginning again, and rows read before are skipped",
     )
     group = add_outputs(parser)
+    add_groups(group)
     group.add_argument(
         "--score-by",
         choices=("before", "after"),
@@ -92,7 +94,8 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--events",
         metavar="FILE",
-        help="JSON lines: births, deaths, splits, merges and drift of clusters",
+        help="JSON lines: births, deaths, splits, merges and drift of clusters; with --groups, of "
+        "groups too",
     )
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families import Family
+from scstream.groups.reading import renamed
 from scstream.pipeline.assess import Assessment, assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
@@ -300,14 +301,22 @@ class _Loop:
         scored: Assessment | None,
     ) -> None:
         score = None if scored is None else scored.score
-        more = {}
+        more: dict[str, Any] = {}
         if scored is not None and "anomaly" in self.needs:
             more["anomaly"] = scored.anomaly
         for output in self.outputs.values():
             if isinstance(output, Sink):
+                if "group" in output.needs:
+                    more["group"] = self._groups(labels)
                 output.write(batch, labels, probability, score, **more)
             elif isinstance(output, Recorder) and not isinstance(output, RejectJournal):
                 output.observe(self.result.model, batch, score)
+
+    def _groups(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the group of each row's cluster, after the batch was learned."""
+        group = {i: one.id for one in self.result.model.groups_ for i in one.members}
+        out: NDArray[np.int64] = renamed(labels, group)
+        return out
 
     def _assess(self, batch: Batch, before: Any) -> tuple[Floats | None, Assessment | None]:
         """Return the probabilities of the rows, and by which their scores are, if asked for."""

@@ -14,6 +14,7 @@ from scstream.plot.colors import (
     ClusterColors,
     require_matplotlib,
 )
+from scstream.plot.groups import plot_groups, plot_tree
 from scstream.plot.overview import overview
 from scstream.plot.paths import extend_paths, plot_paths
 from scstream.plot.projection import Projection
@@ -31,9 +32,11 @@ __all__ = [
     "overview",
     "plot_clusters",
     "plot_ellipses",
+    "plot_groups",
     "plot_n_clusters",
     "plot_paths",
     "plot_river",
     "plot_scores",
+    "plot_tree",
     "require_matplotlib",
 ]

@@ -72,7 +72,7 @@ def plot_clusters(
     ax.scatter(
         points[:, 0], points[:, 1], s=5, c=[colors[i] for i in ids], alpha=0.55, linewidths=0
     )
-    moments = {record.id: _two_moments(record, features, projection) for record in records}
+    moments = {record.id: two_moments(record, features, projection) for record in records}
     plot_ellipses(
         ax,
         {i: mean for i, (mean, _) in moments.items()},
@@ -169,7 +169,7 @@ def two_columns(
     return points[:, list(features)]
 
 
-def _two_moments(
+def two_moments(
     record: Any, features: tuple[int, int], projection: Projection | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a cluster's mean (2,) and covariance (2, 2) as they are drawn."""

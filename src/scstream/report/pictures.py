@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.chronicle import Chronicle
+from scstream.plot._style import write_id
 from scstream.plot.clusters import plot_ellipses
+from scstream.plot.colors import ClusterColors
 from scstream.plot.paths import plot_paths
 from scstream.plot.time import plot_n_clusters, plot_river, plot_scores
 from scstream.report.run import Run
@@ -60,6 +62,14 @@ def pictures(chronicle: Chronicle) -> Iterable[Picture]:
             (9.0, 5.4),
             _draw_clusters,
         )
+        if chronicle[-1].groups is not None:
+            yield Picture(
+                "Groups at the end",
+                "The same clusters, those of one group in one colour: they are parts of one whole, "
+                "with no valley between them. The number is the group's.",
+                (9.0, 5.4),
+                _draw_groups,
+            )
         if len(chronicle) > 1:
             yield Picture(
                 "Where the clusters went",
@@ -115,6 +125,27 @@ def _draw_clusters(figure: Figure, run: Run) -> None:
         colors=run.colors,
         annotate=run.important,
     )
+    _name_view(ax, run.chronicle)
+
+
+def _draw_groups(figure: Figure, run: Run) -> None:
+    ax = figure.subplots()
+    last = run.chronicle[-1]
+    assert last.places is not None  # the picture is not on the page otherwise
+    assert last.groups is not None
+    names, own = np.unique(last.groups, return_inverse=True)
+    heaviest = np.argsort(-np.bincount(own, last.weights), kind="stable")
+    by_group = ClusterColors.of_few(names[heaviest].tolist())
+    ids, groups = last.ids.tolist(), last.groups.tolist()
+    colors = ClusterColors({i: by_group[g] for i, g in zip(ids, groups, strict=True)})
+    spreads: dict[int, NDArray[np.float64]] = {}
+    if last.spreads is not None:
+        spreads = dict(zip(ids, last.spreads[:, [0, 1, 1, 2]].reshape(-1, 2, 2), strict=True))
+    places = dict(zip(ids, last.places, strict=True))
+    plot_ellipses(ax, places, spreads, colors=colors, annotate=False)
+    for name in names.tolist():
+        largest = np.argmax(np.where(last.groups == name, last.weights, -1.0))
+        write_id(ax, last.places[largest], name)  # the middle of a ring is not in it
     _name_view(ax, run.chronicle)
 
 

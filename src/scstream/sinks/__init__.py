@@ -43,7 +43,7 @@ def open_sink(
         ``-`` is standard output.
     format : {"csv", "tsv", "jsonl", "parquet"}, optional
         By default what the name ends in says; CSV for standard output.
-    fields : sequence of {"label", "probability", "score", "anomaly"}
+    fields : sequence of {"label", "probability", "score", "anomaly", "group"}
         What is written of each row.
     append : bool, default=False
         Whether the input's columns are written too, before these.

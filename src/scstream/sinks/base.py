@@ -14,7 +14,7 @@ from scstream.sources.base import Batch, Place
 if TYPE_CHECKING:
     from scstream.model import ScStream
 
-FIELDS = ("label", "probability", "score", "anomaly")
+FIELDS = ("label", "probability", "score", "anomaly", "group")
 WRITTEN = FIELDS[:3]  # unless others are asked for
 
 Floats = NDArray[np.float64]
@@ -76,6 +76,7 @@ class Sink(Output):
         probability: Floats | None,
         score: Floats | None,
         anomaly: Floats | None = None,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         """Write a batch's rows.
 
@@ -90,6 +91,8 @@ class Sink(Output):
             The log predictive density, see `ScStream.score_samples`. None if no sink needs it.
         anomaly : ndarray (n,) or None
             See `ScStream.anomaly`. None if no sink needs it.
+        group : ndarray (n,) or None
+            The group of the row's cluster. It is only given to sinks that need it.
         """
 
 
@@ -139,8 +142,9 @@ def column_names(fields: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def values_of(
-    field: str, labels: NDArray[np.int64], probability: Any, score: Any, anomaly: Any
+    field: str, labels: NDArray[np.int64], probability: Any, score: Any, anomaly: Any, group: Any
 ) -> NDArray[np.generic]:
     """Return the values (n,) of a field."""
-    values: NDArray[np.generic] = (labels, probability, score, anomaly)[FIELDS.index(field)]
+    known = (labels, probability, score, anomaly, group)
+    values: NDArray[np.generic] = known[FIELDS.index(field)]
     return values

@@ -31,7 +31,7 @@ from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import Records, TextRecords
 
-DECIMALS = {"label": 0, "probability": 6, "score": 4, "anomaly": 9}
+DECIMALS = {"label": 0, "group": 0, "probability": 6, "score": 4, "anomaly": 9}
 
 
 class LineSink(Sink):
@@ -41,7 +41,7 @@ class LineSink(Sink):
     ----------
     path : str or Path
         ``-`` is standard output.
-    fields : sequence of {"label", "probability", "score", "anomaly"}
+    fields : sequence of {"label", "probability", "score", "anomaly", "group"}
     append : bool
         Whether the input's columns come first. Otherwise it is the number of the row.
     overwrite : bool
@@ -109,11 +109,13 @@ class LineSink(Sink):
         probability: Floats | None,
         score: Floats | None,
         anomaly: Floats | None = None,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         """Write a batch's rows."""
         if self.append and batch.rows is None:
             raise ValueError("The source does not hand out its rows, so nothing can be appended.")
-        found = [values_of(name, labels, probability, score, anomaly) for name in self.fields]
+        known = labels, probability, score, anomaly, group
+        found = [values_of(name, *known) for name in self.fields]
         numbers = batch.numbers
         if numbers is None:
             numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
@@ -239,7 +241,7 @@ def _open_objects(rows: TextRecords) -> NDArray[np.int64] | None:
 
 def _rounded(values: NDArray[Any], name: str) -> list[Any]:
     out: list[Any] = values.tolist()
-    if name == "label":
+    if DECIMALS[name] == 0:
         return out
     out = np.round(values, DECIMALS[name]).tolist()
     return out

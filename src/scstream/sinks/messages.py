@@ -33,7 +33,7 @@ class MessageSink(Sink):
         Where rows go, such as ``kafka:labels``.
     server : str
         Its address, for messages; never with a password.
-    fields : sequence of {"label", "probability", "score", "anomaly"}
+    fields : sequence of {"label", "probability", "score", "anomaly", "group"}
     append : bool, default=False
         Whether the input's fields are sent too.
     patience : float, default=300
@@ -85,13 +85,15 @@ class MessageSink(Sink):
         probability: Floats | None,
         score: Floats | None,
         anomaly: Floats | None = None,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         """Send a batch's rows."""
         keys = self._keys(batch)
         fronts = self._fronts(batch)
         names = column_names(self.fields, ["key", *fronts[0]] if fronts else [])
         found = [
-            values_of(name, labels, probability, score, anomaly).tolist() for name in self.fields
+            values_of(name, labels, probability, score, anomaly, group).tolist()
+            for name in self.fields
         ]
         values = [
             json.dumps({"key": key, **front, **dict(zip(names, mine, strict=True))}).encode()

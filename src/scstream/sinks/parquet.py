@@ -50,7 +50,7 @@ class ParquetSink(Sink):
     Parameters
     ----------
     path : str or Path
-    fields : sequence of {"label", "probability", "score", "anomaly"}
+    fields : sequence of {"label", "probability", "score", "anomaly", "group"}
     append : bool
         Whether the input's columns come first. Otherwise it is the number of the row.
     parts : bool
@@ -177,12 +177,14 @@ class ParquetSink(Sink):
         probability: Floats | None,
         score: Floats | None,
         anomaly: Floats | None = None,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         """Write a batch's rows."""
         import pyarrow as pa
 
         names, columns = self._front(batch)
-        found = [values_of(name, labels, probability, score, anomaly) for name in self.fields]
+        known = labels, probability, score, anomaly, group
+        found = [values_of(name, *known) for name in self.fields]
         names += column_names(self.fields, names)
         table = pa.table([*columns, *map(pa.array, found)], names=names)
         self._held.append(self._cast(table))

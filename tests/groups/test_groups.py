@@ -1,0 +1,189 @@
+"""Groups of a model: shapes are found whole, Gaussians stay apart, ids last."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from scstream import ScStream
+from scstream.datasets import gaussian_stream, multinomial_stream
+from scstream.metrics import Contingency
+from scstream.plot import plot_groups, plot_tree
+
+CENTRES = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
+
+
+def squares(b, n=1000):
+    rng = np.random.default_rng([7, b])
+    y = rng.integers(4, size=n)
+    return CENTRES[y] + 0.03 * b + rng.uniform(-2, 2, size=(n, 2)), y
+
+
+def log_normals(b, n=1000):
+    rng = np.random.default_rng([8, b])
+    y = rng.integers(4, size=n)
+    return 2.0 * CENTRES[y] + np.exp(0.7 * rng.normal(size=(n, 2))), y
+
+
+def ring_and_spot(b, n=1000):
+    rng = np.random.default_rng([9, b])
+    y = rng.integers(2, size=n)
+    angle, radius = rng.uniform(0, 2 * np.pi, n), 5.0 + 0.3 * rng.normal(size=n)
+    ring = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return np.where(y[:, None] == 0, ring, 0.6 * rng.normal(size=(n, 2))), y
+
+
+def learned(draw, n_batches=8, **params):
+    model = ScStream(random_state=1, **params)
+    for b in range(n_batches):
+        model.partial_fit(draw(b)[0])
+    return model
+
+
+@pytest.mark.parametrize("draw", [squares, log_normals, ring_and_spot])
+def test_a_shape_is_one_group(draw):
+    model = learned(draw)
+    X, y = draw(8)
+    assert model.n_clusters_ > 1.5 * len(np.unique(y))  # there is something to be joined
+    assert Contingency.from_labels(y, model.predict(X)).ari < 0.8
+    assert Contingency.from_labels(y, model.predict_group(X)).ari > 0.95
+    assert len(model.groups_) == len(np.unique(y))
+
+
+@pytest.mark.parametrize(("d", "box"), [(5, 20.0), (16, 8.0)])
+def test_separated_gaussians_are_groups_of_their_own(d, box):
+    stream = gaussian_stream(6, 1000, 12, d, box=box, speed=0.5, random_state=2)
+    model = ScStream(random_state=0)
+    for batch in stream:
+        model.partial_fit(batch.X)
+    assert len(model.groups_) == model.n_clusters_ == 12
+
+
+def test_groups_add_up_to_the_clusters():
+    model = learned(squares)
+    groups, clusters = model.groups_, {c.id: c for c in model.clusters_}
+    assert sorted(i for g in groups for i in g.members) == sorted(clusters)
+    for group in groups:
+        mine = [clusters[i] for i in group.members]
+        assert group.count == pytest.approx(sum(c.count for c in mine))
+        assert group.weight == pytest.approx(sum(c.weight for c in mine))
+        mean = np.average([c.mean for c in mine], axis=0, weights=[c.count for c in mine])
+        np.testing.assert_allclose(group.mean, mean)
+    X, _ = squares(8)
+    owner = {i: g.id for g in groups for i in g.members}
+    assert model.predict_group(X).tolist() == [owner[i] for i in model.predict(X).tolist()]
+    proba = model.predict_group_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    for column, group in enumerate(groups):
+        places = [list(clusters).index(i) for i in group.members]
+        np.testing.assert_allclose(proba[:, column], model.predict_proba(X)[:, places].sum(axis=1))
+
+
+def test_levels_go_from_clusters_to_one_whole():
+    model = learned(squares)
+    assert len(model.groups(1.0)) == 1
+    assert len(set(model.tree_.cut(4).tolist())) == 4
+    assert len(model.groups(0.0)) >= len(model.groups_)
+    for wrong in (-0.1, 1.1, "deep", np.nan, True):
+        with pytest.raises(ValueError, match="level must be a number in"):
+            model.groups(wrong)
+        with pytest.raises(ValueError, match=r"level must be|group_level must be"):
+            ScStream(group_level=wrong).partial_fit(squares(0)[0]).groups(wrong)
+
+
+def test_ids_last_while_clusters_come_and_go():
+    model, seen = ScStream(random_state=1), []
+    for b in range(30):
+        X, y = squares(b)
+        model.partial_fit(X)
+        if b >= 5:
+            seen.append(Contingency.from_labels(y, model.predict_group(X)))
+    whole = sum(seen[1:], start=seen[0])
+    assert max(r.n_clusters for r in model.history_) > 8
+    assert whole.nmi > 0.95
+
+
+def test_asking_changes_nothing():
+    plain, asked = ScStream(random_state=3), ScStream(random_state=3, group_level=0.3)
+    for b in range(6):
+        X = squares(b)[0]
+        np.testing.assert_array_equal(plain.partial_fit(X).labels_, asked.partial_fit(X).labels_)
+    assert [c.id for c in plain.clusters_] == [c.id for c in asked.clusters_]
+    assert [g.members for g in plain.groups_] == [g.members for g in asked.groups_]
+
+
+def test_groups_are_the_same_on_any_number_of_threads():
+    one, many = learned(squares, n_jobs=1), learned(squares, n_jobs=2)
+    assert one.tree_.heights.tobytes() == many.tree_.heights.tobytes()
+    assert one.groups_ == many.groups_
+
+
+def test_a_loaded_model_goes_on_with_its_groups(tmp_path):
+    model = learned(squares, group_level=0.3)
+    model.save(tmp_path / "model.scs")
+    again = ScStream.load(tmp_path / "model.scs")
+    assert again.groups_ == model.groups_
+    for b in range(8, 12):
+        X = squares(b)[0]
+        assert again.partial_fit(X).groups_ == model.partial_fit(X).groups_
+    assert again.tree_.heights.tobytes() == model.tree_.heights.tobytes()
+
+
+def test_events_say_which_groups_merge_and_split():
+    told = []
+    model = ScStream(random_state=1, group_level=0.3, on_event=told.append)
+    names = []
+    for gap in (9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0):
+        rng = np.random.default_rng(len(names))
+        X = rng.uniform(-2, 2, size=(1000, 2))
+        X[:500, 0] += 4.0 + gap
+        model.partial_fit(X)
+        names.append({g.id for g in model.groups_})
+    kinds = {event.kind for event in told}
+    assert {"group-merge", "group-split"} <= kinds
+    known = set()
+    for before, after in pairwise(names):
+        known |= before
+        assert not (after - before) & known  # what is gone never comes back
+    for event in told:
+        if event.kind.startswith("group-"):
+            assert event.to_dict()["other"] != event.cluster
+
+
+def test_any_family_has_groups():
+    model = ScStream("multinomial", random_state=0)
+    for batch in multinomial_stream(4, 500, random_state=0):
+        model.partial_fit(batch.X)
+    assert len(model.groups_) > 1
+    assert set(model.predict_group(batch.X).tolist()) <= {g.id for g in model.groups_}
+    one = ScStream(random_state=0).partial_fit(np.random.default_rng(0).normal(size=(300, 1)))
+    assert len(one.groups_) == 1
+    same = ScStream(random_state=0).partial_fit(np.ones((50, 3)))
+    assert [g.members for g in same.groups_] == [(0,)]
+
+
+@pytest.mark.parametrize("family", ["diagonal", "spherical"])
+def test_other_gaussians_are_grouped_by_valleys(family):
+    model = learned(squares, family=family)
+    X, y = squares(8)
+    assert Contingency.from_labels(y, model.predict_group(X)).ari > 0.95
+
+
+def test_rows_without_weight_and_empty_batches_are_taken():
+    model = learned(squares, 3)
+    X = squares(3)[0]
+    model.partial_fit(X, sample_weight=np.zeros(len(X)))
+    model.partial_fit(np.empty((0, 2)))
+    assert len(model.groups_) == 4
+
+
+def test_pictures_of_groups():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    model = learned(squares, 4)
+    fig, (left, right) = plt.subplots(1, 2)
+    colors = plot_groups(left, model, squares(4)[0])
+    assert set(colors) == {g.id for g in model.groups_}
+    assert len(left.patches) == model.n_clusters_
+    plot_tree(right, model)
+    assert len(right.collections) > 0
+    plt.close(fig)
