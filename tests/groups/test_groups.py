@@ -129,6 +129,15 @@ def test_a_loaded_model_goes_on_with_its_groups(tmp_path):
     assert again.tree_.heights.tobytes() == model.tree_.heights.tobytes()
 
 
+def test_no_row_is_saved_unless_groups_are_formed_after_every_batch(tmp_path):
+    for name, level in (("plain", None), ("asked", 0.3)):
+        learned(squares, group_level=level).save(tmp_path / name)
+    assert (tmp_path / "asked").stat().st_size > (tmp_path / "plain").stat().st_size + 8 * 2 * 1000
+    again = ScStream.load(tmp_path / "plain")
+    assert again._grouping.recent.batches == ()
+    assert sum(len(group.members) for group in again.groups_) == again.n_clusters_
+
+
 def test_events_say_which_groups_merge_and_split():
     told = []
     model = ScStream(random_state=1, group_level=0.3, on_event=told.append)

@@ -145,11 +145,16 @@ def _anomalies(model: ScStream, X: Any) -> NDArray[Any]:
     return np.asarray(model.anomaly(X))
 
 
+def _groups(model: ScStream, X: Any) -> NDArray[Any]:
+    return np.asarray(model.predict_group(X))
+
+
 ANSWERS: dict[str, Callable[[ScStream, Any], NDArray[Any]]] = {
     "label": _labels,
     "probability": _probabilities,
     "score": _scores,
     "anomaly": _anomalies,
+    "group": _groups,
 }
 
 
