@@ -7,9 +7,9 @@ import pytest
 from scstream import ScStream
 
 pytest.importorskip("matplotlib")
-from matplotlib.figure import Figure  # noqa: E402  # where it is
+from matplotlib.figure import Figure  # where it is
 
-from scstream.plot import overview  # noqa: E402  # where it is
+from scstream.plot import overview  # where it is
 
 
 def rows(d, n=80):

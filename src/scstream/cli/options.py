@@ -170,8 +170,8 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
     group.add_argument(
         "--access",
         metavar="FILE",
-        help="a TOML file with user, password, ca, certificate and key for a broker. Put a password "
-        "there, or in a variable such as SCSTREAM_REDIS_PASSWORD, rather than in a URL",
+        help="a TOML file with user, password, ca, certificate and key for a broker. Put a "
+        "password there, or in a variable such as SCSTREAM_REDIS_PASSWORD, rather than in a URL",
     )
     if batches:
         _add_batches(parser)
