@@ -53,10 +53,11 @@ html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 3,
     "navigation_with_keys": False,
 }
-html_sidebars = {"index": []}
+nested = ["sidebar-nav-bs"]
+html_sidebars = {"**": [], "gallery/**": nested, "generated/**": nested}
 
 
 def leave_out_absent_pages(app, docname, source):
