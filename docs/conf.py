@@ -56,8 +56,7 @@ html_theme_options = {
     "header_links_before_dropdown": 3,
     "navigation_with_keys": False,
 }
-nested = ["sidebar-nav-bs"]
-html_sidebars = {"**": [], "gallery/**": nested, "generated/**": nested}
+html_sidebars = {page.stem: [] for page in HERE.glob("*.md")}  # they have no pages below them
 
 
 def leave_out_absent_pages(app, docname, source):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def sample_rows(model: ScStream, n: int, random_state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return rows (n, d), objects where some columns hold words, and their clusters' ids (n,)."""
-    if not isinstance(n, int | np.integer) or n < 1:
+    if not check.fits("sweeps", n):  # a whole number of at least 1
         raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
     rng = check.make_rng(random_state)
     family, state = model.family_, model._learner.state
