@@ -53,10 +53,10 @@ html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 3,
     "navigation_with_keys": False,
 }
-html_sidebars = {"index": []}
+html_sidebars = {page.stem: [] for page in HERE.glob("*.md")}  # they have no pages below them
 
 
 def leave_out_absent_pages(app, docname, source):

@@ -108,7 +108,8 @@ def main(shapes=SHAPES):
             ax.scatter(*X.T, c=colours, cmap="tab20", s=5, vmin=0, vmax=19)
             ax.set(xticks=[], yticks=[])
             text = f"{score:.2f}  {seconds:.1f} s"
-            ax.text(0.98, 0.02, text, transform=ax.transAxes, ha="right", fontsize=8)
+            ax.text(0.98, 0.02, text, transform=ax.transAxes, ha="right", fontsize=8,
+                    bbox={"color": "white", "alpha": 0.8, "pad": 1})  # fmt: skip
         row[0].set_ylabel(name)
     for ax, method in zip(axes[0], METHODS, strict=True):
         ax.set_title(method, fontsize=10)

@@ -722,6 +722,13 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
         return summary_frame(self)
 
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return rows (n, d) as the model expects the next ones, and their clusters' ids (n,)."""
+        check_is_fitted(self)
+        from scstream.summary.sampling import sample_rows  # which knows the model
+
+        return sample_rows(self, n, random_state)
+
     def _html_repr(self) -> str:
         """Return what a notebook shows: the clusters, before the first batch the parameters."""
         from scstream.summary import model_page  # which knows the model

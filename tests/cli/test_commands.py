@@ -134,7 +134,9 @@ def test_rejected_rows_go_to_their_file(rows, capsys):
         file.write("one,2\n3\n")
     assert call("run", rows, *RUN, "-o", "out.csv") == 1
     told = capsys.readouterr().err
-    assert "rows.csv, line 602: column 'x' holds 'one', which is not a number" in told
+    assert "rows.csv: 2 rows cannot be read" in told
+    assert "line 602: column 'x' holds 'one', which is not a number" in told
+    assert "line 603: 1 fields where 2 are expected" in told
     more = ("--on-error", "reject", "--rejects", "bad.jsonl", "--overwrite")
     assert call("run", rows, *RUN, "-o", "out.csv", *more) == 0
     with open("bad.jsonl") as file:

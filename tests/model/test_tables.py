@@ -173,7 +173,7 @@ DTYPES = {
 def test_columns_of_every_type_are_read_with_their_gaps(name, capsys):
     columns, y = table(300, 0, missing=0.1)
     X = DTYPES[name](columns)
-    model = ScStream("auto", random_state=0).fit(X)
+    model = ScStream("auto", random_state=0, verbose=True).fit(X)
     assert (
         "x, y as gaussian; clicks as poisson; country as categorical; member as bernoulli."
         in capsys.readouterr().err

@@ -132,7 +132,7 @@ def test_mixed_columns(tmp_path):
     family = Product({"gaussian": ["x"], "categorical": ["colour"]})
     options = SourceOptions(100, exclude=["n"], table=True)
     result = follow(tmp_path / "rows.csv", options=options, of=model(family=family))
-    assert "red" in result.model.clusters_[0].columns[1]["probabilities"]
+    assert "red" in result.model.clusters_[0].columns["colour"]["probabilities"]
     assert needed(result.model.family_, 2) == [False, False]
     assert needed(Directional(), 2) == [True, True]
 

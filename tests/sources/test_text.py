@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from scstream.kernels import text_scan
-from scstream.sources import MalformedRow, SourceOptions, open_source
+from scstream.sources import MalformedRow, SourceOptions, format_of, open_source
 from scstream.sources.readers import BLOCK
 
 
@@ -433,8 +433,10 @@ def test_standard_input_comes_again_or_goes_on(monkeypatch):
 
 
 def test_wrong_use(tmp_path):
-    with pytest.raises(ValueError, match=r"format of .* cannot be told"):
+    with pytest.raises(FileNotFoundError):
         open_source(tmp_path / "rows.dat")
+    for text, kind in (("1,2\n", "csv"), ('{"x": 1}\n', "jsonl"), ("\n [1]\n", "jsonl")):
+        assert format_of(str(write(tmp_path, text, "rows.dat")), None) == kind
     with pytest.raises(FileNotFoundError):
         open_source(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="no source for ftp://"):

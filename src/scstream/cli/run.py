@@ -215,8 +215,8 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.checkpoint is not None and args.output == "-":
         raise UsageError(
-            "--checkpoint needs an output that can be cut back after a crash, which standard "
-            "output cannot: give --output FILE, or --output none."
+            "--checkpoint needs an output that can be cut back after a crash, and standard output "
+            "cannot be: give --output FILE, or --output none."
         )
     written = ("output", "events", "chronicle", "rejects", "checkpoint")
     check_apart(reads_of(args), {f"--{name}": getattr(args, name) for name in written})

@@ -67,8 +67,8 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
         names = [key if isinstance(key, str) else f"column {key}" for key in keys]
         view = Projection.between(means, variances, [c.weight for c in clusters], names)
         points = view(rows)
-        shades = [colors[i] for i in labels]
-        ax.scatter(points[:, 0], points[:, 1], s=6, c=shades, alpha=0.6, linewidths=0)
+        hues = [colors[i] for i in labels]
+        ax.scatter(points[:, 0], points[:, 1], s=6, c=hues, alpha=0.6, linewidths=0)
         ids = [cluster.id for cluster in clusters]
         drawn = [] if spreads is None else [view.covariance(spread) for spread in spreads]
         plot_ellipses(
@@ -109,10 +109,10 @@ def _draw_shares(ax: Axes, clusters: list[Any], colors: ClusterColors) -> None:
 
 
 def _draw_histograms(ax: Axes, x: Any, labels: Any, colors: ClusterColors, name: str) -> None:
-    edges = np.histogram_bin_edges(x[np.isfinite(x)], bins=40)
+    edges = np.histogram_bin_edges(x[np.isfinite(x)], bins=40).tolist()
     for label in np.unique(labels).tolist():
         own = x[(labels == label) & np.isfinite(x)]
-        ax.hist(own, bins=edges.tolist(), color=colors[label], alpha=0.7, label=str(label))
+        ax.hist(own, bins=edges, color=colors[label], alpha=0.7, label=str(label))
     ax.set_xlabel(name)
     ax.set_ylabel("rows")
     ax.legend(title="cluster")

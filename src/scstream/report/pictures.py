@@ -48,7 +48,7 @@ def pictures(chronicle: Chronicle) -> Iterable[Picture]:
     if chronicle.score_quantiles():
         yield Picture(
             "Anomaly score over time",
-            "Minus the log predictive density of a row: high where a row was not foreseen. A "
+            "Minus the log predictive density of a row: high where a row was not expected. A "
             "peak is a batch unlike those before it; a slow rise, a model that no longer fits.",
             (9.0, 3.0),
             _draw_scores,

@@ -9,7 +9,8 @@ _STYLE = (
     "<style>.scstream{overflow-x:auto;max-width:100%;font:14px/1.45 system-ui,sans-serif}"
     ".scstream table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
     ".scstream th,.scstream td{text-align:left;padding:.2em 1em .2em 0;vertical-align:top;"
-    "background:none;border:0}"
+    "background:none;border:0;white-space:nowrap}"
+    ".scstream td:last-child{white-space:normal;min-width:16em}"
     ".scstream thead th{border-bottom:1px solid currentColor;font-weight:600}"
     ".scstream p{margin:.3em 0;opacity:.75}</style>"
 )

@@ -1,0 +1,85 @@
+"""Rows drawn from a model's mixture, as it expects the next ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import vonmises_fisher
+
+from scstream import validation as check
+from scstream.families.contract import Array, Family
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+
+
+def sample_rows(model: ScStream, n: int, random_state: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return rows (n, d), objects where some columns hold words, and their clusters' ids (n,)."""
+    if not check.fits("sweeps", n):  # a whole number of at least 1
+        raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
+    rng = check.make_rng(random_state)
+    family, state = model.family_, model._learner.state
+    weight = state.totals[:, 0]
+    place = rng.choice(len(weight), size=int(n), p=weight / weight.sum())
+    posterior = family.prior + state.totals
+    d = model.n_features_in_
+    parts = zip(family.independent_blocks(d), family.split_posterior(posterior), strict=True)
+    columns: dict[int, Any] = {}
+    for (block, places), tau in parts:
+        drawn = _draw(block, tau, place, len(places), rng)
+        columns |= {j: drawn[:, i] for i, j in enumerate(places)}
+    kind = object if any(c.dtype.kind == "O" for c in columns.values()) else np.float64
+    out = np.full((int(n), d), None if kind is object else np.nan, dtype=kind)
+    for j, values in columns.items():
+        out[:, j] = values
+    return out, state.ids[place]
+
+
+def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generator) -> Any:
+    """Return rows (n, d) of a block of columns, each of the cluster in its place."""
+    about = family.describe(tau)
+    if "covariance" in about:
+        root = np.linalg.cholesky(about["covariance"])[place]
+        noise = rng.normal(size=(len(place), d, 1))
+        return about["mean"][place] + (root @ noise)[:, :, 0]
+    if "concentration" in about and "mean" in about:
+        out = np.empty((len(place), d))
+        for k in np.unique(place):
+            mean, kappa = about["mean"][k], float(about["concentration"][k])
+            rows = place == k
+            out[rows] = vonmises_fisher(mean / np.linalg.norm(mean), kappa).rvs(
+                int(rows.sum()), random_state=rng
+            )
+        return out
+    if "rate" in about:
+        return rng.poisson(about["rate"][place]).astype(np.float64)
+    if "probability" in about:
+        return (rng.random((len(place), d)) < about["probability"][place]).astype(np.float64)
+    if "shape" in about:
+        shape = about["shape"][place]
+        return rng.gamma(shape, about["mean"][place] / shape)
+    if "variance" in about:
+        spread = np.sqrt(about["variance"])
+        return rng.normal(about["mean"][place], np.broadcast_to(spread, about["mean"].shape)[place])
+    if family.text:
+        return _draw_words(family, tau, place, d, rng)
+    raise ValueError(
+        f"The family {family.name!r} describes parts of a row, not how long a row is, so no rows "
+        "can be drawn. Draw from model.clusters_[i].parameters instead."
+    )
+
+
+def _draw_words(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generator) -> Any:
+    """Return words (n, d) by the shares of each cluster's categories."""
+    out = np.empty((len(place), d), dtype=object)
+    for k, columns in enumerate(family.describe_columns(tau, range(d))):
+        rows = np.flatnonzero(place == k)
+        for j in range(d):
+            shares = columns[j]["probabilities"]
+            p = np.array(list(shares.values()))
+            drawn = rng.choice(len(p), size=len(rows), p=p / p.sum())
+            words = list(shares)
+            out[rows, j] = [words[i] for i in drawn]
+    return out
