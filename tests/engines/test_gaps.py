@@ -1,4 +1,4 @@
-"""Rows with missing entries on the CPU, where statistics of a batch are too many to be kept."""
+"""Rows with missing entries on the CPU."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_batches_whose_statistics_are_not_kept_are_as_their_parts(best):
     groups = np.stack([T[y[:3000] == c].sum(axis=0) for c in range(3)])
     score = family.predictive_score(groups, np.zeros(3))
     sub = family.predictive_score(0.5 * np.repeat(groups, 2, axis=0), np.zeros(6))
-    key = Key(1, 2, 3, best)
+    key = None if best else Key(1, 2, 3)
 
     def swept(rows, first, threads):
         engine = CpuEngine(threads)
@@ -34,3 +34,12 @@ def test_batches_whose_statistics_are_not_kept_are_as_their_parts(best):
     np.testing.assert_allclose(whole, parts[0][0] + parts[1][0], rtol=1e-9, atol=1e-6)
     assert whole[..., 0].sum() == n - 1  # the row of which nothing is observed does not count
     assert (labels == y).mean() > 0.999
+
+
+def test_rows_with_gaps_are_left_to_the_sweeps_that_complete_them():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    family, engine = Gaussian().prepare(X), CpuEngine()
+    for gaps in (0, 1, 0):
+        X[:gaps, 0] = np.nan
+        engine.load(family, np.nan_to_num(X) if gaps == 0 else X, np.ones(300))
+        assert (engine.few_rows() is None) == (gaps > 0)

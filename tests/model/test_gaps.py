@@ -186,10 +186,10 @@ class Complete(CpuEngine):
         super().load(family, X, weight, first_row)
 
 
-def test_an_engine_that_takes_no_gaps_leaves_them_to_the_cpu(capsys):
+def test_an_engine_that_takes_no_gaps_leaves_them_to_the_cpu(caplog):
     world = World(3, 3, 9.0, 9)
     batches = [world.batch(300, missing)[0] for missing in (0.0, 0.3, 0.0)]
     model, plain = ScStream(random_state=0, engine=Complete), ScStream(random_state=0)
     for X in batches:
         assert_array_equal(model.partial_fit(X).labels_, plain.partial_fit(X).labels_)
-    assert capsys.readouterr().err.count("done on the CPU") == 1
+    assert caplog.text.count("done on the CPU") == 1

@@ -319,8 +319,14 @@ class CpuEngine(Engine):
         )
 
     def few_rows(self) -> FewRows | None:
-        """Return the rows of a small batch; none to a subclass with passes of its own."""
+        """Return the rows of a small batch; none to a subclass with passes of its own.
+
+        Nor if there are gaps: each sweep completes such rows anew, and who takes rows from here
+        knows nothing of it.
+        """
         if type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit:
+            return None
+        if self._gaps is not None:
             return None
         n = len(self._z)
         little = 0 < n <= ordered_sums.LEAF_ROWS and 8 * n * len(self._family.prior) <= _KEPT_BYTES
