@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streams import blobs, hyperbola
 
-from scstream import ScStream
+from scstream import Rules, ScStream
 from scstream import model as model_module
 from scstream.sampler.window import Forgetting
 
@@ -18,17 +18,22 @@ OPTIONS = {"half-life": {}, "no forgetting": {"half_life": None}, "kernel": {"ke
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_what_the_model_holds_does_not_grow(options, monkeypatch) -> None:
-    # A kernel keeps a record of each batch up to a bound, and so does the history: both bounds are
-    # brought within the reach of a short stream.
+    # A kernel keeps a record of each batch up to a bound, and so does the history, and the scores of
+    # rows a number of them: the bounds are brought within the reach of a short stream. Scores that
+    # are never forgotten have an entry more for each 2 % more of them.
     monkeypatch.setattr(model_module, "_HISTORY", 20)
     monkeypatch.setattr(model_module, "Forgetting", partial(Forgetting, max_records=20))
-    model = ScStream(random_state=0, **OPTIONS[options])
+    rules = Rules(scored_rows=50, scores_kept=100.0)
+    model = ScStream(random_state=0, rules=rules, **OPTIONS[options])
     sizes = []
     for b in range(120):
         model.partial_fit(blobs(50, b)[0])
         if b + 1 in (40, 120):
             assert model.n_clusters_ == 3
-            sizes.append(len(pickle.dumps(model)))
+            scores = model._learner.scores
+            assert len(scores.values) < 50 + np.log(scores.count) / np.log(1.02)
+            assert scores.count < 1000 or options == "no forgetting"
+            sizes.append(len(pickle.dumps(model)) - scores.values.nbytes - scores.weights.nbytes)
     assert sizes[1] < 1.02 * sizes[0]
 
 

@@ -65,6 +65,8 @@ def test_a_past_that_hardly_counts_is_no_past():
     X, _ = heaps([(0, 0), (25, 0)])
     before = {cluster.id for cluster in model.partial_fit(X).clusters_}
     model.partial_fit(heaps([(0, 0), (25, 0)], seed=1)[0])  # 120 points that count half a point
+    assert set(model.history_[-1].returns) == before  # forgotten, and not followed
+    model.partial_fit(heaps([(0, 90), (25, 90)], seed=2)[0])
     assert before.isdisjoint(cluster.id for cluster in model.clusters_)
 
 

@@ -181,7 +181,7 @@ def _learn_later(
         learner.outliers, recipe,
     )  # fmt: skip
     state = _under(learner.state, recipe.forgetting).advance(batch.time)
-    kept = float(state.totals[:, 0].sum() / learner.state.totals[:, 0].sum())
+    kept = float(state.totals[:, 0].sum() / max(learner.state.totals[:, 0].sum(), 1e-300))
     if learner.outliers is not None and learner.outliers.held is not None:
         steps.outliers = background_of(learner.outliers, steps, batch.X, kept)
     if batch.X.shape[0] == 0:
@@ -418,7 +418,8 @@ def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outlier
 def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State:
     """Return clusters just born, the heaviest first, numbered from ``first_id``."""
     n = state.totals[:, 0]
-    order = np.argsort(-np.round(n / (EQUAL * n.max())), kind="stable")  # equals stay in order
+    most = max(float(n.max()), 1e-300)  # none may count, if all rows are outliers
+    order = np.argsort(-np.round(n / (EQUAL * most)), kind="stable")  # equals stay in order
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     same = np.tile(np.array([0, 1]), (len(order), 1))

@@ -158,7 +158,7 @@ def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sket
         return Sketch.nothing()
     some, which = some_rows(X, most)
     weight = np.ones(some.shape[0]) if isinstance(X, RemoteRows) else weight[which]
-    return Sketch.nothing().merged(log_densities_left_out(learner, some), weight)
+    return Sketch.nothing().merged(log_densities_left_out(learner, some, weight), weight)
 
 
 def log_densities(learner: Knows, X: Points) -> Array:
@@ -168,23 +168,30 @@ def log_densities(learner: Knows, X: Points) -> Array:
     return _log_totals(observed_scores(family, score, X)) + family.log_base(X) + level
 
 
-def log_densities_left_out(learner: Knows, X: Points) -> Array:
-    """Return the same for rows that were learned, each without what it taught its cluster."""
+def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
+    """Return the same for rows that were learned, each without what it taught its cluster.
+
+    A row of the weight w (n,) taught w times its statistics, unless the background took it. What
+    was taught is not known for rows with gaps, nor where it is more than its cluster has, as
+    after a move that gave it to another one: these are scored as they are.
+    """
     family, totals = learner.family, learner.state.totals
+    k, rows = len(totals), np.arange(X.shape[0])
     score, level = next_point(family, totals, learner.alpha, learner.outliers)
     scores, T = observed_scores(family, score, X), to_dense(family.statistics(X))
-    some = family.gaps(X)  # what these taught is not known entry by entry: they stay as they are
-    T[some] = 0.0
-    z = np.argmax(scores[:, : len(totals)], axis=1)
-    without = totals[z] - T
-    n, rows = without[:, 0], np.arange(len(z))
-    alone = n < 0.5
+    z = np.argmax(scores[:, :k], axis=1)
+    taught = ~(scores[:, k + 1 :] > scores[rows, z][:, None]).any(axis=1)
+    taught[family.gaps(X)] = False
+    T[~taught] = 0.0
+    without = totals[z] - weight[:, None] * T
+    n = without[:, 0]
+    alone = taught & (n < 0.5 * weight)
     without[alone] = 0.0
-    own = family.log_marginal(totals)[z] - family.log_marginal(without)
-    own += np.log(np.maximum(n, 1e-300)) - np.log(totals[:, 0].sum() + learner.alpha)
-    own = np.where(alone, -np.inf, own)
-    own[some] = scores[some, z[some]]
-    scores[rows, z] = own
+    with np.errstate(all="ignore"):  # other rows than its own were taken from some clusters
+        own = family.log_marginal(without + T) - family.log_marginal(without)
+        own += np.log(n) - np.log(totals[:, 0].sum() + learner.alpha)
+    known = taught & ~alone & np.isfinite(own)
+    scores[rows, z] = np.where(alone, -np.inf, np.where(known, own, scores[rows, z]))
     return _log_totals(scores) + family.log_base(X) + level
 
 
