@@ -26,6 +26,8 @@ LEAST = 15  # directions, if they hold enough: as many as the compiled steps tak
 MOST = 24  # directions of a few rows, if they do not
 _ROWS_EACH = 40  # rows for each direction beyond these
 _WIDEST = 64  # directions, however many rows there are
+_ROWS_A_DIRECTION = 20  # of a start: directions beyond are taken only if they stand out of noise
+_ABOVE_NOISE = 1.1  # times the edge of noise
 _ENOUGH = 0.58  # of the variance above the noise
 _MANY_ROWS = 8  # for each column: then directions must hold most of the variance
 _HOLD = 2.0 / 3.0  # of it
@@ -213,7 +215,8 @@ def subspace(X: NDArray[np.floating[Any]], *, always: bool = False) -> Subspace 
         return None
     above = np.maximum(value - np.median(value), 0.0)
     enough = above[:LEAST].sum() >= _ENOUGH * above.sum()
-    basis = vector[:, : LEAST if enough else most]
+    affordable = max(2, n // _ROWS_A_DIRECTION, _standing_out(value, *Y.shape))
+    basis = vector[:, : min(LEAST if enough else most, affordable)]
     basis = np.column_stack([basis, _flat_columns(Y, basis)])
     inside = ((Y @ basis) ** 2).mean(axis=0)
     total = float((Y**2).sum()) / len(Y)
@@ -247,6 +250,20 @@ def _principal(Y: Array, m: int) -> tuple[Array, Array]:
         kept = value > 1e-10 * value[-1]
         value, other = value[kept][::-1], other[:, kept][:, ::-1]
         return value, (Y.T @ other[:, :m]) / np.sqrt(value[:m])
+
+
+def _standing_out(value: Array, n: int, w: int) -> int:
+    """Return how many squared singular values (m,) of n rows of w columns are above noise.
+
+    Those of noise alone lie below the edge of the law of Marchenko and Pastur, whose median is
+    taken for that of all values.
+    """
+    ratio = min(n, w) / max(n, w)
+    low, high = (1.0 - np.sqrt(ratio)) ** 2, (1.0 + np.sqrt(ratio)) ** 2
+    x = np.linspace(low, high, 1002)[1:-1]
+    below = np.cumsum(np.sqrt((high - x) * (x - low)) / x)
+    median = x[np.searchsorted(below, 0.5 * below[-1])]
+    return int((value > _ABOVE_NOISE * high / median * np.median(value)).sum())
 
 
 def _flat_columns(Y: Array, basis: Array) -> Array:
