@@ -58,6 +58,14 @@ def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([q + rng.normal(size=(n, 2)), clicks, up]), y
 
 
+def parting(b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of batch b of one wide cluster that is two from the fourth batch on."""
+    rng = np.random.default_rng([seed, b])
+    X = rng.normal(size=(n, 2))
+    X[:, 0] = 6.0 * X[:, 0] if b < 3 else X[:, 0] + rng.choice([-6.0, 6.0], size=n)
+    return X, np.zeros(n, dtype=np.int64)
+
+
 def _mixed() -> Product:
     return Product([("gaussian", [0, 1]), ("poisson", [2]), ("categorical", [3])])
 
@@ -90,6 +98,8 @@ class Case:
         Whether rows have weights and batches come at odd times.
     noise : int
         The first so many rows of each batch are anywhere.
+    parts : bool
+        Whether the stream is one of a cluster that becomes two.
     """
 
     kind: str
@@ -100,11 +110,16 @@ class Case:
     given: bool = True
     uneven: bool = False
     noise: int = 0
+    parts: bool = False
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
         for b in range(self.batches):
-            X, y = rows(self.kind, b, self.n, self.seed)
+            X, y = (
+                parting(b, self.n, self.seed)
+                if self.parts
+                else rows(self.kind, b, self.n, self.seed)
+            )
             rng = np.random.default_rng([self.seed, b, 1])
             more: dict[str, Any] = {}
             X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
@@ -145,6 +160,7 @@ def _cases() -> dict[str, Case]:
     out["three sweeps, nothing forgotten"] = Case(
         two, {"alpha": 0.3, "sweeps": 3, "half_life": None}, seed=4
     )
+    out["one that becomes two"] = Case(two, {"alpha": 0.3, "half_life": None}, parts=True)
     out["at most four clusters"] = Case(two, {"alpha": 4.0, "max_clusters": 4}, seed=3)
     out["no splits"] = Case(two, {"alpha": 4.0, "splits": False}, seed=5)
     out["no merges"] = Case(two, {"alpha": 4.0, "merges": False}, seed=43)

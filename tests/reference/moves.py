@@ -44,7 +44,7 @@ def restart_subclusters(batch, clusters, chosen, *, keep_better=True):
 
     A cut proposes it (see the family's ``direction``), two rounds of hard assignment by predictives
     refine it, and the past is cut along the same boundary. The old division stays where its ratio
-    is better.
+    is better, unless the new one is clear and the present alone asks for it.
     """
     if not chosen:
         return
@@ -69,12 +69,25 @@ def restart_subclusters(batch, clusters, chosen, *, keep_better=True):
         if keep_better:
             first = sum((r.weight * f for r, f in zip(clusters.records, firsts, strict=True)), 0.0)
             parts = first + new[0], past[c].sum(axis=0) - first + new[1]
-            now = past[c] + clusters.sums[c]
-            if not log_split_ratio(batch, parts, doubt) > log_split_ratio(batch, now, doubts[c, c]):
+            now = log_split_ratio(batch, past[c] + clusters.sums[c], doubts[c, c])
+            better = log_split_ratio(batch, parts, doubt) > now
+            if not better and not (now <= 0.0 and is_asked_for(batch, clusters, c, new, doubt)):
                 continue
         rows = [int((sub[mine] == j).sum()) for j in (0, 1)]
         clusters.divide(c, new, rows, doubt, firsts)
         batch.sub[mine] = sub[mine]
+
+
+def is_asked_for(batch, clusters, c, new, doubt):
+    """Whether the present alone would be split by a new division, and rather than by the old.
+
+    The division must be clear, and its parts have as many points as they have statistics.
+    """
+    n = new[:, 0]
+    if not (doubt < RULES.clear * n.sum() and n.min() >= new.shape[1]):
+        return False
+    old = log_split_ratio(batch, clusters.sums[c], clusters.doubt[c, c])
+    return log_split_ratio(batch, new, doubt) > max(old, 0.0)
 
 
 def sums_of(batch, mine, sub):

@@ -17,6 +17,7 @@ class Rules:
     neighbours: int = 3  # merge candidates of a cluster
     reluctance: tuple = (2.0, 20.0)  # nats a merge must win by: for each batch lived, and at most
     rounds: int = 2  # hard assignments that refine a restarted pair of sub-clusters
+    clear: float = 0.02  # doubt of a point below which such a pair is clear
     shares: tuple = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of its past, for a cluster to keep
     forget: float = 2.0  # nats by which less of the past must win
 

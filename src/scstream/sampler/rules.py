@@ -89,6 +89,9 @@ class Rules:
         Whether the two sub-clusters of a cluster are sought again in every sampled sweep.
     refine_rounds : int
         Hard assignments that refine a new division into sub-clusters.
+    clear_doubt : float
+        Doubt of a point below which a division of the present is clear, that of two clusters five
+        deviations apart: it may be taken though the past, cut along with it, speaks against it.
     cut_past : bool
         Whether the past of a divided cluster is cut along the boundary between the two parts. If
         not, it is halved, and a long memory resists splitting (.92 of the oracle with a half-life
@@ -219,6 +222,7 @@ class Rules:
     follow: bool = True
     restarts: bool = True
     refine_rounds: int = 2
+    clear_doubt: float = 0.02
     cut_past: bool = True
     least_part: float = 0.5
     doubt: float = 1.0

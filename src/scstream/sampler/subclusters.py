@@ -23,6 +23,9 @@ def seek_subclusters(steps: Steps, state: State) -> State:
         return set_present_apart(steps, state)
     current, doubt = steps.try_division(state, state.present)
     state, apart = steps.judge_division(state, state.present, current, doubt, keep_better=True)
+    clear = state.present & is_clear(steps, current, doubt)
+    if clear.any():
+        state = take_clear_division(steps, state, clear, current, doubt)
     return set_present_apart(steps, state) if apart else state
 
 
@@ -70,6 +73,43 @@ def judge_division(
         each = np.where(better[:, None], each, known.each)
     tried = state.having(attempt=state.attempt + chosen)
     return divided_anew(ctx, tried, better, first, current, doubt, each), True
+
+
+def is_clear(ctx: Context, current: Array, doubt: Array) -> NDArray[np.bool_]:
+    """Whether divisions (k, 2, p) of the present hardly doubt any point.
+
+    Parts of fewer points than they have statistics are too easily so.
+    """
+    n = current[..., 0]
+    large = n.min(axis=1) >= current.shape[2]
+    clear: NDArray[np.bool_] = large & (doubt < ctx.rules.clear_doubt * n.sum(axis=1))
+    return clear
+
+
+def take_clear_division(
+    ctx: Context, state: State, clear: NDArray[np.bool_], current: Array, doubt: Array
+) -> State:
+    """Give clusters the division last tried where the present alone asks for it.
+
+    Of a past that came apart little by little only sums are left, those of one wide cluster. Cut
+    anywhere it makes two parts that nobody would believe in, whatever the present shows, and an old
+    division into nearly all and a few stays the better one for good. So the present decides, of
+    clusters that are not to be split as they are: the parts have their own past from then on, and
+    are split once that agrees.
+    """
+    now = state.now
+    which = np.flatnonzero(clear & (log_hastings_now(ctx, state) <= 0.0))
+    tried = log_hastings_split(ctx, current[which], doubt[which])
+    old = log_hastings_split(ctx, now.current[which], now.doubt[which, which])
+    chosen = np.zeros_like(clear)
+    chosen[which] = tried > np.maximum(old, 0.0)
+    if not chosen.any():
+        return state
+    first = 0.5 * state.window.wholes
+    if ctx.rules.cut_past:
+        boundary = ctx.family.boundary(current[:, 0], current[:, 1])
+        first = ctx.family.divide(state.window.wholes, boundary)
+    return divided_anew(ctx, state.having(known=None), chosen, first, current, doubt)
 
 
 def _cuts(ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None) -> Array:
