@@ -62,3 +62,15 @@ def test_a_loaded_model_too(tmp_path):
         model.partial_fit(rows("categorical", 1))
         model.save(path)
         assert np.geterr()["over"] == "raise"
+
+
+@pytest.mark.parametrize("columns", [2, 60])
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e300])
+def test_labels_of_a_few_rows_neither(columns, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, columns)) + 9.0 * rng.integers(2, size=(300, 1))
+    model = ScStream(random_state=0, max_sweeps=3).fit(X)
+    for n in (3, 300):
+        expected = model.predict(size * X[:n])
+        with np.errstate(all="raise"):
+            np.testing.assert_array_equal(model.predict(size * X[:n]), expected)

@@ -207,7 +207,8 @@ class TakesRows:
 def _is_finite(X: NDArray[np.floating[Any]]) -> bool:
     """Whether all numbers are finite: if their sum is, or that of their squares, they are."""
     if X.size > _FEW:
-        return isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
+        with np.errstate(all="ignore"):
+            return isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
     flat = X.ravel(order="K")
     return isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
 

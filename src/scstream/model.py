@@ -452,17 +452,22 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     # -- using ----------------------------------------------------------------------------------
 
-    @numpy_defaults
     def predict(self, X: Any) -> Any:
         """Return the id of the cluster that each row belongs to, -1 for outliers: (n,).
 
         Like the other methods that use the model it returns a Dask array, still to be computed,
         for a Dask collection, and a NumPy array for everything else.
         """
-        learner = self._fitted(X)
+        learner = self._fitted()
         plain = learner.outliers is None and self.engine == "cpu" and self._is_sound(X)
         if plain and predicts_at_once(learner.family, self._rules, len(X)):
             return best_ids(learner.family, learner.alpha, learner.state, X)
+        return self._best(X)
+
+    @numpy_defaults  # which takes as long as the labels of a few rows
+    def _best(self, X: Any) -> Any:
+        """Return the same for any rows, by their scores."""
+        learner = self._fitted(X)
         with allowed(check.resolve_threads(self.n_jobs)):
             score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:

@@ -196,12 +196,16 @@ def test_a_stopped_run_keeps_a_checkpoint_and_says_how_to_go_on(rows, number):
     assert call("run", rows, *RUN, "-o", "whole.csv", "--quiet") == 0
     argv = ["run", "rows.csv", *map(str, RUN), "-o", "out.csv", "--checkpoint", "state"]
     process = subprocess.Popen([*COMMAND, *argv, "--follow"], stderr=subprocess.PIPE, text=True)
-    limit = time.monotonic() + 120
-    while not os.path.exists("out.csv") or Path("out.csv").read_text().count("\n") < 601:
-        assert time.monotonic() < limit
-        time.sleep(0.05)
-    process.send_signal(number)
-    told = process.communicate(timeout=60)[1]
+    try:
+        limit = time.monotonic() + 120
+        while not os.path.exists("out.csv") or Path("out.csv").read_text().count("\n") < 601:
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        process.send_signal(number)
+        told = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 128 + number
     assert f"stopped by {number.name}" in told
     assert "go on with: scstream run rows.csv" in told

@@ -47,6 +47,21 @@ class Writer:
             file.write("x,y\n")
 
 
+@pytest.fixture
+def started():
+    """Start commands; what is still running after the test, as where it fails, is ended."""
+    processes = []
+
+    def start(argv):
+        processes.append(subprocess.Popen([sys.executable, "-m", "scstream", *argv]))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
 def lines_of(path):
     return Path(path).read_bytes().count(b"\n") if os.path.exists(path) else 0
 
@@ -58,7 +73,7 @@ def lines_of(path):
         pytest.param(True, id="copied and cut", marks=pytest.mark.slow),
     ],
 )
-def test_a_rotated_log_with_kills(tmp_path, monkeypatch, copy):
+def test_a_rotated_log_with_kills(tmp_path, monkeypatch, started, copy):
     monkeypatch.chdir(tmp_path)
     X = np.concatenate([b.X for b in gaussian_stream(30, SIZE, n_clusters=3, random_state=1)])
     rows = [f"{a:.6f},{b:.6f}\n" for a, b in X.tolist()]
@@ -68,7 +83,7 @@ def test_a_rotated_log_with_kills(tmp_path, monkeypatch, copy):
     writer, process = Writer(rows), None
     for portion in range(6):
         if process is None:
-            process = subprocess.Popen([sys.executable, "-m", "scstream", *argv])
+            process = started(argv)
         writer.write(5 * SIZE - 7 if portion < 5 else len(writer.rows))
         limit = time.monotonic() + PATIENCE
         expected = 1 + (len(X) - len(writer.rows)) // SIZE * SIZE

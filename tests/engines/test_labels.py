@@ -15,6 +15,7 @@ from scstream.families.scores import (
     form_of,
 )
 from scstream.kernels import screened_tiles
+from scstream.kernels.compiling import kernel
 
 
 def rows_and_components(rng, n, d, k, *, far=0.0, spread=1.0):
@@ -222,6 +223,18 @@ def test_few_rows_need_exact_scores():
     assert close.mean() < 0.02
 
 
+@kernel
+def powers(S, cell, state, run):
+    """Parts of kernels have no machine code of their own, so that Python cannot call them."""
+    screened_tiles.load_linear(S, 0, S.shape[1], cell, state)
+    screened_tiles.cumulate(cell, state, run)
+
+
+@kernel
+def logarithms(q, level, slope, cell):
+    screened_tiles.load_products(q, 0, q.shape[1], level, slope, cell)
+
+
 def test_the_bits_of_powers_and_logarithms():
     rng = np.random.default_rng(6)
     k, tile = 8, screened_tiles.TILE
@@ -229,13 +242,12 @@ def test_the_bits_of_powers_and_logarithms():
     S[0] = 0.0
     cell, run = np.empty(k * tile, np.float32), np.empty(k * tile, np.float32)
     state = np.empty(4 * tile, np.float32)
-    screened_tiles.load_linear(S, 0, tile, cell, state)
+    powers(S, cell, state, run)
     assert_array_equal(state[:tile], S.max(axis=0))
-    screened_tiles.cumulate(cell, state, run)
     exact = np.cumsum(2.0 ** S.astype(float), axis=0)
     assert_allclose(run.reshape(k, tile), exact, rtol=screened_tiles.WEIGHT_ERROR)
     q = (1.0 + 10.0 ** rng.uniform(-7, 8, (k, tile))).astype(np.float32)
-    screened_tiles.load_products(q, 0, tile, np.zeros(k, np.float32), np.ones(k, np.float32), cell)
+    logarithms(q, np.zeros(k, np.float32), np.ones(k, np.float32), cell)
     assert_allclose(cell.reshape(k, tile), -np.log2(q.astype(float)), rtol=screened_tiles.LOG_ERROR)
 
 

@@ -15,7 +15,7 @@ def groups(d, k=6):
     """Return a prior's row, what its degrees of freedom exceed its count by, and sums (k, p)."""
     rng = np.random.default_rng(d)
     X = rng.normal(size=(k, d + 4, d)) * rng.uniform(0.1, 5.0, d) + rng.normal(size=(k, 1, d))
-    family = Gaussian().prepare(X.reshape(-1, d))
+    family = Gaussian(cov_strength=d + 2.0).prepare(X.reshape(-1, d))  # which never narrows
     prior, more, _, _ = family.numbers
     return prior, more, np.stack([family.statistics(x).sum(axis=0) for x in X])
 

@@ -131,7 +131,7 @@ NOWHERE = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
 def test_without_a_folder_to_write_kernels_are_compiled_in_memory(tmp_path):
     done = product(tmp_path, NUMBA_CACHE_DIR=os.devnull + "/kept", **NOWHERE)
     assert done.stdout == "0\n"
-    assert done.stderr.count("cannot be kept on disk (no folder for them can be written)") == 1
+    assert done.stderr.count("cannot be saved to disk (no folder for them can be written)") == 1
     assert "in this process ..." in done.stderr
 
 
@@ -164,7 +164,7 @@ assert one(1.0) + two(1.0) == 3.0
         text=True,
         check=True,
     )
-    assert done.stderr.count("cannot be kept on disk") == 1
+    assert done.stderr.count("cannot be saved to disk") == 1
 
 
 def test_what_compiles_after_a_pause_is_announced_again(tmp_path):

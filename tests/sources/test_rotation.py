@@ -4,14 +4,16 @@ import os
 import shutil
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scstream.sources import SourceOptions, open_source
 from scstream.sources.readers import FileReader
-from scstream.sources.rotation import open_copy, successors
+from scstream.sources.rotation import open_copy, open_next, successors
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
+from scstream.support.paths import identity
 
 HEADER = "x,y\n"
 
@@ -366,3 +368,16 @@ def test_a_forged_place_is_refused(log, part, value):
     place = place_after(log, 1)
     with pytest.raises(ValueError, match=rf"is not sound: {part}|is not sound: (base|time)"):
         resumed(log, {**place, part: value})
+
+
+@pytest.mark.parametrize("folder", [".", "..", "", "absolute"])
+def test_the_next_file_is_found_however_the_path_is_written(tmp_path, monkeypatch, folder):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    folder = {"absolute": tmp_path}.get(folder, folder)
+    path = os.path.join(folder, "log.csv")
+    for suffix in ("", ".1", ".2"):
+        Path(path + suffix).write_text(suffix)
+    for suffix, later in ((".2", ".1"), (".1", "")):
+        with open_next(path, identity(os.stat(path + suffix))) as file:
+            assert file.read() == later.encode()

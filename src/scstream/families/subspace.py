@@ -20,6 +20,7 @@ from scstream.families.gaps import rows_with_gaps
 from scstream.families.saved import checked
 from scstream.families.scores import Array
 from scstream.kernels import narrowing
+from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 
 LEAST = 15  # directions, if they hold enough: as many as the compiled steps take
@@ -64,6 +65,7 @@ class Subspace(NamedTuple):
         out: Array = np.sqrt((self.lift**2).sum(axis=0))
         return out
 
+    @numpy_defaults
     def narrowed(self, X: NDArray[np.floating[Any]]) -> Array:
         """Return the coordinates (n, q) of rows (n, w)."""
         return self._coordinates(X)[0] / self._length

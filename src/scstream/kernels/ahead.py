@@ -17,12 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from numba import bool_, float32, float64, int64, types
+from numba import bool_, float64, int64, types
 from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a small batch of Gaussian clusters needs first
-_BEGINS_OTHERS = "labelling.uniforms"  # and any other batch, before its rows are labelled
+_BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
 _SECONDS = {"small_batch": 11, "matrices": 11}  # on two cores; those of other batches: 6
 
 
@@ -40,21 +40,23 @@ def _of_other_batches() -> dict[str, Any]:
     pairs = types.NamedTuple((f2, f1, f1), Pairs)
     return {
         "scores.pair_products": (f2, f2, i1, f2),
-        "labelling.draw_pair": (f2, f1, i1, f1),
+        "labelling.share_pair": (f2, i1, f1, f1),
         "labelling.tally": (i1, i1, i1, f1, f1, f1, i2, i2, f2),
-        "labelling.add_by_label": (f2, f1, i1, i1, f3),
-        "labelling.rename": (i2, i2, i1, i1),
-        "mixture.log_joint": (f2, f1, float64),
+        "labelling.add_by_share": (f2, f1, i1, f1, f3),
         "mixture.neighbours": (i2, i2, i2),
-        "mixture.log_split": (float64, float64[:, :], f2, f1, f1, float64, f1),
+        "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
+        "labelling.rename": (i2, i2, i1, i1),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
         "labelling.resplit_block": (f2, f1, i1, b1, pairs, bool_, i1, f3, f1),
         "labelling.best_pair": (f2, i1, f1),
+        "labelling.add_by_label": (f2, f1, i1, i1, f3),
         "labelling.add_doubts": (i1, f1, f1, f1),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "mixture.dirichlets": (f3, f3, float64, f2, f1),
         "mixture.log_weights": (f1, f1, f1, f1),
-        "screened_tiles.narrow": (f2, f1, float64, float32[:, ::1], f1),
+        "labelling.uniforms": (int64, int64, int64, int64, f2),
+        "labelling.draw_pair": (f2, f1, i1, f1),
+        "mixture.log_joint": (f2, f1, float64),
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),
     }
@@ -72,6 +74,9 @@ def _of_small_batches() -> dict[str, Any]:
     ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
     frame, reluctance = types.UniTuple(f1, 2), types.UniTuple(float64, 2)
     return {
+        "labelling.rename": (i2, i2, i1, i1),
+        "mixture.log_joint": (f2, f1, float64),
+        "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
         "small_batch.try_division": (rows, f3, cuts, prior, how, float64, room, tried),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "gaussian_moves.judge": (choice, tried, past, past, prior, float64, ratio, f1, levels),
@@ -83,9 +88,6 @@ def _of_small_batches() -> dict[str, Any]:
         "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),
-        "matrices.middle": (f2, f1),
-        "matrices.follow": (f2, f2, float64, float64, f2),
-        "scores.student": (f2, f1, f1),
     }  # fmt: skip
 
 

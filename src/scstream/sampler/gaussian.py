@@ -25,6 +25,7 @@ from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import predictive
+from scstream.support.arithmetic import numpy_defaults
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
@@ -207,9 +208,14 @@ def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
     X, totals = family.narrowed(family.check(X)), state.totals
     room = _room(0, *totals.shape)
     if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, z):
-        z = CpuEngine().assign(family, X, predictive(family, totals, alpha))
+        z = _best_by_scores(family, X, totals, alpha)
     labelling.named(z, state.ids, z)
     return z
+
+
+@numpy_defaults
+def _best_by_scores(family: Family, X: Points, totals: Array, alpha: float) -> Labels:
+    return CpuEngine().assign(family, X, predictive(family, totals, alpha))
 
 
 def _room(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:

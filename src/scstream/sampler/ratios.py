@@ -34,7 +34,8 @@ def log_hastings_split(
     least = ctx.rules.least_part if least is None else least
     out = np.empty(len(parts))
     doubt = doubt if ctx.rules.doubt == 1.0 else ctx.rules.doubt * doubt
-    mixture.log_split(float(np.log(ctx.alpha)), parts[..., 0], each, whole, doubt, least, out)
+    n = np.ascontiguousarray(parts[..., 0])  # or the kernel would be compiled for both layouts
+    mixture.log_split(float(np.log(ctx.alpha)), n, each, whole, doubt, least, out)
     return out
 
 

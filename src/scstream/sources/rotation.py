@@ -26,7 +26,7 @@ def rotated_files(path: str) -> list[str]:
         if entry.name != own.name and entry.name.startswith(own.stem):
             try:
                 if entry.is_file():
-                    found.append((entry.stat().st_mtime_ns, entry.path))
+                    found.append((entry.stat().st_mtime_ns, str(own.parent / entry.name)))
             except FileNotFoundError:  # it was renamed meanwhile
                 continue
     return [name for _, name in sorted(found, reverse=True)]
