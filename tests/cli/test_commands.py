@@ -80,7 +80,8 @@ def test_every_parameter_of_the_model_is_an_option():
     ).choices["run"]  # fmt: skip
     options = {option for action in parser._actions for option in action.option_strings}
     for name in set(ScStream().get_params()) - {"on_event", "rules"}:  # which only Python can give
-        assert f"--{name.replace('_', '-')}" in options
+        option = {"group_level": "--groups"}.get(name, f"--{name.replace('_', '-')}")
+        assert option in options
     for action in parser._actions:
         assert action.help, action.option_strings
 
@@ -242,7 +243,7 @@ def test_fit_and_predict(rows, X, capsys):
 
 def test_show(rows, capsys):
     assert call("run", rows, *RUN, "-o", "none", "--checkpoint", "state", "--quiet") == 0
-    assert call("show", "state") == 0
+    assert call("show", "state", "--prior") == 0
     told = capsys.readouterr().out
     for word in ("gaussian, 2 columns", "12 batches", "half-life auto", "600 rows", "cov_strength"):
         assert word in told
@@ -315,7 +316,7 @@ def test_the_help_of_all_commands_loads_no_command():
     code = "import sys; from scstream.cli import main\ntry:\n main(['--help'])\nexcept SystemExit: "
     code += "print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "compile the kernels beforehand" in done.stdout
+    assert "compile the kernels ahead of time" in done.stdout
     assert not set(done.stdout.split()) & {"numpy", "scstream.model", "scstream.cli.run"}
 
 

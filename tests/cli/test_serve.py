@@ -143,7 +143,7 @@ def test_a_run_shows_itself_while_it_goes_on(command, tmp_path):
     assert whole["columns"] == ["a", "b"]
     assert ask(running, "/predict", stream[2].tolist()).status == 200
     ages = re.findall(
-        r"scstream_checkpoint_age_seconds (\S+)", ask(running, "/metrics").body.decode()
+        r"\nscstream_checkpoint_age_seconds (\S+)", ask(running, "/metrics").body.decode()
     )
     assert 0 <= float(ages[0]) < 60
     assert running.end() == 143

@@ -55,7 +55,7 @@ def test_arrow_goes_in_and_out(live, model):
         (b'{"rows": [[1, [2]]]}', 422, ""),
         (b'{"rows": [[1, 2, 3]]}', 422, "3 features"),
         (b'{"rows": [[1, "x"]]}', 422, "Column 1"),
-        (b'{"rows": [[1, NaN]]}', 422, ""),
+        (b'{"rows": [[1, Infinity]]}', 422, ""),
     ],
 )
 def test_bad_rows_are_refused_in_words(live, body, status, words):

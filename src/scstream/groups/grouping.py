@@ -106,10 +106,15 @@ def _record(name: int, members: list[Cluster]) -> Group:
 
 
 def _links(learner: Learner, recent: Recent, rules: Rules) -> Links:
-    """Return what lies between the clusters of a model, by the latest rows."""
+    """Return what lies between the clusters of a model, by the latest rows.
+
+    Where none are known, as after loading, the clusters stand for the rows that they would give.
+    """
     k = learner.state.k
     normals = Normals.of(learner, rules.group_columns)
-    if normals is not None and not hasattr(recent.batches[-1], "tocsr"):
+    if normals is not None and not recent.batches and k > 1:
+        return valley_links(normals, [normals.rows(rules.group_chunk * 4)], rules)
+    if normals is not None and recent.batches and not hasattr(recent.batches[-1], "tocsr"):
         whole = [X[np.isfinite(X).all(axis=1)] for X in recent.batches]
         batches = [X.astype(np.float64, copy=False) for X in whole if len(X)]
         if batches:

@@ -47,6 +47,16 @@ class Normals:
         cov = cov + 1e-10 * (size + 1e-10) * np.eye(len(scale))
         return Normals(count, weight, mean / scale, cov, np.linalg.cholesky(cov), scale)
 
+    def rows(self, n: int) -> Array:
+        """Return n rows as such clusters would give them, in the user's units, always the same."""
+        rng = np.random.default_rng(0)
+        z = np.searchsorted(np.cumsum(self.weight), (np.arange(n) + 0.5) / n).clip(
+            max=len(self.weight) - 1
+        )
+        noise = rng.standard_normal((n, self.mean.shape[1]))
+        out: Array = self.mean[z] + np.einsum("nij,nj->ni", self.factor[z], noise)
+        return out * self.scale
+
     def log_joint(self, X: Array) -> Array:
         """Return log weight plus log density of rows (n, d), in these units, (n, k)."""
         d = X.shape[1]
