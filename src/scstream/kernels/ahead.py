@@ -23,7 +23,7 @@ from numba.core import config
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a small batch of Gaussian clusters needs first
 _BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
-_SECONDS = {"small_batch": 11, "matrices": 11}  # on two cores; those of other batches: 6
+_SECONDS = {"small_batch": 13, "matrices": 13}  # on two cores; those of other batches: 6
 
 
 def signatures() -> dict[str, Any]:
@@ -187,7 +187,7 @@ def waited_for(name: str) -> bool:
 def seconds_for(name: str) -> int:
     """Return about how long compiling takes that begins with a kernel."""
     seconds = _SECONDS.get(name.partition(".")[0], 6)
-    return seconds if can_help() else round(1.7 * seconds)
+    return seconds if can_help() else round(1.5 * seconds)
 
 
 def help_out(kernels: dict[str, Any]) -> None:
