@@ -154,9 +154,7 @@ def test_a_model_that_cannot_be_is_a_failed_trial() -> None:
 
 def test_if_all_fail_it_says_why() -> None:
     broken = [np.full((30, 2), np.nan)] * 3
-    with pytest.raises(
-        ValueError, match=r"(?s)Every trial failed.*first batch is missing"
-    ):
+    with pytest.raises(ValueError, match=r"(?s)Every trial failed.*first batch is missing"):
         tune([(X, np.zeros(30, int)) for X in broken], n_trials=2)
 
 

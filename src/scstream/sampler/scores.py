@@ -16,7 +16,6 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import Points, to_dense
 from scstream.kernels import scores as kernels
-from scstream.sampler.choose import few_columns
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
 from scstream.sampler.recipe import Batch
@@ -133,7 +132,8 @@ def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept
     fast that too few are left to know small shares by. While there are few, the older half is left
     behind: a model that has just begun expects less of its rows than it does later.
     """
-    if rules.scored_rows == 0 or batch.X.shape[0] == 0 or _is_passed_over(learner, rules):
+    known = before.seen >= rules.scores_kept
+    if rules.scored_rows == 0 or batch.X.shape[0] == 0 or _is_passed_over(learner.n_batches, known):
         return before
     X, which = some_rows(batch.X, rules.scored_rows)
     weight = np.ones(X.shape[0]) if isinstance(batch.X, RemoteRows) else batch.weight[which]
@@ -142,13 +142,13 @@ def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept
     return before.faded(kept).merged(log_densities(learner, X), weight)
 
 
-def _is_passed_over(learner: Knows, rules: Rules) -> bool:
-    """Whether the next batch is not scored: three in four where learning is as quick as scoring.
+def _is_passed_over(n: int, known: bool) -> bool:
+    """Whether batch n is not scored: three in four, and more once enough scores are known.
 
-    Multiples of the golden ratio choose, which keep no step with a rhythm of the stream.
+    Scoring a small batch takes as long as learning it. Multiples of the golden ratio choose, which
+    keep no step with a rhythm of the stream.
     """
-    n = learner.n_batches
-    return n > 8 and few_columns(learner.family, rules) and (n * 0.6180339887498949) % 1.0 >= 0.25
+    return n > 8 and (n * 0.6180339887498949) % 1.0 >= (0.0625 if known else 0.25)
 
 
 def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sketch:
