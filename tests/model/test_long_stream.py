@@ -18,12 +18,13 @@ OPTIONS = {"half-life": {}, "no forgetting": {"half_life": None}, "kernel": {"ke
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_what_the_model_holds_does_not_grow(options, monkeypatch) -> None:
-    # A kernel keeps a record of each batch up to a bound, so does the history, and the sketch of
-    # scores stands for so many: the bounds are brought within the reach of a short stream. Where
+    # A kernel keeps a record of each batch up to a bound, so do the history and the latest rows,
+    # and the sketch of scores stands for so many: the bounds are brought within the reach of a
+    # short stream. Where
     # scores are never forgotten, the sketch gets an entry more for each 2 % more of them.
     monkeypatch.setattr(model_module, "_HISTORY", 20)
     monkeypatch.setattr(model_module, "Forgetting", partial(Forgetting, max_records=20))
-    rules = Rules(scored_rows=50, scores_kept=100.0)
+    rules = Rules(scored_rows=50, scores_kept=100.0, group_rows=1000)
     model = ScStream(random_state=0, rules=rules, **OPTIONS[options])
     sizes = []
     for b in range(120):
