@@ -69,7 +69,7 @@ def lines_of(path):
 @pytest.mark.parametrize(
     "copy",
     [
-        pytest.param(False, id="renamed"),
+        pytest.param(False, id="renamed", marks=pytest.mark.slow),
         pytest.param(True, id="copied and cut", marks=pytest.mark.slow),
     ],
 )
