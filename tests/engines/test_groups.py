@@ -15,7 +15,8 @@ def squares(b):
 
 
 def test_a_cluster_of_workers_gives_the_same_groups(client):
-    here, there = ScStream(random_state=0), ScStream(random_state=0, engine=client)
+    here = ScStream(random_state=0, group_level=0.3)
+    there = ScStream(random_state=0, group_level=0.3, engine=client)
     for b in range(2):
         X = squares(b)
         here.partial_fit(X)

@@ -71,6 +71,7 @@ EVERYTHING = {
     "splits": False,
     "merges": True,
     "outlier_weight": 0.1,
+    "group_level": 0.4,
     "random_state": 3,
     "n_jobs": 2,
     "engine": "torch",

@@ -243,7 +243,7 @@ def test_a_stopped_run_says_how_to_go_on_without_the_password(tmp_path):
     assert process.returncode == 128 + signal.SIGTERM
     assert not holds_secret(text)
     assert f"go on with: scstream run {scheme}://{address}/{stream} --follow" in text
-    assert "with the password" in text
+    assert "add the password" in text
 
 
 def test_a_checkpoint_of_an_earlier_version_gives_its_password_to_nobody(tmp_path, capfd):

@@ -14,8 +14,8 @@ from scstream.plot.colors import (
     ClusterColors,
     require_matplotlib,
 )
+from scstream.plot.first_look import overview
 from scstream.plot.groups import plot_groups, plot_tree
-from scstream.plot.overview import overview
 from scstream.plot.paths import extend_paths, plot_paths
 from scstream.plot.projection import Projection
 from scstream.plot.time import most_important, plot_n_clusters, plot_river, plot_scores

@@ -47,7 +47,7 @@ def differences(clusters: Sequence[Cluster]) -> list[str]:
     ...     columns = {"clicks": {"rate": rate}, "land": {"probabilities": words}}
     ...     return Cluster(i, 0.5, 100.0, 1.0, 0.0, {}, columns)
     >>> differences([cluster(0, 16.0, {"DE": 0.9, "FR": 0.1}), cluster(1, 5.0, {"FR": 1.0})])
-    ['clicks 3.2 times as high, land mostly DE', 'clicks 3.2 times lower, land mostly FR']
+    ['land mostly DE, clicks 3.2 times as high', 'land mostly FR, clicks 3.2 times lower']
     """
     return [_of_one(i, clusters) for i in range(len(clusters))]
 

@@ -41,12 +41,12 @@ def compression_of(head: bytes) -> str | None:
 
 
 def encoding_of(head: bytes) -> str:
-    r"""Return the encoding of text, by its first bytes: UTF-8 wherever that is possible.
+    """Return the encoding of text, by its first bytes: UTF-8 wherever that is possible.
 
     Examples
     --------
-    >>> encoding_of("é".encode()), encoding_of("é".encode("utf-16")), encoding_of(b"caf\xe9")
-    ('utf-8', 'utf-16', 'cp1252')
+    >>> [encoding_of("é a".encode(name)) for name in ("utf-8", "utf-16", "cp1252")]
+    ['utf-8', 'utf-16', 'cp1252']
     """
     for mark, name in _MARKS:
         if head.startswith(mark):

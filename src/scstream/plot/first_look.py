@@ -43,8 +43,8 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     >>> import numpy as np
     >>> from scstream import ScStream
     >>> from scstream.plot import overview
-    >>> X = np.random.default_rng(0).normal(size=(60, 3))
-    >>> overview(ScStream(random_state=0).fit(X), X).get_title()
+    >>> X = np.random.default_rng(1).normal(size=(60, 3))
+    >>> overview(ScStream(random_state=1).fit(X), X).get_title()
     '1 cluster'
     """
     require_matplotlib()
