@@ -42,7 +42,7 @@ types: $(READY)  ## mypy
 	@$(RUN) -m mypy
 
 unit: $(READY)  ## pytest (ARGS="-k name" to choose)
-	@$(RUN) -m pytest -q $(ARGS)
+	@$(RUN) -m pytest -q -n 2 $(ARGS)
 
 test-slow: $(READY)  ## the slow statistical tests
 	@$(RUN) -m pytest -q -m slow $(ARGS)
