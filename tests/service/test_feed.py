@@ -136,7 +136,7 @@ def test_the_service_listens_where_it_is_told(start, model, host):
     try:
         live = start(Served(model), host=host)
     except OSError as error:  # no IPv6 here
-        pytest.skip(str(error))
+        pytest.skip(f"this machine has no such address: {error}")
     with socket.create_connection((host, live.port), timeout=5):
         pass
 
