@@ -17,7 +17,13 @@ from reference.moves import (
     restart_subclusters,
     set_present_apart,
 )
-from reference.sweeps import deterministic_sweep, forget, predictive_sweep, restricted_sweep
+from reference.sweeps import (
+    RULES,
+    deterministic_sweep,
+    forget,
+    predictive_sweep,
+    restricted_sweep,
+)
 
 
 @dataclass(frozen=True)
@@ -76,10 +82,10 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
         set_present_apart(batch, clusters)
     k = clusters.k
     log_u = batch.log_uniforms(4 * k, greedy=greedy)
-    for_merges = log_u[k:]
+    for_splits, for_merges = log_u[:k] + edges(clusters, greedy=greedy), log_u[k:]
     if plan.splits:
         room = None if plan.max_clusters is None else plan.max_clusters - k
-        split = propose_splits(batch, clusters, time, room=room, log_u=log_u)
+        split = propose_splits(batch, clusters, time, room=room, log_u=for_splits)
         events.splits += split
         if split:
             for_merges = None  # there are other pairs now than those they were drawn for
@@ -87,6 +93,13 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
         events.merges += propose_merges(batch, clusters, greedy=greedy, log_u=for_merges)
     drop_forgotten(batch, clusters)
     give_up(batch, clusters)
+
+
+def edges(clusters, *, greedy):
+    """Return a share of the doubt about labels that cut clusters sharply: a split must win it."""
+    doubt = clusters.all_doubt() if greedy else clusters.past_doubt()
+    between = np.array([doubt[c].sum() - doubt[c, c] for c in range(clusters.k)])
+    return np.maximum(RULES.sharp_edges * between - RULES.edges_free, 0.0)
 
 
 def with_founders(batch, plan, clusters, events, time, forgetting):

@@ -19,6 +19,8 @@ class Rules:
     rounds: int = 2  # hard assignments that refine a restarted pair of sub-clusters
     clear: float = 0.02  # doubt of a point below which such a pair is clear
     shares: tuple = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of its past, for a cluster to keep
+    sharp_edges: float = 0.25  # of the doubt about labels of the best, for a split to win,
+    edges_free: float = 20.0  # less so many nats
     forget: float = 2.0  # nats by which less of the past must win
 
 

@@ -106,7 +106,7 @@ def split_merge_and_drop(
     steps: Steps, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False
 ) -> State:
     """Split, merge and drop clusters as they are divided now."""
-    for_splits, for_merges = log_u = decisions(steps, state.k, greedy=greedy)
+    for_splits, for_merges = log_u = decisions(steps, state, greedy=greedy)
     if not steps.may_move(state, log_u):
         return state
     if plan.splits:

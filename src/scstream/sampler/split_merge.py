@@ -160,7 +160,16 @@ def keep_names(ctx: Context, state: State, splits: Pairs) -> State:
     return state
 
 
-def decisions(ctx: Context, k: int, *, greedy: bool = False) -> tuple[Array, Array]:
-    """Return logs of the uniforms that decide about splits and merges of k clusters."""
-    log_u = ctx.log_uniforms((1 + ctx.rules.neighbours) * k, greedy=greedy)
-    return log_u[:k], log_u[k:]
+def decisions(ctx: Context, state: State, *, greedy: bool = False) -> tuple[Array, Array]:
+    """Return what log ratios of splits (k,) and of merges must exceed.
+
+    That is logs of uniforms, or 0 if decisions are greedy. Besides, labels of a deterministic sweep
+    cut a cluster sharply where it overlaps another, and two parts fit what was cut better than one.
+    So where there is much doubt about such labels a split must win a share of it: about those of
+    the past, and those of the present if decisions are greedy, since that sweep was the last.
+    """
+    k, rules = state.k, ctx.rules
+    log_u = ctx.log_uniforms((1 + rules.neighbours) * k, greedy=greedy)
+    doubt = state.past_doubt + state.now.doubt if greedy else state.past_doubt
+    edges = rules.sharp_edges * (doubt.sum(axis=1) - doubt.diagonal()) - rules.edges_free
+    return log_u[:k] + np.maximum(edges, 0.0), log_u[k:]

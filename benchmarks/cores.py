@@ -1,0 +1,128 @@
+"""How updates and predictions gain from cores, beside what bounds them.
+
+``python -m benchmarks.cores`` times `predict` and `partial_fit` of later batches on 1, 2, 4, ...
+threads, the bare product of statistics and parameters in float64, and Mini-Batch K-Means told the
+number of clusters, in turns; ``--shapes`` and ``--threads`` choose, ``--json FILE`` saves the
+figures. What is judged are ratios of medians from one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import threadpool_limits
+
+from benchmarks.speed.jobs import started
+from benchmarks.speed.timing import Job, alternate
+from scstream import ScStream
+from scstream.datasets import Batch, gaussian_stream
+from scstream.support.threads import cores
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large a batch is."""
+
+    rows: int
+    columns: int
+    clusters: int
+    box: float = 8.0
+
+
+SHAPES = {
+    "small": Shape(1_000, 2, 20),
+    "frame": Shape(409_600, 5, 80),
+    "long": Shape(2_000_000, 10, 50),
+    "wide": Shape(20_000, 64, 100),
+}
+
+
+def measured(shape: Shape, threads: Sequence[int], turns: int) -> dict[str, float]:
+    """Return the median seconds of each contestant, by name and threads."""
+    batches = turns + 2  # each turn has rows of its own: a model would count them twice
+    stream = gaussian_stream(
+        batches + 1, shape.rows, shape.clusters, shape.columns, box=shape.box, drift="none",
+        random_state=0,
+    )  # fmt: skip
+    first, *later = [stream[i] for i in range(batches + 1)]
+    d = shape.columns
+    few = slice(None, None, max(1, shape.rows // 200_000))
+    T = np.concatenate([first.X] * (-(-(d + 1) * (d + 2) // 2) // d + 1), axis=1)
+    T = np.ascontiguousarray(T[:, : (d + 1) * (d + 2) // 2])
+    eta = np.random.default_rng(0).standard_normal((shape.clusters, T.shape[1]))
+    jobs = {}
+    for n in threads:
+        ours = _model(shape, first, n)
+        theirs = MiniBatchKMeans(shape.clusters, random_state=0, n_init=1, compute_labels=False)
+        with threadpool_limits(n):
+            theirs.partial_fit(first.X[few])
+
+        def update(turn: int, model: ScStream = ours) -> None:
+            model.partial_fit(later[turn].X)
+
+        def predict(turn: int, model: ScStream = ours) -> None:
+            model.predict(later[turn].X)
+
+        def k_means(turn: int, model: MiniBatchKMeans = theirs) -> None:
+            model.predict(later[turn].X)
+            model.partial_fit(later[turn].X)
+
+        jobs[f"update {n}"] = Job(update)
+        jobs[f"predict {n}"] = Job(predict)
+        jobs[f"product {n}"] = Job(lambda turn: T @ eta.T, n)
+        jobs[f"k-means {n}"] = Job(k_means, n)
+    return alternate(jobs, turns)
+
+
+def _model(shape: Shape, first: Batch, threads: int) -> ScStream:
+    """Return a model that knows its clusters; a large one is told those of its first batch."""
+    if shape.rows > SHAPES["small"].rows:
+        return started([first], n_jobs=threads)
+    model = ScStream(random_state=0, n_jobs=threads)
+    for _ in range(20):
+        model.partial_fit(first.X)
+    return model
+
+
+def table(name: str, took: dict[str, float], threads: Sequence[int]) -> str:
+    """Return a shape's figures as lines of Markdown."""
+    kinds = ("update", "predict", "product", "k-means")
+    lines = [f"| {name}: threads | " + " | ".join(kinds) + " | gains | update / 2 products | "
+             "k-means / ours |", "|" + " --- |" * 8]  # fmt: skip
+    for n in threads:
+        ms = [f"{1e3 * took[f'{kind} {n}']:.3g}" for kind in kinds]
+        gains = [f"{took[f'{kind} {threads[0]}'] / took[f'{kind} {n}']:.2g}" for kind in kinds[:3]]
+        ours = took[f"update {n}"] + took[f"predict {n}"]
+        cells = [str(n), *ms, " / ".join(gains),
+                 f"{took[f'update {n}'] / (2 * took[f'product {n}']):.2f}",
+                 f"{took[f'k-means {n}'] / ours:.2f}"]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--threads", nargs="+", type=int, default=None)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    threads = options.threads or [n for n in (1, 2, 4, 8, 16, 32) if n <= cores()]
+    figures = {}
+    for name in options.shapes:
+        turns = 50 * options.turns if name == "small" else options.turns
+        figures[name] = measured(SHAPES[name], threads, turns)
+        print(table(name, figures[name], threads), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()
