@@ -91,6 +91,9 @@ def test_dense_statistics_are_kept_only_up_to_a_size(monkeypatch, kept_bytes):
             calls.append(len(X))
             return super().statistics(X)
 
+        def quadratic_frame(self):
+            return None  # with which no statistics would be made
+
     X = batch("gaussian-2d")[1]
     family, engine = Counting().prepare(X), CpuEngine(1)
     engine.load(family, X, np.ones(ROWS))

@@ -14,6 +14,7 @@ from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
+from scstream.engines.large import Gain, LargeBatch
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
@@ -28,6 +29,7 @@ from scstream.families.scores import (
     to_dense,
 )
 from scstream.kernels import labelling
+from scstream.support.memory import Memory
 from scstream.support.threads import allowed, mapped, over_slices, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
@@ -50,6 +52,7 @@ class CpuEngine(Engine):
         Threads among which a large batch is shared.
     """
 
+    _large: LargeBatch | None
     _z: Labels
     _sub: Labels
     _second: Labels
@@ -57,6 +60,12 @@ class CpuEngine(Engine):
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
+        self._gain, self._memory = Gain(), Memory()
+        self._second, self._doubts, self._share = (
+            np.empty(0, np.int64),
+            np.empty((3, 0)),
+            np.empty(0),
+        )
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch."""
@@ -67,17 +76,38 @@ class CpuEngine(Engine):
         self._family, self._X, self._weight = family, X, weight
         self._first = first_row
         self._z, self._sub = np.empty(n, np.int64), np.zeros(n, np.int64)
-        self._second, self._trial = np.empty(n, np.int64), np.empty(n, np.int64)
+        self._trial = np.empty(n, np.int64)
         self._z.fill(-1)
-        self._doubts = np.empty((3, n))  # of labels, sub-labels and those tried
-        self._share = np.empty(n)  # of the second sub-cluster, where a row counts in both
-        small = 8 * n * len(family.prior) <= _KEPT_BYTES
+        self._large, self._labelled = None, False
+        many = n > ordered_sums.LEAF_ROWS and self._as_large(family, X) is not None
+        small = 8 * n * len(family.prior) <= _KEPT_BYTES and not (many and self._gaps is None)
         self._T = family.statistics(X) if small or sparse.issparse(X) else None
         self._few: FewRows | None = None
         if self._gaps is not None:
             self._T = self._gaps.patch(slice(0, n), self._T) if small else None
         elif 0 < n <= ordered_sums.LEAF_ROWS and isinstance(self._T, np.ndarray):
             self._few = FewRows(self._T, weight, self._z, self._sub, self._trial)
+
+    def _as_large(self, family: Family, X: Points) -> LargeBatch | None:
+        return LargeBatch.of(family, X, self.n_threads, self._gain, self._memory)
+
+    def _loaded(self) -> LargeBatch | None:
+        """Return the batch as passes in compiled code take it, if they can.
+
+        That does not depend on the number of rows: others may hold more of the batch.
+        """
+        if self._large is None and self._gaps is None:
+            large = self._as_large(self._family, self._X)
+            self._large = None if large is None else large.loaded(self._first)
+        return self._large
+
+    def _make_room(self) -> None:
+        """Make room for what passes over blocks find about each row."""
+        n = len(self._z)
+        if len(self._share) != n:
+            self._second = np.empty(n, np.int64)
+            self._doubts = np.empty((3, n))  # of labels, sub-labels and those tried
+            self._share = np.empty(n)  # of the second sub-cluster, where a row counts in both
 
     # -- passes over the points -----------------------------------------------------------------
 
@@ -87,9 +117,17 @@ class CpuEngine(Engine):
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point and sum up as far as the tree goes."""
+        own, large = pair_products(sub, self._points), self._loaded()
+        if large is not None and own is not None and large.takes(score):
+            at = None if key is None else (key.seed, key.batch, key.sweep)
+            known, self._labelled = self._labelled, True
+            return large.sweep(
+                self._weight, score, own, k, at, (self._z, self._sub), labelled=known
+            )
+        self._make_room()
         form_of(score).ready(lambda: self._statistics(slice(0, SOME_ROWS)))
         labels = labeller(score, self._points, drawn=key is not None)
-        by_products = isinstance(labels, Screen) and pair_products(sub, self._points) is not None
+        by_products = isinstance(labels, Screen) and own is not None
         completion = None if self._gaps is None else self._family.completion(score)
 
         def label(rows: slice, T: Points) -> None:
@@ -149,6 +187,11 @@ class CpuEngine(Engine):
     ) -> list[Part]:
         """Try new sub-labels and sum up as far as the tree goes."""
         k, pairs = len(chosen), pair_products(sub, self._points)
+        large = self._loaded()
+        if large is not None and pairs is not None:
+            labels = self._z, self._trial
+            return large.resplit(self._weight, *labels, chosen, pairs, doubts=doubts)
+        self._make_room()
         among = np.append(chosen, False)  # a label of -1 finds the last entry
 
         def label(rows: slice, T: Points) -> None:
@@ -234,6 +277,7 @@ class CpuEngine(Engine):
         """Set the labels."""
         self._z[:] = labels
         self._sub[:] = 0
+        self._labelled = True
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
@@ -292,6 +336,9 @@ class CpuEngine(Engine):
             out[others] = self.assign(family, X[others], score)
             out[gaps] = self.evaluate(family, X[gaps], score, Best())
             return out
+        large = self._as_large(family, X) if X.shape[0] > ordered_sums.LEAF_ROWS else None
+        if large is not None and large.takes(score):
+            return large.assign(score)
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
 
         def statistics(rows: slice) -> Points:

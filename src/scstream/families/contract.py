@@ -357,6 +357,14 @@ class Family(ABC):
         """Return points (n, q) of a Euclidean space in which near means alike, for seeding."""
         return to_dense(self.statistics(X))[:, 1:]
 
+    def quadratic_frame(self) -> tuple[Array, Array] | None:
+        """Return the shift and scale (d,) of rows whose statistics are ``(1, z, z z')``, if so.
+
+        That is of ``z = (x - shift) / scale``. Products with such statistics then bend down, and
+        those that are in the logarithm of a Student-t density bend up: engines may rely on it.
+        """
+        return None
+
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters ``s`` (..., p), base measure aside."""
         return self.log_partition(self.prior + s) - self.log_partition(self.prior)

@@ -398,6 +398,10 @@ class Gaussian(Family):
         """Return the rows in the family's frame."""
         return (np.asarray(self.narrowed(X)) - self._shift) / self._scale
 
+    def quadratic_frame(self) -> tuple[Array, Array] | None:
+        """Return the frame, unless rows have other coordinates or many, for which there is more."""
+        return None if self.narrows or len(self._m) >= MANY else (self._shift, self._scale)
+
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the rows with missing entries; coordinates have none."""
         return rows_with_gaps(X[:0] if self.narrows else X)

@@ -50,8 +50,8 @@ Ints = NDArray[np.int64]
 _POSSIBLE = -36.0  # the log-probability, against the best label's, below which none is drawn
 _IN_BITS = _POSSIBLE / float(np.log(2.0))
 _BIT = float(np.log(2.0))
-_REACH = 60.0  # bits below the best: whoever is further away has no weight
-_EPS = 2.4e-7  # more than the rounding of float32
+REACH = 60.0  # bits below the best: whoever is further away has no weight
+SINGLE = 2.4e-7  # more than the rounding of float32
 _ROUNDING = 1.1 * 2.0**-24  # of a sum in float32, relative
 _LOOSE = 1.0  # nats of rounding that leave too much open
 
@@ -155,34 +155,34 @@ def _label_tiles(
     """Do so, but for doubts that are not 0: they become NaN, unless the row was settled."""
     n, k, drawn, seconds = len(z), scored.k, len(u) > 0, len(second) > 0
     state, off, cell, run, row, near, score = scratch
-    error = LOG_ERROR if len(scored.slope) > 0 else _EPS
+    error = LOG_ERROR if len(scored.slope) > 0 else SINGLE
     for start in range(0, n, TILE):
         stop = min(start + TILE, n)
         _load(scored, start, stop, drawn, row, cell, state, off)
         if drawn:
             cumulate(cell, state, run)
-            _propose(off, u[start:stop], k, run, cell, state, z[start:stop])
+            propose(off, u[start:stop], k, run, cell, state, z[start:stop])
         else:
             best_two(cell, state)
-            _take_best(cell, state, k, seconds, z[start:stop])
+            take_best(cell, state, k, seconds, z[start:stop])
         if seconds:
             best_two(cell, state)
         for r in range(start, stop):
             i = r - start
-            if not _is_sure(state, i, off[i], error, drawn, seconds):
-                m = _listed(cell, state, i, z[r], off[i], error, drawn, seconds, k, near)
+            if not is_sure(state, i, off[i], error, drawn, seconds):
+                m = listed(cell, state, i, z[r], off[i], error, drawn, seconds, k, near)
                 _fill_exact(scored, r, near, score[:m])
                 at = draw_one(score[:m], u[r]) if drawn else first_best(score[:m])
                 z[r] = near[at]
                 if seconds:
-                    second[r], doubt[r] = _other(near, score[:m], at)
+                    second[r], doubt[r] = other(near, score[:m], at)
             elif seconds:
                 second[r] = min(int(state[WHICH + i]), k - 1)
                 gap, slack = (
                     state[BEST + i] - state[COUNT + i],
                     off[i] + error * abs(state[BEST + i]),
                 )
-                doubt[r] = np.nan if gap > _IN_BITS - 2.0 * slack - 1.0 else 0.0
+                doubt[r] = np.nan if is_doubtful(gap, slack) else 0.0
 
 
 # -- proposals ----------------------------------------------------------------------------------
@@ -208,11 +208,11 @@ def _load(
         if drawn:
             find_top(cell, state)
             for i in range(stop - start):
-                off[i] += LOG_ERROR * (abs(state[TOP + i]) + _REACH)
+                off[i] += LOG_ERROR * (abs(state[TOP + i]) + REACH)
     elif len(scored.scores) > 0:
         for i in range(stop - start):
             load_row(scored.scores[start + i], i, cell, state)
-            off[i] = _EPS * _REACH
+            off[i] = SINGLE * REACH
     else:
         for i in range(stop - start):
             a, b = scored.first[start + i], scored.first[start + i + 1]
@@ -220,13 +220,13 @@ def _load(
             if off[i] < _LOOSE:
                 add_row(scored.which, a, b, scored.narrow, row)
                 load_row(row, i, cell, state)
-                off[i] = off[i] / _BIT + _EPS * _REACH
+                off[i] = off[i] / _BIT + SINGLE * REACH
             else:
                 off[i] = np.inf
 
 
 @part
-def _propose(
+def propose(
     off: Floats, u: Floats, k: int, run: Singles, cell: Singles, state: Singles, z: Ints
 ) -> None:
     """Draw labels, and hide their scores from `best_two`; `COUNT` gets them, or infinity.
@@ -234,7 +234,7 @@ def _propose(
     Infinity says that the uniform is too close to a boundary. With weights wrong by a share,
     the odds of those before it are wrong by a factor; besides there is the rounding of sums.
     """
-    rounding = (k + 4) * _EPS
+    rounding = (k + 4) * SINGLE
     for i in range(len(z)):
         factor = _factor(off[i])
         state[LEVEL + i] = (u[i] / (factor - (factor - 1.0) * u[i]) - rounding) * state[TOTAL + i]
@@ -257,7 +257,7 @@ def _factor(off: float) -> float:
 
 
 @part
-def _take_best(cell: Singles, state: Singles, k: int, hide: bool, z: Ints) -> None:
+def take_best(cell: Singles, state: Singles, k: int, hide: bool, z: Ints) -> None:
     """Take the best labels, and hide their scores from `best_two` if asked: `COUNT` gets them."""
     for i in range(len(z)):
         z[i] = min(max(int(state[WHICH + i]), 0), k - 1)
@@ -268,13 +268,19 @@ def _take_best(cell: Singles, state: Singles, k: int, hide: bool, z: Ints) -> No
 
 
 @helper
-def _is_sure(state: Singles, i: int, off: float, error: float, drawn: bool, seconds: bool) -> Any:
+def is_sure(state: Singles, i: int, off: float, error: float, drawn: bool, seconds: bool) -> Any:
     """Whether the label proposed for row i of a tile, and the second choice, are beyond doubt."""
     mine, best, runner = state[COUNT + i], state[BEST + i], state[NEXT + i]
     if not seconds:
         return _apart(best, runner, off, error)
     own = mine < np.inf if drawn else _apart(mine, best, off, error)
     return own and _apart(best, runner, off, error)
+
+
+@helper
+def is_doubtful(gap: float, slack: float) -> bool:
+    """Whether a label may be in doubt whose second choice scores so much more, wrong by a slack."""
+    return gap > _IN_BITS - 2.0 * slack - 1.0
 
 
 @helper
@@ -291,7 +297,7 @@ def _apart(high: float, low: float, off: float, error: float) -> bool:
 
 
 @part
-def _listed(
+def listed(
     cell: Singles, state: Singles, i: int, z: int, off: float, error: float, drawn: bool,
     seconds: bool, k: int, near: Ints,
 ) -> int:  # fmt: skip
@@ -320,7 +326,7 @@ def _fill_exact(scored: Scored, r: int, near: Ints, score: Floats) -> None:
             x = 0.0
             for j in range(T.shape[1]):
                 x += T[r, j] * eta[near[i], j]
-            score[i] = _finished(x, const, power, near[i])
+            score[i] = finished(x, const, power, near[i])
     elif len(scored.scores) > 0:
         for i in range(len(score)):
             score[i] = scored.scores[r, near[i]]
@@ -347,22 +353,22 @@ def _fill_doubts(scored: Scored, scratch: Scratch, z: Ints, second: Ints, doubt:
             for j in range(T.shape[1]):
                 x += T[r, j] * eta[a, j]
                 y += T[r, j] * eta[b, j]
-            doubt[r] = _doubt(_finished(x, const, power, a), _finished(y, const, power, b))
+            doubt[r] = doubt_of(finished(x, const, power, a), finished(y, const, power, b))
         else:
             near[0], near[1] = a, b
             _fill_exact(scored, r, near, score)
-            doubt[r] = _doubt(score[0], score[1])
+            doubt[r] = doubt_of(score[0], score[1])
 
 
 @helper
-def _finished(x: float, const: Floats, power: Floats, c: int) -> Any:
+def finished(x: float, const: Floats, power: Floats, c: int) -> Any:
     """Return the score that a product of statistics and parameters makes."""
     student = len(power) > 0 and power[c] > 0.0
     return const[c] - power[c] * log(max(x, 1.0)) if student else x
 
 
 @helper
-def _doubt(chosen: float, other: float) -> float:
+def doubt_of(chosen: float, other: float) -> float:
     """Return minus the log-probability of a score against another, 0 if they are no numbers."""
     gap = other - chosen
     return certainty(gap) if gap > _POSSIBLE else 0.0
@@ -398,7 +404,7 @@ def first_best(score: Floats) -> int:
 
 
 @part
-def _other(near: Ints, score: Floats, at: int) -> Any:
+def other(near: Ints, score: Floats, at: int) -> Any:
     """Return the best label other than that at a place, or -1, and the doubt."""
     b = -1
     best = -np.inf
@@ -407,4 +413,4 @@ def _other(near: Ints, score: Floats, at: int) -> Any:
             b, best = j, score[j]
     if b < 0:
         return -1, 0.0
-    return near[b], _doubt(score[at], best)
+    return near[b], doubt_of(score[at], best)

@@ -37,9 +37,11 @@ _IN_BITS = 1.0 / float(np.log(2.0))
 _LEAST = _F(-126.0)
 _ROUND = _F(1.5 * 2.0**23)  # added and taken away again, it leaves a whole number
 _E0, _E1, _E2, _E3 = map(_F, (0.99992807, 0.69326099, 0.24261112, 0.05517166))
-_ONE = int(_F(1.0).view(np.int32))
-_MANTISSA = 2**23 - 1
-_PER_BIT = _F(2.0**-23)
+_ONE = np.int32(_F(1.0).view(np.int32))
+_MANTISSA = np.int32(2**23 - 1)
+_EXPONENT_AT = np.int32(23)
+_WHOLE = np.int32(_F(2.0**23).view(np.int32))
+_NO_EXPONENT = _F(2.0**23 + 127.0)
 _L0, _L1, _L2, _L3 = map(_F, (0.44205681, -0.70010752, 0.36118968, -0.10313897))
 
 
@@ -58,6 +60,21 @@ def narrow(T: Any, reach: Any, loose: float, small: Any, off: Any) -> int:
         off[i] = total
         count += not total <= loose
     return count
+
+
+@ordered_numbers
+def log2(x: Any) -> Any:
+    """Return ``log2`` of a number, 0 below 1, wrong by `LOG_ERROR` of it at most.
+
+    A float's bits are those of e and f for ``2^e (1 + f)``. Those of e, put behind a 1 that counts
+    2^23, are a whole number as they stand, and ``log2(1 + f) - f`` is about f times a polynomial
+    that is 0 at 1.
+    """
+    bits = _F(x if x > _F(1.0) else _F(1.0)).view(np.int32)
+    e = np.int32((bits >> _EXPONENT_AT) | _WHOLE).view(_F) - _NO_EXPONENT
+    f = np.int32((bits & _MANTISSA) | _ONE).view(_F) - _F(1.0)
+    bend = f * ((_L0 + f * _L1) + (f * f) * (_L2 + f * _L3))
+    return (e + f) + bend
 
 
 @part
@@ -90,22 +107,27 @@ def load_linear(S: Any, first: int, rows: int, cell: Any, state: Any) -> None:
 def load_products(S: Any, first: int, rows: int, level: Any, slope: Any, cell: Any) -> None:
     """Take the scores of a tile of products ``S`` (k, n): ``level - slope log2(S)``.
 
-    Where the slope is 0 the product is the score. The bits of a float, read as a whole number, are
-    e + f for ``2^e (1 + f)``, and ``log2(1 + f) - f`` is about f times a polynomial that is 0 at 1.
+    Where the slope is 0 the product is the score.
     """
     for c in range(len(S)):
         to, q = cell[TILE * c : TILE * (c + 1)], S[c, first : first + rows]
         high, by = level[c], slope[c]
         if by > _F(0.0):
             for i in range(rows):
-                v = _F(q[i] if q[i] > _F(1.0) else _F(1.0))
-                bits = v.view(np.int32)
-                f = np.int32((bits & _MANTISSA) | _ONE).view(_F) - _F(1.0)
-                bend = f * ((_L0 + f * _L1) + (f * f) * (_L2 + f * _L3))
-                to[i] = high - by * (_F(np.int32(bits - _ONE)) * _PER_BIT + bend)
+                to[i] = high - by * log2(q[i])
         else:
             for i in range(rows):
                 to[i] = q[i]
+
+
+@ordered_numbers
+def finish_products(level: Any, slope: Any, which: Any, cell: Any) -> None:
+    """Make products of a tile scores, of the components listed: ``level - slope log2(product)``."""
+    for c in range(len(which)):
+        to, high, by = cell[TILE * c : TILE * (c + 1)], level[which[c]], slope[which[c]]
+        if by > _F(0.0):
+            for i in range(TILE):
+                to[i] = high - by * log2(to[i])
 
 
 @in_order

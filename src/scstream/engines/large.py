@@ -1,0 +1,324 @@
+"""Passes over large batches of a family whose statistics are quadratic: see `kernels.large_rows`.
+
+Leaves of the tree of sums are shared among threads in runs. A run is one call into compiled code
+without the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import ordered_sums
+from scstream.engines.ordered_sums import Part
+from scstream.families.contract import Array, Family
+from scstream.families.scores import Labels, Points, Products, Score, form_of
+from scstream.kernels import large_rows
+from scstream.kernels.labelling import Pairs
+from scstream.kernels.large_rows import Found, Keyed, Run, Tiles, Totals
+from scstream.kernels.nearby import Components
+from scstream.kernels.screened_tiles import MOST, TOO_LARGE
+from scstream.support.memory import Memory
+from scstream.support.threads import together
+
+_LN2 = float(np.log(2.0))
+_HALF = 2.0**-24  # the relative rounding of float32
+_KEPT_BYTES = 2**27  # rows in the frame are kept up to this size
+_MOST_LEAVES = 8  # of a run, whose rows are to stay in cache
+_MOST_NODES = 5  # of the tree that such a run holds at a time
+_MANY_CLUSTERS = 256  # sums over pairs of which take much memory
+_RUNS = 1  # for each thread, where there are many
+_NONE, _NO_LABELS = np.zeros(0), np.zeros(0, dtype=np.int64)
+_NARROW = np.zeros(0, dtype=np.float32)
+_WORTHWHILE = 0.6  # the share of components to score up to which the others are ruled out
+_TRY_AGAIN = 50  # passes after which this is tried again
+_FAR = -1e30  # the product of a centre that nobody is near
+
+
+@dataclass
+class Gain:
+    """Whether to rule out components that are far from a tile: where clusters overlap, none is.
+
+    It costs little more than scoring a fifth of them, and labels are the same either way.
+    """
+
+    share: float = 0.0  # of the components that were not ruled out when last tried
+    passes: int = 0  # since then
+
+    def way(self, *, labelled: bool) -> int:
+        """Return how the next pass rules out components."""
+        self.passes += 1
+        if self.share > _WORTHWHILE and self.passes < _TRY_AGAIN:
+            return large_rows.ALL
+        return large_rows.LABELLED if labelled else large_rows.NEAREST
+
+    def learn(self, ways: Sequence[Labels], k: int) -> None:
+        """Take note of a pass: of each run the way, components scored, and tiles."""
+        if ways[0][0] != large_rows.ALL:
+            _, scored, tiles = np.sum(ways, axis=0)
+            self.share, self.passes = float(scored / (tiles * k)), 0
+
+
+@dataclass(frozen=True)
+class LargeBatch:
+    """The rows of a large batch, or of others that are to be labelled.
+
+    Attributes
+    ----------
+    X : ndarray (n, d)
+    shift, scale : ndarray (d,)
+        Statistics are ``(1, z, z z')`` of ``z = (x - shift) / scale``.
+    n_threads : int
+    gain : Gain
+        Whether ruling out components has paid so far.
+    memory : Memory
+        What passes are computed in.
+    first_row : int
+        The number of the first row: a multiple of `ordered_sums.LEAF_ROWS`.
+    Z : ndarray (n, d) or None
+        The rows in the frame, if they are kept.
+    """
+
+    X: Points
+    shift: Array
+    scale: Array
+    n_threads: int
+    gain: Gain
+    memory: Memory
+    first_row: int = 0
+    Z: Array | None = None
+
+    @staticmethod
+    def of(
+        family: Family, X: Points, n_threads: int, gain: Gain, memory: Memory
+    ) -> LargeBatch | None:
+        """Return the rows, or None if they are of another kind."""
+        frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
+        return None if frame is None else LargeBatch(X, *frame, n_threads, gain, memory)
+
+    def loaded(self, first_row: int) -> LargeBatch:
+        """Return the rows as a batch; in the frame they are kept, unless that takes much memory."""
+        batch = replace(self, first_row=first_row)
+        if 8 * self.X.size > _KEPT_BYTES:
+            return batch
+        Z = self.memory.made("rows", self.X.shape, lambda: np.empty(self.X.shape))
+
+        def job(leaves: slice) -> None:
+            at = self._rows(leaves)
+            np.subtract(self.X[at], self.shift, out=Z[at])
+            Z[at] /= self.scale
+
+        together(self.n_threads, job, self._runs(0))
+        return replace(batch, Z=Z)
+
+    def takes(self, score: Score) -> bool:
+        """Whether rows can be scored here by such a score."""
+        form = form_of(score)
+        return isinstance(form, Products) and form.pruning is None
+
+    def sweep(
+        self, weight: Array, score: Score, pairs: Pairs, k: int, key: tuple[int, int, int] | None,
+        labels: tuple[Labels, Labels], *, labelled: bool,
+    ) -> list[Part]:  # fmt: skip
+        """Write labels and sub-labels, and return the sums of each run: see `Engine.sweep`.
+
+        Rows that are ``labelled`` already are taken in that order.
+        """
+        by, p = self._components(score), pairs.eta.shape[1]
+        way, ways = self.gain.way(labelled=labelled), list[Labels]()
+        drawn = (0, 0, 0, 0) if key is None else (1, *key)
+
+        def job(leaves: slice) -> list[Part]:
+            at, Z = self._run(leaves)
+            run, second, doubt = self._room(len(Z), len(by.eta), drawn=key is not None)
+            run.way[:] = way, 0, 0
+            totals = self._totals(leaves, k, p, second=True)
+            large_rows.sweep_run(
+                Z, weight[at], by, pairs, Keyed(*drawn, self.first_row + at.start),
+                ordered_sums.LEAF_ROWS, self._tiles(by), run,
+                Found(labels[0][at], labels[1][at], second, doubt), totals, self._number(leaves),
+            )  # fmt: skip
+            ways.append(run.way.copy())
+            return [
+                Part(first, m, (node(totals.current, i, k, 2, p), node(totals.rows, i, k, 2),
+                                node(totals.rivals, i, k, k), node(totals.between, i, k, k)))
+                for i, first, m in _nodes(totals)
+            ]  # fmt: skip
+
+        def node(sums: NDArray[Any], i: int, *shape: int) -> NDArray[Any]:
+            out: NDArray[Any] = sums[i].reshape(shape).copy()  # the memory is the next pass's
+            return out
+
+        parts = together(self.n_threads, job, self._runs(k))
+        self.gain.learn(ways, len(by.eta))
+        return [part for some in parts for part in some]
+
+    def resplit(
+        self, weight: Array, z: Labels, trial: Labels, chosen: NDArray[np.bool_], pairs: Pairs, *,
+        doubts: bool,
+    ) -> list[Part]:  # fmt: skip
+        """Write the better sub-labels of rows of the chosen clusters: see `Engine.resplit`."""
+        k, p = len(chosen), pairs.eta.shape[1]
+
+        def job(leaves: slice) -> list[Part]:
+            at, Z = self._run(leaves)
+            totals, tiles = self._totals(leaves, k, p, second=False), self._tiles(None)
+            large_rows.resplit_run(
+                Z, weight[at], chosen, pairs, doubts, ordered_sums.LEAF_ROWS, tiles, z[at],
+                trial[at], totals, self._number(leaves),
+            )  # fmt: skip
+            return [
+                Part(
+                    first, m, (totals.current[i].reshape(k, 2, p).copy(), totals.between[i].copy())
+                )
+                for i, first, m in _nodes(totals)
+            ]
+
+        return [part for some in together(self.n_threads, job, self._runs(k)) for part in some]
+
+    def assign(self, score: Score) -> Labels:
+        """Return the best component of each row."""
+        by, way, ways = self._components(score), self.gain.way(labelled=False), list[Labels]()
+        out = np.empty(len(self.X), dtype=np.int64)
+
+        def job(leaves: slice) -> None:
+            at, Z = self._run(leaves)
+            run, _, _ = self._room(len(Z), len(by.eta), drawn=False)
+            run.way[:] = way, 0, 0
+            found = Found(out[at], _NO_LABELS, _NO_LABELS, _NONE)
+            large_rows.assign_run(Z, by, self._tiles(by), run, found)
+            ways.append(run.way.copy())
+
+        together(self.n_threads, job, self._runs(0))
+        self.gain.learn(ways, len(by.eta))
+        return out
+
+    # -- runs of rows ---------------------------------------------------------------------------
+
+    def _runs(self, k: int) -> Sequence[slice]:
+        """Return runs of leaves, about equal; of one leaf where there are many clusters."""
+        leaves = -(-len(self.X) // ordered_sums.LEAF_ROWS)
+        at_least = -(-leaves // (_MOST_LEAVES if k <= _MANY_CLUSTERS else 1))
+        n = at_least if self.n_threads == 1 else max(at_least, min(leaves, _RUNS * self.n_threads))
+        edges = [leaves * i // n for i in range(n + 1)]
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    def _rows(self, leaves: slice) -> slice:
+        return slice(
+            ordered_sums.LEAF_ROWS * leaves.start,
+            min(ordered_sums.LEAF_ROWS * leaves.stop, len(self.X)),
+        )
+
+    def _run(self, leaves: slice) -> tuple[slice, Array]:
+        """Return which rows are a run, and these in the frame."""
+        at = self._rows(leaves)
+        return at, (self.X[at] - self.shift) / self.scale if self.Z is None else self.Z[at]
+
+    def _number(self, leaves: slice) -> int:
+        """Return the number of a run's first leaf within the batch."""
+        return self.first_row // ordered_sums.LEAF_ROWS + int(leaves.start)
+
+    def _room(self, n: int, k: int, *, drawn: bool) -> tuple[Run, Labels, Array]:
+        """Return memory for a run of n rows, and for their second choices and doubts."""
+        most = ordered_sums.LEAF_ROWS * _MOST_LEAVES
+
+        def make() -> tuple[Labels, Array, Labels, Array]:
+            return (np.empty(most, np.int64), np.empty(2 * most), np.empty(most, np.int64),
+                    np.empty(most))  # fmt: skip
+
+        order, u, second, doubt = self.memory.made("rows of a run", most, make)
+        places = self.memory.made("places", k, lambda: np.empty(k + 2, np.int64))
+        u = u[: 2 * n if drawn else 0].reshape(2, -1)
+        return Run(order[:n], places, u, np.empty(3, np.int64)), second[:n], doubt[:n]
+
+    def _totals(self, leaves: slice, k: int, p: int, *, second: bool) -> Totals:
+        """Return memory for the sums of a run: as many nodes as it needs at a time."""
+        m = 1 if k > _MANY_CLUSTERS else _MOST_NODES
+
+        def make() -> Totals:
+            pairs = k * k if second else 0
+            return Totals(
+                np.empty((m, 2 * k * p)), np.empty((m, 2 * k), np.int64),
+                np.empty((m, pairs), np.int64), np.empty((m, pairs or k)),
+                np.empty((m + 1, 2), np.int64),
+            )  # fmt: skip
+
+        totals = self.memory.made("totals" if second else "trial totals", (m, k, p), make)
+        totals.nodes[:] = 0
+        return totals
+
+    def _tiles(self, by: Components | None) -> Tiles:
+        k, centres = (1, 0) if by is None else (len(by.eta), by.centre.shape[1])
+        size = k, len(self.shift), centres
+        return self.memory.made(
+            "trial tiles" if by is None else "tiles", size, lambda: Tiles.of(*size)
+        )
+
+    def _components(self, score: Score) -> Components:
+        form = form_of(score)
+        assert isinstance(form, Products)
+        with np.errstate(all="ignore"):  # what float32 cannot hold has an error without bound
+            return _components(form, len(self.shift))
+
+
+def _components(form: Products, d: int) -> Components:
+    eta, const, power = form.eta, form.const, form.power
+    k, p = eta.shape
+    level = slope = _NARROW
+    scaled, by = eta / _LN2, np.ones(k)
+    if form.student:
+        linear = power <= 0.0
+        scaled = np.where(linear[:, None], scaled, eta)
+        best = 0.0 if linear.any() else float(const.max())  # what all have in common may go
+        level, slope = ((const - best) / _LN2).astype(np.float32), power.astype(np.float32)
+        level[~(level < MOST)] = -np.inf
+        slope[~(slope < MOST)] = 0.0
+        by = np.maximum(power / _LN2, 1.0)
+    size = np.abs(scaled).max(axis=0)
+    weighed = (np.abs(scaled) * by[:, None]).max(axis=0)
+    # of a statistic three numbers are rounded, and a parameter, p products and p sums
+    reach = np.maximum(weighed * (1.1 * (p + 6) * _HALF), TOO_LARGE / MOST)
+    narrow = np.zeros((k, p + -p % 4), dtype=np.float32)
+    narrow[:, :p] = scaled
+    return Components(
+        eta, const, power, narrow, np.ascontiguousarray(scaled.T), level, slope,
+        np.where(weighed < MOST, reach, np.inf).astype(np.float32), size,
+        _centres(scaled, d),
+    )  # fmt: skip
+
+
+def _centres(eta: Array, d: int) -> NDArray[np.float32]:
+    """Return where quadratic functions have their extremes, as `nearby.nearest` takes them."""
+    k, (i, j) = len(eta), _triangle(d)
+    out = np.zeros((k + -k % 4, d + 1 + -(d + 1) % 4), dtype=np.float32)
+    out[k:, 0] = _FAR
+    bent = np.empty((k, d, d))
+    bent[:, i, j] = bent[:, j, i] = eta[:, 1 + d :]
+    bent[:, range(d), range(d)] *= 2.0
+    try:
+        centre = np.linalg.solve(-bent, eta[:, 1 : 1 + d, None])[..., 0]
+    except np.linalg.LinAlgError:  # some functions are flat
+        return out
+    level = -0.5 * (centre**2).sum(axis=1)
+    good = np.isfinite(level) & (level > _FAR)
+    out[:k, 0] = np.where(good, level, _FAR)
+    out[:k, 1 : 1 + d][good] = centre[good]
+    return out
+
+
+@lru_cache
+def _triangle(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    i, j = np.triu_indices(d)
+    return i, j
+
+
+def _nodes(totals: Totals) -> Iterator[tuple[int, int, int]]:
+    """Yield the place of each node that a run comes to, its first leaf, and how many it has."""
+    for i, (first, leaves) in enumerate(totals.nodes[: int(totals.nodes[-1, 0])].tolist()):
+        yield i, first, leaves
