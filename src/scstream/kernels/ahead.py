@@ -2,8 +2,8 @@
 
 It is started by the first kernel of a batch that is not on disk, where there are two cores and a
 Python to start, and writes to the same folder. Who needs a kernel that it has in hand waits for it.
-Small batches of Gaussian clusters have kernels of their own. Those of all other batches are
-compiled while this process compiles the large one that labels rows.
+Small batches of Gaussian clusters have kernels of their own, and so have large ones. Those of all
+other batches are compiled while this process compiles the large one that labels rows.
 """
 
 from __future__ import annotations
@@ -17,18 +17,23 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from numba import bool_, float64, int64, types
+from numba import bool_, float32, float64, int64, types
 from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a small batch of Gaussian clusters needs first
+_BEGINS_LARGE = "large_rows.sweep_run"  # a large one, for long
 _BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
-_SECONDS = {"small_batch": 12, "matrices": 12}  # on two cores; those of other batches: 6
+_SECONDS = {
+    "small_batch": 12,
+    "matrices": 12,
+    "large_rows": 8,
+}  # on two cores; those of other batches: 6
 
 
 def signatures() -> dict[str, Any]:
     """Return the types of the arguments of all kernels that a second process may compile."""
-    return {**_of_small_batches(), **_of_other_batches()}
+    return {**_of_small_batches(), **_of_large_batches(), **_of_other_batches()}
 
 
 def _of_other_batches() -> dict[str, Any]:
@@ -60,6 +65,34 @@ def _of_other_batches() -> dict[str, Any]:
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),
     }
+
+
+def _of_large_batches() -> dict[str, Any]:
+    """Return those of large batches of Gaussian clusters, but for the kernel that sweeps."""
+    from scstream.kernels.labelling import Pairs
+    from scstream.kernels.large_rows import Found, Run, Tiles, Totals
+    from scstream.kernels.nearby import Box, Components
+
+    f1, f2, i1, i2 = float64[::1], float64[:, ::1], int64[::1], int64[:, ::1]
+    s1, s2, f3, b1 = float32[::1], float32[:, ::1], float64[:, :, ::1], bool_[::1]
+    pairs = types.NamedTuple((f2, f1, f1), Pairs)
+    by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2), Components)
+    box = types.NamedTuple((f1, f1, f1, f1, f1, i1), Box)
+    tiles = types.NamedTuple((s1, s1, s1, s1, f1, f1, i1, f1, f1, i1, f1, i1, i1, box), Tiles)
+    run, found = types.NamedTuple((i1, i1, f2, i1), Run), types.NamedTuple((i1, i1, i1, f1), Found)
+    totals = types.NamedTuple((f2, i2, i2, f2, i2), Totals)
+    return {
+        "large_rows.resplit_run": (
+            f2, f1, b1, pairs, bool_, int64, tiles, i1, i1, totals, int64,
+        ),
+        "labelling.rename": (i2, i2, i1, i1),
+        "labelling.take_trial": (b1, i1, i1, i1, i2),
+        "mixture.log_joint": (f2, f1, float64),
+        "large_rows.assign_run": (f2, by, tiles, run, found),
+        "mixture.dirichlets": (f3, f3, float64, f2, f1),
+        "mixture.log_weights": (f1, f1, f1, f1),
+        "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
+    }  # fmt: skip
 
 
 def _of_small_batches() -> dict[str, Any]:
@@ -147,6 +180,7 @@ class _Helper:
 
 _HELPERS = {
     _BEGINS: _Helper(_of_small_batches),
+    _BEGINS_LARGE: _Helper(_of_large_batches),
     _BEGINS_OTHERS: _Helper(_of_other_batches),
 }
 
