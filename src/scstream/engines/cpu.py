@@ -336,7 +336,7 @@ class CpuEngine(Engine):
             out[others] = self.assign(family, X[others], score)
             out[gaps] = self.evaluate(family, X[gaps], score, Best())
             return out
-        large = self._as_large(family, X) if X.shape[0] > ordered_sums.LEAF_ROWS else None
+        large = self._as_large(family, X)
         if large is not None and large.takes(score):
             return large.assign(score)
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
