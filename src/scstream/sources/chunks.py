@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _NO_PERIOD = -(2**62)
 _MOST_TOLD = 10  # reasons of one message for rows that cannot be read
+_GO_ON = "To go on without such rows: --on-error reject --rejects FILE."
 
 
 class Table(Columns):
@@ -193,8 +194,10 @@ class Cutter:
     def _refusal(self, chunk: Chunk, bad: dict[int, str]) -> str:
         """Return what is wrong: with the first row, or with several if the user asked little."""
         name, unit, first = self.layout.name, self.layout.unit, min(bad)
-        if len(bad) == 1 or not self.options.guess:
+        if not self.options.guess:
             return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
+        if len(bad) == 1:
+            return f"{name}, {unit} {chunk.line[first]}: {bad[first]}.\n{_GO_ON}"
         reasons: dict[str, list[str]] = {}
         for i in sorted(bad):
             reasons.setdefault(bad[i], []).append(str(chunk.line[i]))
@@ -210,7 +213,7 @@ class Cutter:
                     *([f"and {len(told) - _MOST_TOLD:,} other reasons"] * (len(told) > _MOST_TOLD)),
                 ]
             )
-            + "\nTo go on without such rows: --on-error reject --rejects FILE."
+            + f"\n{_GO_ON}"
         )
 
     def ready(self) -> Iterator[Batch]:

@@ -49,6 +49,9 @@ def check_columns(place: Place) -> None:
         whole(place, "time", 0, len(names) - 1)
     if type(place.get("header", False)) is not bool:
         raise unsound("header", place["header"])
+    units = place.get("units", {})
+    if not isinstance(units, dict) or not all(isinstance(unit, str) for unit in units.values()):
+        raise unsound("units", units)
     dates = place.get("dates")
     if type(dates) is not bool and dates not in ("", ISO, *EPOCHS, *FORMATS):
         raise unsound("dates", dates)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from scstream.sources import SourceOptions, open_source
+from scstream.sources.guess.amounts import amount, is_number, to_number
 from scstream.sources.guess.columns import columns_of_look
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import date_format, is_number, seconds, to_number
+from scstream.sources.guess.values import date_format, seconds
 
 GUESS = SourceOptions(guess=True)
 
@@ -72,6 +73,40 @@ def test_numbers(text, decimal, value):
 @pytest.mark.parametrize("text", ["1,23", "1.2.3", "12:30", "%", "1_000", "0x10", "nan", "1,2345"])
 def test_what_is_no_number(text):
     assert not is_number(text, ".")
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "found"),
+    [("12.5 kg", ".", (12.5, "kg")), ("3km/h", ".", (3.0, "km/h")), ("20,5°C", ",", (20.5, "°C")),
+     ("-$ 50", ".", (-50.0, "$")), ("$-50", ".", (-50.0, "$")), ("(1,234.50)", ".", (-1234.5, "")),
+     ("1'234.5", ".", (1234.5, "")), ("1\u00a0234,5", ",", (1234.5, "")),
+     ("\u22123", ".", (-3.0, "")), ("USD 5", ".", (5.0, "USD")), ("'1.5'", ".", (1.5, "")),
+     ("1.5e3 m²", ".", (1500.0, "m²")),
+     ("5 %", ".", (5.0, "%")), ("1.234", ",", (1234.0, "")), ("A12", ".", None),
+     ("12 34", ".", None), ("1.2.3", ".", None), ("12:30", ".", None),
+     ("- 5 -", ".", None), ("--5", ".", None),
+     ("2026-01-01", ".", None), ("030 123 456", ".", None), ("1 Main St", ".", None),
+     ("LH 400", ".", None), ("", ".", None), ("()", ".", None), ("''", ".", None)],
+)  # fmt: skip
+def test_amounts(text, decimal, found):
+    assert amount(text, decimal) == found
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "above"),
+    [
+        ("x,y\n1,2\n3,4\n", True, 0),
+        ("a title\nx,y\n1,2\n3,4\n5,6\n7,8\n", True, 1),
+        ("a title\n\nof two\n\nx,y\n" + "1,2\n" * 9, True, 4),
+        ("x,y\n" + "1,5,6\n" * 9, True, 0),
+        ("1,2\n" + "1,5,6\n" * 9, False, 0),
+        ("30d,x\n1.5,2\n2.5,3\n", True, 0),
+        ("30d,x\n20d,y\n25d,z\n", False, 0),
+    ],
+)
+def test_where_a_table_begins(rows, header, above):
+    found = guess_dialect(rows, None, None, None, {""})
+    assert (found.header, found.above) == (header, above)
 
 
 def test_dates_in_the_order_of_days_or_months():

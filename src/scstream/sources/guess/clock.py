@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sources.guess.values import (
-    EPOCHS,
-    date_format,
-    epoch_unit,
-    in_order,
-    is_number,
-    seconds,
-    to_number,
-)
+from scstream.sources.guess.amounts import is_number, to_number
+from scstream.sources.guess.values import EPOCHS, date_format, epoch_unit, in_order, seconds
 from scstream.sources.options import SourceOptions
 
 _NAME = re.compile(
-    r"(.*[\W_])?(t|ts|time|times|timestamp|datetime|date|when|epoch|at|clock|zeit|datum)"
+    r"(.*[\W_])?(t|ts|time|times|timestamp|datetime|date|when|epoch|at|clock|created|updated|modified"
+    r"|recorded|logged|zeit|datum|zeitpunkt|zeitstempel)"
     r"(_?(utc|s|ms|us|ns))?|.*(Time|Timestamp|Date|At)",
     re.IGNORECASE,
 )
@@ -66,7 +60,8 @@ class Clock:
             return None
         numbers = np.array([_number(value, decimal) for value in values])
         unit = epoch_unit(numbers[np.isfinite(numbers)]) if np.isfinite(numbers).any() else None
-        if not chosen and not (is_clock_name(name) and (unit or _grows(numbers))):
+        sure = unit in ("ms", "us", "ns") and _grows(numbers)  # whatever it is called
+        if not chosen and not sure and not (is_clock_name(name) and (unit or _grows(numbers))):
             return None
         return cls(numbers / EPOCHS[unit] if unit else numbers, unit or "")
 

@@ -21,6 +21,7 @@ from scstream.sources.guess.looks import (
     option_word,
     range_of,
     short,
+    units_in,
 )
 from scstream.sources.guess.values import is_truth
 from scstream.sources.options import SourceOptions
@@ -140,7 +141,7 @@ def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptio
     if j in places["--text"]:
         return Role(name, "text", "named by --text", f"--exclude {word}")
     if j in places["--number"]:
-        return Role(name, "number", "named by --number", f"--exclude {word}")
+        return Role(name, "number", "named by --number", f"--exclude {word}", unit=role.unit)
     wanted = j in places["--include"] or j in places["--columns"]
     if wanted and role.kind != "out":
         return replace(role, option=f"--exclude {word}")
@@ -168,10 +169,13 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
         return Role(name, "out", "dates", f"--time-column {word}")
     if kinds.count("truth") == len(kinds):
         return Role(name, "truth", "True and False", f"--exclude {word}")
-    if share >= MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1):
+    units = [] if look.typed else units_in(look, j)
+    numbers = share >= MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1)
+    if numbers and len(units) < 2:
         why = range_of(np.array(numbers_in(look, j)))
         whole = f", --text {word}" if why.startswith("whole") else ""
-        return Role(name, "number", why, f"--exclude {word}{whole}")
+        option = f"--exclude {word}{whole}"
+        return Role(name, "number", " ".join([why, *units]), option, unit="".join(units))
     distinct = len({str(value) for value in values})
     why = f"{distinct:,} different words" if distinct > 1 else "one word"
     return Role(name, "text", why, f"--exclude {word}")
@@ -194,10 +198,18 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     if role.kind == "text":
         if not names_rows(distinct, n):
             return None
-        return Role(name, "out", f"{form_of(values)}: {distinct:,} different in {n:,} rows", back)
+        return Role(name, "out", f"{_form(look, j)}: {distinct:,} different in {n:,} rows", back)
     if role.kind != "number" or is_clock_name(name):
         return None
     return _numbered(look, j, distinct, n)
+
+
+def _form(look: Look, j: int) -> str:
+    """Return what words that differ from row to row are."""
+    units = [] if look.typed else units_in(look, j)
+    if len(units) > 1 and len(numbers_in(look, j)) >= MOSTLY * len(look.values[j]):
+        return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
+    return form_of(look.values[j])
 
 
 def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:

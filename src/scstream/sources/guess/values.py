@@ -1,20 +1,13 @@
-"""Single fields of text: numbers, truth values and dates, in the forms that tables use."""
+"""Single fields of text: truth values and dates, in the forms that tables use."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_GROUPS = {  # thousands apart, by the decimal point
-    ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII),
-    ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?", re.ASCII),
-}
-_UNITS = " \t%$€£"  # that may stand before or behind a number
 TRUTH = {"true": 1.0, "false": 0.0}
 
 ISO = "iso"
@@ -30,33 +23,6 @@ FORMATS = (  # of dates, ISO 8601 aside; with slashes the month may come first o
 )  # fmt: skip
 EPOCHS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # parts of a second that numbers may count
 _YEARS = (6.3e8, 4.1e9)  # 1990 to 2100, in seconds since 1970
-
-
-def is_number(field: str, decimal: str = ".", *, grouped: bool = True) -> bool:
-    """Whether a field is a number.
-
-    Unless ``grouped`` is False, thousands may be set apart, and a percent or currency sign may
-    stand before or behind it.
-
-    Examples
-    --------
-    >>> is_number("1.5e3"), is_number("1.234,5", ","), is_number("1,234.5"), is_number("1_000")
-    (True, True, True, False)
-    """
-    plain = field.strip(_UNITS if grouped else " \t")
-    if grouped and decimal in _GROUPS and _GROUPS[decimal].fullmatch(plain):
-        return True
-    if decimal != ".":
-        plain = plain.replace(".", "_").replace(decimal, ".")
-    return _NUMBER.fullmatch(plain) is not None
-
-
-def to_number(field: str, decimal: str = ".") -> float:
-    """Return the number in a field that `is_number`."""
-    plain = field.strip(_UNITS)
-    if decimal in _GROUPS and _GROUPS[decimal].fullmatch(plain):
-        plain = plain.replace("," if decimal == "." else ".", "")
-    return float(plain.replace(decimal, "."))
 
 
 def is_truth(field: str) -> bool:
