@@ -240,13 +240,13 @@ class _Picture:
         self.alive = {record.id for record in model.clusters_}
         if number in self.moments:
             ax = self.axes[self.moments[number]]
-            plot_clusters(ax, model, X, labels=model.labels_, colors=self.colors)
+            plot_clusters(model, X, labels=model.labels_, colors=self.colors, ax=ax)
             ax.set_title(f"batch {number}", fontsize=10)
 
     def save(self, path: Path) -> None:
         """Draw the paths and write the picture."""
         ax = self.axes["P"]
-        plot_paths(ax, self.paths, alive=self.alive, colors=self.colors)
+        plot_paths(self.paths, alive=self.alive, colors=self.colors, ax=ax)
         ax.set_title(f"where the clusters went in {self.n_batches} batches", fontsize=10)
         (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()  # shared by all panels
         half = max(right - left, high - low) / 2

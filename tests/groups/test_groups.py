@@ -8,7 +8,7 @@ import pytest
 from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
 from scstream.metrics import Contingency
-from scstream.plot import plot_groups, plot_tree
+from scstream.plot import ClusterColors, plot_groups, plot_tree
 
 CENTRES = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
 
@@ -190,9 +190,10 @@ def test_pictures_of_groups():
     plt = pytest.importorskip("matplotlib.pyplot")
     model = learned(squares, 4)
     fig, (left, right) = plt.subplots(1, 2)
-    colors = plot_groups(left, model, squares(4)[0])
+    colors = ClusterColors()
+    assert plot_groups(model, squares(4)[0], colors=colors, ax=left) is left
     assert set(colors) == {g.id for g in model.groups_}
     assert len(left.patches) == model.n_clusters_
-    plot_tree(right, model)
+    assert plot_tree(model, ax=right) is right
     assert len(right.collections) > 0
     plt.close(fig)

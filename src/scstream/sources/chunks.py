@@ -197,7 +197,7 @@ class Cutter:
         if not self.options.guess:
             return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
         if len(bad) == 1:
-            return f"{name}, {unit} {chunk.line[first]}: {bad[first]}.\n{_GO_ON}"
+            return f"{name}, {unit} {chunk.line[first]}: {bad[first]}. {_GO_ON}"
         reasons: dict[str, list[str]] = {}
         for i in sorted(bad):
             reasons.setdefault(bad[i], []).append(str(chunk.line[i]))
