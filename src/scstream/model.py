@@ -713,7 +713,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     def summary(self) -> Any:
         """Return a data frame with a row for each cluster, the largest first, by its id.
 
-        Its columns are ``share`` (of the mixture), ``rows`` (that it remembers), ``born``,
+        Its columns are ``group`` (where some clusters are parts of one whole, or `group_level` is
+        given), ``share`` (of the mixture), ``rows`` (that it remembers), ``born``,
         ``age``, ``speed`` (of drift, in standard deviations for each unit of time), ``different``
         (what makes it different from the rest, in words), and then the data's columns: a mean,
         rate or probability, or the likeliest categories.

@@ -186,6 +186,18 @@ def test_rows_without_weight_and_empty_batches_are_taken():
     assert len(model.groups_) == 4
 
 
+def test_tables_of_several_kinds_of_columns_have_groups():
+    rng = np.random.default_rng(0)
+    z = rng.integers(2, size=400)
+    table = np.empty((400, 3), dtype=object)
+    table[:, 0], table[:, 1] = rng.normal(20.0 * z, 1.0), np.where(z, "DE", "FR")
+    table[:, 2] = rng.poisson(np.where(z, 30, 5))
+    model = ScStream("auto", random_state=0).partial_fit(table).partial_fit(table)
+    members = sorted(i for group in model.groups_ for i in group.members)
+    assert members == [cluster.id for cluster in model.clusters_]
+    assert len(np.unique(model.predict_group(table))) == 2
+
+
 def test_pictures_of_groups():
     plt = pytest.importorskip("matplotlib.pyplot")
     model = learned(squares, 4)
