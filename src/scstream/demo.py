@@ -27,6 +27,7 @@ from scstream.plot import (
 )
 from scstream.support.paths import check_file, whole_file
 from scstream.support.printable import printable
+from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,6 @@ __all__ = ["main"]
 
 _PANELS = "ABCD"  # of the picture, in order of time; P holds the paths
 _LINES_WITHOUT_TERMINAL = 10
-_BAR = 24  # width of the progress bar
 _TITLE = "scstream demo"  # written into the picture
 
 
@@ -183,12 +183,12 @@ def _follow(stream: Stream, model: ScStream, picture: _Picture | None) -> Preque
 
 
 class _Progress:
-    """One line that rewrites itself on a terminal; a few lines elsewhere."""
+    """A bar on a terminal; a few lines elsewhere."""
 
     def __init__(self, total: int, out: TextIO) -> None:
         self.total = total
-        self.out = out
-        self.live = out.isatty()
+        self._bar = Bar("", total, shown=True, out=out).open()
+        self.live = self._bar.live
         self.every = max(1, total // _LINES_WITHOUT_TERMINAL)
 
     def begin(self) -> None:
@@ -203,18 +203,15 @@ class _Progress:
             )
 
     def end(self) -> None:
-        """End the line that was rewritten."""
-        if self.live:
-            self.out.write("\n")
+        """Take the bar away."""
+        self._bar.close()
 
     def _write(self, number: int, text: str) -> None:
         line = f"batch {number:{len(str(self.total))}d}/{self.total}   {text}"
         if self.live:
-            filled = _BAR * number // self.total
-            self.out.write(f"\r[{'#' * filled:.<{_BAR}}] {line:<60}")
+            self._bar.show(number, line)
         else:
-            self.out.write(line + "\n")
-        self.out.flush()
+            self._bar.write(line)
 
 
 class _Picture:

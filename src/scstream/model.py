@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -47,6 +46,7 @@ from scstream.sampler.window import Forgetting
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.messages import warn
+from scstream.support.progress import SweepBar, bars_wanted, cleared
 from scstream.support.threads import allowed
 from scstream.support.times import is_length, is_moment
 
@@ -408,7 +408,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         return engine
 
     def _recipe(self, family: Family) -> Recipe:
-        progress = _report if self.verbose else None
+        shown = self.verbose or bars_wanted()
+        progress = SweepBar(self.max_sweeps, verbose=bool(self.verbose)) if shown else None
         weight, auto = self.outlier_weight, self.half_life == "auto"
         weight = "auto" if weight == "auto" else float(weight)
         asked = (family, float(self.alpha), *self._asked)
@@ -427,7 +428,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         tries = 0
         while True:
             try:
-                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)):
+                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)), cleared():
                     return learn(learner, batch, recipe, engine, self._make_rng)
             except EngineLost as error:
                 tries += 1
@@ -823,13 +824,6 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             )
             for i in range(state.k)
         ]
-
-
-def _report(sweep: int, k: int, log_posterior: float) -> None:
-    """Print the progress of a first batch, one line rewritten on a terminal."""
-    end = "\r" if sys.stderr.isatty() else "\n"
-    line = f"scstream: sweep {sweep}, {k} clusters, log posterior {log_posterior:.1f}   "
-    print(line, end=end, file=sys.stderr, flush=True)
 
 
 def _evaluated(

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scstream.cli.options import whole
+from scstream.cli.options import add_quiet, whole
+from scstream.support.progress import Bar
 
 _CASES = ((2, 8), (10, 15))  # columns and clusters
 
@@ -31,12 +32,14 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--batch-size", type=whole(100), default=1000, metavar="N",
                         help="default: 1000")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the result as one JSON object")
+    add_quiet(parser)
     parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    results = [_measure(d, k, args.batches, args.batch_size) for d, k in _CASES]
+    with Bar("measuring", len(_CASES) * args.batches) as bar:
+        results = [_measure(case, args, bar) for case in range(len(_CASES))]
     if args.json:
         print(json.dumps({"machine": _machine(), "results": results}, indent=2))
         return 0
@@ -59,8 +62,9 @@ def _machine() -> str:
     )
 
 
-def _measure(columns: int, clusters: int, batches: int, size: int) -> dict[str, Any]:
+def _measure(case: int, args: argparse.Namespace, bar: Bar) -> dict[str, Any]:
     """Return speed and quality on one stream."""
+    (columns, clusters), batches, size = _CASES[case], args.batches, args.batch_size
     from scstream.datasets import gaussian_stream
     from scstream.evaluate import prequential
     from scstream.model import ScStream
@@ -68,7 +72,11 @@ def _measure(columns: int, clusters: int, batches: int, size: int) -> dict[str, 
     stream = gaussian_stream(
         n_batches=batches, n_clusters=clusters, n_features=columns, batch_size=size, random_state=0
     )
-    result = prequential(ScStream(random_state=0), stream)
+
+    def progress(batch: int, scores: dict[str, float]) -> None:
+        bar.show(case * batches + batch + 1, f"{columns} columns, ARI {scores['ari']:.3f}")
+
+    result = prequential(ScStream(random_state=0), stream, progress=progress)
     mean = result.mean()
     return {
         "columns": columns,

@@ -90,6 +90,13 @@ def separator(text: str) -> str:
 # -- reading ------------------------------------------------------------------------------------
 
 
+def add_quiet(parser: Any) -> None:
+    """Add the option that turns messages and progress bars off."""
+    parser.add_argument(
+        "--quiet", action="store_true", help="print warnings and errors only, no progress"
+    )
+
+
 def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None:
     """Add where rows come from and how they are read."""
     parser.add_argument(

@@ -14,6 +14,7 @@ from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import (
     add_model,
+    add_quiet,
     add_source,
     duration,
     make_model,
@@ -100,7 +101,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"
     )
-    group.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+    add_quiet(group)
     group = parser.add_argument_group("the page")
     group.add_argument(
         "--serve",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from scstream.cli.files import add_overwrite, check_apart
+from scstream.cli.options import add_quiet
 from scstream.support.paths import check_file
 from scstream.support.printable import printable
+from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
@@ -41,6 +42,7 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         "animation, beside which OUT-frames is made (default: the source's name and -segments)",
     )
     add_overwrite(parser)
+    add_quiet(parser)
     _add_picture_options(parser)
     _add_model_options(parser)
     parser.set_defaults(main=video)
@@ -150,8 +152,9 @@ def video(args: argparse.Namespace) -> int:
     if args.chronicle is not None:
         check_file(args.chronicle, overwrite=args.overwrite)
     reports = _segment(args, output)
-    print(summary(reports))
-    print(printable(f"segments:  {outputs.frames}\nanimation: {outputs.animation}"))
+    if not args.quiet:
+        print(summary(reports))
+        print(printable(f"segments:  {outputs.frames}\nanimation: {outputs.animation}"))
     return 0
 
 
@@ -197,7 +200,7 @@ def _segment(args: argparse.Namespace, output: Path) -> list[FrameReport]:
     total = count_frames(args.source)
     if total is not None and args.max_frames is not None:
         total = min(total, args.max_frames)
-    progress = _Progress(total, sys.stderr)
+    progress = _Progress(total, quiet=args.quiet)
     reports = []
     with ExitStack() as stack:
         notes = None
@@ -214,27 +217,28 @@ def _segment(args: argparse.Namespace, output: Path) -> list[FrameReport]:
 
 
 class _Progress:
-    """One line that rewrites itself on a terminal; a line a frame elsewhere."""
+    """A bar on a terminal; a line a frame elsewhere."""
 
-    def __init__(self, total: int | None, out: TextIO) -> None:
-        self.of = "" if total is None else f"/{total}"
-        self.out = out
-        self.live = out.isatty()
+    def __init__(self, total: int | None, *, quiet: bool) -> None:
+        self._of = "" if total is None else f"/{total}"
+        self._quiet = quiet
+        self._bar = Bar("", total).open()
 
     def show(self, number: int, report: FrameReport) -> None:
         """Say how a frame went."""
         rate = report.n_pixels / max(report.seconds, 1e-9)
         line = (
-            f"frame {number}{self.of}  {report.seconds:.2f} s  {rate:,.0f} pixels/s  "
+            f"frame {number}{self._of}  {report.seconds:.2f} s  {rate:,.0f} pixels/s  "
             f"{report.n_clusters} clusters"
         )
-        self.out.write(f"\r{line:<70}" if self.live else line + "\n")
-        self.out.flush()
+        if self._bar.live:
+            self._bar.show(number, line)
+        elif not self._quiet:
+            self._bar.write(line)
 
     def end(self) -> None:
-        """End the line that was rewritten."""
-        if self.live:
-            self.out.write("\n")
+        """Take the bar away."""
+        self._bar.close()
 
 
 def summary(reports: list[FrameReport]) -> str:

@@ -52,6 +52,8 @@ class RunResult:
         Why it stopped before the end of the source.
     checkpoint : Path or None
         The last checkpoint.
+    done : float or None
+        The share of the source that was read, from 0 to 1; None if its size is not known.
     """
 
     model: ScStream
@@ -61,6 +63,7 @@ class RunResult:
     resumed: Path | None = None
     interrupted: str | None = None
     checkpoint: Path | None = None
+    done: float | None = None
 
 
 def run(
@@ -240,6 +243,7 @@ class _Loop:
                     break
                 self._take(batch)
                 self.result.seconds = perf_counter() - start
+                self.result.done = self.source.share_before(batch.place)
                 if self.progress is not None:
                     self.progress(self.result)
                 if self.unkept >= self.every:

@@ -118,6 +118,10 @@ class Source(ABC):
         """
         return
 
+    def share_before(self, place: Place) -> float | None:
+        """Return the share of the stream before a place, from 0 to 1; None if it has no end."""
+        return None
+
     def require(self, complete: Sequence[bool]) -> None:
         """Say which columns (d,) must have a value in every row, once the family is known.
 

@@ -50,6 +50,11 @@ class Reader(ABC):
     def read(self) -> bytes | None:
         """Return the next bytes, none at the end, None if there is nothing more just now."""
 
+    @property
+    def size(self) -> int | None:
+        """How many bytes there are in all; None if nobody knows."""
+        return None
+
     def close(self) -> None:
         """Let go of the file."""
         return
@@ -87,6 +92,11 @@ class FileReader(Reader):
         self._go(at)
         if self.trail is not None:
             self.trail.resume(base, self._head, offset, self._last, self._identity)
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes there are in all; None for a pipe, or a file that grows."""
+        return None if self.follow or not self._regular else _size(self._file)
 
     def _holds(self, file: BinaryIO, at: int, digest: str | None) -> bool:
         """Whether a file begins with what was read before."""

@@ -149,6 +149,10 @@ class TableSource(RowSource):
             records = ColumnRecords(self.names, columns)
             yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)
 
+    def share_before(self, place: Place) -> float | None:
+        """Return the share of the rows before a place."""
+        return place["offset"] / self.n_rows if self.n_rows else None
+
     def _end(self) -> Place:
         return {"offset": self._at, "line": self._at, "row": self._at}
 

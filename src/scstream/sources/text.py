@@ -135,6 +135,11 @@ class TextSource(RowSource):
         trail = self._reader.trail
         return place if trail is None else {**place, "seen": trail.mark(place["offset"])}
 
+    def share_before(self, place: Place) -> float | None:
+        """Return the share of the bytes before a place; None if the text has no known end."""
+        size = self._reader.size
+        return place["offset"] / size if size else None
+
     def _passed(self, place: Place) -> None:
         if self._reader.trail is not None:
             self._reader.trail.forget(place["offset"])

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scstream.support.progress import clear_bar
+
 logger = logging.getLogger("scstream")
 
 
@@ -20,6 +22,7 @@ def note(text: str, *, shown: bool = False) -> None:
     if logger.isEnabledFor(logging.INFO):
         logger.info("scstream: %s", text)
     elif shown:
+        clear_bar()
         print(f"scstream: {text}", file=sys.stderr, flush=True)
 
 
@@ -32,6 +35,7 @@ class _Terminal(logging.Handler):
     """Prints messages on what is standard error at the moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        clear_bar()
         print(record.getMessage(), file=sys.stderr, flush=True)
 
 
