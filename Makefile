@@ -65,7 +65,7 @@ bench: $(BENCH_READY)  ## the comparison with other methods, short version (a qu
 bench-full: $(BENCH_READY)  ## the comparison in full (days); goes on where it was stopped
 	@$(RUN) -m benchmarks run --full $(ARGS)
 
-bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into docs/benchmarks.md
+bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into benchmarks/published/tables.md
 	@$(RUN) -m benchmarks report --results $(RESULTS) $(ARGS)
 
 page:  ## build the page that shows a run, from web/ (needs Node)

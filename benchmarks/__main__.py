@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="tables and pictures from stored results")
     report.set_defaults(command=_report)
     report.add_argument("--results", type=Path, nargs="+", required=True, metavar="FILE")
-    report.add_argument("--to", type=Path, default=Path("docs/benchmarks.md"), metavar="FILE")
+    report.add_argument("--to", type=Path, default=Path("benchmarks/published/tables.md"), metavar="FILE")
     listing = commands.add_parser("list", help="data sets and methods")
     listing.set_defaults(command=_list)
     _add_modules(listing)
