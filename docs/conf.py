@@ -1,6 +1,7 @@
 """How the documentation is built: ``make docs``. Needs no network."""
 
 import os
+import runpy
 import sys
 from pathlib import Path
 
@@ -22,7 +23,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["pictures/draw.py", "gallery/*.ipynb"]
+exclude_patterns = ["pictures/*.py", "gallery/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -67,5 +68,12 @@ def leave_out_absent_pages(app, docname, source):
         source[0] = "\n".join(line for line in lines if line not in absent)
 
 
+def draw_pictures(app):
+    """Draw the pictures of the page that explains the method."""
+    script = HERE / "pictures" / "how_it_works.py"
+    runpy.run_path(str(script))["main"](HERE / "drawn")
+
+
 def setup(app):
+    app.connect("builder-inited", draw_pictures)
     app.connect("source-read", leave_out_absent_pages)

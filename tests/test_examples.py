@@ -73,7 +73,7 @@ def test_kinds_of_orders_are_told_apart(capsys):
 def test_streams_of_eight_shapes():
     pytest.importorskip("river", reason="river is not installed")
     plt = pytest.importorskip("matplotlib.pyplot")
-    found = load("plot_streams").main(shapes=("still", "drifting"))
+    found = load("eight_streams").main(shapes=("still", "drifting"))
     plt.close("all")
     assert len(found) == 10
     assert found["still", "ScStream"] > 0.95

@@ -9,7 +9,7 @@ clusters. River's two have one setting for all streams.
 
 ::
 
-    python examples/plot_streams.py
+    python examples/eight_streams.py
 """
 
 from time import perf_counter
