@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(
         f"A stream of {args.batches} batches of {args.batch_size:,} points in 2-D. Its "
         f"{args.clusters} clusters drift;\na third of them are born or die on the way. "
-        "scstream is told none of this.\n"
+        "scstream knows none of this.\n"
     )
     model = ScStream(random_state=0)
     picture = None if args.picture is None else _Picture(args.batches)
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(format_scores(result, n_found=model.n_clusters_, n_true=len(matches)))
     print(
         "\nEach batch was predicted before it was learned. The oracle knows the true mixture at\n"
-        "every moment; where clusters overlap, even it errs."
+        "every moment; where clusters overlap, even the oracle makes errors."
     )
     if picture is not None:
         picture.save(args.picture)
@@ -148,7 +148,7 @@ def format_matches(matches: Iterable[Match]) -> str:
 
 
 def format_scores(result: PrequentialResult, n_found: int, n_true: int) -> str:
-    """Lay out the scores of the stream beside those of the oracle."""
+    """Lay out the scores of the stream next to those of the oracle."""
     mean = result.mean()
     return "\n".join(
         [
@@ -299,7 +299,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _at_least(least: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers that are at least so large."""
+    """Return a reader of whole numbers with a lower limit."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least:

@@ -335,4 +335,4 @@ def test_compile_says_what_it_did_and_where(tmp_path):
 
 def test_compile_refuses_a_family_that_is_not_there(capsys):
     assert main(["compile", "--families", "weibull"]) == 2
-    assert "There is no family 'weibull'; there are bernoulli" in capsys.readouterr().err
+    assert "Unknown family 'weibull'; choose from bernoulli" in capsys.readouterr().err

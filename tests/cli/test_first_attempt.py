@@ -169,7 +169,7 @@ def test_zip_and_zstandard(capsys):
 
 WRONG = {
     "nothing.csv": (b"", ["is empty"]),
-    "head.csv": (b"x,y\n", ["holds no rows"]),
+    "head.csv": (b"x,y\n", ["has a header but no rows"]),
     "text.csv": (
         table("name,comment", lambda i: (f"n{i}", f"all about row {i}")).encode(),
         ["no column to learn from", "'name'", "'comment'", "--include name", "--include comment"],

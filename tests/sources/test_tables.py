@@ -76,5 +76,5 @@ def test_parquet_that_cannot_be(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"no parquet at all")
-    with pytest.raises(ValueError, match=r"rows\.parquet is no Parquet file"):
+    with pytest.raises(ValueError, match=r"rows\.parquet is not a Parquet file"):
         open_source(path)

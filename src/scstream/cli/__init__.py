@@ -40,7 +40,7 @@ COMMANDS = {
 _EPILOG = """\
 examples:
   scstream run data.csv -o labels.csv
-  scstream run data.csv -o labels.csv --checkpoint state    # run again to go on after a stop
+  scstream run data.csv -o labels.csv --checkpoint state    # run again to resume after a stop
   scstream show state
   scstream COMMAND --help                                   # all options, with examples
 """

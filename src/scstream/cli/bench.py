@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> None:
         "bench",
         description="Check speed and quality of this installation on built-in streams: rows a "
         "second of learning, of labelling and of reading CSV, and how well the clusters are found "
-        "(ARI; 1 is perfect), beside an oracle that knows the truth. Takes seconds and needs no "
+        "(ARI; 1 is perfect), next to an oracle that knows the truth. Takes seconds and needs no "
         "extras.",
     )
     parser.add_argument("--batches", type=whole(5), default=30, metavar="N", help="default: 30")
@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
         speeds = "".join(f"{r[name]:>12,.0f}" for name in ("learn", "label", "read"))
         name = f"{r['columns']} columns"
         print(f"{name:<10}{speeds}{r['ari']:>8.3f}{r['oracle_ari']:>8.3f}")
-    print("speeds in rows a second, the first batch aside")
+    print("speeds in rows per second, without the first batch")
     return 0
 
 

@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
         "--families",
         type=lambda text: text.split(","),
         metavar="A,B,...",
-        help="these families alone; default: " + ",".join(USUAL),
+        help="only these families; default: " + ",".join(USUAL),
     )
     add_quiet(parser)
     parser.set_defaults(main=compile_kernels)
@@ -46,13 +46,11 @@ def compile_kernels(args: argparse.Namespace) -> int:
     families = args.families or USUAL
     for name in families:
         if name not in BY_NAME:
-            raise UsageError(
-                f"There is no family {name!r}; there are {', '.join(sorted(BY_NAME))}."
-            )
+            raise UsageError(f"Unknown family {name!r}; choose from {', '.join(sorted(BY_NAME))}.")
     place = small_batch.sweep._cache.cache_path
     if place is None:
         raise UsageError(
-            "No folder for the kernels can be written. Set NUMBA_CACHE_DIR to one that can."
+            "No folder for the kernels is writable. Set NUMBA_CACHE_DIR to a writable folder."
         )
     start = perf_counter()
     with Bar("compiling", len(families)) as bar:

@@ -77,7 +77,7 @@ def _fit(args: argparse.Namespace, options: SourceOptions, model: ScStream) -> B
     with open_source(args.source, options) as source:
         batch = next(iter(source), None)
     if batch is None or batch.n == 0:
-        raise ValueError(f"{args.source} holds no rows that can be learned.")
+        raise ValueError(f"{args.source} has no rows to learn from.")
     model.fit(batch.X)
     return batch
 

@@ -33,11 +33,13 @@ def add_parser(subparsers: Any) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", help="a file of scstream fit, or a checkpoint or its folder")
+    parser.add_argument(
+        "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
+    )
     add_source(parser, batches=False)
     parser.add_argument(
-        "--batch-size", type=whole(1), default=10000, metavar="N", help="rows at once; no result "
-        "depends on it; default: 10000",
+        "--batch-size", type=whole(1), default=10000, metavar="N", help="rows at once; results do "
+        "not depend on it; default: 10000",
     )  # fmt: skip
     add_outputs(parser)
     add_quiet(parser)
@@ -104,6 +106,6 @@ def _columns(args: argparse.Namespace, model: ScStream) -> dict[str, Any]:
 def _check_width(width: int, learned: int) -> None:
     if width != learned:
         raise ValueError(
-            f"The model learned from {learned} columns, and here are {width}. Choose them with "
-            "--columns or --exclude."
+            f"The model learned from {learned} columns, but the table has {width}. Choose them "
+            "with --columns or --exclude."
         )

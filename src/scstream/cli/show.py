@@ -37,8 +37,10 @@ def add_parser(subparsers: Any) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("checkpoint", help="a file, or the folder of a run: its newest good one")
-    parser.add_argument("--prior", action="store_true", help="the prior's parameters, too")
+    parser.add_argument(
+        "checkpoint", help="a file, or the folder of a run: shows its newest valid checkpoint"
+    )
+    parser.add_argument("--prior", action="store_true", help="also show the prior's parameters")
     parser.add_argument("--json", action="store_true", help="everything, as one JSON object")
     parser.set_defaults(main=main)
 

@@ -31,7 +31,7 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         "source",
         type=Path,
         metavar="FOLDER-OR-FILE",
-        help="a folder of images in the order of their names, an animated image, or a video file",
+        help="a folder of images sorted by name, an animated image, or a video file",
     )
     parser.add_argument(
         "-o",
@@ -39,7 +39,7 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         type=Path,
         metavar="OUT",
         help="a folder for the segmented frames and side-by-side.gif; or a .gif or .mp4 for the "
-        "animation, beside which OUT-frames is made (default: the source's name and -segments)",
+        "animation, next to which OUT-frames is created (default: the source's name and -segments)",
     )
     add_overwrite(parser)
     add_quiet(parser)
@@ -58,13 +58,13 @@ def _add_picture_options(parser: ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     group.add_argument(
-        "--max-frames", type=int, metavar="N", help="stop after so many frames (default: all)"
+        "--max-frames", type=int, metavar="N", help="stop after this many frames (default: all)"
     )
     group.add_argument(
         "--paint",
         choices=("mean", "id"),
         default="mean",
-        help="a segment's own mean colour, or a loud one that belongs to its id "
+        help="the segment's mean colour, or a bright one that belongs to its id "
         "(default: %(default)s)",
     )
     group.add_argument(
@@ -78,7 +78,10 @@ def _add_picture_options(parser: ArgumentParser) -> None:
         help="of the animation at most, both halves together (default: %(default)s)",
     )
     group.add_argument(
-        "--chronicle", type=Path, metavar="FILE", help="take notes here for `scstream report`"
+        "--chronicle",
+        type=Path,
+        metavar="FILE",
+        help="write the chronicle here, for `scstream report`",
     )
 
 
@@ -90,7 +93,7 @@ def _add_model_options(parser: ArgumentParser) -> None:
         "--color",
         choices=("lab", "rgb"),
         default="lab",
-        help="space of the colours (default: %(default)s)",
+        help="colour space (default: %(default)s)",
     )
     group.add_argument(
         "--first-sample",
@@ -98,20 +101,20 @@ def _add_model_options(parser: ArgumentParser) -> None:
         default=FIRST_SAMPLE,
         metavar="N",
         help="pixels of the first frame on which the sampler settles before it learns the whole "
-        "frame; 0 takes all, which is slow (default: %(default)s)",
+        "frame; 0 uses all, which is slow (default: %(default)s)",
     )
     group.add_argument(
         "--frame-weight",
         type=float,
         default=FRAME_WEIGHT,
         metavar="N",
-        help="points that a frame counts for at most, as neighbouring pixels say nearly the same: "
-        "more give more segments; 0 counts every pixel (default: %(default)s)",
+        help="upper limit on the points a frame counts for, since neighbouring pixels are nearly "
+        "equal: more give more segments; 0 counts every pixel (default: %(default)s)",
     )
     group.add_argument(
         "--track",
         action="store_true",
-        help="hold on to the segments of the first frame: none splits after it, so that what is "
+        help="keep the segments of the first frame: none splits later, so what is "
         "marked there stays marked",
     )
     group.add_argument(
@@ -242,7 +245,7 @@ class _Progress:
 
 
 def summary(reports: list[FrameReport]) -> str:
-    """Return in words what a run over some frames came to."""
+    """Return a summary of a run over some frames."""
     first, *later = reports
     text = (
         f"{len(reports)} frames of {first.n_pixels:,} pixels; the first took {first.seconds:.2f} s"

@@ -49,9 +49,9 @@ def plot_clusters(
     projection : Projection, optional
         The view to draw in; it names the axes. Give every picture the same.
     colors : ClusterColors, optional
-        Colours to keep to, extended by ids not seen before.
+        Colours to use, extended by ids not seen before.
     annotate : bool
-        Write each cluster's id beside it.
+        Write each cluster's id next to it.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new picture by default.
 
@@ -105,9 +105,9 @@ def plot_ellipses(
     present : collection of int, optional
         Ids of the clusters that hold points; the others are dashed. All of them if not given.
     colors : ClusterColors, optional
-        Colours to keep to, extended by ids not seen before.
+        Colours to use, extended by ids not seen before.
     annotate : bool or collection of int
-        Write each cluster's id beside it, or the ids named here.
+        Write each cluster's id next to it, or the ids named here.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new picture by default.
 

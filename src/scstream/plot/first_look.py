@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw rows in the colours of their clusters, in the view that tells the clusters best.
+    """Draw rows in the colours of their clusters, in the view that separates the clusters best.
 
     Two or more columns of numbers are drawn from the side from which the clusters lie furthest
     apart, with ellipses where the family has them; a single one as histograms; columns of words

@@ -43,7 +43,7 @@ def plot_groups(
     projection : Projection, optional
         The view to draw in; it names the axes. Give every picture the same.
     colors : ClusterColors, optional
-        Colours by group id to keep to, extended by ids not seen before.
+        Colours to use by group id, extended by ids not seen before.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new picture by default.
 

@@ -61,7 +61,7 @@ def plot_river(
     top : int
         How many clusters get an arm of their own; the rest flow together, in grey, on top.
     colors : ClusterColors, optional
-        Colours to keep to, extended by ids not seen before.
+        Colours to use, extended by ids not seen before.
     annotate : bool
         Write each cluster's id where its arm is widest.
     labels : (str, str)

@@ -118,7 +118,9 @@ def _read_arrow(body: bytes) -> Named:
     try:
         import pyarrow as pa
     except ImportError:
-        raise Refused(415, "This service takes no Arrow: it needs the extra 'parquet'.") from None
+        raise Refused(
+            415, "This service does not accept Arrow: it needs the extra 'parquet'."
+        ) from None
     try:
         with pa.ipc.open_stream(body) as reader:
             table = reader.read_all()

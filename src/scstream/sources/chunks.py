@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _NO_PERIOD = -(2**62)
 _MOST_TOLD = 10  # reasons of one message for rows that cannot be read
-_GO_ON = "To go on without such rows: --on-error reject --rejects FILE."
+_GO_ON = "To skip such rows: --on-error reject --rejects FILE."
 
 
 class Table(Columns):
@@ -72,7 +72,7 @@ class Chunk:
         return len(self.row)
 
     def take(self, rows: slice | NDArray[Any]) -> Chunk:
-        """Return some of the rows, those that could not be read aside."""
+        """Return some of the rows, without those that could not be read."""
         values = self.values
         return Chunk(
             [v[rows] for v in values] if isinstance(values, list) else values[rows],
@@ -175,7 +175,7 @@ class Cutter:
                     f"column {self.layout.labels[j]!r} is missing, and the family needs every "
                     "value (others, such as 'diagonal', take a value as not observed)"
                 )
-        raise AssertionError("a row was refused that lacks nothing")
+        raise AssertionError("a row was refused although it is complete")
 
     def _sort_out(self, chunk: Chunk, bad: dict[int, str]) -> Chunk:
         """Return the rows that can be taken; keep the others, or the first of them as an error."""

@@ -99,7 +99,7 @@ class MessageTable:
                 raise MalformedRow(f"it has no field {missing[0]!r}.")
             if not self._chosen and len(record) > len(names):
                 extra = next(name for name in record if name not in names)
-                raise MalformedRow(f"it has a field {extra!r} that the first message had not.")
+                raise MalformedRow(f"it has a field {extra!r} that the first message did not have.")
             return [record[name] for name in names]
         places = self._numbered(names)
         need = max(places) + 1
@@ -172,18 +172,18 @@ def _check_saved(saved: Any) -> None:
 def _parse(value: bytes | None) -> Any:
     """Return the object or array in a message."""
     if value is None:
-        raise MalformedRow("it carries no value.")
+        raise MalformedRow("it has no value.")
     try:
         record = _DECODER.decode(value.decode())
     except (ValueError, RecursionError) as error:
-        raise MalformedRow(f"it is no JSON ({error}).") from None
+        raise MalformedRow(f"it is not JSON ({error}).") from None
     if not isinstance(record, dict | list):
         raise MalformedRow("it is neither a JSON object nor an array.")
     return record
 
 
 def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number of JSON; null stands for what is missing")
+    raise ValueError(f"{text} is not a JSON number; null stands for a missing value")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)

@@ -45,7 +45,7 @@ class Patience:
     Attributes
     ----------
     notify : callable (str)
-        Told once of each time that the server is away; writes to standard error by default.
+        Called once each time the server is away; writes to standard error by default.
     back : float
         When the server came back the last time, by ``time.monotonic()``.
     away : bool
@@ -75,7 +75,7 @@ class Patience:
         ----------
         call : callable
         again : callable, optional
-            Called before each further try; connects anew where a client does not by itself.
+            Called before each further attempt; reconnects where a client does not do so itself.
         most : float, optional
             Seconds to try, where that is less than `limit`.
         """

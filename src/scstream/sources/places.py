@@ -61,7 +61,7 @@ _KINDS = {"number", "truth", "text"}
 
 
 def seen_before(place: Place) -> Place | None:
-    """Return what the stream looked like before a place; None if that was not kept."""
+    """Return what the stream looked like before a place; None if that was not saved."""
     if "seen" not in place:
         return None
     seen = place["seen"]

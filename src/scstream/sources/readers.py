@@ -34,7 +34,7 @@ class Reader(ABC):
     base : int
         Where the present file begins in the stream.
     trail : Trail or None
-        Remembers what the stream looked like; only where places are kept.
+        Remembers what the stream looked like; only where places are saved.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Reader(ABC):
 
     @abstractmethod
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Begin behind so many bytes, which must look as they did when `Trail.mark` saw them."""
+        """Begin after this many bytes, which must look as they did when `Trail.mark` saw them."""
 
     @abstractmethod
     def read(self) -> bytes | None:
@@ -56,14 +56,14 @@ class Reader(ABC):
         return None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         return
 
 
 class FileReader(Reader):
     """Reads a file; at its end it waits for more if it is to follow.
 
-    A followed file may be rotated. If it is renamed and made anew, the old one is read to its
+    A followed file may be rotated. If it is renamed and created again, the old one is read to its
     end first. If it is copied and cut, the rest is read from the copy.
     """
 
@@ -79,7 +79,7 @@ class FileReader(Reader):
         self._last = b""  # the bytes before `_at`
 
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Begin behind so many bytes."""
+        """Begin after this many bytes."""
         base, digest = (seen["base"], seen["digest"]) if seen else (0, None)
         at = offset - base
         same = self._same_file(at, digest, seen.get("file")) if seen else None
@@ -130,10 +130,10 @@ class FileReader(Reader):
                 return file
         what = f"has {size:,} bytes, but {at:,} were read before"
         if size >= at:
-            what = "holds something else than what was read before"
+            what = "does not match what was read before"
         raise ValueError(
             f"{self.path} {what}: it is not the file that the checkpoint was made with, or it was "
-            "cut. Put it back, or begin anew with another folder for checkpoints and new outputs."
+            "cut. Put it back, or start over with another folder for checkpoints and new outputs."
         )
 
     def _go(self, at: int) -> None:
@@ -230,7 +230,7 @@ class InputReader(Reader):
         self._handle = sys.stdin.fileno()
 
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Skip so many bytes, which were read before, unless the input goes on by itself."""
+        """Skip this many bytes, which were read before, unless the input continues by itself."""
         if self.live:
             self.trail = None  # it does not begin where the stream began
             return

@@ -109,7 +109,7 @@ class SeparatedSource(TextSource):
         if dialect.header:
             names = named_columns(rows[0], below)
         if not below and final:
-            raise ValueError(f"{self.name} holds no rows, only the names of columns.")
+            raise ValueError(f"{self.name} has a header but no rows.")
         whole = [row for row in below if len(row) == len(names)]
         values = [
             [f for f in column if not self._is_missing(f)] for column in zip(*whole, strict=True)

@@ -45,7 +45,7 @@ class Schema:
     dates : str
         What the times are, as in `Role`: dates of some form, or numbers.
     units : mapping of str to str
-        What stands beside the numbers of a column, by its name.
+        What stands next to the numbers of a column, by its name.
     """
 
     names: list[str]
@@ -85,7 +85,7 @@ class Start:
 
 
 class TextSource(RowSource):
-    """Reads text in blocks and hands out the rows of each."""
+    """Reads text in blocks and returns the rows of each."""
 
     def __init__(self, spec: str, options: SourceOptions) -> None:
         super().__init__("standard input" if spec == "-" else Path(spec).name, options)
@@ -194,7 +194,7 @@ class TextSource(RowSource):
     def _refuse_nothing(self) -> None:
         """Raise an error for a file whose columns have names, but no rows."""
         if self.options.guess and self._at.rows == 0:
-            raise ValueError(f"{self.name} holds no rows, only the names of columns.")
+            raise ValueError(f"{self.name} has a header but no rows.")
 
     def _end_file(self, text: bytes) -> Iterator[Chunk]:
         """Give what is left of a file that is followed by another."""

@@ -19,8 +19,8 @@ def summary_rows(model: ScStream) -> list[dict[str, Any]]:
     """Return a row for each cluster, the largest first.
 
     The keys are `FIXED`, and then the columns by name. A column of numbers has its mean, rate or
-    probability, one of words its likeliest categories. The group is there where the model was
-    asked for groups, or where some clusters are parts of one whole.
+    probability, one of words its likeliest categories. The group is included if the model was
+    asked for groups, or if some clusters are parts of one whole.
     """
     clusters = model.clusters_
     words = differences(clusters)
@@ -63,7 +63,7 @@ def _cell(about: Any) -> Any:
 
 
 def summary_frame(model: ScStream) -> Any:
-    """Return the rows as a pandas data frame; of polars where there is no pandas."""
+    """Return the rows as a pandas data frame, or a polars one if pandas is not installed."""
     rows = summary_rows(model)
     try:
         import pandas as pd

@@ -18,7 +18,7 @@ logger = logging.getLogger("scstream")
 
 
 def note(text: str, *, shown: bool = False) -> None:
-    """Log what is good to know; with ``shown``, print it if nobody listens to the log."""
+    """Log something useful; with ``shown``, print it if the log is not shown."""
     if logger.isEnabledFor(logging.INFO):
         logger.info("scstream: %s", text)
     elif shown:

@@ -50,8 +50,8 @@ def tune(
     Parameters
     ----------
     batches : iterable of X, of (X, y), of (X, y, time) or of Batch
-        The stream. Only its first `n_batches` are taken; they are kept while this runs. A tuple
-        is a batch with labels `y`, which may be None; anything else is data alone.
+        The stream. Only its first `n_batches` are used; they stay in memory while this runs. A
+        tuple is a batch with labels `y`, which may be None; anything else is data alone.
     model : ScStream, optional
         Where to start from: its family and whatever is not tuned stay as they are. The first
         trial is the model itself, so that the result is never worse on these batches.

@@ -37,7 +37,7 @@ def amount(field: str, decimal: str = ".") -> tuple[float, str] | None:
     """Return the number in a field and its unit, "" for none; None if there is no number.
 
     Thousands may be set apart by a comma or a point, whichever is not the decimal point, by a
-    space or by an apostrophe. Parentheses stand for a minus sign, as in accounts.
+    space or by an apostrophe. Parentheses mean a minus sign, as in accounts.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def is_number(field: str, decimal: str = ".", *, grouped: bool = True) -> bool:
     """Whether a field is a number.
 
     Unless ``grouped`` is False, thousands may be set apart, and a currency sign or a unit may
-    stand before or behind it.
+    stand before or after it.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class Clock:
         return words.get(self.dates, f"dates as {self.dates}")
 
     def usable(self, n: int, options: SourceOptions) -> bool:
-        """Whether batches can be told apart by it."""
+        """Whether it can separate batches."""
         return in_order(self.times) >= _SORTED and not self._coarse(n, options)
 
     def _coarse(self, n: int, options: SourceOptions) -> bool:

@@ -36,7 +36,7 @@ _CODE = re.compile(
 
 
 def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> list[Role]:
-    """Return what each column is taken for, and tell whoever wants to know.
+    """Return what each column is taken for, and report it through ``options.on_columns``.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> lis
     Raises
     ------
     ValueError
-        If the options ask for what is not there, or no column is left; with all that is wrong.
+        If the options name what does not exist, or no column is left; with all that is wrong.
     """
     if options.kinds is not None:
         options = _as_learned(look, options, options.kinds, source)

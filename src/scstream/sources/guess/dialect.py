@@ -36,7 +36,7 @@ class Dialect:
     header : bool
         Whether the first row names the columns.
     above : int
-        Lines above the first row that are no part of the table.
+        Lines above the first row that are not part of the table.
     """
 
     separator: str

@@ -42,7 +42,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def encoding_of(head: bytes) -> str:
-    """Return the encoding of text, by its first bytes: UTF-8 wherever that is possible.
+    """Return the encoding of text, from its first bytes: UTF-8 if possible.
 
     Examples
     --------
@@ -130,18 +130,22 @@ def damaged(path: str) -> Iterator[None]:
     try:
         yield
     except (EOFError, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} cannot be unpacked: {error}. It is damaged or cut.") from error
+        raise ValueError(
+            f"{path} cannot be unpacked: {error}. It is damaged or incomplete."
+        ) from error
     except OSError as error:
         if error.errno is not None:
             raise
-        raise ValueError(f"{path} cannot be unpacked: {error}. It is damaged or cut.") from error
+        raise ValueError(
+            f"{path} cannot be unpacked: {error}. It is damaged or incomplete."
+        ) from error
 
 
 def refuse_packed(head: bytes, name: str) -> None:
     """Raise `ValueError` for standard input or a pipe that should have been unpacked before."""
     compression = compression_of(head)
     if compression is not None:
-        raise ValueError(f"{name} is compressed ({compression}). Unpack it on its way here.")
+        raise ValueError(f"{name} is compressed ({compression}). Unpack it before piping it in.")
     encoding = encoding_of(head[:LOOK])
     if encoding.startswith(("utf-16", "utf-32")):
-        raise ValueError(f"{name} is in {encoding}. Turn it into UTF-8 on its way here.")
+        raise ValueError(f"{name} is in {encoding}. Convert it to UTF-8 before piping it in.")

@@ -39,7 +39,7 @@ class Role:
         Of the clock: "" if its numbers have a unit of their own, "iso" or a format of dates, or
         the part of a second ("s", "ms", "us", "ns") that numbers count since 1970.
     unit : str
-        What stands beside the numbers of a column, such as "kg" or "€".
+        What stands next to the numbers of a column, such as "kg" or "€".
     """
 
     name: str
@@ -99,7 +99,7 @@ def numbers_in(look: Look, j: int) -> list[float]:
 
 
 def units_in(look: Look, j: int) -> list[str]:
-    """Return the units that stand beside the numbers of a column: one if nearly all have it."""
+    """Return the units next to the numbers of a column: only one if nearly all have it."""
     counts = Counter(unit for _, unit in _amounts(look, j) if unit)
     for unit, n in counts.most_common(1):
         if n >= MOSTLY * counts.total():
@@ -117,7 +117,7 @@ def _amounts(look: Look, j: int) -> list[tuple[float, str]]:
 
 
 def range_of(numbers: Any) -> str:
-    """Return in words what numbers there are."""
+    """Return a description of the numbers."""
     whole = "whole numbers" if np.all(numbers == np.floor(numbers)) else "numbers"
     return f"{whole} from {numbers.min():g} to {numbers.max():g}"
 

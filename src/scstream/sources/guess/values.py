@@ -64,7 +64,7 @@ def _fits(text: str, form: str) -> bool:
 
 
 def seconds(texts: Sequence[str], form: str = ISO) -> NDArray[np.float64]:
-    """Return dates as seconds since 1970 (n,), NaN for what is none; without a zone, in UTC."""
+    """Return dates as seconds since 1970 (n,), NaN for other text; without a zone, in UTC."""
     out = np.full(len(texts), np.nan)
     for i, text in enumerate(texts):
         try:
