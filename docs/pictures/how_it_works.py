@@ -28,7 +28,7 @@ def bare(ax, title):
 
 
 def draw_mixture():
-    """A batch, the clusters that describe it, and the density that they make together."""
+    """Draw a batch, the clusters that describe it, and their density."""
     stream = gaussian_stream(n_batches=30, n_clusters=5, batch_size=600, box=18.0, random_state=4)
     model = ScStream(random_state=0)
     for batch in stream:
@@ -48,7 +48,7 @@ def draw_mixture():
 
 
 def draw_split():
-    """Two sub-clusters show that a cluster is two; then it is split."""
+    """Draw how two sub-clusters show that a cluster is two."""
     rng = np.random.default_rng(1)
     X = two_blobs(500, rng)
     one = ScStream(random_state=0, max_clusters=1).fit(X)
@@ -67,7 +67,7 @@ def draw_split():
 
 
 def draw_forgetting():
-    """What is left of a batch by its age, and how a model follows a cluster that moves."""
+    """Draw the weight of a batch over its age, and models that follow a moving cluster."""
     figure = Figure(figsize=(9.0, 3.0), layout="constrained")
     left, right = figure.subplots(1, 2)
     rng = np.random.default_rng(2)
@@ -89,7 +89,7 @@ def draw_forgetting():
 
 
 def draw_ids():
-    """Ids that last: the number of clusters, and the share of each."""
+    """Draw the number of clusters, and the share of each, over time."""
     stream = gaussian_stream(
         n_batches=60, n_clusters=8, batch_size=500, births=0.5, speed=8.0, random_state=6
     )
