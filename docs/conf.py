@@ -1,6 +1,7 @@
 """How the documentation is built: ``make docs``. Needs no network."""
 
 import os
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ sys.path.insert(0, str(HERE.parent / "src"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import scstream  # noqa: E402  # once it can be found
+from scstream.families import BY_NAME  # noqa: E402
 
 project = "scstream"
 author = "the scstream authors"
@@ -31,7 +33,10 @@ myst_heading_anchors = 4
 # Pages link to files of the repository that are not pages; tests/test_docs.py checks every link.
 suppress_warnings = ["myst.xref_missing", "config.cache"]
 
+templates_path = ["_templates"]
 autosummary_generate = True
+# The methods of a family are those of `Family`, which has them all.
+autosummary_context = {"families": sorted({"Product", *(f.__name__ for f in BY_NAME.values())})}
 autodoc_typehints = "none"  # numpydoc's sections have the types
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -60,6 +65,11 @@ html_theme_options = {
 html_sidebars = {page.stem: [] for page in HERE.glob("*.md")}  # they have no pages below them
 
 
+def link_to_gallery(app, docname, source):
+    """Let links to the examples lead to their pages in the gallery."""
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", source[0])
+
+
 def leave_out_absent_pages(app, docname, source):
     """Take pages that are listed but not here, as in a part of the repository, off the index."""
     if docname == "index":
@@ -77,3 +87,4 @@ def draw_pictures(app):
 def setup(app):
     app.connect("builder-inited", draw_pictures)
     app.connect("source-read", leave_out_absent_pages)
+    app.connect("source-read", link_to_gallery)

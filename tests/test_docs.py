@@ -120,7 +120,7 @@ def test_every_public_name_is_in_the_reference(module):
 def test_the_pictures_that_the_build_draws_are_drawn():
     page = (ROOT / "docs" / "how-it-works.md").read_text()
     drawn = runpy.run_path(str(ROOT / "docs" / "pictures" / "how_it_works.py"))["PICTURES"]
-    assert re.findall(r"{image} drawn/(\S+)", page) == list(drawn)
+    assert re.findall(r"{figure} drawn/(\S+)", page) == list(drawn)
     for draw in drawn.values():
         axes = draw().axes
         assert axes

@@ -82,7 +82,9 @@ def test_streams_of_eight_shapes():
 
 def test_a_pipeline_of_river(capsys):
     pytest.importorskip("river", reason="river is not installed")
-    assert load("river_pipeline").main(n_batches=4) > 0.9
+    agreement, model, rows = load("river_pipeline").main(n_batches=4)
+    assert agreement > 0.9
+    assert rows.shape[1] == model.n_features_in_
     assert "clusters" in capsys.readouterr().out
 
 

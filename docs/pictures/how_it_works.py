@@ -53,7 +53,7 @@ def draw_split():
     X = two_blobs(500, rng)
     one = ScStream(random_state=0, max_clusters=1).fit(X)
     two = ScStream(random_state=0).fit(X)
-    figure = Figure(figsize=(9.0, 2.9), layout="constrained")
+    figure = Figure(figsize=(9.0, 2.0), layout="constrained")
     axes = figure.subplots(1, 3, sharex=True, sharey=True)
     plot_clusters(one, X, ax=axes[0], annotate=False)
     bare(axes[0], "one cluster")

@@ -71,7 +71,7 @@ def test_an_output_that_was_changed_between_runs_is_refused(rows, change, capsys
         Path("labels").write_bytes(b"something else\n" * 1000)
     assert call(*RUN, "-o", "labels", *OUT) == 1
     told = capsys.readouterr().err
-    assert {"cut": "has 100 bytes", "removed": "is gone", "replaced": "something else"}[
+    assert {"cut": "has 100 bytes", "removed": "is gone", "replaced": "does not match"}[
         change
     ] in told
     assert os.path.exists("labels") == (change != "removed")

@@ -242,7 +242,7 @@ def test_a_stopped_run_says_how_to_go_on_without_the_password(tmp_path):
             process.kill()
     assert process.returncode == 128 + signal.SIGTERM
     assert not holds_secret(text)
-    assert f"go on with: scstream run {scheme}://{address}/{stream} --follow" in text
+    assert f"to resume: scstream run {scheme}://{address}/{stream} --follow" in text
     assert "add the password" in text
 
 

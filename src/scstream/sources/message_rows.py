@@ -17,6 +17,7 @@ from scstream.sources.places import unsound
 Name = str | int  # a field of an object, or a place in an array
 Kind = Literal["number", "truth", "text"]
 
+_NAMES = {"number": "a number", "truth": "true or false", "text": "text"}
 _KINDS: dict[type, Kind] = {int: "number", float: "number", bool: "truth", str: "text"}
 
 
@@ -209,7 +210,7 @@ def _check(name: Name, entry: Any, kind: Kind | None) -> Kind | None:
             f"field {name!r} holds {_short(entry)}, not a number, text, true, false or null."
         )
     if kind is not None and found != kind:
-        raise MalformedRow(f"field {name!r} holds {_short(entry)}, which is no {kind}.")
+        raise MalformedRow(f"field {name!r} holds {_short(entry)}, which is not {_NAMES[kind]}.")
     if found == "number" and not _is_finite(entry):
         raise MalformedRow(f"field {name!r} holds {_short(entry)}, which is too large.")
     return found
