@@ -43,6 +43,14 @@ def test_the_summary_is_a_row_for_each_cluster(model):
     assert "clicks" in table.loc[high, "different"]
 
 
+def test_columns_without_names_are_called_by_their_number():
+    clusters = [
+        Cluster(i, 0.5, 100.0, 1.0, 0.0, {}, {0: {"mean": 9.0 * i, "variance": 1.0}})
+        for i in range(2)
+    ]
+    assert differences(clusters)[1] == "column 0 higher (9, others 0)"
+
+
 def squares(seed, n=900):
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scstream.summary.differences import differences, location, shares
+from scstream.summary.differences import column_name, differences, location, shares
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.times import as_date, as_length
 from scstream.support.words import in_shares
@@ -53,7 +53,7 @@ def groups_of(model: ScStream) -> dict[int, int]:
 
 def _key(name: Any) -> str:
     """Return what a column is called, so that it hides none of the fixed ones."""
-    text = str(name) if isinstance(name, str) else f"column {name}"
+    text = column_name(name)
     return f"{text} (column)" if text in FIXED else text
 
 
