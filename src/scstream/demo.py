@@ -215,7 +215,7 @@ class _Progress:
 
 
 class _Picture:
-    """The paths of the means over the whole stream, beside the clusters at a few moments."""
+    """The paths of the means over the whole stream, next to the clusters at a few moments."""
 
     def __init__(self, n_batches: int) -> None:
         from matplotlib.figure import Figure

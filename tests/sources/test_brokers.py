@@ -356,7 +356,7 @@ def test_an_address_opens_a_source(broker):
     np.testing.assert_array_equal(np.vstack([batch.X for batch in batches]), X[:, 1:])
     assert batches[0].time is not None
     assert [len(batch.rejects) for batch in batches] == [0, 1]
-    with pytest.raises(ValueError, match="no setting 'colour'"):
+    with pytest.raises(ValueError, match="unknown setting 'colour'"):
         open_source(f"{broker.url(stream)}?colour=red")
     with pytest.raises(ValueError, match="header is for files"):
         open_source(broker.url(stream), SourceOptions(header=True))

@@ -324,7 +324,7 @@ def test_the_url_comes_before_the_file_and_the_file_before_the_environment(monke
     ("text", "complaint"),
     [
         ("password = hush", "not a TOML file"),
-        ('passwort = "hush"', "no setting 'passwort'"),
+        ('passwort = "hush"', "unknown setting 'passwort'"),
         ("password = 17", "password must be text"),
         ('tls = "yes"', "tls must be true or false"),
     ],

@@ -162,7 +162,7 @@ def _entry(row: Any) -> tuple[np.dtype[Any], list[int], list[int]]:
         raise CheckpointError("The checkpoint's table of arrays is malformed.")
     kind, shape, axes = row
     if kind not in _DTYPES:
-        raise CheckpointError(f"A checkpoint holds no arrays of kind {kind[:20]!r}.")
+        raise CheckpointError(f"A checkpoint cannot hold arrays of kind {kind[:20]!r}.")
     for numbers in (shape, axes):
         if not (isinstance(numbers, list) and all(type(n) is int for n in numbers)):
             raise CheckpointError("The checkpoint's table of arrays is malformed.")

@@ -141,7 +141,7 @@ def load(kind: type[ScStream], path: str | os.PathLike[str], kernel: Any) -> tup
         found = error
         if not isinstance(error, CheckpointError):
             reason = str(error).rstrip(".") or type(error).__name__
-            found = CheckpointError(f"This is no sound checkpoint: {reason}.")
+            found = CheckpointError(f"Not a valid checkpoint: {reason}.")
         found.add_note(f"The file is {os.fspath(path)!r}.")
         raise found from None if found is error else error
 

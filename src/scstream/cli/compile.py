@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
         "compile",
         description="Compile the kernels that the usual families need, for small and large "
         "batches, and keep them on disk. The first batch then does not wait for that: useful when "
-        "an image of a container is built. The folder is that of NUMBA_CACHE_DIR, or else beside "
+        "an image of a container is built. The folder is that of NUMBA_CACHE_DIR, or else next to "
         "the package, or else in the user's cache.",
     )
     parser.add_argument(

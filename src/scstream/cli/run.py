@@ -108,7 +108,7 @@ def add_parser(subparsers: Any) -> None:
         nargs="?",
         const="127.0.0.1:0",
         metavar="HOST:PORT",
-        help="show the run in the browser while it goes on; by default for this machine only, on "
+        help="show the run in the browser while it is active; by default for this machine only, on "
         "a free port. At a terminal the page stays until Ctrl-C",
     )
     add_serving(group)

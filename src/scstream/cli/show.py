@@ -137,7 +137,7 @@ def columns_of_run(kept: Kept) -> list[str]:
 
 
 def _run_of(kept: Kept) -> RunState | None:
-    """Return what a run saved beside the model, None if the model was saved otherwise."""
+    """Return what a run saved with the model, None if the model was saved otherwise."""
     from scstream.checkpoint import CheckpointError
     from scstream.pipeline.resume import RunState
 

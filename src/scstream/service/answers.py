@@ -164,7 +164,7 @@ def answer(model: ScStream, rows: Any, fields: list[str]) -> dict[str, list[Any]
     """Return what the model says of the rows: a list for each of the fields asked for."""
     unknown = [name for name in fields if name not in ANSWERS]
     if unknown:
-        raise Refused(422, f"There is no field {unknown[0]!r}; there are {', '.join(ANSWERS)}.")
+        raise Refused(422, f"Unknown field {unknown[0]!r}; choose from {', '.join(ANSWERS)}.")
     X = for_model(rows, model)
     return {name: ANSWERS[name](model, X).tolist() for name in fields}
 

@@ -25,7 +25,7 @@ class MessageSink(Sink):
     once, and the receiver recognises a repeated row by its key.
 
     The key is that of the row's message (`MessageBatch.keys`), or the number of the row where the
-    source is no broker.
+    source is not a broker.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> Sourc
     if mark:
         if scheme not in SCHEMES:
             known = ", ".join(f"{name}://" for name in SCHEMES)
-            raise ValueError(f"There is no source for {scheme}://; there are {known} and files.")
+            raise ValueError(f"Unknown kind of source {scheme}://; choose from {known} and files.")
         source: Source = import_module(SCHEMES[scheme]).open_url(str(spec), options)
         return source
     return _open_file(str(spec), options)

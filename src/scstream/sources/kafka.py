@@ -153,7 +153,7 @@ class KafkaSource(MessageSource):
         if offset > high:
             self._report_gap(
                 f"partition {partition} ends at offset {high}, before {offset}, where reading "
-                "stood: the topic was made anew."
+                "stood: the topic was created again."
             )
         elif offset < low:
             self._report_gap(

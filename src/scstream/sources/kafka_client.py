@@ -100,7 +100,7 @@ class KafkaBrokers:
             raise self.meaning(exception.args[0]) from None
 
     def hear(self, client: Any, wait: float) -> None:
-        """Let the client tell what it has heard; a message that comes with it is put aside."""
+        """Let the client report its errors; a message that comes with them is set aside."""
         message = client.poll(wait)
         if message is not None and not isinstance(message, int):  # producers count
             self.aside.append(message)

@@ -141,7 +141,7 @@ class MessageTable:
         return [list(pair) for pair in zip(self._names or [], self._kinds, strict=True)]
 
     def resumed(self, saved: list[list[Any]]) -> MessageTable:
-        """Return a table that goes on with the names and kinds of a place."""
+        """Return a table that continues with the names and kinds of a place."""
         _check_saved(saved)
         if not saved:  # nothing had been read yet
             return self

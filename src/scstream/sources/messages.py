@@ -97,7 +97,7 @@ class MessageSource(Source):
     max_idle : float, optional
         Seconds without a message after which the stream counts as ended. By default never.
     start : {"first", "new"}, default="first"
-        Where to begin without a place: at the first message that is kept, or behind the last.
+        Where to begin without a place: at the first message that is stored, or after the last.
     timed : bool, default=False
         Whether a batch's time is the server's time of its last row, in seconds. It makes the
         model's half-life count in seconds.

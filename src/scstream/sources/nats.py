@@ -131,7 +131,7 @@ class NatsSource(MessageSource):
         if last < self._sequence:
             self._report_gap(
                 f"the stream ends at {last}, before {self._sequence}, where reading stood: it "
-                "was made anew."
+                "was created again."
             )
             self._sequence = 0
 

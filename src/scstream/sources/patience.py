@@ -118,7 +118,7 @@ class Patience:
             )
         return BrokerAwayError(
             f"{where} has been away for {gone:.0f} seconds ({reason}). Start the run again when "
-            "it is back: with a checkpoint it goes on from there. The setting patience is how "
+            "it is back: with a checkpoint it resumes from there. The setting patience is how "
             "long to wait."
         )
 

@@ -129,7 +129,7 @@ def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], l
 
 
 def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptions) -> Role:
-    """Return what a column is taken for, the clock aside."""
+    """Return what a column is taken for, except for the clock."""
     name, word = look.names[j], option_word(look.names, j)
     if j in places.get("--time-column", ()):
         return Role(name, "time", "named by --time-column", "--time-column none")
@@ -182,7 +182,7 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
 
 
 def _words(values: Sequence[Any], kinds: Sequence[str]) -> list[str]:
-    """Return what is no number."""
+    """Return the values that are not numbers."""
     return [str(v) for v, kind in zip(values, kinds, strict=True) if kind != "number"]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 TRUTH = {"true": 1.0, "false": 0.0}
 
 ISO = "iso"
-FORMATS = (  # of dates, ISO 8601 aside; with slashes the month may come first or the day
+FORMATS = (  # of dates besides ISO 8601; with slashes the month may come first or the day
     "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y", "%d.%m.%y %H:%M", "%d.%m.%y",
     "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %H:%M", "%m/%d/%Y %I:%M %p", "%m/%d/%Y",
     "%d/%m/%Y %H:%M:%S", "%d/%m/%Y %I:%M:%S %p", "%d/%m/%Y %H:%M", "%d/%m/%Y %I:%M %p", "%d/%m/%Y",
