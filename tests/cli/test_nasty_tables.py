@@ -190,6 +190,23 @@ def test_one_error_says_what_is_wrong_and_what_mends_it(name, capsys):
     assert not Path("out.csv").exists()
 
 
+def test_dates_cannot_be_learned_from(capsys):
+    rows = table("when,x", lambda i: (TIMES[i], X[i]))
+    assert run("rows.csv", rows, "utf-8", "--columns", "x,when") == 1
+    said = capsys.readouterr().err
+    for word in ("Column 'when' cannot be learned from", "--time-column when", "--text when"):
+        assert word in said
+    assert run("rows.csv", rows, "utf-8", "--columns", "x", "--time-column", "when") == 0
+
+
+def test_columns_that_are_listed_are_not_left_out(capsys):
+    rows = table("order_id,x", lambda i: (1000 + 7 * i, X[i]))
+    assert run("rows.csv", rows) == 0
+    assert "left out" in capsys.readouterr().err
+    assert run("rows.csv", rows, "utf-8", "--columns", "x,order_id", "--overwrite") == 0
+    assert "left out" not in capsys.readouterr().err
+
+
 def test_lines_above_the_table_are_reported(capsys):
     assert run("rows.csv", "Report of May\n\n" + PLAIN) == 0
     assert "begins on line 3" in capsys.readouterr().err

@@ -23,7 +23,8 @@ from scstream.sources.guess.looks import (
     short,
     units_in,
 )
-from scstream.sources.guess.values import is_truth
+from scstream.sources.guess.problems import listed_problems, problems_of
+from scstream.sources.guess.values import date_format, is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
@@ -59,7 +60,7 @@ def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> lis
     roles = _with_clock(look, roles, places, options)
     if options.on_columns is not None:
         options.on_columns(roles)
-    problems = _problems(roles, options)
+    problems = problems_of(roles, options)
     if problems:
         raise ValueError(listed_problems(problems))
     return roles
@@ -96,13 +97,6 @@ def _as_learned(
     ]  # fmt: skip
     words = [name for name, kind in kinds.items() if kind == "text"]
     return replace(options, columns=list(kinds), text=words, number=numbers)
-
-
-def listed_problems(problems: Sequence[str]) -> str:
-    """Return one problem as it is, several as a list."""
-    if len(problems) == 1:
-        return problems[0]
-    return f"There are {len(problems)} problems:\n" + "\n".join(f"  - {p}" for p in problems)
 
 
 def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], list[str]]:
@@ -143,6 +137,8 @@ def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptio
     if j in places["--number"]:
         return Role(name, "number", "named by --number", f"--exclude {word}", unit=role.unit)
     wanted = j in places["--include"] or j in places["--columns"]
+    if wanted and role.kind == "text" and _holds_dates(look, j):
+        return Role(name, "out", "dates", f"--time-column {word}")
     if wanted and role.kind != "out":
         return replace(role, option=f"--exclude {word}")
     if options.numeric and role.kind == "text":
@@ -179,6 +175,12 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
     distinct = len({str(value) for value in values})
     why = f"{distinct:,} different words" if distinct > 1 else "one word"
     return Role(name, "text", why, f"--exclude {word}")
+
+
+def _holds_dates(look: Look, j: int) -> bool:
+    """Whether the text of a column is dates."""
+    texts = [value for value in look.values[j][:_FIRST] if isinstance(value, str)]
+    return not look.typed and date_format(texts) is not None
 
 
 def _words(values: Sequence[Any], kinds: Sequence[str]) -> list[str]:
@@ -260,30 +262,3 @@ def _said(places: dict[str, list[int]]) -> set[int]:
     """Return the columns whose kind or use the user has settled."""
     names = ("--exclude", "--text", "--number", "--include", "--columns")
     return {j for name in names for j in places[name]}
-
-
-def _problems(roles: Sequence[Role], options: SourceOptions) -> list[str]:
-    """Return all that keeps the table from being learned."""
-    out = []
-    used = [role for role in roles if role.kind in ("number", "truth", "text")]
-    if not used:
-        reasons = "; ".join(f"{role.name!r}: {role.why}" for role in roles[:20])
-        options_ = " ".join(dict.fromkeys(r.option for r in roles[:20] if r.kind == "out"))
-        hint = f" Options that change this: {options_.strip()}." if options_.strip() else ""
-        out.append(f"There is no column to learn from ({reasons}).{hint}")
-    asked = options.columns if options.columns is not None else options.include
-    if asked:
-        for role in roles:
-            if role.kind == "out" and role.why not in ("not named by --columns",):
-                if role.why == "named by --exclude" or not _names(role, asked, roles):
-                    continue
-                out.append(f"Column {role.name!r} cannot be learned from: {role.why}.")
-    if options.period is not None and not any(role.kind == "time" for role in roles):
-        out.append("--period needs times, and no column of times was found: --time-column NAME.")
-    return out
-
-
-def _names(role: Role, asked: Sequence[str | int], roles: Sequence[Role]) -> bool:
-    """Whether a column is among those that an option names."""
-    names = [r.name for r in roles]
-    return any(names[find_column(column, names)] == role.name for column in asked)
