@@ -131,6 +131,10 @@ TABLES = {
     "carets": (
         table("x^y^c", lambda i: (X[i], Y[i], COLOUR[i]), "^"), "utf-8", ["x", "y", "c"], None,
     ),
+    "errors-of-spreadsheets": (
+        table("x,y", lambda i: (X[i] if i % 9 else "#DIV/0!", Y[i] if i % 11 else "\u2013")),
+        "utf-8", ["x", "y"], None,
+    ),
     "durations-beside": (
         table("start,duration,x", lambda i: (TIMES[i], f"0:{i % 60:02d}:{i % 17:02d}", X[i])),
         "utf-8", ["x"], "start",

@@ -25,7 +25,10 @@ from scstream.sources.text import Schema, Start, TextSource, assemble
 from scstream.support.messages import note
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
-_ALSO_MISSING = ("-", "--", "?", ".", "n.a.", "#n/a", "<na>", "\\n")  # where nobody said otherwise
+_ALSO_MISSING = (  # where the user says nothing else
+    "-", "--", "\u2013", "\u2014", "?", ".", "n.a.", "<na>", "\\n",
+    "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
+)  # fmt: skip
 _QUOTED = re.compile(rb'"[^"]*"')
 _RETURN = (
     "a carriage return without a line feed. Lines must end in LF or CRLF; "

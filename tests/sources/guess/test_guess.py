@@ -109,6 +109,20 @@ def test_where_a_table_begins(rows, header, above):
     assert (found.header, found.above) == (header, above)
 
 
+def test_a_header_that_is_announced_may_have_a_field_too_few():
+    rows = "x,y\n" + "7,1.5,2.5\n" * 9
+    assert guess_dialect(rows, None, None, True, {""}).above == 0
+    assert guess_dialect("a title\n" + rows, None, None, True, {""}).above == 1
+    assert guess_dialect(rows, None, None, False, {""}).above == 0
+
+
+def test_phone_numbers_are_not_measured():
+    numbers = [f"{170 + i % 9} {i % 900 + 100} {(i * 37) % 900 + 100}" for i in range(100)]
+    found = roles({"phone": numbers, "population": numbers})
+    assert found["phone"].kind == "out"
+    assert found["population"].kind == "number"
+
+
 def test_dates_in_the_order_of_days_or_months():
     assert date_format(["01/31/2026", "02/01/2026"]) == "%m/%d/%Y"
     assert date_format(["31/01/2026", "01/02/2026"]) == "%d/%m/%Y"

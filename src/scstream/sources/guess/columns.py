@@ -30,7 +30,11 @@ from scstream.sources.rows import find_column
 
 _FIRST = 100  # rows that certainly follow each other
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
-_ROW = re.compile(r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash)", re.IGNORECASE)
+_ROW = re.compile(
+    r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash|phone|telephone|tel|telefon|mobile|fax"
+    r"|account|konto|iban|isbn|ean|gtin|imei)",
+    re.IGNORECASE,
+)
 _CODE = re.compile(
     r"(.*[\W_])?(id|ids|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)",
 )

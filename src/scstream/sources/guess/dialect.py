@@ -75,8 +75,10 @@ def guess_dialect(
     rows = [split(line, separator) for line in lines]
     point = decimal or _decimal(rows, separator)
     above = 0 if header is False else lines_above(rows)
-    if header is None and above:
-        above, header = _title_or_names(rows, above, _has_header(rows[above:], point, missing))
+    if above:
+        below = _has_header(rows[above:], point, missing)
+        above, named = _title_or_names(rows, above, below)
+        header = named if header is None else header
     if header is None:
         header = _has_header(rows, point, missing)
     return Dialect(separator, point, header, _lines_of(text, above))
@@ -87,8 +89,8 @@ def _title_or_names(
 ) -> tuple[int, bool | None]:
     """Return how many rows are above the table, and whether the next one names its columns.
 
-    The last row above may name the columns, with a field too few or too many. Without names there
-    is no title: rows above are then bad rows.
+    The last row above may name the columns, with a field too few or too many. Above a table without
+    names there cannot be a title: such rows are bad rows.
     """
     below = rows[above:]
     trailing = all(not row[-1].strip() for row in below)
