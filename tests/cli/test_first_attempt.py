@@ -131,9 +131,9 @@ def here(tmp_path, monkeypatch):
 
 def taken(text):
     """Return the columns of the table that a command printed, by what they were taken for."""
-    lines = text.splitlines()
-    at = lines[0].index("taken for")
-    rows = [line for line in lines[1:] if not line.startswith("scstream")]
+    head, *lines = [line for line in text.splitlines() if not line.startswith("scstream")]
+    at = head.index("taken for")
+    rows = lines
     return [(line[:at].strip(), line[at:].split("  ")[0]) for line in rows]
 
 

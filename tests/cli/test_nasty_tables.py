@@ -194,6 +194,11 @@ def test_one_error_says_what_is_wrong_and_what_mends_it(name, capsys):
     assert not Path("out.csv").exists()
 
 
+def test_a_doubtful_encoding_is_reported(capsys):
+    assert run("rows.csv", table("größe", lambda i: (X[i],)), "cp1252") == 0
+    assert "read as cp1252. --encoding NAME" in capsys.readouterr().err
+
+
 def test_dates_cannot_be_learned_from(capsys):
     rows = table("when,x", lambda i: (TIMES[i], X[i]))
     assert run("rows.csv", rows, "utf-8", "--columns", "x,when") == 1

@@ -5,6 +5,7 @@ import pytest
 
 from scstream.sources import SourceOptions, open_source
 from scstream.sources.guess.amounts import amount, is_number, to_number
+from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
@@ -81,7 +82,7 @@ def test_what_is_no_number(text):
      ("-$ 50", ".", (-50.0, "$")), ("$-50", ".", (-50.0, "$")), ("(1,234.50)", ".", (-1234.5, "")),
      ("1'234.5", ".", (1234.5, "")), ("1\u00a0234,5", ",", (1234.5, "")),
      ("\u22123", ".", (-3.0, "")), ("USD 5", ".", (5.0, "USD")), ("'1.5'", ".", (1.5, "")),
-     ("1.5e3 m²", ".", (1500.0, "m²")),
+     ("1.5e3 m²", ".", (1500.0, "m²")), ("12.5-", ".", (-12.5, "")),
      ("5 %", ".", (5.0, "%")), ("1.234", ",", (1234.0, "")), ("A12", ".", None),
      ("12 34", ".", None), ("1.2.3", ".", None), ("12:30", ".", None),
      ("- 5 -", ".", None), ("--5", ".", None),
@@ -114,6 +115,19 @@ def test_a_header_that_is_announced_may_have_a_field_too_few():
     assert guess_dialect(rows, None, None, True, {""}).above == 0
     assert guess_dialect("a title\n" + rows, None, None, True, {""}).above == 1
     assert guess_dialect(rows, None, None, False, {""}).above == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("Time (s)", True), ("t [ms]", True), ("created", True), ("rate (per time)", False)],
+)
+def test_names_of_clocks(name, is_one):
+    assert is_clock_name(name) is is_one
+
+
+def test_months_are_dates():
+    assert date_format(["2026-01", "2026-02"]) == "%Y-%m"
+    assert date_format(["01/2026", "02/2026"]) == "%m/%Y"
 
 
 def test_phone_numbers_are_not_measured():

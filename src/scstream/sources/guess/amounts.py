@@ -37,7 +37,7 @@ def amount(field: str, decimal: str = ".") -> tuple[float, str] | None:
     """Return the number in a field and its unit, "" for none; None if there is no number.
 
     Thousands may be set apart by a comma or a point, whichever is not the decimal point, by a
-    space or by an apostrophe. Parentheses mean a minus sign, as in accounts.
+    space or by an apostrophe. Parentheses, or a minus sign at the end, mean minus, as in accounts.
 
     Examples
     --------
@@ -51,6 +51,8 @@ def amount(field: str, decimal: str = ".") -> tuple[float, str] | None:
     text = field.translate(_SPACES).strip()
     if len(text) > 2 and text[0] == text[-1] == "'":  # quoted, but not as CSV quotes
         text = text[1:-1]
+    if text[-1:] == "-" and text[:1].isdigit():  # as some accounting systems write it
+        text = f"-{text[:-1]}".rstrip()
     negative = text[:1] == "(" and text[-1:] == ")"
     found = _form(decimal).fullmatch(text[1:-1] if negative else text)
     if found is None or (found["sign"] and found["inner"]) or (negative and found["sign"]):

@@ -20,14 +20,15 @@ _NAME = re.compile(
     r"(_?(utc|s|ms|us|ns))?|.*(Time|Timestamp|Date|At)",
     re.IGNORECASE,
 )
+_UNIT = re.compile(r"[\[(][^\])]*[\])]\s*$")
 _SORTED = 0.9  # share of steps that must not go back in time
 _PLAIN = (str, int, float, np.number)
 _SAMPLE = 200  # dates whose form is looked at
 
 
 def is_clock_name(name: str) -> bool:
-    """Whether a column's name says that it holds times."""
-    return _NAME.fullmatch(name.strip()) is not None
+    """Whether a column's name says that it holds times; a unit in brackets does not matter."""
+    return _NAME.fullmatch(_UNIT.sub("", name).strip()) is not None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ FORMATS = (  # of dates besides ISO 8601; with slashes the month may come first 
     "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y/%m/%d", "%d-%m-%Y %H:%M:%S", "%d-%m-%Y %H:%M",
     "%d-%m-%Y", "%d %b %Y %H:%M:%S", "%d %b %Y %H:%M", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y",
     "%d %B %Y", "%B %d, %Y", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z",
-    "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y",
+    "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y", "%Y-%m", "%m/%Y", "%b %Y", "%B %Y",
 )  # fmt: skip
 EPOCHS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # parts of a second that numbers may count
 _YEARS = (6.3e8, 4.1e9)  # 1990 to 2100, in seconds since 1970
