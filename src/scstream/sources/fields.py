@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from scstream.kernels import text_scan
 from scstream.sources.chunks import Floats, Ints
 from scstream.sources.guess.amounts import amount, is_number
 from scstream.sources.guess.values import TRUTH, is_truth
@@ -93,3 +94,26 @@ class NumberFields:
 def shown(field: str) -> str:
     """Return a field as it is quoted in a message."""
     return repr(field if len(field) <= 40 else field[:40] + "...")
+
+
+def scan_roles(schema: Schema) -> tuple[Ints, int, int]:
+    """Return what the compiled pass does with each field, and how many numbers and texts it has.
+
+    The times are the last of the numbers, or of the texts.
+    """
+    roles = np.full(len(schema.names), text_scan.SKIP)
+    numbers = texts = 0
+    for j, kind in zip(schema.used, schema.kinds, strict=True):
+        if kind == "text":
+            roles[j] = -2 - texts
+            texts += 1
+        else:
+            roles[j] = numbers
+            numbers += 1
+    if schema.time is not None and schema.time_is_text:
+        roles[schema.time] = -2 - texts
+        texts += 1
+    elif schema.time is not None:
+        roles[schema.time] = numbers
+        numbers += 1
+    return roles, numbers, texts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scstream.kernels import text_scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
-from scstream.sources.fields import NumberFields, shown
+from scstream.sources.fields import NumberFields, scan_roles, shown
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
@@ -196,7 +196,7 @@ class SeparatedSource(TextSource):
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
         schema = self._schema
         assert schema is not None
-        roles, n_numbers, n_texts = _roles(schema)
+        roles, n_numbers, n_texts = scan_roles(schema)
         cap = text.count(b"\n") + 1
         numbers, spans = np.empty((cap, n_numbers)), np.empty((cap, n_texts, 2), np.int64)
         bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
@@ -298,29 +298,6 @@ class SeparatedSource(TextSource):
             None if schema.time is None else np.zeros(1),
             {0: reason},
         )
-
-
-def _roles(schema: Schema) -> tuple[Ints, int, int]:
-    """Return what the compiled pass does with each field, and how many numbers and texts it has.
-
-    The times are the last of the numbers, or of the texts.
-    """
-    roles = np.full(len(schema.names), text_scan.SKIP)
-    numbers = texts = 0
-    for j, kind in zip(schema.used, schema.kinds, strict=True):
-        if kind == "text":
-            roles[j] = -2 - texts
-            texts += 1
-        else:
-            roles[j] = numbers
-            numbers += 1
-    if schema.time is not None and schema.time_is_text:
-        roles[schema.time] = -2 - texts
-        texts += 1
-    elif schema.time is not None:
-        roles[schema.time] = numbers
-        numbers += 1
-    return roles, numbers, texts
 
 
 def _bare_return(record: bytes) -> bool:
