@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scstream.families import Product
 from scstream.families.contract import Array
 from scstream.sampler.learner import Learner
 
@@ -25,8 +24,8 @@ class Normals:
     @staticmethod
     def of(learner: Learner, most_columns: int) -> Normals | None:
         """Return the clusters of a model; None if they are not Gaussian, or too wide."""
-        if isinstance(learner.family, Product):  # other columns stand beside the Gaussian ones
-            return None
+        if learner.family.independent_blocks(0)[0].family is not learner.family:
+            return None  # blocks of columns, of which some only may be Gaussian
         totals = learner.state.totals
         described = learner.family.describe(learner.family.prior + totals)
         mean = described.get("mean")

@@ -21,7 +21,7 @@ from scstream.sources.guess.values import EPOCHS, seconds
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound
 from scstream.sources.records import TextRecords, split
-from scstream.sources.text import Schema, Start, TextSource, assemble
+from scstream.sources.text import Start, TextSource, assemble
 from scstream.support.messages import note
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
