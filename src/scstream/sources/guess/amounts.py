@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 _CURRENCY = (
     r"(?:[$€£¥₹₽₩]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|BRL|MXN|ZAR|TRY"
@@ -46,8 +46,15 @@ def amount(field: str, decimal: str = ".") -> tuple[float, str] | None:
     >>> amount("1 2"), amount("12:30"), amount("n12"), amount("1_000")
     (None, None, None, None)
     """
-    if decimal == "." and _PLAIN.fullmatch(field):
-        return float(field), ""
+    plain = field if decimal == "." else field.replace(".", "_").replace(decimal, ".")
+    if _PLAIN.fullmatch(plain):  # as most are
+        return float(plain), ""
+    return _with_marks(field, decimal)
+
+
+@lru_cache(maxsize=1 << 14)  # a column is looked at several times
+def _with_marks(field: str, decimal: str) -> tuple[float, str] | None:
+    """Return the number in a field that has more than plain digits, and its unit."""
     text = field.translate(_SPACES).strip()
     if len(text) > 2 and text[0] == text[-1] == "'":  # quoted, but not as CSV quotes
         text = text[1:-1]
