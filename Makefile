@@ -65,7 +65,7 @@ bench: $(BENCH_READY)  ## the comparison with other methods, short version (a qu
 bench-full: $(BENCH_READY)  ## the comparison in full (days); goes on where it was stopped
 	@$(RUN) -m benchmarks run --full $(ARGS)
 
-bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into docs/benchmarks.md
+bench-report: $(BENCH_READY)  ## tables and pictures of what was run, into benchmarks/published/tables.md
 	@$(RUN) -m benchmarks report --results $(RESULTS) $(ARGS)
 
 page:  ## build the page that shows a run, from web/ (needs Node)
@@ -86,7 +86,7 @@ format: $(READY)  ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff check --fix --quiet . ; $(RUN) -m ruff format .
 
 clean:  ## remove caches and build products; keeps .venv
-	@rm -rf build dist docs/generated docs/gallery .mypy_cache .pytest_cache .ruff_cache scstream-demo.png
+	@rm -rf build dist docs/generated docs/gallery docs/drawn .mypy_cache .pytest_cache .ruff_cache scstream-demo.png
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf
 
 # The environment, made once and brought up to date when pyproject.toml changes.

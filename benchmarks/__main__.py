@@ -15,6 +15,7 @@ from benchmarks.streams import DATASETS, default_folder
 from benchmarks.tuning import Budget
 
 _RESULTS = Path(__file__).parent / "results"
+_TABLES = Path("benchmarks/published/tables.md")
 # mode: seeds, seconds of a run, trials and seconds of a tuning. The short version tunes nothing:
 # a quarter of an hour for all methods leaves no time for it.
 _DEFAULTS = {"short": (1, 20.0, 0, 40.0), "full": (3, 600.0, 30, 120.0)}
@@ -62,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="tables and pictures from stored results")
     report.set_defaults(command=_report)
     report.add_argument("--results", type=Path, nargs="+", required=True, metavar="FILE")
-    report.add_argument("--to", type=Path, default=Path("docs/benchmarks.md"), metavar="FILE")
+    report.add_argument("--to", type=Path, default=_TABLES, metavar="FILE")
     listing = commands.add_parser("list", help="data sets and methods")
     listing.set_defaults(command=_list)
     _add_modules(listing)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
 from scstream.evaluate import prequential
 from scstream.metrics import Contingency
+from scstream.support.progress import Bar
 
 
 def unlike_classes(
@@ -271,6 +271,7 @@ def run(
 ) -> None:
     rows = []
     began = time.perf_counter()
+    bar = Bar(name, len(seeds), shown=True).open()
     for seed in seeds:
         options = {**OPTIONS.get(name, {}), **params}
         model = ScStream(FAMILY.get(name, "gaussian"), random_state=seed, **options)
@@ -290,8 +291,8 @@ def run(
                 *groups.scores(),
             )
         )
-        if sys.stderr.isatty():
-            print(f"{name}: seed {seed}, ARI {mean['ari']:.3f}   ", end="\r", file=sys.stderr)
+        bar.show(len(rows), f"seed {seed}, ARI {mean['ari']:.3f}")
+    bar.close()
     r = np.array(rows)
     m = r.mean(axis=0)
     print(

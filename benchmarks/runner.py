@@ -21,6 +21,7 @@ from benchmarks.results import OURS
 from benchmarks.store import Row, Store
 from benchmarks.streams import DATASETS, Dataset, Mode, NoData
 from benchmarks.tuning import Budget, tune
+from scstream.support.progress import Bar
 
 _PREPARATION = 1800.0  # seconds, for compiling and for each data set that has to be fetched
 _EVERY = 30.0  # seconds between two signs of life of a long run, where lines cannot be rewritten
@@ -131,7 +132,10 @@ def run_all(
         progress.write("Compiling scstream's kernels, where that has not been done ...")
         supervise(compile_kernels, None, seconds=_PREPARATION, hear=_ignore)
     absent = _absent({unit.dataset.name for unit in units}, plan, progress)
-    _work_off(units, absent, store, progress, plan)
+    try:
+        _work_off(units, absent, store, progress, plan)
+    finally:
+        progress.close()
 
 
 def _absent(names: set[str], plan: Plan, progress: Progress) -> dict[str, str]:
@@ -258,7 +262,7 @@ class Progress:
 
     def __init__(self, total: int, out: TextIO) -> None:
         self._total = total
-        self._out = out
+        self._bar = Bar("", total, shown=True, out=out).open()
         self._done = 0
         self._began = time.monotonic()
         self._lock = Lock()
@@ -267,9 +271,7 @@ class Progress:
 
     def write(self, line: str) -> None:
         """Write a line that stays."""
-        with self._lock:
-            self._out.write(f"\r\x1b[K{line}\n" if self._out.isatty() else f"{line}\n")
-            self._out.flush()
+        self._bar.write(line)
 
     def begin(self, job: Job) -> None:
         """Take note that a run starts."""
@@ -289,12 +291,11 @@ class Progress:
     def note(self, job: Job, news: str) -> None:
         """Write a line that the next one replaces; now and then if lines cannot be replaced."""
         with self._lock:
-            terminal = self._out.isatty()
-            if terminal or time.monotonic() - self._spoke > _EVERY:
+            if self._bar.live:
+                self._bar.show(self._done, f"{self._place()} {_name(job)}: {news}")
+            elif time.monotonic() - self._spoke > _EVERY:
                 self._spoke = time.monotonic()
-                line = f"{self._place()} {_name(job)}: {news}{self._rest()}"
-                self._out.write(f"\r\x1b[K{line}" if terminal else f"{line}\n")
-                self._out.flush()
+                self._bar.write(f"{self._place()} {_name(job)}: {news}{self._rest()}")
 
     def end(self, job: Job, row: Row) -> None:
         """Write how a run ended."""
@@ -306,8 +307,11 @@ class Progress:
             line = f"{self._place()} {_name(job)}: {score}{row['status']}, {seconds:.0f} s"
             line += self._rest()
             self._spoke = time.monotonic()
-            self._out.write(f"\r\x1b[K{line}\n" if self._out.isatty() else f"{line}\n")
-            self._out.flush()
+            self._bar.write(line)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.close()
 
     def _place(self) -> str:
         return f"[{self._done}/{self._total}]"

@@ -1,6 +1,8 @@
 """How the documentation is built: ``make docs``. Needs no network."""
 
 import os
+import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -9,6 +11,7 @@ sys.path.insert(0, str(HERE.parent / "src"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import scstream  # noqa: E402  # once it can be found
+from scstream.families import BY_NAME  # noqa: E402
 
 project = "scstream"
 author = "the scstream authors"
@@ -22,7 +25,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["pictures/draw.py", "gallery/*.ipynb"]
+exclude_patterns = ["pictures/*.py", "gallery/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -30,7 +33,10 @@ myst_heading_anchors = 4
 # Pages link to files of the repository that are not pages; tests/test_docs.py checks every link.
 suppress_warnings = ["myst.xref_missing", "config.cache"]
 
+templates_path = ["_templates"]
 autosummary_generate = True
+# The methods of a family are those of `Family`, which has them all.
+autosummary_context = {"families": sorted({"Product", *(f.__name__ for f in BY_NAME.values())})}
 autodoc_typehints = "none"  # numpydoc's sections have the types
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -59,6 +65,11 @@ html_theme_options = {
 html_sidebars = {page.stem: [] for page in HERE.glob("*.md")}  # they have no pages below them
 
 
+def link_to_gallery(app, docname, source):
+    """Let links to the examples lead to their pages in the gallery."""
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", source[0])
+
+
 def leave_out_absent_pages(app, docname, source):
     """Take pages that are listed but not here, as in a part of the repository, off the index."""
     if docname == "index":
@@ -67,5 +78,13 @@ def leave_out_absent_pages(app, docname, source):
         source[0] = "\n".join(line for line in lines if line not in absent)
 
 
+def draw_pictures(app):
+    """Draw the pictures of the page that explains the method."""
+    script = HERE / "pictures" / "how_it_works.py"
+    runpy.run_path(str(script))["main"](HERE / "drawn")
+
+
 def setup(app):
+    app.connect("builder-inited", draw_pictures)
     app.connect("source-read", leave_out_absent_pages)
+    app.connect("source-read", link_to_gallery)

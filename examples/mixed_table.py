@@ -2,20 +2,22 @@
 Clusters of orders
 ==================
 
-Clusters of orders: amounts, numbers of items, words and truth values in one table.
+A table of orders with amounts, numbers of items, words and truth values.
 
 ::
 
     python examples/mixed_table.py
 
-With ``family="auto"`` each column gets the distribution that suits it. Entries may be missing.
+With ``family="auto"`` each column gets a suitable distribution. Entries may be missing.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from scstream import ScStream
 from scstream.metrics import adjusted_rand_index
+from scstream.plot import overview
 
 KINDS = {  # amount, items, channel, whether there was a voucher
     "weekly shop": (4.2, 25, ["store", "store", "app"], 0.3),
@@ -65,4 +67,6 @@ def main(days=10, seed=0):
 
 
 if __name__ == "__main__":
-    main()
+    last = main()[0]
+    overview(last, orders(np.random.default_rng(1))[0])
+    plt.show()

@@ -2,16 +2,17 @@
 Faults in a stream of sensor readings
 =====================================
 
-Faults in a stream of sensor readings, by how unlikely each reading is.
+How unlikely is each reading? Faults stand out.
 
 ::
 
     python examples/sensors.py
 
-A machine runs in three states, and it warms up over the day. Nobody says what is normal: the
+A machine runs in three states, and it warms up over the day. What is normal is not given: the
 model learns it, follows the drift, and a reading far from everything seen lately stands out.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from scstream import ScStream
@@ -60,5 +61,16 @@ def main(minutes=60, seed=0):
     return model, score, fault
 
 
+def draw(score, fault):
+    """Draw the scores in the order of the readings, the faults in red."""
+    ax = plt.subplots(figsize=(7.0, 3.0), layout="constrained")[1]
+    number = np.arange(len(score))
+    ax.plot(number[~fault], score[~fault], ".", markersize=3, color="#4477AA", label="normal")
+    ax.plot(number[fault], score[fault], "x", color="#CC3311", label="fault")
+    ax.set(xlabel="reading", ylabel="minus log density", yscale="symlog")
+    ax.legend()
+
+
 if __name__ == "__main__":
-    main()
+    draw(*main()[1:])
+    plt.show()

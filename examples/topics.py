@@ -2,23 +2,25 @@
 Topics of a stream of news
 ==========================
 
-Topics of a stream of news: they appear and vanish, and nobody says how many there are.
+Topics appear and vanish, and their number is not given.
 
 ::
 
     python examples/topics.py
 
-An online topic model in four steps, as BERTopic has them: embed the documents, reduce, cluster,
-describe each cluster by the words that set it apart. ScStream is the cluster model.
+An online topic model in the four steps of BERTopic: embed the documents, reduce the embedding,
+cluster, and describe each cluster by its typical words. ScStream is the cluster model.
 """
 
 from collections import Counter
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.random_projection import GaussianRandomProjection
 
 from scstream import ScStream
+from scstream.plot import plot_river
 
 STORIES = {  # words of a story, and the hours in which it is told
     "football": (range(0, 24), "match goal team coach player league striker keeper penalty cup"),
@@ -92,7 +94,7 @@ def main(hours=24, seed=0):
         docs, about = news(hour, rng)
         model.partial_fit(docs)
         size = Counter(model.labels_.tolist())
-        now = {topic for topic, n in size.items() if n >= 10}  # a few strays are no topic
+        now = {topic for topic, n in size.items() if n >= 10}  # a few strays are not a topic
         for topic in sorted(now - before):
             print(f"{hour:02}:00  + topic {topic}: {' '.join(model.describe(topic))}")
         for topic in sorted(before - now):
@@ -104,5 +106,12 @@ def main(hours=24, seed=0):
     return model, history
 
 
+def draw(history):
+    """Draw how many documents each topic has in each hour."""
+    sizes = [Counter(labels.tolist()) for _, labels in history]
+    plot_river(range(len(sizes)), sizes, labels=("hour", "share of the documents"))
+
+
 if __name__ == "__main__":
-    main()
+    draw(main()[1])
+    plt.show()

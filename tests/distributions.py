@@ -64,7 +64,11 @@ def check_content(wheel, source, version):
     """Make sure that all is in the files, and nothing else."""
     inside = set(zipfile.ZipFile(wheel).namelist())
     folder = ROOT / "src"
-    ours = {str(path.relative_to(folder)) for path in folder.rglob("*.py")} | {"scstream/py.typed"}
+    files = (
+        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in str(path)
+    )
+    ours = {str(path.relative_to(folder)) for path in files}
+    assert {"scstream/py.typed", "scstream/web/page/index.html"} <= ours
     assert ours <= inside, sorted(ours - inside)[:5]
     strange = {name for name in inside - ours if ".dist-info/" not in name}
     assert not strange, sorted(strange)[:5]

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -82,11 +83,13 @@ def test_progress_rewrites_one_line_on_a_terminal():
     out = Terminal()
     progress = demo._Progress(20, out)
     progress.begin()
+    time.sleep(0.6)  # a bar appears after half a second
     for number in range(2, 21):
         progress.show(number, 1e6, 5, 0.9)
     progress.end()
-    assert out.getvalue().count("\n") == 1
-    assert out.getvalue().count("\r") == 20
+    assert "\n" not in out.getvalue()
+    assert "batch  2/20" in out.getvalue()
+    assert out.getvalue().endswith("\r\x1b[K")  # nothing is left
 
 
 def test_progress_writes_a_few_lines_elsewhere():

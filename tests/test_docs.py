@@ -1,7 +1,9 @@
 """The documentation holds: its code runs, its commands run, its links lead somewhere."""
 
 import re
+import runpy
 import shlex
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,32 @@ def test_every_page_is_in_the_site():
     listed = set(re.findall(r"^([\w-]+)$", index, re.MULTILINE))
     for page in (ROOT / "docs").glob("*.md"):
         assert page.stem in listed | {"index"}, f"{page.name} is not in docs/index.md"
+
+
+PUBLIC = (
+    "", "bertopic", "chronicle", "datasets", "evaluate", "metrics", "plot", "report", "service",
+    "tuning", "video",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_in_the_reference(module):
+    page = (ROOT / "docs" / "api.rst").read_text()
+    listed = set(re.findall(r"^   ([\w.]+)$", page, re.MULTILINE))
+    home = import_module(f"scstream.{module}".rstrip("."))
+    names = [name for name in home.__all__ if callable(getattr(home, name))]
+    absent = [n for n in names if n not in listed and f"{module}.{n}" not in listed]
+    assert set(absent) <= {"require_matplotlib"}
+
+
+def test_the_pictures_that_the_build_draws_are_drawn():
+    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    drawn = runpy.run_path(str(ROOT / "docs" / "pictures" / "how_it_works.py"))["PICTURES"]
+    assert re.findall(r"{figure} drawn/(\S+)", page) == list(drawn)
+    for draw in drawn.values():
+        axes = draw().axes
+        assert axes
+        assert all(ax.has_data() for ax in axes)
 
 
 def test_the_first_pages_are_short():

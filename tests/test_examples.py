@@ -73,7 +73,7 @@ def test_kinds_of_orders_are_told_apart(capsys):
 def test_streams_of_eight_shapes():
     pytest.importorskip("river", reason="river is not installed")
     plt = pytest.importorskip("matplotlib.pyplot")
-    found = load("plot_streams").main(shapes=("still", "drifting"))
+    found = load("eight_streams").main(shapes=("still", "drifting"))
     plt.close("all")
     assert len(found) == 10
     assert found["still", "ScStream"] > 0.95
@@ -82,7 +82,9 @@ def test_streams_of_eight_shapes():
 
 def test_a_pipeline_of_river(capsys):
     pytest.importorskip("river", reason="river is not installed")
-    assert load("river_pipeline").main(n_batches=4) > 0.9
+    agreement, model, rows = load("river_pipeline").main(n_batches=4)
+    assert agreement > 0.9
+    assert rows.shape[1] == model.n_features_in_
     assert "clusters" in capsys.readouterr().out
 
 

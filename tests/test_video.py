@@ -255,7 +255,7 @@ def test_misuse_of_a_segmenter_is_explained(clip):
         Segmenter(segmenter.model)
     with pytest.raises(ValueError, match="painted by mean or id"):
         segmenter.paint(segments, "loudly")
-    with pytest.raises(ValueError, match="no clusters of the model"):
+    with pytest.raises(ValueError, match="not clusters of the model"):
         segmenter.paint(segments + 1000)
 
 

@@ -51,25 +51,25 @@ def draw_stream() -> None:
         view = Projection.from_model(model) if view is None else view
         if number in axes:
             ax = axes[number]
-            plot_clusters(ax, model, batch.X, projection=view, colors=colors)
+            plot_clusters(model, batch.X, projection=view, colors=colors, ax=ax)
             ax.set_title(f"batch {number}")
             ax.label_outer()
     save(moments, "clusters.png")
 
     figure = Figure(figsize=(9.0, 4.6), layout="constrained")
     top, river = figure.subplots(2, sharex=True, height_ratios=[1, 3])
-    plot_n_clusters(top, chronicle.times, chronicle.n_clusters, labels=("", "clusters"))
-    plot_river(river, chronicle.times, chronicle.weights(), colors=colors)
+    plot_n_clusters(chronicle.times, chronicle.n_clusters, labels=("", "clusters"), ax=top)
+    plot_river(chronicle.times, chronicle.weights(), colors=colors, ax=river)
     save(figure, "river.png")
 
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
-    plot_scores(figure.subplots(), chronicle.times, chronicle.score_quantiles())
+    plot_scores(chronicle.times, chronicle.score_quantiles(), ax=figure.subplots())
     save(figure, "scores.png")
 
     figure = Figure(figsize=(6.0, 4.6), layout="constrained")
     ax = figure.subplots()
     alive = set(chronicle[-1].ids.tolist())
-    plot_paths(ax, chronicle.paths(), alive=alive, colors=colors)
+    plot_paths(chronicle.paths(), alive=alive, colors=colors, ax=ax)
     ax.set(xlabel=chronicle.projection.labels[0], ylabel=chronicle.projection.labels[1])
     save(figure, "paths.png")
 
@@ -89,9 +89,9 @@ def draw_groups() -> None:
         model.partial_fit(X)
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    plot_clusters(left, model, X, annotate=False)
+    plot_clusters(model, X, annotate=False, ax=left)
     left.set_title(f"{model.n_clusters_} clusters")
-    plot_groups(right, model, X)
+    plot_groups(model, X, ax=right)
     right.set_title(f"{len(model.groups_)} groups")
     save(figure, "groups.png")
 

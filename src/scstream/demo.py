@@ -27,6 +27,7 @@ from scstream.plot import (
 )
 from scstream.support.paths import check_file, whole_file
 from scstream.support.printable import printable
+from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,6 @@ __all__ = ["main"]
 
 _PANELS = "ABCD"  # of the picture, in order of time; P holds the paths
 _LINES_WITHOUT_TERMINAL = 10
-_BAR = 24  # width of the progress bar
 _TITLE = "scstream demo"  # written into the picture
 
 
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(
         f"A stream of {args.batches} batches of {args.batch_size:,} points in 2-D. Its "
         f"{args.clusters} clusters drift;\na third of them are born or die on the way. "
-        "scstream is told none of this.\n"
+        "scstream knows none of this.\n"
     )
     model = ScStream(random_state=0)
     picture = None if args.picture is None else _Picture(args.batches)
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(format_scores(result, n_found=model.n_clusters_, n_true=len(matches)))
     print(
         "\nEach batch was predicted before it was learned. The oracle knows the true mixture at\n"
-        "every moment; where clusters overlap, even it errs."
+        "every moment; where clusters overlap, even the oracle makes errors."
     )
     if picture is not None:
         picture.save(args.picture)
@@ -148,7 +148,7 @@ def format_matches(matches: Iterable[Match]) -> str:
 
 
 def format_scores(result: PrequentialResult, n_found: int, n_true: int) -> str:
-    """Lay out the scores of the stream beside those of the oracle."""
+    """Lay out the scores of the stream next to those of the oracle."""
     mean = result.mean()
     return "\n".join(
         [
@@ -183,12 +183,12 @@ def _follow(stream: Stream, model: ScStream, picture: _Picture | None) -> Preque
 
 
 class _Progress:
-    """One line that rewrites itself on a terminal; a few lines elsewhere."""
+    """A bar on a terminal; a few lines elsewhere."""
 
     def __init__(self, total: int, out: TextIO) -> None:
         self.total = total
-        self.out = out
-        self.live = out.isatty()
+        self._bar = Bar("", total, shown=True, out=out).open()
+        self.live = self._bar.live
         self.every = max(1, total // _LINES_WITHOUT_TERMINAL)
 
     def begin(self) -> None:
@@ -203,22 +203,19 @@ class _Progress:
             )
 
     def end(self) -> None:
-        """End the line that was rewritten."""
-        if self.live:
-            self.out.write("\n")
+        """Take the bar away."""
+        self._bar.close()
 
     def _write(self, number: int, text: str) -> None:
         line = f"batch {number:{len(str(self.total))}d}/{self.total}   {text}"
         if self.live:
-            filled = _BAR * number // self.total
-            self.out.write(f"\r[{'#' * filled:.<{_BAR}}] {line:<60}")
+            self._bar.show(number, line)
         else:
-            self.out.write(line + "\n")
-        self.out.flush()
+            self._bar.write(line)
 
 
 class _Picture:
-    """The paths of the means over the whole stream, beside the clusters at a few moments."""
+    """The paths of the means over the whole stream, next to the clusters at a few moments."""
 
     def __init__(self, n_batches: int) -> None:
         from matplotlib.figure import Figure
@@ -240,13 +237,13 @@ class _Picture:
         self.alive = {record.id for record in model.clusters_}
         if number in self.moments:
             ax = self.axes[self.moments[number]]
-            plot_clusters(ax, model, X, labels=model.labels_, colors=self.colors)
+            plot_clusters(model, X, labels=model.labels_, colors=self.colors, ax=ax)
             ax.set_title(f"batch {number}", fontsize=10)
 
     def save(self, path: Path) -> None:
         """Draw the paths and write the picture."""
         ax = self.axes["P"]
-        plot_paths(ax, self.paths, alive=self.alive, colors=self.colors)
+        plot_paths(self.paths, alive=self.alive, colors=self.colors, ax=ax)
         ax.set_title(f"where the clusters went in {self.n_batches} batches", fontsize=10)
         (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()  # shared by all panels
         half = max(right - left, high - low) / 2
@@ -302,7 +299,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _at_least(least: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers that are at least so large."""
+    """Return a reader of whole numbers with a lower limit."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least:

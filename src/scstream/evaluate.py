@@ -105,7 +105,7 @@ class PrequentialResult:
         Parameters
         ----------
         every : int
-            Show one batch in so many; the last row holds the means over all of them.
+            Show every n-th batch; the last row holds the means over all of them.
 
         Returns
         -------

@@ -34,9 +34,9 @@ _MOST_COLUMNS = 100  # beyond which there is no velocity by column
 class Event:
     """Something that happened to a cluster in a batch, or to a column.
 
-    Every new id has a birth, every id that is gone a death, and every id that is there again a
-    return, so these three alone say which clusters there are. Splits and merges say where the new
-    ones come from and the old ones went.
+    Every new id has a birth, every id that disappears a death, and every id that comes back a
+    return, so these three alone show which clusters exist. Splits and merges show where the new
+    ones came from and where the old ones went.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Event:
         Of a drift: how far the cluster's location moved since the batch before, for each unit
         of time, in the cluster's own standard deviations.
     velocity : dict or None
-        The same by column, in the units of the data; None where a family's location is no point
+        The same by column, in the units of the data; None where a family's location is not a point
         of the data (shares of categories, directions), or there are more than 100 columns.
     column : str or None
         Of a widening: the column that ``family="auto"`` takes for something wider from this batch
@@ -88,7 +88,7 @@ class Event:
     now: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the event as plain JSON; what is None is left out."""
+        """Return the event as plain JSON, without entries that are None."""
         out: dict[str, Any] = {
             "kind": self.kind,
             "batch": self.batch,

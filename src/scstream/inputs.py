@@ -165,7 +165,7 @@ class TakesRows:
             return table.ordered(known.tolist())
         if width != self.n_features_in_:
             raise ValueError(
-                f"The model learned from {self.n_features_in_} columns, and here are {width}."
+                f"The model learned from {self.n_features_in_} columns, but the table has {width}."
             )
         return table
 

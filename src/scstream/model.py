@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -47,6 +46,7 @@ from scstream.sampler.window import Forgetting
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
 from scstream.support.messages import warn
+from scstream.support.progress import SweepBar, bars_wanted, cleared
 from scstream.support.threads import allowed
 from scstream.support.times import is_length, is_moment
 
@@ -56,7 +56,7 @@ _TRIES = 5  # how often a batch is run before a cluster that loses its workers i
 
 
 class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
-    """Clusters a stream of batches without being told how many clusters there are.
+    """Clusters a stream of batches without a given number of clusters.
 
     A Dirichlet process mixture whose clusters drift, split, merge, appear and vanish while their
     labels stay the same from batch to batch. Works on real-valued data without tuning.
@@ -67,17 +67,17 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         The distribution of a cluster: a name ("gaussian", "diagonal", "spherical",
         "directional", "multinomial", "poisson", "bernoulli", "categorical", "gamma",
         "exponential"), an object that carries its prior, a `Product` for columns of several
-        kinds, or "auto" to choose by the first batch's columns, and anew by later ones that hold
+        kinds, or "auto" to choose from the first batch's columns, and again when later ones hold
         something else.
     alpha : float, default=1.0
-        Concentration of the Dirichlet process: more makes new clusters likelier.
+        Concentration of the Dirichlet process: a higher value makes new clusters likelier.
     half_life : float, "auto", text, timedelta or None, default="auto"
         The age at which a batch counts half. This is an upper bound: a cluster that moves forgets
-        faster. None keeps everything. "auto" is 5 times the usual spacing of batches, whatever the
-        unit of time, and so much longer for a batch of fewer than 100 rows that 500 such rows are
-        half forgotten; a pause, however long, counts 4 half-lives at most. A number is in the unit
-        of the times that you give, seconds if these are dates, batches if you give none. A length
-        of time such as "12h", "5d" or a timedelta needs times that are dates, or in seconds.
+        faster. None never forgets. "auto" is 5 times the usual spacing of batches, whatever the
+        unit of time. It is longer for batches of fewer than 100 rows, such that 500 such rows are
+        half forgotten. A pause, however long, counts as at most 4 half-lives. A number is in the
+        unit of the times you give: seconds for dates, batches if you give no times. A length of
+        time such as "12h", "5d" or a timedelta needs times that are dates, or in seconds.
     kernel : callable, optional
         Weight of a batch as a function of its age, in place of the half-life.
     epsilon : float, default=1e-8
@@ -92,33 +92,33 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         Whether clusters may split and merge.
     outlier_weight : float or "auto", default=0.0
         Weight of a fixed component as wide as the whole first batch; its points are labelled -1.
-        "auto" learns the weight and the shape of such a background, for real-valued columns: noise
-        is labelled -1, not made clusters of. See docs/anomalies.md.
+        "auto" learns the weight and the shape of this background, for real-valued columns: noise
+        is labelled -1 instead of forming clusters. See docs/anomalies.md.
     random_state : int, Generator, RandomState or None, default=None
         Seed. The same seed gives the same labels, on any number of threads.
     n_jobs : int, optional
         Threads for large batches; all cores by default. No result depends on it.
     engine : str, distributed.Client or callable, default="cpu"
-        Where the points are passed over: "cpu" on this machine's cores; "torch" by PyTorch, on a
+        Where the rows are processed: "cpu" on this machine's cores; "torch" with PyTorch, on a
         GPU if there is one; "dask", or a client, on the workers of a Dask cluster ("dask" takes
-        the client that this process last made); "auto" whichever suits the batch, which is said.
+        the client that this process created last); "auto" whichever suits the batch, with a note.
         Or a function that returns an engine, see `scstream.engines`. The CPU and a Dask cluster
         of any size give the same labels.
     device : str, optional
         For PyTorch, such as "cuda" or "cpu"; with a Dask cluster, on each of its workers.
     group_level : float, optional
         Form groups of clusters after every batch, at this level, so that `events_` and `on_event`
-        tell which groups split and merge. By default they are formed when you ask for them, at
+        report which groups split and merge. By default groups are formed when you ask for them, at
         level 0.3. See docs/groups.md.
     verbose : bool, default=False
         Whether to report on standard error what "auto" chooses and how the first batch goes.
         Warnings go to the logger ``scstream`` in any case.
     on_event : callable, optional
-        Called with every `Event` of a batch, one after the other, once the batch is learned.
-        An error that it raises comes out of `partial_fit` or `fit` as it is; the batch stays
-        learned, and the events that were not told any more are in `events_`.
+        Called with each `Event` of a batch, in order, once the batch is learned.
+        An error that it raises is raised by `partial_fit` or `fit`; the batch stays
+        learned, and `events_` has the remaining events.
     rules : Rules, optional
-        Numbers that steer the sampler, for experiments, see `scstream.Rules`.
+        Numbers that control the sampler, for experiments; see `scstream.Rules`.
 
     Attributes
     ----------
@@ -133,8 +133,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     history_ : list of BatchRecord
         What happened in the last 1,000 batches.
     events_ : list of Event
-        Births, deaths, splits, merges and drift in the last batch, and columns that "auto" takes
-        for something wider since, worked out when asked for; of groups too, if these were formed
+        Births, deaths, splits, merges and drift in the last batch, and columns for which "auto"
+        has chosen a wider family since. Computed on access. Includes groups if these were formed
         after the batch.
     groups_ : list of Group
         Id, members, weight, count and mean of each group of clusters that are parts of one whole.
@@ -155,11 +155,11 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     Notes
     -----
     As long as fewer than ``max(20, 4 d)`` rows of d columns (d at most 24) have been seen, they are
-    kept and every batch starts the model anew from all of them: the prior should not depend on a
+    stored, and every batch restarts the model from all of them: the prior should not depend on a
     handful of points. Ids are carried over.
 
     If nothing of the past is left when a batch comes (after a long time, or with a kernel that is
-    0), the model begins anew, its prior included. Ids go on: none is used twice.
+    0), the model starts over, its prior included. Ids continue: none is used twice.
 
     Examples
     --------
@@ -242,7 +242,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             When it came; later than the last. By default, one after the last (0 for the first).
             Dates count in seconds since 1970; those without a zone are in UTC.
         sample_weight : array-like (n,), optional
-            How many points each row stands for.
+            How many points each row counts as.
         labels : array-like (n,), optional
             Where the first batch starts from, in place of an over-clustering of our own.
 
@@ -268,7 +268,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
         y : ignored
         sample_weight : array-like (n,), optional
-            How many points each row stands for.
+            How many points each row counts as.
         labels : array-like (n,), optional
             Where to start from.
 
@@ -408,7 +408,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         return engine
 
     def _recipe(self, family: Family) -> Recipe:
-        progress = _report if self.verbose else None
+        shown = self.verbose or bars_wanted()
+        progress = SweepBar(self.max_sweeps, verbose=bool(self.verbose)) if shown else None
         weight, auto = self.outlier_weight, self.half_life == "auto"
         weight = "auto" if weight == "auto" else float(weight)
         asked = (family, float(self.alpha), *self._asked)
@@ -427,14 +428,14 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         tries = 0
         while True:
             try:
-                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)):
+                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)), cleared():
                     return learn(learner, batch, recipe, engine, self._make_rng)
             except EngineLost as error:
                 tries += 1
                 if tries == _TRIES:
                     raise RuntimeError(
                         f"{error} The batch was tried {_TRIES} times. The model is as it was "
-                        "before: mend the cluster and give the batch again."
+                        "before: repair the cluster and give the batch again."
                     ) from error
                 warn(f"{error} The batch is run again.")
                 sleep(0.2 * tries)  # until the cluster knows who is left
@@ -648,16 +649,16 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     @numpy_defaults
     def save(self, path: str | os.PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
-        """Write the model to one file, from which it goes on bit for bit.
+        """Write the model to one file, from which it continues bit for bit.
 
-        The file takes the place of an older one in a single step: whatever happens, one of the
-        two is there, whole. See docs/checkpoints.md.
+        The file replaces an older one in a single step: whatever happens, one of the
+        two exists, intact. See docs/checkpoints.md.
 
         Parameters
         ----------
         path : str or path-like
         extra : dict, optional
-            Something to keep beside the model, in plain JSON, such as a place in the stream.
+            Something to save with the model, in plain JSON, such as a place in the stream.
         """
         from scstream.checkpoint.store import save  # which knows the model
 
@@ -684,7 +685,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         Raises
         ------
         scstream.checkpoint.CheckpointError
-            If the file is no sound checkpoint, or of a format that is not known yet.
+            If the file is not a valid checkpoint, or of an unknown format.
         OSError
             If it cannot be read.
         """
@@ -713,9 +714,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     def summary(self) -> Any:
         """Return a data frame with a row for each cluster, the largest first, by its id.
 
-        Its columns are ``share`` (of the mixture), ``rows`` (that it remembers), ``born``,
+        Its columns are ``group`` (where some clusters are parts of one whole, or `group_level` is
+        given), ``share`` (of the mixture), ``rows`` (that it remembers), ``born``,
         ``age``, ``speed`` (of drift, in standard deviations for each unit of time), ``different``
-        (what makes it different from the rest, in words), and then the data's columns: a mean,
+        (how it differs from the rest, in words), and then the data's columns: a mean,
         rate or probability, or the likeliest categories.
 
         Returns
@@ -822,13 +824,6 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             )
             for i in range(state.k)
         ]
-
-
-def _report(sweep: int, k: int, log_posterior: float) -> None:
-    """Print the progress of a first batch, one line rewritten on a terminal."""
-    end = "\r" if sys.stderr.isatty() else "\n"
-    line = f"scstream: sweep {sweep}, {k} clusters, log posterior {log_posterior:.1f}   "
-    print(line, end=end, file=sys.stderr, flush=True)
 
 
 def _evaluated(

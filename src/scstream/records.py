@@ -112,7 +112,7 @@ class BatchRecord:
     n_points : int
     n_clusters : int
     log_posterior : float
-        Joint log density of the partition and the weighted data, base measure aside.
+        Joint log density of the partition and the weighted data, without the base measure.
     births, deaths : tuple of int
         Ids that are new, and that are gone, since the batch before.
     splits : tuple of (int, int)

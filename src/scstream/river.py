@@ -1,7 +1,7 @@
 """ScStream as a clusterer of river: one row at a time, or a data frame (needs ``scstream[river]``).
 
 Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far. What
-river asks of an anomaly detector, `score_one`, is there, too.
+river asks of an anomaly detector, `score_one`, exists, too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_WARNINGS = 100  # features left out that are named; memory stays bounded
 
 
 class StreamClusterer(base.Clusterer):
-    """Clusters a stream of dicts without being told how many clusters there are.
+    """Clusters a stream of dicts without a given number of clusters.
 
     Parameters
     ----------
@@ -41,25 +41,25 @@ class StreamClusterer(base.Clusterer):
     batch_size : int, default=100
         Rows that are collected before they are learned together.
     alpha : float, default=1.0
-        Concentration of the Dirichlet process: more makes new clusters likelier.
+        Concentration of the Dirichlet process: a higher value makes new clusters likelier.
     half_life : float, "auto" or None, default="auto"
         The age, in batches, at which a batch counts half; "auto" is 5, or more if batches are
-        small. None keeps everything.
+        small. None never forgets.
     sweeps : int, default=1
         Sampled sweeps of each batch after the first.
     max_clusters : int, optional
         An upper bound on the number of clusters.
     outlier_weight : float or "auto", default=0.0
         Weight of a fixed component as wide as the whole first batch; its points are labelled -1.
-        "auto" learns the weight and the shape of such a background, for real-valued columns: noise
-        is labelled -1, not made clusters of. See docs/anomalies.md.
+        "auto" learns the weight and the shape of this background, for real-valued columns: noise
+        is labelled -1 instead of forming clusters. See docs/anomalies.md.
     seed : int, optional
         The same seed gives the same clusters.
 
     Attributes
     ----------
     model : ScStream
-        The model below, with everything it can tell: `clusters_`, `score_samples`, `events_`.
+        The model inside, with all it offers: `clusters_`, `score_samples`, `events_`.
     features : list
         The features of a row in the order of the model's columns; empty before the first batch.
 
@@ -122,7 +122,7 @@ class StreamClusterer(base.Clusterer):
     # -- one row --------------------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[Any, Any]) -> None:
-        """Take in a row; the model learns once `batch_size` of them are there.
+        """Add a row; the model learns once there are `batch_size` of them.
 
         Parameters
         ----------
@@ -288,8 +288,8 @@ def _number(name: Any, value: Any) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(
-            f"Feature {name!r} is {value!r}, which is no finite number. Leave it out, or choose a "
-            "family for text such as 'auto'."
+            f"Feature {name!r} is {value!r}, which is not a finite number. Leave it out, or "
+            "choose a family for text such as 'auto'."
         )
     return number
 

@@ -128,7 +128,7 @@ def fits(name: str, value: Any) -> bool:
 
 
 def check_parameters(params: dict[str, Any]) -> None:
-    """Raise `ValueError` for the first parameter that cannot be."""
+    """Raise `ValueError` for the first invalid parameter."""
     for name, value in params.items():
         if not fits(name, value):
             raise ValueError(f"{name} must be {CONSTRAINTS[name][1]}; got {value!r}.")
@@ -154,7 +154,7 @@ def check_level(level: Any) -> float:
 def resolve_family(
     family: str | Family, X: Any, before: Family | None, *, verbose: bool = False
 ) -> Family:
-    """Return the family object that a name stands for.
+    """Return the family object for a name.
 
     "auto" is what the first batch calls for, which is noted, and stays that.
     """

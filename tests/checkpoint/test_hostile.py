@@ -113,8 +113,8 @@ def test_any_flipped_bit_is_found_and_is_damage(files, tmp_path) -> None:
     [
         (b"", "cut short"),
         (b"\x89SCS", "cut short"),
-        (pickle.dumps({"a": list(range(99))}), "no scstream checkpoint"),
-        (b"id,x,y\n" * 40, "no scstream checkpoint"),
+        (pickle.dumps({"a": list(range(99))}), "Not an scstream checkpoint"),
+        (b"id,x,y\n" * 40, "Not an scstream checkpoint"),
     ],
 )
 def test_other_files_are_no_checkpoints(data, match, tmp_path) -> None:

@@ -37,10 +37,10 @@ def refused(capsys, *argv):
 
 def test_npy_files_that_are_none(capsys):
     Path("rows.npy").write_bytes(b"")
-    assert "rows.npy is no NumPy array" in refused(capsys, "run", "rows.npy", "-o", "none")
+    assert "rows.npy is not a NumPy array" in refused(capsys, "run", "rows.npy", "-o", "none")
     head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999, 99999999999999), }"
     Path("rows.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + head.ljust(117) + b"\n" + bytes(100))
-    assert "rows.npy is no NumPy array" in refused(capsys, "run", "rows.npy", "-o", "none")
+    assert "rows.npy is not a NumPy array" in refused(capsys, "run", "rows.npy", "-o", "none")
 
 
 def test_parquet_columns_of_lists(capsys):

@@ -209,7 +209,7 @@ def test_a_stopped_run_keeps_a_checkpoint_and_says_how_to_go_on(rows, number):
         process.communicate()
     assert process.returncode == 128 + number
     assert f"stopped by {number.name}" in told
-    assert "go on with: scstream run rows.csv" in told
+    assert "to resume: scstream run rows.csv" in told
     with open("rows.csv", "a") as file:
         file.write("1.0,2.0\n")
     assert call(*argv) == 0
@@ -238,7 +238,7 @@ def test_fit_and_predict(rows, X, capsys):
     np.testing.assert_array_equal(labels("predicted.csv"), model.predict(X))
     capsys.readouterr()
     assert call("predict", "m.scstream", rows, "--columns", "x", "-o", "none") == 1
-    assert "learned from 2 columns, and here are 1" in capsys.readouterr().err
+    assert "learned from 2 columns, but the table has 1" in capsys.readouterr().err
 
 
 def test_show(rows, capsys):
@@ -335,4 +335,4 @@ def test_compile_says_what_it_did_and_where(tmp_path):
 
 def test_compile_refuses_a_family_that_is_not_there(capsys):
     assert main(["compile", "--families", "weibull"]) == 2
-    assert "There is no family 'weibull'; there are bernoulli" in capsys.readouterr().err
+    assert "Unknown family 'weibull'; choose from bernoulli" in capsys.readouterr().err

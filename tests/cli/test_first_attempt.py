@@ -131,9 +131,9 @@ def here(tmp_path, monkeypatch):
 
 def taken(text):
     """Return the columns of the table that a command printed, by what they were taken for."""
-    lines = text.splitlines()
-    at = lines[0].index("taken for")
-    rows = [line for line in lines[1:] if not line.startswith("scstream")]
+    head, *lines = [line for line in text.splitlines() if not line.startswith("scstream")]
+    at = head.index("taken for")
+    rows = lines
     return [(line[:at].strip(), line[at:].split("  ")[0]) for line in rows]
 
 
@@ -169,7 +169,7 @@ def test_zip_and_zstandard(capsys):
 
 WRONG = {
     "nothing.csv": (b"", ["is empty"]),
-    "head.csv": (b"x,y\n", ["holds no rows"]),
+    "head.csv": (b"x,y\n", ["has a header but no rows"]),
     "text.csv": (
         table("name,comment", lambda i: (f"n{i}", f"all about row {i}")).encode(),
         ["no column to learn from", "'name'", "'comment'", "--include name", "--include comment"],

@@ -82,7 +82,7 @@ def test_no_cluster_is_said(monkeypatch):
         raise ValueError("no clients found")
 
     monkeypatch.setattr(distributed.Client, "current", none)
-    with pytest.raises(RuntimeError, match=r"connected to none.*distributed.Client\(\)"):
+    with pytest.raises(RuntimeError, match=r"not connected to one.*distributed.Client\(\)"):
         ScStream(engine="dask").fit(X)
 
 

@@ -218,7 +218,7 @@ def test_wrong_moments_are_seen_where_densities_cannot_tell() -> None:
 
 
 def test_it_needs_rows() -> None:
-    with pytest.raises(NotImplementedError, match="PlainPoisson brings no example"):
+    with pytest.raises(NotImplementedError, match="PlainPoisson has no example"):
         check_family(PlainPoisson(2.0, 0.5))
     with pytest.raises(ValueError, match="at least ten rows; got 3"):
         check_family(PlainPoisson(2.0, 0.5), COUNTS[:3])

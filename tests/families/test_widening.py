@@ -182,5 +182,5 @@ def test_constant_and_empty_columns_are_idle_beside_others():
     assert chosen(one[:, None]) == {0: "gaussian"}
     few = np.column_stack([x, one])[:5]
     assert chosen(few) == {0: "gaussian"}  # five rows do not show that a column is constant
-    with pytest.raises(ValueError, match="Column 0 holds nothing"):
+    with pytest.raises(ValueError, match="Column 0 is empty"):
         choose_family(nothing[:, None])

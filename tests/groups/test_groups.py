@@ -8,7 +8,7 @@ import pytest
 from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
 from scstream.metrics import Contingency
-from scstream.plot import plot_groups, plot_tree
+from scstream.plot import ClusterColors, plot_groups, plot_tree
 
 CENTRES = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
 
@@ -186,13 +186,26 @@ def test_rows_without_weight_and_empty_batches_are_taken():
     assert len(model.groups_) == 4
 
 
+def test_tables_of_several_kinds_of_columns_have_groups():
+    rng = np.random.default_rng(0)
+    z = rng.integers(2, size=400)
+    table = np.empty((400, 3), dtype=object)
+    table[:, 0], table[:, 1] = rng.normal(20.0 * z, 1.0), np.where(z, "DE", "FR")
+    table[:, 2] = rng.poisson(np.where(z, 30, 5))
+    model = ScStream("auto", random_state=0).partial_fit(table).partial_fit(table)
+    members = sorted(i for group in model.groups_ for i in group.members)
+    assert members == [cluster.id for cluster in model.clusters_]
+    assert len(np.unique(model.predict_group(table))) == 2
+
+
 def test_pictures_of_groups():
     plt = pytest.importorskip("matplotlib.pyplot")
     model = learned(squares, 4)
     fig, (left, right) = plt.subplots(1, 2)
-    colors = plot_groups(left, model, squares(4)[0])
+    colors = ClusterColors()
+    assert plot_groups(model, squares(4)[0], colors=colors, ax=left) is left
     assert set(colors) == {g.id for g in model.groups_}
     assert len(left.patches) == model.n_clusters_
-    plot_tree(right, model)
+    assert plot_tree(model, ax=right) is right
     assert len(right.collections) > 0
     plt.close(fig)

@@ -71,7 +71,7 @@ def test_an_output_that_was_changed_between_runs_is_refused(rows, change, capsys
         Path("labels").write_bytes(b"something else\n" * 1000)
     assert call(*RUN, "-o", "labels", *OUT) == 1
     told = capsys.readouterr().err
-    assert {"cut": "has 100 bytes", "removed": "is gone", "replaced": "something else"}[
+    assert {"cut": "has 100 bytes", "removed": "is gone", "replaced": "does not match"}[
         change
     ] in told
     assert os.path.exists("labels") == (change != "removed")
@@ -129,7 +129,7 @@ def test_an_input_that_was_replaced_is_refused_and_nothing_is_cut(rows, capsys):
     Path("labels").write_bytes(before)
     Path("d.csv").write_text("".join([rows[0], *rows[:0:-1]]))
     assert call(*RUN, "-o", "labels", *OUT) == 1
-    assert "holds something else than what was read before" in capsys.readouterr().err
+    assert "does not match what was read before" in capsys.readouterr().err
     assert Path("labels").read_bytes() == before
     Path("d.csv").write_text("".join(rows))
     assert call(*RUN, "-o", "labels", *OUT) == 0

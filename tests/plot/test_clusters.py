@@ -55,7 +55,8 @@ def test_outliers_are_grey_and_take_no_color():
 
 
 def test_clusters_points_and_ids_share_their_colors(ax, model, blobs):
-    colors = plot_clusters(ax, model, blobs)
+    colors = ClusterColors()
+    assert plot_clusters(model, blobs, colors=colors, ax=ax) is ax
     assert set(colors) == {record.id for record in model.clusters_}
     edges = {to_hex(patch.get_edgecolor()) for patch in ax.patches}
     assert edges == {color.lower() for color in colors.values()}
@@ -65,8 +66,10 @@ def test_clusters_points_and_ids_share_their_colors(ax, model, blobs):
 
 
 def test_second_panel_keeps_the_colors_of_the_first(ax, model, blobs):
-    first = dict(plot_clusters(ax, model, blobs))
-    second = plot_clusters(ax, model, blobs[::-1], colors=ClusterColors(first))
+    first, second = ClusterColors(), ClusterColors()
+    plot_clusters(model, blobs, colors=first, ax=ax)
+    second.update(first)
+    plot_clusters(model, blobs[::-1], colors=second, ax=ax)
     assert second == first
 
 
@@ -75,7 +78,7 @@ def test_ellipse_holds_95_percent_of_its_cluster(ax):
     mean, covariance = [3.0, -1.0], np.array([[4.0, 1.5], [1.5, 1.0]])
     X = rng.multivariate_normal(mean, covariance, size=20_000)
     model = SimpleNamespace(clusters_=[record(0, mean, covariance)])
-    plot_clusters(ax, model, X, labels=np.zeros(len(X), dtype=int))
+    plot_clusters(model, X, labels=np.zeros(len(X), dtype=int), ax=ax)
     (ellipse,) = ax.patches
     inside = ellipse.get_patch_transform().inverted().transform(X)
     share = (np.linalg.norm(inside, axis=1) <= 1.0).mean()
@@ -84,7 +87,7 @@ def test_ellipse_holds_95_percent_of_its_cluster(ax):
 
 def test_cluster_without_points_is_dashed(ax):
     model = SimpleNamespace(clusters_=[record(i, [9.0 * i, 0.0], np.eye(2)) for i in (0, 1)])
-    plot_clusters(ax, model, np.zeros((5, 2)), labels=np.zeros(5))
+    plot_clusters(model, np.zeros((5, 2)), labels=np.zeros(5), ax=ax)
     assert [patch.get_linestyle() for patch in ax.patches] == ["-", "--"]
 
 
@@ -92,7 +95,7 @@ def test_chosen_features_are_drawn(ax):
     covariance = np.diag([1.0, 4.0, 9.0])
     model = SimpleNamespace(clusters_=[record(0, [1.0, 2.0, 3.0], covariance)])
     X = np.arange(6.0).reshape(2, 3)
-    plot_clusters(ax, model, X, labels=[0, 0], features=(2, 0))
+    plot_clusters(model, X, labels=[0, 0], features=(2, 0), ax=ax)
     (ellipse,) = ax.patches
     assert tuple(ellipse.center) == (3.0, 1.0)
     np.testing.assert_array_equal(ax.collections[0].get_offsets(), X[:, [2, 0]])
@@ -107,30 +110,32 @@ def test_paths_follow_the_means(ax, model, blobs):
     for record_ in model.clusters_:
         assert len(paths[record_.id]) == 3
         np.testing.assert_array_equal(paths[record_.id][-1], record_.mean)
-    assert set(plot_paths(ax, paths)) == set(paths)
+    colors = ClusterColors()
+    plot_paths(paths, colors=colors, ax=ax)
+    assert set(colors) == set(paths)
 
 
 def test_path_of_a_cluster_that_has_gone_loses_its_id(ax):
     paths = {4: [[0.0, 0.0], [1.0, 1.0]], 7: [[5.0, 5.0]]}
-    plot_paths(ax, paths, alive={7})
+    plot_paths(paths, alive={7}, ax=ax)
     assert [text.get_text() for text in ax.texts] == ["7"]
 
 
 @pytest.mark.parametrize("features", [(0, 2), (-1, 0)])
 def test_columns_that_do_not_exist_are_named(ax, features):
     with pytest.raises(ValueError, match=r"features .* of an array of shape \(4, 2\)"):
-        plot_clusters(ax, None, np.zeros((4, 2)), labels=np.zeros(4), features=features)
+        plot_clusters(None, np.zeros((4, 2)), labels=np.zeros(4), features=features, ax=ax)
 
 
 def test_labels_must_fit_the_points(ax):
     with pytest.raises(ValueError, match="3 labels for 4 points"):
-        plot_clusters(ax, None, np.zeros((4, 2)), labels=np.zeros(3))
+        plot_clusters(None, np.zeros((4, 2)), labels=np.zeros(3), ax=ax)
 
 
 def test_clusters_of_independent_columns_have_upright_ellipses(ax):
     X = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 5.0, 2.0]
     model = ScStream("diagonal", random_state=0, max_clusters=1).fit(X)
-    plot_clusters(ax, model, X, features=(0, 1))
+    plot_clusters(model, X, features=(0, 1), ax=ax)
     (ellipse,) = ax.patches
     assert ellipse.angle % 90 == pytest.approx(0.0)
     assert {round(ellipse.width / 4.9), round(ellipse.height / 4.9)} == {1, 5}
@@ -139,13 +144,13 @@ def test_clusters_of_independent_columns_have_upright_ellipses(ax):
 def test_clusters_without_covariance_cannot_be_drawn(ax):
     model = SimpleNamespace(clusters_=[record(0, [0.5, 0.5], None)])
     with pytest.raises(ValueError, match="cluster 0 has no mean and covariance"):
-        plot_clusters(ax, model, np.zeros((4, 2)), labels=np.zeros(4))
+        plot_clusters(model, np.zeros((4, 2)), labels=np.zeros(4), ax=ax)
 
 
 def test_missing_matplotlib_names_the_extra(ax, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"scstream\[plot\]"):
-        plot_paths(ax, {})
+        plot_paths({}, ax=ax)
 
 
 def test_matplotlib_is_imported_only_to_draw():

@@ -121,7 +121,7 @@ def test_family_without_means_is_refused():
 def test_pictures_are_drawn_through_it(model, blobs):
     view = Projection.from_model(model)
     ax = Figure().add_subplot()
-    plot_clusters(ax, model, blobs, projection=view)
+    plot_clusters(model, blobs, projection=view, ax=ax)
     np.testing.assert_allclose(ax.collections[0].get_offsets(), view(blobs))
     assert (ax.get_xlabel(), ax.get_ylabel()) == view.labels
     for ellipse, cluster in zip(ax.patches, model.clusters_, strict=True):
@@ -129,7 +129,7 @@ def test_pictures_are_drawn_through_it(model, blobs):
     paths = {}
     extend_paths(paths, model)
     ax = Figure().add_subplot()
-    plot_paths(ax, paths, projection=view)
+    plot_paths(paths, projection=view, ax=ax)
     ends = np.array([text.xy for text in ax.texts])
     np.testing.assert_allclose(ends, view([path[-1] for path in paths.values()]))
 
@@ -137,5 +137,5 @@ def test_pictures_are_drawn_through_it(model, blobs):
 def test_a_label_of_the_caller_stays(model, blobs):
     ax = Figure().add_subplot()
     ax.set_xlabel("mine")
-    plot_clusters(ax, model, blobs, projection=Projection.from_model(model))
+    plot_clusters(model, blobs, projection=Projection.from_model(model), ax=ax)
     assert ax.get_xlabel() == "mine"

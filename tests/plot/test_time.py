@@ -31,7 +31,8 @@ def heights(band):
 
 
 def test_river_shows_the_shares_in_the_clusters_colors(ax):
-    colors = plot_river(ax, [0.0, 1.0, 3.0], WEIGHTS)
+    colors = ClusterColors()
+    plot_river([0.0, 1.0, 3.0], WEIGHTS, colors=colors, ax=ax)
     assert list(colors) == [2, 7, 9]  # by first sight, then by id
     drawn = dict(zip(colors, ax.collections, strict=True))
     for cluster_id, band in drawn.items():
@@ -44,12 +45,12 @@ def test_river_shows_the_shares_in_the_clusters_colors(ax):
 
 def test_river_keeps_to_given_colors(ax):
     colors = ClusterColors({9: "#123456"})
-    assert plot_river(ax, [0, 1, 2], WEIGHTS, colors=colors) is colors
+    assert plot_river([0, 1, 2], WEIGHTS, colors=colors, ax=ax) is ax
     assert "#123456" in {to_hex(band.get_facecolor()[0]) for band in ax.collections}
 
 
 def test_small_clusters_flow_together(ax):
-    plot_river(ax, [0, 1, 2], WEIGHTS, top=2)
+    plot_river([0, 1, 2], WEIGHTS, top=2, ax=ax)
     assert len(ax.collections) == 3
     rest = ax.collections[-1]
     assert to_hex(rest.get_facecolor()[0]) == OTHERS_COLOR.lower()
@@ -59,17 +60,17 @@ def test_small_clusters_flow_together(ax):
 
 def test_ids_are_written_on_wide_arms_only(ax):
     weights = [{0: 0.99, 1: 0.01}] * 5
-    plot_river(ax, range(5), weights)
+    plot_river(range(5), weights, ax=ax)
     assert [text.get_text() for text in ax.texts] == ["0"]
 
 
 def test_river_of_one_moment(ax):
-    plot_river(ax, [5.0], [{0: 1.0}])
+    plot_river([5.0], [{0: 1.0}], ax=ax)
     assert [text.get_text() for text in ax.texts] == ["0"]
 
 
 def test_number_of_clusters_is_drawn_as_steps(ax):
-    plot_n_clusters(ax, [0.0, 1.0, 2.0], [3, 5, 4])
+    plot_n_clusters([0.0, 1.0, 2.0], [3, 5, 4], ax=ax)
     (line,) = ax.lines
     assert line.get_drawstyle() == "steps-post"
     np.testing.assert_array_equal(line.get_ydata(), [3, 5, 4])
@@ -79,7 +80,7 @@ def test_number_of_clusters_is_drawn_as_steps(ax):
 def test_scores_have_bands_a_middle_and_a_top(ax):
     base = np.arange(4.0)
     shift = {0.05: -2, 0.25: -1, 0.5: 0, 0.75: 1, 0.95: 2, 1.0: 5}
-    plot_scores(ax, range(4), {share: base + by for share, by in shift.items()})
+    plot_scores(range(4), {share: base + by for share, by in shift.items()}, ax=ax)
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sorted(names) == [
         "50 % of the rows",
@@ -95,17 +96,17 @@ def test_scores_have_bands_a_middle_and_a_top(ax):
 
 
 def test_batches_without_scores_leave_a_gap(ax):
-    plot_scores(ax, range(3), {0.5: [1.0, np.nan, 2.0]})
+    plot_scores(range(3), {0.5: [1.0, np.nan, 2.0]}, ax=ax)
     assert np.isnan(ax.lines[0].get_ydata()[1])
 
 
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda ax: plot_river(ax, [0.0], WEIGHTS),
-        lambda ax: plot_river(ax, [], []),
-        lambda ax: plot_n_clusters(ax, [0.0, 1.0], [1]),
-        lambda ax: plot_scores(ax, [0.0, 1.0], {0.5: [1.0]}),
+        lambda ax: plot_river([0.0], WEIGHTS, ax=ax),
+        lambda ax: plot_river([], [], ax=ax),
+        lambda ax: plot_n_clusters([0.0, 1.0], [1], ax=ax),
+        lambda ax: plot_scores([0.0, 1.0], {0.5: [1.0]}, ax=ax),
     ],
 )
 def test_times_must_fit_the_values(ax, draw):
@@ -115,11 +116,11 @@ def test_times_must_fit_the_values(ax, draw):
 
 def test_no_quantiles_are_refused(ax):
     with pytest.raises(ValueError, match="no quantiles to draw"):
-        plot_scores(ax, [0.0], {})
+        plot_scores([0.0], {}, ax=ax)
 
 
 def test_cluster_without_covariance_is_a_dot(ax):
-    plot_ellipses(ax, {0: [0.0, 0.0], 1: [9.0, 9.0]}, {0: np.eye(2)}, annotate=[1])
+    plot_ellipses({0: [0.0, 0.0], 1: [9.0, 9.0]}, {0: np.eye(2)}, annotate=[1], ax=ax)
     assert len(ax.patches) == len(ax.collections) == 1
     assert [text.get_text() for text in ax.texts] == ["1"]
 

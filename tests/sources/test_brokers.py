@@ -130,17 +130,17 @@ def test_times_are_the_servers_and_always_grow(broker):
 # -- what is rejected -----------------------------------------------------------------------------
 
 BAD = {
-    b"{": "no JSON",
+    b"{": "not JSON",
     b'{"x": 1}': "no field 'y'",
     b'{"x": 1, "y": 2, "z": 3}': "a field 'z'",
-    b'{"x": "red", "y": 2}': "no number",
+    b'{"x": "red", "y": 2}': "not a number",
     b'{"x": NaN, "y": 2}': "NaN",
     b'{"x": 1e999, "y": 2}': "too large",
     b'{"x": [1], "y": 2}': "[1]",
-    b'{"x": true, "y": 2}': "no number",
+    b'{"x": true, "y": 2}': "not a number",
     b"[1, 2]": "an array",
     b"17": "neither",
-    b"\xff": "no JSON",
+    b"\xff": "not JSON",
 }
 
 
@@ -231,7 +231,7 @@ def test_places_of_others_are_refused(broker):
             source.seek(batch.place)
         with pytest.raises(ValueError, match=one):
             source.commit(batch.place)
-        with pytest.raises(ValueError, match="no place"):
+        with pytest.raises(ValueError, match="not a place"):
             source.seek({"line": 3})
     with broker.source(one, columns=["y"]) as source, pytest.raises(ValueError, match="columns"):
         source.seek(batch.place)
@@ -356,7 +356,7 @@ def test_an_address_opens_a_source(broker):
     np.testing.assert_array_equal(np.vstack([batch.X for batch in batches]), X[:, 1:])
     assert batches[0].time is not None
     assert [len(batch.rejects) for batch in batches] == [0, 1]
-    with pytest.raises(ValueError, match="no setting 'colour'"):
+    with pytest.raises(ValueError, match="unknown setting 'colour'"):
         open_source(f"{broker.url(stream)}?colour=red")
     with pytest.raises(ValueError, match="header is for files"):
         open_source(broker.url(stream), SourceOptions(header=True))

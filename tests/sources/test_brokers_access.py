@@ -242,7 +242,7 @@ def test_a_stopped_run_says_how_to_go_on_without_the_password(tmp_path):
             process.kill()
     assert process.returncode == 128 + signal.SIGTERM
     assert not holds_secret(text)
-    assert f"go on with: scstream run {scheme}://{address}/{stream} --follow" in text
+    assert f"to resume: scstream run {scheme}://{address}/{stream} --follow" in text
     assert "add the password" in text
 
 
@@ -324,7 +324,7 @@ def test_the_url_comes_before_the_file_and_the_file_before_the_environment(monke
     ("text", "complaint"),
     [
         ("password = hush", "not a TOML file"),
-        ('passwort = "hush"', "no setting 'passwort'"),
+        ('passwort = "hush"', "unknown setting 'passwort'"),
         ("password = 17", "password must be text"),
         ('tls = "yes"', "tls must be true or false"),
     ],

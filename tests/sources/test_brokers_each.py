@@ -296,7 +296,7 @@ def test_a_stream_made_anew_is_noticed(nats):
     nats.publish(stream, rows(8, 9))
     with nats.source(stream, max_idle=LONG) as source:
         source.seek(batch.place)
-        with pytest.raises(LostMessagesError, match="made anew"):
+        with pytest.raises(LostMessagesError, match="created again"):
             next(iter(source))
 
 

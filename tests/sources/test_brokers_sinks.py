@@ -56,7 +56,7 @@ def test_the_inputs_fields_can_be_sent_along(broker):
 
 
 def test_fields_that_there_are_not_are_refused(broker):
-    with pytest.raises(ValueError, match="no field 'colour'"):
+    with pytest.raises(ValueError, match="Unknown field 'colour'"):
         broker.sink(broker.new_stream(), fields=["colour"])
 
 

@@ -30,7 +30,7 @@ def test_arrays_that_cannot_be(tmp_path):
     with pytest.raises(ValueError, match="must hold rows of numbers; it holds <U1"):
         open_source(path)
     np.save(path, np.array([{}]), allow_pickle=True)
-    with pytest.raises(ValueError, match="no NumPy array of plain numbers"):
+    with pytest.raises(ValueError, match="not a NumPy array of plain numbers"):
         open_source(path)
     np.save(path, np.array([[1.0, 2.0], [3.0, np.inf]]))
     with pytest.raises(MalformedRow, match=r"rows\.npy, row 2: column '1' holds inf"):
@@ -76,5 +76,5 @@ def test_parquet_that_cannot_be(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"no parquet at all")
-    with pytest.raises(ValueError, match=r"rows\.parquet is no Parquet file"):
+    with pytest.raises(ValueError, match=r"rows\.parquet is not a Parquet file"):
         open_source(path)

@@ -43,6 +43,41 @@ def test_the_summary_is_a_row_for_each_cluster(model):
     assert "clicks" in table.loc[high, "different"]
 
 
+def test_columns_without_names_are_called_by_their_number():
+    clusters = [
+        Cluster(i, 0.5, 100.0, 1.0, 0.0, {}, {0: {"mean": 9.0 * i, "variance": 1.0}})
+        for i in range(2)
+    ]
+    assert differences(clusters)[1] == "column 0 higher (9, others 0)"
+
+
+def squares(seed, n=900):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    return 12.0 * np.column_stack([y, y % 2]) + rng.uniform(-3.0, 3.0, size=(n, 2))
+
+
+def test_groups_are_a_column_where_there_are_some(model):
+    assert "group" not in model.summary()  # two clusters, far apart
+    parts = ScStream(random_state=0)
+    for seed in range(4):
+        parts.partial_fit(squares(seed))
+    before = len(parts.events_)
+    table = parts.summary()
+    assert len(parts.events_) == before  # a look at the groups is no event
+    members = {group.id: set(group.members) for group in parts.groups_}
+    assert len(members) < parts.n_clusters_
+    assert {i: set(part.index) for i, part in table.groupby("group")} == members
+    assert "<th scope='col'>group</th>" in parts._repr_html_()
+
+
+def test_groups_are_a_column_where_they_are_asked_for():
+    X = squares(0)
+    X[:, 0] += np.where(X[:, 0] > 6.0, 500.0, 0.0)
+    model = ScStream(random_state=0, group_level=0.3, max_clusters=2).fit(X)
+    assert sorted(model.summary()["group"]) == [group.id for group in model.groups_]
+
+
 def test_without_pandas_it_is_of_polars(model, monkeypatch):
     polars = pytest.importorskip("polars")
     monkeypatch.setitem(sys.modules, "pandas", None)

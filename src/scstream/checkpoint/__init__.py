@@ -22,7 +22,7 @@ __all__ = ["CheckpointError", "UnsupportedCheckpointError", "read", "register_fa
 def read(
     path: str | os.PathLike[str], *, kernel: Callable[[float], float] | None = None
 ) -> tuple[ScStream, dict[str, Any]]:
-    """Return the model in a file, and what was saved beside it.
+    """Return the model in a file, and what was saved with it.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ def read(
     Returns
     -------
     model : ScStream
-        It goes on exactly as the one that was saved.
+        It continues exactly where the saved one stopped.
     extra : dict
         Empty if nothing was given to `ScStream.save`.
 
     Raises
     ------
     CheckpointError
-        If the file is no sound checkpoint. If it is whole, but of a later format or of a family
+        If the file is not a valid checkpoint. If it is intact, but of a later format or of a family
         that is not known here, it is an `UnsupportedCheckpointError`.
     OSError
         If it cannot be read.

@@ -15,7 +15,7 @@ _NO_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EIS
 
 
 def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memoryview]) -> None:
-    """Write a file so that, whatever happens, either the old one or the new one is there.
+    """Write a file so that, whatever happens, either the old or the new one exists.
 
     A new file can be read by its owner alone; one that is replaced leaves its permissions.
 

@@ -105,9 +105,9 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int, int]:
     """Return version and lengths; the file stands at the header, and its checksum is right."""
     start = file.read(_PREFIX.size)
     if len(start) >= len(_MAGIC) and not start.startswith(_MAGIC):
-        raise CheckpointError("This is no scstream checkpoint: it begins with something else.")
+        raise CheckpointError("Not an scstream checkpoint: the header is missing.")
     if len(start) < _PREFIX.size:
-        raise CheckpointError("The checkpoint is cut short: not even its first 64 bytes are there.")
+        raise CheckpointError("The checkpoint is cut short: it is smaller than its header.")
     _, version, zero, header_size, size, digest = _PREFIX.unpack(start)
     if header_size > _LONGEST_HEADER:
         raise CheckpointError(f"The checkpoint's header cannot have {header_size} bytes.")
@@ -126,7 +126,7 @@ def _checked_prefix(file: BinaryIO) -> tuple[int, int, int]:
             "The checkpoint's checksum is wrong: the file was changed after it was written."
         )
     if zero != 0 or version == 0:
-        raise CheckpointError("The checkpoint's first bytes are not those of any format.")
+        raise CheckpointError("The checkpoint's first bytes match no known format.")
     if version > VERSION:  # the prefix is the same in all versions
         raise UnsupportedCheckpointError(
             f"The checkpoint has format version {version}; this scstream reads versions 1 to "
@@ -142,14 +142,14 @@ def _parsed(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"The checkpoint's header is no JSON: {error}.") from None
+        raise CheckpointError(f"The checkpoint's header is not JSON: {error}.") from None
     if not isinstance(header, dict):
-        raise CheckpointError("The checkpoint's header is no object.")
+        raise CheckpointError("The checkpoint's header is not an object.")
     return header
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _containers(text: bytes) -> int:
@@ -162,12 +162,12 @@ def _entry(row: Any) -> tuple[np.dtype[Any], list[int], list[int]]:
         raise CheckpointError("The checkpoint's table of arrays is malformed.")
     kind, shape, axes = row
     if kind not in _DTYPES:
-        raise CheckpointError(f"A checkpoint holds no arrays of kind {kind[:20]!r}.")
+        raise CheckpointError(f"A checkpoint cannot hold arrays of kind {kind[:20]!r}.")
     for numbers in (shape, axes):
         if not (isinstance(numbers, list) and all(type(n) is int for n in numbers)):
             raise CheckpointError("The checkpoint's table of arrays is malformed.")
     if len(shape) > _MOST_AXES or sorted(axes) != list(range(len(shape))):
-        raise CheckpointError("An array's axes in the checkpoint are no order of its axes.")
+        raise CheckpointError("The axes of an array in the checkpoint are not valid.")
     if any(n < 0 for n in shape) or math.prod(max(n, 1) for n in shape) > _WIDEST:
         raise CheckpointError("An array in the checkpoint has an impossible shape.")
     return _DTYPES[kind], shape, axes
@@ -178,7 +178,9 @@ def _arrays(
 ) -> Iterator[NDArray[Any]]:
     lengths = [kind.itemsize * math.prod(shape) for kind, shape, _ in entries]
     if sum(length + -length % 8 for length in lengths) != size:
-        raise CheckpointError("The checkpoint's arrays do not have the length that is announced.")
+        raise CheckpointError(
+            "The checkpoint's arrays do not have the length that its header states."
+        )
     for (kind, shape, axes), length in zip(entries, lengths, strict=True):
         raw = file.read(length + -length % 8)
         if len(raw) < length:  # the file shrinks while it is read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CheckpointError(ValueError):
-    """A file is no sound checkpoint: cut short, changed, or something else altogether."""
+    """A file is not a valid checkpoint: truncated, changed, or something else entirely."""
 
 
 class UnsupportedCheckpointError(CheckpointError):

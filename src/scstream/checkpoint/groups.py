@@ -47,5 +47,5 @@ def _unpack_level(node: Node) -> tuple[float, Lasting]:
     clusters = node.array("clusters", np.int64, None)
     groups = node.array("groups", np.int64, len(clusters))
     if np.any(groups < 0) or np.any(groups >= next_id) or np.any(clusters < 0):
-        raise node.fail("groups", "of ids that never were")
+        raise node.fail("groups", "about unknown ids")
     return level, Lasting(dict(zip(clusters.tolist(), groups.tolist(), strict=True)), next_id)

@@ -37,7 +37,7 @@ def pack_random_state(value: Any, packer: Packer) -> Any:
 
 
 def unpack_random_state(node: Node, name: str) -> Any:
-    """Return what `pack_random_state` told of."""
+    """Return what `pack_random_state` described."""
     value = node.get(name)
     if value is None or type(value) is int:
         return value
@@ -45,7 +45,7 @@ def unpack_random_state(node: Node, name: str) -> Any:
     if inner.get("is") == "Generator":
         return unpack_generator(inner)
     if inner.get("is") != "RandomState":
-        raise node.fail(name, "of no known kind")
+        raise node.fail(name, "of an unknown kind")
     bits, state = _unpack_bits(inner)
     state["has_gauss"] = inner.integer("has_gauss", 0, 1)
     state["gauss"] = inner.number("gauss")
@@ -92,7 +92,7 @@ def _unpack_bits(node: Node) -> tuple[Any, dict[str, Any]]:
     """Return a new bit generator, and the state that it is to have."""
     name = node.get("bits")
     if not isinstance(name, str) or name not in _KINDS:
-        raise node.fail("bits", "no bit generator of NumPy's")
+        raise node.fail("bits", "not a bit generator of NumPy")
     inner = node.node("state")
     out: dict[str, Any] = {"bit_generator": name}
     if name == "MT19937":
@@ -113,7 +113,7 @@ def _unpack_bits(node: Node) -> tuple[Any, dict[str, Any]]:
         out["state"] = {"state": inner.integer("state", 0, whole)}
         out["state"]["inc"] = inner.integer("inc", 1, whole)
         if out["state"]["inc"] % 2 == 0:
-            raise node.fail("state", "of an even increment")
+            raise node.fail("state", "not valid: the increment is even")
     out["has_uint32"] = node.integer("has_uint32", 0, 1)
     out["uinteger"] = node.integer("uinteger", 0, _HALF)
     return _KINDS[name](0), out

@@ -40,7 +40,7 @@ def _unpack_csr(node: Node, n: int | None, d: int) -> Points:
     indptr = node.array("indptr", kind, None if n is None else n + 1)
     fits = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(data)
     if not fits or np.any(np.diff(indptr) < 0) or np.any((indices < 0) | (indices >= d)):
-        raise node.fail("indices", "no compressed rows")
+        raise node.fail("indices", "not a valid sparse matrix")
     X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, d))
     if not X.has_canonical_format:
         raise node.fail("indices", "not in order")

@@ -106,7 +106,7 @@ def _here(labels: Any) -> Any:
 
 
 def checked_extra(extra: Any) -> dict[str, Any]:
-    """Return what the user wants to keep beside the model, if it is plain JSON."""
+    """Return what the user wants to save with the model, if it is plain JSON."""
     if extra is None:
         return {}
     if not isinstance(extra, dict) or not _is_plain(extra):
@@ -141,7 +141,7 @@ def load(kind: type[ScStream], path: str | os.PathLike[str], kernel: Any) -> tup
         found = error
         if not isinstance(error, CheckpointError):
             reason = str(error).rstrip(".") or type(error).__name__
-            found = CheckpointError(f"This is no sound checkpoint: {reason}.")
+            found = CheckpointError(f"Not a valid checkpoint: {reason}.")
         found.add_note(f"The file is {os.fspath(path)!r}.")
         raise found from None if found is error else error
 
@@ -168,7 +168,7 @@ def _unpack(kind: type[ScStream], node: Node, kernel: Any) -> tuple[ScStream, di
     output = node.get("output")
     if output is not None:
         if output not in ("default", "pandas", "polars"):
-            raise node.fail("output", "no kind of table")
+            raise node.fail("output", "not a known kind of table")
         model.set_output(transform=output)
     fitted = node.maybe("fitted")
     if fitted is not None:
@@ -188,9 +188,9 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     sublabels = node.array("sublabels", np.int64, len(labels))
     known = (labels >= -1) & (labels < learner.state.next_id)
     if not np.all(known) or np.any((sublabels < 0) | (sublabels > 1)):
-        raise node.fail("labels", "no list of labels")
+        raise node.fail("labels", "not a list of labels")
     if type(learner.family) is not _kind_of(model.family, learner.family):
-        raise node.fail("learner", "of another family than the model's parameter says")
+        raise node.fail("learner", "of a different family than the model's parameter")
     model._learner, model._history = learner, history
     if "groups" in node.tree:
         width = tables.row_width(learner.family, d)

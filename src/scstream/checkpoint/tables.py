@@ -71,7 +71,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
     state = _unpack_state(node.node("state"), p, time, kernel)
     kept = [_unpack_kept(one, family, width, time) for one in node.nodes("early")]
     if any(np.any(one.ids >= state.next_id) for one in kept):
-        raise node.fail("early", "of clusters that never were")
+        raise node.fail("early", "about unknown clusters")
     return Learner(
         family=family,
         state=state,
@@ -105,11 +105,11 @@ def _unpack_dormant(node: Node, state: State) -> Dormant:
     ids = _counts(own, "ids", None)
     m, p = len(ids), state.past.shape[2]
     if np.any(ids >= state.next_id) or len(np.unique([*ids, *state.ids])) != m + state.k:
-        raise own.fail("ids", "not of clusters that are gone")
+        raise own.fail("ids", "not the ids of earlier clusters")
     born, sums = own.array("born", float, m), own.array("sums", float, m, p)
     most = own.array("most", float, state.k)
     if np.any(sums[:, 0] <= 0) or np.any(most < 0):
-        raise own.fail("sums", "not what clusters have")
+        raise own.fail("sums", "not the statistics of clusters")
     return Dormant(ids, born, sums, state.ids, most)
 
 
@@ -121,7 +121,7 @@ def _unpack_scores(node: Node) -> Sketch:
     values = own.array("values", float, None)
     weights = own.array("weights", float, len(values))
     if np.any(np.diff(values) < 0) or np.any(weights <= 0):
-        raise own.fail("values", "not ascending, or of no weight")
+        raise own.fail("values", "not ascending, or without weight")
     return Sketch(values, weights, own.number("seen", -1e-300))
 
 
@@ -138,7 +138,7 @@ def _unpack_outliers(node: Node, p: int) -> Outliers:
         return Outliers(weight, sums)
     held, pseudo = node.array("held", float, 1, p), node.number("pseudo", 0.0)
     if not 0 <= held[0, 0] <= sums[0, 0] + 1e-6 or sums[0, 0] <= 0:
-        raise node.fail("held", "of fewer points than none, or of more than there are")
+        raise node.fail("held", "negative, or larger than the number of points")
     return Outliers(weight, sums, held, None, pseudo)
 
 
@@ -194,7 +194,7 @@ def _unpack_state(node: Node, p: int, time: float, kernel: Kernel) -> State:
     k = len(ids)
     next_id = node.integer("next_id", 1, _MOST)
     if k == 0 or len(np.unique(ids)) != k or ids.min() < 0 or ids.max() >= next_id:
-        raise node.fail("ids", "no list of clusters")
+        raise node.fail("ids", "not a list of clusters")
     past = node.array("past", float, k, 2, p)
     now = Sums(
         node.array("current", float, k, 2, p),
@@ -203,7 +203,7 @@ def _unpack_state(node: Node, p: int, time: float, kernel: Kernel) -> State:
         np.zeros((k, k)),
     )
     if np.any((past + now.current)[..., 0] < -1e-6):
-        raise node.fail("past", "of fewer points than none")
+        raise node.fail("past", "negative")
     return State(
         ids=ids,
         born=node.array("born", float, k),
@@ -230,9 +230,9 @@ def _unpack_window(node: Node, k: int, p: int, time: float, kernel: Kernel) -> W
     b = len(times)
     weight = node.array("weight", float, b)
     if b == 0 or np.any(np.diff(times) <= 0) or times[-1] > time or np.any(weight < 0):
-        raise node.fail("times", "no list of batches")
+        raise node.fail("times", "not a list of batches")
     if not with_kernel and b != 1:
-        raise node.fail("times", "a list of several batches, for which there is no kernel")
+        raise node.fail("times", "a list of several batches, which needs a kernel")
     sums = node.array("sums", float, b, k, 2, p)
     return Window(forgetting, sums, node.array("doubt", float, b, k, k), times, weight)
 
@@ -240,7 +240,7 @@ def _unpack_window(node: Node, k: int, p: int, time: float, kernel: Kernel) -> W
 def _counts(node: Node, name: str, *shape: int | None) -> NDArray[np.int64]:
     out = node.array(name, np.int64, *shape)
     if np.any((out < 0) | (out > _MOST)):
-        raise node.fail(name, "not countable")
+        raise node.fail(name, "not a count")
     return out
 
 
@@ -261,7 +261,7 @@ def _unpack_kept(node: Node, family: Family, d: int, time: float) -> KeptBatch:
     n = len(weight)
     when = node.number("time")
     if n == 0 or np.any(weight < 0) or when > time:
-        raise node.fail("weight", "not that of one of the first batches")
+        raise node.fail("weight", "not the weight of a first batch")
     ids = node.array("ids", np.int64, n)
     X = unpack_rows(node, n, d)
     if np.any(ids < -1) or not family.sound(X):
@@ -336,7 +336,7 @@ def _unpack_ids(node: Node, name: str, n: int) -> list[tuple[Any, ...]]:
     lengths = _counts(node, f"n_{name}", n)
     ids = _counts(node, name, None)
     if np.any(lengths > len(ids)) or each * int(lengths.sum()) != len(ids):
-        raise node.fail(name, "of another length than announced")
+        raise node.fail(name, "of a different length than stated")
     things = ids.tolist() if each == 1 else list(map(tuple, ids.reshape(-1, 2).tolist()))
     ends = np.cumsum(lengths)
     return [tuple(things[e - m : e]) for e, m in zip(ends.tolist(), lengths.tolist(), strict=True)]

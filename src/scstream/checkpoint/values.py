@@ -1,4 +1,4 @@
-"""Plain values as JSON beside a list of arrays, and back, with every step checked."""
+"""Plain values as JSON next to a list of arrays, and back, with every step checked."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Node:
 
     def __init__(self, tree: Any, arrays: Arrays, where: str) -> None:
         if not isinstance(tree, dict):
-            raise CheckpointError(f"In the checkpoint, {where} is no object.")
+            raise CheckpointError(f"In the checkpoint, {where} is not an object.")
         self.tree: dict[str, Any] = tree
         self.arrays = arrays
         self.where = where
@@ -107,21 +107,21 @@ class Node:
         """Return a list of objects."""
         value = self.get(name)
         if not isinstance(value, list):
-            raise self.fail(name, "no list")
+            raise self.fail(name, "not a list")
         return [Node(v, self.arrays, f"{self.where}.{name}[{i}]") for i, v in enumerate(value)]
 
     def integer(self, name: str, low: int, high: int) -> int:
         """Return a whole number within bounds."""
         value = self.get(name)
         if type(value) is not int or not low <= value <= high:
-            raise self.fail(name, f"no whole number from {low} to {high}")
+            raise self.fail(name, f"not a whole number from {low} to {high}")
         return value
 
     def number(self, name: str, low: float = -math.inf, high: float = math.inf) -> float:
         """Return a finite number strictly within bounds."""
         value = self.get(name)
         if type(value) not in (int, float) or not low < value < high:
-            raise self.fail(name, "no number as it should be")
+            raise self.fail(name, "not a valid number")
         try:
             return float(value)
         except OverflowError:
@@ -131,14 +131,14 @@ class Node:
         """Return a truth value."""
         value = self.get(name)
         if type(value) is not bool:
-            raise self.fail(name, "no truth value")
+            raise self.fail(name, "not a truth value")
         return value
 
     def texts(self, name: str) -> list[str]:
         """Return a list of text."""
         value = self.get(name)
         if not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
-            raise self.fail(name, "no list of text")
+            raise self.fail(name, "not a list of text")
         return value
 
     def array(self, name: str, kind: type, *shape: int | None) -> NDArray[Any]:
@@ -157,7 +157,7 @@ class Node:
     def at(self, place: Any, name: str) -> NDArray[Any]:
         """Return the array of that number, whatever it is."""
         if type(place) is not int or not 0 <= place < len(self.arrays):
-            raise self.fail(name, "no array of the file")
+            raise self.fail(name, "not an array of the file")
         return self.arrays[place]
 
     def value(self, name: str) -> Any:
@@ -195,5 +195,5 @@ class Node:
             family = family.from_saved({name: learned.value(name) for name in learned.tree})
             prior = family.prior
         if not (prior.ndim == 1 and prior.dtype == float and np.all(np.isfinite(prior))):
-            raise self.fail("learned", "no sound prior")
+            raise self.fail("learned", "not a valid prior")
         return family

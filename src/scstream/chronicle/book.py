@@ -1,4 +1,4 @@
-"""The chronicle: it keeps moments in bounded memory, and reads and writes their file."""
+"""The chronicle: it stores moments in bounded memory, and reads and writes their file."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Chronicle:
     """What a run looked like over time.
 
     Memory stays bounded however long the stream is. Beyond `limit` moments every second one is
-    left out, so that those kept stay evenly spread over the whole run; the first and the last are
-    always kept. Of events, the first half of `event_limit` and the latest half are kept.
+    left out, so that the rest stay evenly spread over the whole run; the first and the last are
+    always stored. Of the events, the first and the latest half of `event_limit` are stored.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Chronicle:
             The anomaly scores of the batch's rows: ``-model.score_samples(X)``, as a rule taken
             before the batch was learned.
         rows : array or table (n, d), optional
-            The batch, of which some rows are kept to be drawn, and the most unusual ones.
+            The batch, of which some rows are stored to be drawn, and the most unusual ones.
 
         Returns
         -------
@@ -248,12 +248,12 @@ class Chronicle:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The events that were kept, oldest first."""
+        """The stored events, oldest first."""
         return [*self._first_events, *self._last_events]
 
     @property
     def n_events_left_out(self) -> int:
-        """How many events were not kept."""
+        """How many events were not stored."""
         return sum(self.totals.events.values()) - len(self.events)
 
     @property
@@ -299,9 +299,9 @@ class Chronicle:
         return self._head() * (self.totals.n_batches == 1) + moment.to_line()
 
     def write(self, path: str | Path) -> None:
-        """Write the moments that were kept, whole or not at all.
+        """Write the stored moments, whole or not at all.
 
-        A file that was written line by line holds every batch; this one holds those kept.
+        A file that was written line by line holds every batch; this one holds the stored ones.
         """
         target = Path(path)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -327,7 +327,7 @@ class Chronicle:
         """Return the chronicle in a file, which may still be growing.
 
         A last line that is cut short is left out: it is being written, or the run was killed. To
-        go on with the file, cut that line off first.
+        continue the file, cut that line off first.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ class Chronicle:
         Raises
         ------
         Rewritten
-            If the file was begun anew: `open` it again.
+            If the file was started over: `open` it again.
         """
         for raw in file.lines():
             with _blaming(file):
@@ -389,7 +389,7 @@ class Chronicle:
         version = head["chronicle"]
         if version != _FORMAT:
             raise ChronicleError(
-                f"this chronicle has format {version!r}; this version of scstream reads "
+                f"this chronicle has the format {version!r}; this version of scstream reads "
                 f"format {_FORMAT}: install a newer one"
             )
         self.columns = [str(name) for name in head["columns"]]

@@ -40,7 +40,7 @@ def from_line(raw: bytes) -> dict[str, Any]:
     try:
         saved = json.loads(raw)
     except RecursionError as error:
-        raise ValueError("brackets in brackets without end") from error
+        raise ValueError("the JSON is nested too deeply") from error
     if not isinstance(saved, dict):
         raise ValueError(f"it holds a {type(saved).__name__} in place of names and values")
     return saved

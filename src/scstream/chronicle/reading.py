@@ -32,7 +32,7 @@ class ChronicleFile:
     def lines(self) -> Iterator[bytes]:
         """Return the lines written since the last call; one that is cut short waits for more.
 
-        A file that is shorter than before was begun anew, or cut back by a run that was resumed:
+        A file that is shorter than before was started over, or truncated by a run that resumed:
         `Rewritten` is raised.
         """
         with open(self.path, "rb") as file:

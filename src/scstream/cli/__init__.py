@@ -19,6 +19,7 @@ from scstream import __version__
 from scstream.cli.errors import UsageError
 from scstream.support.messages import printed
 from scstream.support.printable import printable, printable_name
+from scstream.support.progress import bars, clear_bar
 from scstream.support.secrets import hidden
 
 COMMANDS = {
@@ -39,7 +40,7 @@ COMMANDS = {
 _EPILOG = """\
 examples:
   scstream run data.csv -o labels.csv
-  scstream run data.csv -o labels.csv --checkpoint state    # run again to go on after a stop
+  scstream run data.csv -o labels.csv --checkpoint state    # run again to resume after a stop
   scstream show state
   scstream COMMAND --help                                   # all options, with examples
 """
@@ -63,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = argv[0] if argv else ""
     try:
         args = make_parser(command).parse_args(argv)
-        with _warnings_in_a_line(), printed(quiet=getattr(args, "quiet", False)):
+        quiet = getattr(args, "quiet", False)
+        with _warnings_in_a_line(), printed(quiet=quiet), bars(wanted=not quiet):
             status: int = args.main(args)
         sys.stdout.flush()
         return status
@@ -90,6 +92,7 @@ def _warnings_in_a_line() -> Iterator[None]:
     """Show warnings as our own messages are shown: without a place in the code, and escaped."""
 
     def show(message: Warning | str, *about: Any, **more: Any) -> None:
+        clear_bar()
         print(printable(f"scstream: warning: {hidden(str(message))}"), file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():

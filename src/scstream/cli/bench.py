@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scstream.cli.options import whole
+from scstream.cli.options import add_quiet, whole
+from scstream.support.progress import Bar
 
 _CASES = ((2, 8), (10, 15))  # columns and clusters
 
@@ -24,19 +25,21 @@ def add_parser(subparsers: Any) -> None:
         "bench",
         description="Check speed and quality of this installation on built-in streams: rows a "
         "second of learning, of labelling and of reading CSV, and how well the clusters are found "
-        "(ARI; 1 is perfect), beside an oracle that knows the truth. Takes seconds and needs no "
+        "(ARI; 1 is perfect), next to an oracle that knows the truth. Takes seconds and needs no "
         "extras.",
     )
     parser.add_argument("--batches", type=whole(5), default=30, metavar="N", help="default: 30")
     parser.add_argument("--batch-size", type=whole(100), default=1000, metavar="N",
                         help="default: 1000")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the result as one JSON object")
+    add_quiet(parser)
     parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    results = [_measure(d, k, args.batches, args.batch_size) for d, k in _CASES]
+    with Bar("measuring", len(_CASES) * args.batches) as bar:
+        results = [_measure(case, args, bar) for case in range(len(_CASES))]
     if args.json:
         print(json.dumps({"machine": _machine(), "results": results}, indent=2))
         return 0
@@ -46,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
         speeds = "".join(f"{r[name]:>12,.0f}" for name in ("learn", "label", "read"))
         name = f"{r['columns']} columns"
         print(f"{name:<10}{speeds}{r['ari']:>8.3f}{r['oracle_ari']:>8.3f}")
-    print("speeds in rows a second, the first batch aside")
+    print("speeds in rows per second, without the first batch")
     return 0
 
 
@@ -59,8 +62,9 @@ def _machine() -> str:
     )
 
 
-def _measure(columns: int, clusters: int, batches: int, size: int) -> dict[str, Any]:
+def _measure(case: int, args: argparse.Namespace, bar: Bar) -> dict[str, Any]:
     """Return speed and quality on one stream."""
+    (columns, clusters), batches, size = _CASES[case], args.batches, args.batch_size
     from scstream.datasets import gaussian_stream
     from scstream.evaluate import prequential
     from scstream.model import ScStream
@@ -68,7 +72,11 @@ def _measure(columns: int, clusters: int, batches: int, size: int) -> dict[str, 
     stream = gaussian_stream(
         n_batches=batches, n_clusters=clusters, n_features=columns, batch_size=size, random_state=0
     )
-    result = prequential(ScStream(random_state=0), stream)
+
+    def progress(batch: int, scores: dict[str, float]) -> None:
+        bar.show(case * batches + batch + 1, f"{columns} columns, ARI {scores['ari']:.3f}")
+
+    result = prequential(ScStream(random_state=0), stream, progress=progress)
     mean = result.mean()
     return {
         "columns": columns,

@@ -7,6 +7,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
+from scstream.cli.options import add_quiet
+from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,15 +22,16 @@ def add_parser(subparsers: Any) -> None:
         "compile",
         description="Compile the kernels that the usual families need, for small and large "
         "batches, and keep them on disk. The first batch then does not wait for that: useful when "
-        "an image of a container is built. The folder is that of NUMBA_CACHE_DIR, or else beside "
+        "an image of a container is built. The folder is that of NUMBA_CACHE_DIR, or else next to "
         "the package, or else in the user's cache.",
     )
     parser.add_argument(
         "--families",
         type=lambda text: text.split(","),
         metavar="A,B,...",
-        help="these families alone; default: " + ",".join(USUAL),
+        help="only these families; default: " + ",".join(USUAL),
     )
+    add_quiet(parser)
     parser.set_defaults(main=compile_kernels)
 
 
@@ -43,26 +46,35 @@ def compile_kernels(args: argparse.Namespace) -> int:
     families = args.families or USUAL
     for name in families:
         if name not in BY_NAME:
-            raise UsageError(
-                f"There is no family {name!r}; there are {', '.join(sorted(BY_NAME))}."
-            )
+            raise UsageError(f"Unknown family {name!r}; choose from {', '.join(sorted(BY_NAME))}.")
     place = small_batch.sweep._cache.cache_path
     if place is None:
         raise UsageError(
-            "No folder for the kernels can be written. Set NUMBA_CACHE_DIR to one that can."
+            "No folder for the kernels is writable. Set NUMBA_CACHE_DIR to a writable folder."
         )
     start = perf_counter()
-    for name in families:
-        begin = perf_counter()
-        for model, batches in _streams(name):
-            for X in batches:
-                model.partial_fit(X)
-                model.predict(X)
-            model.predict_proba(X)
-            model.score_samples(X)
-        print(f"{name}: {perf_counter() - begin:.1f} s", flush=True)
-    print(f"Compiled in {perf_counter() - start:.1f} s. The kernels are in {place}.")
+    with Bar("compiling", len(families)) as bar:
+        for done, name in enumerate(families):
+            begin = perf_counter()
+            bar.show(done, name)
+            for part, (model, batches) in enumerate(_streams(name)):
+                _use(model, batches)
+                bar.show(done + (part + 1) / (part + 2), name)
+            if not args.quiet:
+                bar.clear()
+                print(f"{name}: {perf_counter() - begin:.1f} s", flush=True)
+    if not args.quiet:
+        print(f"Compiled in {perf_counter() - start:.1f} s. The kernels are in {place}.")
     return 0
+
+
+def _use(model: ScStream, batches: list[Any]) -> None:
+    """Learn and label batches, which compiles what they need."""
+    for X in batches:
+        model.partial_fit(X)
+        model.predict(X)
+    model.predict_proba(X)
+    model.score_samples(X)
 
 
 def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:

@@ -8,8 +8,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.files import check_apart, reads_of
-from scstream.cli.options import add_model, add_source, make_model, source_options
+from scstream.cli.options import add_model, add_quiet, add_source, make_model, source_options
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
+from scstream.support.messages import note
 from scstream.support.paths import check_file
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def add_parser(subparsers: Any) -> None:
     add_source(parser, batches=False)
     add_outputs(parser)
     parser.add_argument("--model", metavar="FILE", help="save the model to this file")
+    add_quiet(parser)
     add_model(parser)
     parser.set_defaults(main=main)
 
@@ -61,10 +63,9 @@ def main(args: argparse.Namespace) -> int:
         if args.model is not None:
             model.save(args.model)
     seconds = perf_counter() - start
-    print(
-        f"scstream: {batch.n:,} rows, {model.n_clusters_} clusters, {seconds:.1f} s"
-        + (f"; {len(batch.rejects):,} rows rejected" if batch.rejects else ""),
-        file=sys.stderr,
+    note(
+        f"{batch.n:,} rows, {model.n_clusters_} clusters, {seconds:.1f} s"
+        + (f"; {len(batch.rejects):,} rows rejected" if batch.rejects else "")
     )
     return 0
 
@@ -76,7 +77,7 @@ def _fit(args: argparse.Namespace, options: SourceOptions, model: ScStream) -> B
     with open_source(args.source, options) as source:
         batch = next(iter(source), None)
     if batch is None or batch.n == 0:
-        raise ValueError(f"{args.source} holds no rows that can be learned.")
+        raise ValueError(f"{args.source} has no rows to learn from.")
     model.fit(batch.X)
     return batch
 

@@ -23,7 +23,7 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers that are at least so large."""
+    """Return a reader of whole numbers with a lower limit."""
 
     def read(text: str) -> int:
         try:
@@ -59,7 +59,7 @@ def half_life(text: str) -> float | str | None:
 
 
 def duration(text: str) -> float:
-    """Read a length of time: a number, or one with s, m, h or d behind it."""
+    """Read a length of time: a number, or one followed by s, m, h or d."""
     match = re.fullmatch(r"([0-9.eE+-]+)([smhd]?)", text)
     if match is None:
         raise argparse.ArgumentTypeError(
@@ -90,6 +90,13 @@ def separator(text: str) -> str:
 # -- reading ------------------------------------------------------------------------------------
 
 
+def add_quiet(parser: Any) -> None:
+    """Add the option that turns messages and progress bars off."""
+    parser.add_argument(
+        "--quiet", action="store_true", help="print warnings and errors only, no progress"
+    )
+
+
 def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None:
     """Add where rows come from and how they are read."""
     parser.add_argument(
@@ -106,7 +113,7 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         "--columns",
         type=listed,
         metavar="A,B,...",
-        help="learn from these and no others, by name or by number from 0 (2-5 is a range); "
+        help="learn from these columns only, by name or by number from 0 (2-5 is a range); "
         "default: all that can be clustered",
     )
     group.add_argument(
@@ -117,21 +124,21 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         type=listed,
         default=[],
         metavar="A,B,...",
-        help="learn from these, too, although they look like identifiers, free text or constants",
+        help="also learn from these columns, which look like identifiers, free text or constants",
     )
     group.add_argument(
         "--text",
         type=listed,
         default=[],
         metavar="A,B,...",
-        help="these columns hold categories, even where they look like numbers",
+        help="these columns hold categories, even if they look like numbers",
     )
     group.add_argument(
         "--number",
         type=listed,
         default=[],
         metavar="A,B,...",
-        help="these columns hold numbers, even where their names look like codes",
+        help="these columns hold numbers, even if their names look like codes",
     )
     group.add_argument(
         "--header",
@@ -167,7 +174,7 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         choices=("stop", "reject"),
         default="stop",
         help="what to do with rows that cannot be read: stop and list them, or write them to the "
-        "file of --rejects and go on; default: stop",
+        "file of --rejects and continue; default: stop",
     )
     group.add_argument(
         "--rejects", metavar="FILE", help="rejected rows, as JSON lines with line, reason and text"
@@ -301,14 +308,14 @@ def family(text: str) -> Any:
     if "=" not in text:
         if text != "auto" and text not in BY_NAME:
             raise argparse.ArgumentTypeError(
-                f"there is no family {text!r}; there are auto, {', '.join(sorted(BY_NAME))}"
+                f"unknown family {text!r}; choose from auto, {', '.join(sorted(BY_NAME))}"
             )
         return text
     blocks = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         name, _, columns = part.partition("=")
         if name.strip() not in BY_NAME:
-            raise argparse.ArgumentTypeError(f"there is no family {name.strip()!r}")
+            raise argparse.ArgumentTypeError(f"unknown family {name.strip()!r}")
         keys = [int(c) if c.isdecimal() else c for c in listed(columns)]
         blocks.append((name.strip(), keys))
     return Product(blocks)

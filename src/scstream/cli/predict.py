@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.files import check_apart, reads_of
-from scstream.cli.options import add_source, source_options, whole
+from scstream.cli.options import add_quiet, add_source, source_options, whole
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
+from scstream.support.messages import note
+from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -32,13 +33,16 @@ def add_parser(subparsers: Any) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", help="a file of scstream fit, or a checkpoint or its folder")
+    parser.add_argument(
+        "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
+    )
     add_source(parser, batches=False)
     parser.add_argument(
-        "--batch-size", type=whole(1), default=10000, metavar="N", help="rows at once; no result "
-        "depends on it; default: 10000",
+        "--batch-size", type=whole(1), default=10000, metavar="N", help="rows at once; results do "
+        "not depend on it; default: 10000",
     )  # fmt: skip
     add_outputs(parser)
+    add_quiet(parser)
     parser.set_defaults(main=main)
 
 
@@ -60,7 +64,11 @@ def main(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.model} holds a model that has learned nothing yet.")
     options = source_options(args, keep_rows=args.append, **_columns(args, model))
     rows, begun, start = 0, False, perf_counter()
-    with whole_outputs(args) as outputs, open_source(args.source, options) as source:
+    with (
+        whole_outputs(args) as outputs,
+        open_source(args.source, options) as source,
+        Bar("", 1.0) as bar,
+    ):
         source.require(needed(model.family_, model.n_features_in_))
         for batch in source:
             if batch.n:
@@ -75,9 +83,10 @@ def main(args: argparse.Namespace) -> int:
                 elif isinstance(output, RejectJournal):
                     output.note(batch)
             rows += batch.n
+            bar.show(source.share_before(batch.place), f"{rows:,} rows")
         if not begun:  # there was no row at all
             begin_outputs(outputs)
-    print(f"scstream: {rows:,} rows, {perf_counter() - start:.1f} s", file=sys.stderr)
+    note(f"{rows:,} rows, {perf_counter() - start:.1f} s")
     return 0
 
 
@@ -97,6 +106,6 @@ def _columns(args: argparse.Namespace, model: ScStream) -> dict[str, Any]:
 def _check_width(width: int, learned: int) -> None:
     if width != learned:
         raise ValueError(
-            f"The model learned from {learned} columns, and here are {width}. Choose them with "
-            "--columns or --exclude."
+            f"The model learned from {learned} columns, but the table has {width}. Choose them "
+            "with --columns or --exclude."
         )

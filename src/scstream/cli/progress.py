@@ -1,4 +1,4 @@
-"""Progress on standard error: one line that rewrites itself on a terminal, a few elsewhere."""
+"""How a run goes: a bar on a terminal, a line now and then elsewhere, a summary at the end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
 from scstream.support.printable import printable_name
+from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
     from scstream.pipeline import RunResult, Totals
     from scstream.records import BatchRecord
 
-_LIVE = 0.2  # seconds between two looks on a terminal
-_ELSEWHERE = 10.0
+_LIVE = 0.1  # seconds between two states on a terminal
+_ELSEWHERE = 10.0  # between two lines elsewhere
 _SPAN = 5.0  # seconds over which the speed is measured
 _EVENTS = 3  # last ones that are shown
 
@@ -24,11 +25,11 @@ class Progress:
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.out = out or sys.stderr
-        self.live = self.out.isatty()
+        self._bar = Bar("", 1.0, out=self.out).open()
+        self.live = self._bar.live
         self._next = 0.0 if self.live else monotonic() + _ELSEWHERE
         self._events: deque[str] = deque(maxlen=_EVENTS)
         self._speed: deque[tuple[float, int]] = deque([(monotonic(), 0)])
-        self._width = 0
 
     def __call__(self, result: RunResult) -> None:
         """Take note of a batch, and show it if it is time."""
@@ -45,21 +46,15 @@ class Progress:
         (then, rows), last = self._speed[0], ", ".join(self._events)
         rate = (result.rows - rows) / max(now - then, 1e-9)
         line = f"{result.totals.rows:,} rows  {rate:,.0f} rows/s  K = {result.model.n_clusters_}"
-        self._write(f"{line}  {last}" if last else line)
-
-    def _write(self, line: str) -> None:
+        line = f"{line}  {last}" if last else line
         if self.live:
-            self.out.write("\r" + line.ljust(self._width))
-            self._width = len(line)
+            self._bar.show(result.done, line)
         else:
-            self.out.write(f"scstream: {line}\n")
-        self.out.flush()
+            self._bar.write(f"scstream: {line}")
 
     def end(self) -> None:
-        """End the line that was rewritten."""
-        if self.live and self._width:
-            self.out.write("\n")
-            self.out.flush()
+        """Take the bar away."""
+        self._bar.close()
 
 
 def events_in_words(record: BatchRecord) -> list[str]:

@@ -14,6 +14,7 @@ from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.options import (
     add_model,
+    add_quiet,
     add_source,
     duration,
     make_model,
@@ -45,7 +46,7 @@ examples:
   scstream run data.csv --groups -o labels.csv
   scstream run data.csv --on-error reject --rejects bad.jsonl -o labels.csv
 
-With --checkpoint, give the same command again to go on after a stop or a kill: every row counts
+With --checkpoint, give the same command again to resume after a stop or a kill: every row counts
 once in the model and is once in every output. Ctrl-C and SIGTERM finish the current batch, save a
 checkpoint and stop.
 
@@ -63,7 +64,7 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_source(parser)
-    group = parser.add_argument_group("streams that go on")
+    group = parser.add_argument_group("endless streams")
     group.add_argument(
         "--follow",
         action="store_true",
@@ -88,8 +89,8 @@ def add_parser(subparsers: Any) -> None:
         "--score-by",
         choices=("before", "after"),
         default="before",
-        help="scores and anomalies by the model before or after it learned the batch; after is "
-        "faster. default: before",
+        help="compute scores and anomalies with the model before or after it learned the batch; "
+        "after is faster. default: before",
     )
     group.add_argument(
         "--events",
@@ -100,14 +101,14 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"
     )
-    group.add_argument("--quiet", action="store_true", help="print warnings and errors only")
+    add_quiet(group)
     group = parser.add_argument_group("the page")
     group.add_argument(
         "--serve",
         nargs="?",
         const="127.0.0.1:0",
         metavar="HOST:PORT",
-        help="show the run in the browser while it goes on; by default for this machine alone, on "
+        help="show the run in the browser while it is active; by default for this machine only, on "
         "a free port. At a terminal the page stays until Ctrl-C",
     )
     add_serving(group)
@@ -115,7 +116,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--checkpoint",
         metavar="DIR",
-        help="a folder for checkpoints; if it has one, the run goes on from there",
+        help="a folder for checkpoints; if it holds one, the run resumes from there",
     )
     group.add_argument(
         "--every",
@@ -211,11 +212,11 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--live works with standard input only: give - as the source.")
     if args.wait is not None and not (args.follow or args.source == "-" or "://" in args.source):
         raise UsageError(
-            "--wait needs a stream that goes on: --follow, standard input or a broker."
+            "--wait needs a stream without an end: --follow, standard input or a broker."
         )
     if args.checkpoint is not None and args.output == "-":
         raise UsageError(
-            "--checkpoint needs an output that can be cut back after a crash, and standard output "
+            "--checkpoint needs an output that can be truncated after a crash, and standard output "
             "cannot be: give --output FILE, or --output none."
         )
     written = ("output", "events", "chronicle", "rejects", "checkpoint")
@@ -246,7 +247,7 @@ def _say_how_to_go_on(args: argparse.Namespace, result: Any) -> None:
         print("scstream: no batch was learned yet, so nothing was saved", file=sys.stderr)
     else:
         again = shlex.join(["scstream", *map(_public, sys.argv[1:])])
-        told = printable_name(f"scstream: saved {result.checkpoint}; go on with: {again}")
+        told = printable_name(f"scstream: saved {result.checkpoint}; to resume: {again}")
         print(told, file=sys.stderr)
         if args.login is not None and args.login.password is not None:
             print("scstream: add the password, which is not shown here", file=sys.stderr)

@@ -31,12 +31,14 @@ def add_parser(subparsers: Any) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", help="a file of scstream fit, or a checkpoint or its folder")
+    parser.add_argument(
+        "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
+    )
     parser.add_argument(
         "--serve",
         default="127.0.0.1:0",
         metavar="HOST:PORT",
-        help="where to listen; default: this machine alone, on a free port",
+        help="where to listen; default: this machine only, on a free port",
     )
     add_serving(parser, learning=True)
     parser.add_argument(

@@ -22,15 +22,16 @@ def add_serving(group: Any, *, learning: bool = False) -> None:
         "--token-file",
         type=Path,
         metavar="FILE",
-        help="a file that holds the token which requests must carry. Without it the variable "
-        f"{TOKEN} counts; an address that others can reach gets a random token, printed once",
+        help="a file with the token that requests must carry. Without it, the variable "
+        f"{TOKEN} is used; an address that others can reach gets a random token, printed once",
     )
     group.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="a further host name that requests may be for, as behind a proxy; can be repeated",
+        help="an additional host name that requests may use, for example behind a proxy; "
+        "can be repeated",
     )
     if learning:
         group.add_argument(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scstream.summary.differences import differences
-from scstream.summary.table import FIXED, summary_rows
+from scstream.summary.table import FIXED, groups_of, summary_rows
 from scstream.support.printable import printable, printable_name
 from scstream.support.secrets import hidden_url
 from scstream.support.times import as_date
@@ -25,6 +25,7 @@ examples:
   scstream show state                      # a checkpoint folder of a run
   scstream show clusters.scstream --json
 """
+_SHOWN = ("id", "group", "share", "rows", "born", "age")
 _WIDE = 6  # columns of which the location is shown in the table
 
 
@@ -36,8 +37,10 @@ def add_parser(subparsers: Any) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("checkpoint", help="a file, or the folder of a run: its newest good one")
-    parser.add_argument("--prior", action="store_true", help="the prior's parameters, too")
+    parser.add_argument(
+        "checkpoint", help="a file, or the folder of a run: shows its newest valid checkpoint"
+    )
+    parser.add_argument("--prior", action="store_true", help="also show the prior's parameters")
     parser.add_argument("--json", action="store_true", help="everything, as one JSON object")
     parser.set_defaults(main=main)
 
@@ -63,6 +66,7 @@ def describe(kept: Kept) -> dict[str, Any]:
         "n_batches": model.n_batches_,
     }
     if model.n_batches_:
+        groups = groups_of(model)
         out |= {
             "time": model.time_,
             "family": model.family_.name,
@@ -78,6 +82,7 @@ def describe(kept: Kept) -> dict[str, Any]:
                     "age": c.age,
                     "born": c.born,
                     "different": said,
+                    **({"group": groups[c.id]} if c.id in groups else {}),
                     "columns": {str(k): _plain(v) for k, v in c.columns.items()},
                     "parameters": {k: _plain(v) for k, v in c.parameters.items()},
                 }
@@ -132,7 +137,7 @@ def columns_of_run(kept: Kept) -> list[str]:
 
 
 def _run_of(kept: Kept) -> RunState | None:
-    """Return what a run saved beside the model, None if the model was saved otherwise."""
+    """Return what a run saved with the model, None if the model was saved otherwise."""
     from scstream.checkpoint import CheckpointError
     from scstream.pipeline.resume import RunState
 
@@ -158,11 +163,12 @@ def _table(kept: Kept) -> str:
     known = [name for name in rows[0] if name not in FIXED]
     names = dict(zip(known, columns_of_run(kept), strict=True))
     shown = known[:_WIDE]
-    head = ["id", "share", "rows", "born", "age", *(printable_name(names[n]) for n in shown)]
+    fixed = [name for name in _SHOWN if name in rows[0]]
+    head = [*fixed, *(printable_name(names[n]) for n in shown)]
     cells = [[*head, "what is different"]]
     for row in rows:
-        fixed = [row["id"], f"{row['share']:.1%}", f"{row['rows']:,.0f}", row["born"], row["age"]]
-        cells.append([*map(_cell, fixed), *(_cell(row[n]) for n in shown), row["different"]])
+        told = row | {"share": f"{row['share']:.1%}", "rows": f"{row['rows']:,.0f}"}
+        cells.append([*(_cell(told[n]) for n in [*fixed, *shown]), row["different"]])
     width = [max(len(row[j]) for row in cells) for j in range(len(head))]
     lines = ["  ".join(v.rjust(w) for v, w in zip(r, width, strict=False)) + f"  {r[-1]}"
              for r in cells]  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from scstream.cli.errors import UsageError
 from scstream.cli.options import (
     add_model,
+    add_quiet,
     add_source,
     make_model,
     real,
@@ -53,6 +54,7 @@ def add_parser(subparsers: Any) -> None:
         "--timeout", type=real, metavar="S", help="start no trial after this many seconds"
     )
     group.add_argument("--json", action="store_true", help="the result as one JSON object")
+    add_quiet(group)
     add_model(parser)
     parser.set_defaults(main=main)
 
@@ -77,7 +79,7 @@ def main(args: argparse.Namespace) -> int:
             n_trials=args.n_trials,
             timeout=args.timeout,
             random_state=getattr(args, "random_state", None),
-            verbose=not args.json,
+            verbose=not (args.json or args.quiet),
         )
     if args.json:
         result = {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from scstream.cli.files import add_overwrite, check_apart
+from scstream.cli.options import add_quiet
 from scstream.support.paths import check_file
 from scstream.support.printable import printable
+from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
@@ -30,7 +31,7 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         "source",
         type=Path,
         metavar="FOLDER-OR-FILE",
-        help="a folder of images in the order of their names, an animated image, or a video file",
+        help="a folder of images sorted by name, an animated image, or a video file",
     )
     parser.add_argument(
         "-o",
@@ -38,9 +39,10 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         type=Path,
         metavar="OUT",
         help="a folder for the segmented frames and side-by-side.gif; or a .gif or .mp4 for the "
-        "animation, beside which OUT-frames is made (default: the source's name and -segments)",
+        "animation, next to which OUT-frames is created (default: the source's name and -segments)",
     )
     add_overwrite(parser)
+    add_quiet(parser)
     _add_picture_options(parser)
     _add_model_options(parser)
     parser.set_defaults(main=video)
@@ -56,13 +58,13 @@ def _add_picture_options(parser: ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     group.add_argument(
-        "--max-frames", type=int, metavar="N", help="stop after so many frames (default: all)"
+        "--max-frames", type=int, metavar="N", help="stop after this many frames (default: all)"
     )
     group.add_argument(
         "--paint",
         choices=("mean", "id"),
         default="mean",
-        help="a segment's own mean colour, or a loud one that belongs to its id "
+        help="the segment's mean colour, or a bright one that belongs to its id "
         "(default: %(default)s)",
     )
     group.add_argument(
@@ -76,7 +78,10 @@ def _add_picture_options(parser: ArgumentParser) -> None:
         help="of the animation at most, both halves together (default: %(default)s)",
     )
     group.add_argument(
-        "--chronicle", type=Path, metavar="FILE", help="take notes here for `scstream report`"
+        "--chronicle",
+        type=Path,
+        metavar="FILE",
+        help="write the chronicle here, for `scstream report`",
     )
 
 
@@ -88,7 +93,7 @@ def _add_model_options(parser: ArgumentParser) -> None:
         "--color",
         choices=("lab", "rgb"),
         default="lab",
-        help="space of the colours (default: %(default)s)",
+        help="colour space (default: %(default)s)",
     )
     group.add_argument(
         "--first-sample",
@@ -96,20 +101,20 @@ def _add_model_options(parser: ArgumentParser) -> None:
         default=FIRST_SAMPLE,
         metavar="N",
         help="pixels of the first frame on which the sampler settles before it learns the whole "
-        "frame; 0 takes all, which is slow (default: %(default)s)",
+        "frame; 0 uses all, which is slow (default: %(default)s)",
     )
     group.add_argument(
         "--frame-weight",
         type=float,
         default=FRAME_WEIGHT,
         metavar="N",
-        help="points that a frame counts for at most, as neighbouring pixels say nearly the same: "
-        "more give more segments; 0 counts every pixel (default: %(default)s)",
+        help="upper limit on the points a frame counts for, since neighbouring pixels are nearly "
+        "equal: more give more segments; 0 counts every pixel (default: %(default)s)",
     )
     group.add_argument(
         "--track",
         action="store_true",
-        help="hold on to the segments of the first frame: none splits after it, so that what is "
+        help="keep the segments of the first frame: none splits later, so what is "
         "marked there stays marked",
     )
     group.add_argument(
@@ -150,8 +155,9 @@ def video(args: argparse.Namespace) -> int:
     if args.chronicle is not None:
         check_file(args.chronicle, overwrite=args.overwrite)
     reports = _segment(args, output)
-    print(summary(reports))
-    print(printable(f"segments:  {outputs.frames}\nanimation: {outputs.animation}"))
+    if not args.quiet:
+        print(summary(reports))
+        print(printable(f"segments:  {outputs.frames}\nanimation: {outputs.animation}"))
     return 0
 
 
@@ -197,7 +203,7 @@ def _segment(args: argparse.Namespace, output: Path) -> list[FrameReport]:
     total = count_frames(args.source)
     if total is not None and args.max_frames is not None:
         total = min(total, args.max_frames)
-    progress = _Progress(total, sys.stderr)
+    progress = _Progress(total, quiet=args.quiet)
     reports = []
     with ExitStack() as stack:
         notes = None
@@ -214,31 +220,32 @@ def _segment(args: argparse.Namespace, output: Path) -> list[FrameReport]:
 
 
 class _Progress:
-    """One line that rewrites itself on a terminal; a line a frame elsewhere."""
+    """A bar on a terminal; a line a frame elsewhere."""
 
-    def __init__(self, total: int | None, out: TextIO) -> None:
-        self.of = "" if total is None else f"/{total}"
-        self.out = out
-        self.live = out.isatty()
+    def __init__(self, total: int | None, *, quiet: bool) -> None:
+        self._of = "" if total is None else f"/{total}"
+        self._quiet = quiet
+        self._bar = Bar("", total).open()
 
     def show(self, number: int, report: FrameReport) -> None:
         """Say how a frame went."""
         rate = report.n_pixels / max(report.seconds, 1e-9)
         line = (
-            f"frame {number}{self.of}  {report.seconds:.2f} s  {rate:,.0f} pixels/s  "
+            f"frame {number}{self._of}  {report.seconds:.2f} s  {rate:,.0f} pixels/s  "
             f"{report.n_clusters} clusters"
         )
-        self.out.write(f"\r{line:<70}" if self.live else line + "\n")
-        self.out.flush()
+        if self._bar.live:
+            self._bar.show(number, line)
+        elif not self._quiet:
+            self._bar.write(line)
 
     def end(self) -> None:
-        """End the line that was rewritten."""
-        if self.live:
-            self.out.write("\n")
+        """Take the bar away."""
+        self._bar.close()
 
 
 def summary(reports: list[FrameReport]) -> str:
-    """Return in words what a run over some frames came to."""
+    """Return a summary of a run over some frames."""
     first, *later = reports
     text = (
         f"{len(reports)} frames of {first.n_pixels:,} pixels; the first took {first.seconds:.2f} s"

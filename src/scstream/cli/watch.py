@@ -1,4 +1,4 @@
-"""``scstream watch``: the page of a run, finished or going on, from its chronicle."""
+"""``scstream watch``: the page of a run, finished or not, from its chronicle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
         "--serve",
         default="127.0.0.1:0",
         metavar="HOST:PORT",
-        help="where to listen; default: this machine alone, on a free port",
+        help="where to listen; default: this machine only, on a free port",
     )
     add_serving(parser)
     parser.set_defaults(main=main)

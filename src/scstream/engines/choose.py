@@ -59,7 +59,7 @@ def make_engine(
 
 def engine_for_gaps(engine: Engine, n_threads: int) -> Engine:
     """Return an engine of the CPU in place of one of PyTorch, for rows with missing entries."""
-    warn("PyTorch does not complete missing entries: these rows are done on the CPU.")
+    warn("PyTorch does not complete missing entries: these rows are processed on the CPU.")
     return DaskEngine(engine.client) if isinstance(engine, DaskEngine) else CpuEngine(n_threads)
 
 

@@ -32,7 +32,7 @@ MAKE: dict[str, type[Family]] = {
 
 
 def choose_family(X: Any) -> tuple[Family, str]:
-    """Return a family for a first batch, and what was chosen in words.
+    """Return a family for a first batch, and a description of the choice.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
     are Poisson counts, all other numbers are Gaussian with a full covariance. A data frame's column
@@ -50,7 +50,7 @@ def choose_family(X: Any) -> tuple[Family, str]:
         empty = [j for j, values in enumerate(table.values) if absent(values).all()]
         if empty:
             raise table.refuse(
-                empty[0], "holds nothing, so its kind is unknown. Leave it out, or give a family."
+                empty[0], "is empty, so its kind is unknown. Leave it out, or give a family."
             )
     blocks: dict[str, list[Any]] = {}
     for name, label in zip(names, table.labels, strict=True):

@@ -58,7 +58,7 @@ class Bernoulli(Factorised):
     # -- set-up ---------------------------------------------------------------------------------
 
     def refusal(self, x: Array) -> str | None:
-        """Return what keeps numbers from being zeros and ones."""
+        """Return why numbers cannot be zeros and ones."""
         odd = x[(x != 0) & (x != 1)]
         if len(odd) == 0:
             return None
@@ -109,7 +109,7 @@ class Bernoulli(Factorised):
         return [X]
 
     def log_base(self, X: Points) -> Array:
-        """Return zeros: there is no base measure to speak of."""
+        """Return zeros: the base measure is constant."""
         return np.zeros(X.shape[0])
 
     def log_partitions(self, tau: Array) -> Array:
@@ -126,7 +126,7 @@ class Bernoulli(Factorised):
         return np.concatenate([np.zeros((len(tau), 1)), log_no, yes - no], axis=1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
-        """Score points by the expected probabilities, which is what the predictives come to."""
+        """Score points by the expected probabilities, which equal the predictives."""
         count, ones = self.split_up(self.prior + s)
         zeros = count - ones
         log_no, odds = np.log(zeros / count), np.log(ones / zeros)

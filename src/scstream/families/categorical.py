@@ -243,7 +243,7 @@ class Categorical(Family):
         return sparse.csr_array((data, indices[kept], indptr), shape=(n, p))
 
     def log_base(self, X: Points) -> Array:
-        """Return zeros: there is no base measure to speak of."""
+        """Return zeros: the base measure is constant."""
         return np.zeros(X.shape[0])
 
     @property
@@ -285,7 +285,7 @@ class Categorical(Family):
         return conc / np.repeat(self._totals(conc), self._width, axis=-1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
-        """Score points by the expected probabilities, which is what the predictives come to."""
+        """Score points by the expected probabilities, which equal the predictives."""
         log_p = np.log(self._shares(self._prior + s))
         return LinearScore(np.concatenate([log_weight[:, None], log_p], axis=1))
 
@@ -389,7 +389,7 @@ def _checked_width(width: Any, total: int) -> NDArray[np.int64]:
     """Return the columns' numbers of places from a checkpoint."""
     fits = isinstance(width, np.ndarray) and width.dtype == np.int64 and width.ndim == 1
     if not fits or len(width) == 0 or not np.all((width >= 1) & (width <= total)):
-        raise ValueError("the columns' numbers of places are none")
+        raise ValueError("the columns have no places")
     if int(width.sum()) != total:
         raise ValueError(f"the columns have {int(width.sum())} places, and {total} are described")
     out: NDArray[np.int64] = width
@@ -404,7 +404,7 @@ def _checked_known(known: Any, width: NDArray[np.int64]) -> tuple[tuple[Any, ...
         if not isinstance(labels, list) or not all(type(v) in (int, str) for v in labels):
             raise ValueError("categories are neither words nor whole numbers")
         if len(set(labels)) != len(labels):
-            raise ValueError("a category comes twice")
+            raise ValueError("a category appears twice")
     return tuple(map(tuple, known))
 
 

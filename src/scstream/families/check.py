@@ -248,7 +248,7 @@ def _priors(t: _Trial) -> None:
         loaded = pickle.loads(pickle.dumps(f))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise t.fail(
-            f"a family must be fit for pickling, as a class of a module is: {error}"
+            f"a family must be picklable, which a class defined in a module is: {error}"
         ) from None
     t.equal(loaded.log_marginal(t.groups), f.log_marginal(t.groups), "a pickled family must be it")
     for name, value in f.describe(f.prior + t.groups).items():

@@ -154,7 +154,7 @@ _ADVICE = {
 
 
 def numbers_of(X: Any) -> Array:
-    """Return a table as numbers (n, d), NaN for what is missing, or say which column is none."""
+    """Return a table as numbers (n, d), NaN where missing; raise if a column is not numeric."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
         return np.ascontiguousarray(X, dtype=np.float64)
     table = columns_of(X)
@@ -216,7 +216,7 @@ def _numbers(table: Columns, j: int) -> Array:
 
 
 def not_counts(x: Array) -> str | None:
-    """Return what keeps numbers from being counts, None if they are."""
+    """Return why numbers cannot be counts, None if they are."""
     low = x.min(initial=0.0)
     if low < 0:
         return (

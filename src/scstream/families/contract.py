@@ -297,7 +297,9 @@ class Family(ABC):
 
     def completion(self, score: Score) -> Completion:
         """Return what scores rows with gaps as ``score`` does others, and completes them."""
-        raise NotImplementedError(f"{type(self).__name__} leaves no gaps in its statistics.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not support missing values in its statistics."
+        )
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -349,7 +351,7 @@ class Family(ABC):
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return rows to try the family on: two groups, of 12 and of 18, clearly apart."""
-        raise NotImplementedError(f"{type(self).__name__} brings no example: give rows of your own")
+        raise NotImplementedError(f"{type(self).__name__} has no example: give rows of your own")
 
     # -- what follows ---------------------------------------------------------------------------
 

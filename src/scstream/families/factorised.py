@@ -130,7 +130,7 @@ class Factorised(Family):
         return self._prior
 
     def log_marginal(self, s: Array) -> Array:
-        """Return the log marginal likelihood of clusters, base measure aside."""
+        """Return the log marginal likelihood of clusters, without the base measure."""
         return self.log_partition(self._prior + s) - self._log_z
 
     def log_partition(self, tau: Array) -> Array:

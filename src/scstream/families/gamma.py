@@ -36,7 +36,7 @@ class Gamma(Factorised):
     mean : float or array-like (d,), optional
         The mean expected of a cluster.
     strength : float or array-like (d,), optional
-        How closely clusters keep to it: the shape of their rates' gamma prior.
+        How close clusters stay to it: the shape of their rates' gamma prior.
 
     Notes
     -----
@@ -80,7 +80,7 @@ class Gamma(Factorised):
     # -- set-up ---------------------------------------------------------------------------------
 
     def refusal(self, x: Array) -> str | None:
-        """Return what keeps numbers from being durations."""
+        """Return why numbers cannot be durations."""
         low = x.min(initial=1.0)
         if low > 0:
             return None
@@ -228,7 +228,7 @@ class Exponential(Gamma):
     mean : float or array-like (d,), optional
         The mean expected of a cluster.
     strength : float or array-like (d,), optional
-        How closely clusters keep to it: the shape of their rates' gamma prior.
+        How close clusters stay to it: the shape of their rates' gamma prior.
 
     Notes
     -----

@@ -505,7 +505,7 @@ class Gaussian(Family):
         return self._log_normaliser(tau, np.zeros(len(self._prior)))
 
     def log_marginal(self, s: Array) -> Array:
-        """Return the log marginal likelihood of clusters, base measure aside."""
+        """Return the log marginal likelihood of clusters, without the base measure."""
         return self._log_normaliser(s, self._prior) - self._log_z
 
     def _log_normaliser(self, s: Array, prior: Array) -> Array:

@@ -85,7 +85,7 @@ class Multinomial(Family):
         )
 
     def refusal(self, x: Array) -> str | None:
-        """Return what keeps a column's numbers from being counts, None if they are."""
+        """Return why a column's numbers are not counts, None if they are."""
         return not_counts(x)
 
     def prepare(self, X: Points) -> Self:
@@ -178,7 +178,7 @@ class Multinomial(Family):
         return out
 
     def log_marginal(self, s: Array) -> Array:
-        """Return the log marginal likelihood of clusters, coefficients aside."""
+        """Return the log marginal likelihood of clusters, without the coefficients."""
         out = np.empty(s.shape[:-1])
         rows = np.ascontiguousarray(s, dtype=np.float64).reshape(-1, s.shape[-1])
         flat, pieces = out.reshape(-1), _log_gamma_pieces()

@@ -32,7 +32,7 @@ class Poisson(Factorised):
     mean : float or array-like (d,), optional
         The rate expected of a cluster.
     strength : float or array-like (d,), optional
-        How closely rates keep to it: the shape of their gamma prior.
+        How close rates stay to it: the shape of their gamma prior.
 
     Notes
     -----
@@ -63,7 +63,7 @@ class Poisson(Factorised):
     # -- set-up ---------------------------------------------------------------------------------
 
     def refusal(self, x: Array) -> str | None:
-        """Return what keeps numbers from being counts."""
+        """Return why numbers cannot be counts."""
         return not_counts(x)
 
     def prepare(self, X: Points) -> Self:

@@ -70,6 +70,13 @@ class Grouping:
         """Return the groups at a level if they were formed since the last batch."""
         return self.lasting[level] if level in self.formed else None
 
+    def preview(self, learner: Learner, rules: Rules, level: float) -> Lasting:
+        """Return the groups at a level as `at` would, and form none: no id and no event follows."""
+        self.tree(learner, rules, level)
+        copy = Grouping(self.recent, dict(self.lasting))
+        copy.formed, copy._tree = list(self.formed), self._tree
+        return copy.at(learner, rules, level)
+
     def at(self, learner: Learner, rules: Rules, level: float) -> Lasting:
         """Return the groups at a level, with their lasting ids."""
         if level not in self.formed:

@@ -24,6 +24,8 @@ class Normals:
     @staticmethod
     def of(learner: Learner, most_columns: int) -> Normals | None:
         """Return the clusters of a model; None if they are not Gaussian, or too wide."""
+        if learner.family.independent_blocks(0)[0].family is not learner.family:
+            return None  # blocks of columns, of which some only may be Gaussian
         totals = learner.state.totals
         described = learner.family.describe(learner.family.prior + totals)
         mean = described.get("mean")

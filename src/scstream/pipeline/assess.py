@@ -99,7 +99,7 @@ def _places(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int
 def _reduce(scores: Any, k: Any, place: Any, best: Any, out: Any) -> None:
     """Find for each row the best label, the probability of the one asked for, and the density.
 
-    Column k of the scores (n, c) is a cluster yet to be born, which is no label. What follows it,
+    Column k of the scores (n, c) is a cluster yet to be born, which is not a label. What follows,
     the outlier component, is: its place is k. What is less probable by a factor of 4e15 adds
     nothing.
     """

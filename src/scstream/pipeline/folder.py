@@ -26,7 +26,7 @@ _CLAIM = "outputs.json"  # of a run that has no checkpoint yet
 
 @dataclass(frozen=True)
 class Kept:
-    """What a checkpoint holds: the model, and what was kept beside it."""
+    """What a checkpoint holds: the model, and what was saved with it."""
 
     path: Path
     model: ScStream
@@ -41,7 +41,7 @@ class CheckpointFolder:
     path : str or Path
         The folder; it is made if it is not there.
     warn : callable (str)
-        Told of checkpoints that cannot be read.
+        Called with a message about each checkpoint that cannot be read.
     """
 
     def __init__(self, path: str | Path, warn: Callable[[str], object]) -> None:
@@ -57,7 +57,7 @@ class CheckpointFolder:
 
         If an older one can be read, damaged ones get another name, so that they do not count as
         one of the last two. If none can, nothing is changed, and every start ends here until
-        someone removes them: a run that began anew would cut the outputs.
+        someone removes them: a run that started over would truncate the outputs.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class CheckpointFolder:
         if what:
             raise CheckpointError(
                 f"No checkpoint in {self.path} can be read ({'; '.join(what)}). Nothing was "
-                f"changed. Put a good one back; or, to begin anew, remove the folder {self.path} "
+                f"changed. Put a good one back; or, to start over, remove the folder {self.path} "
                 "and the outputs."
             )
         return None
@@ -151,7 +151,7 @@ class CheckpointFolder:
 
 
 def number_of(file: Path) -> int:
-    """Return the number in a checkpoint's name; -1 for a file that is none of ours."""
+    """Return the number in a checkpoint's name; -1 for any other file."""
     text = file.stem.removeprefix("checkpoint-")
     return int(text) if text.isascii() and text.isdecimal() else -1
 
@@ -170,4 +170,4 @@ def find_checkpoint(path: str | Path) -> Kept:
             error = error or this
             continue
         return Kept(file, model, extra)
-    raise CheckpointError(f"There is no sound checkpoint in {target}.") from error
+    raise CheckpointError(f"There is no valid checkpoint in {target}.") from error

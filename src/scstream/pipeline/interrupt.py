@@ -1,4 +1,4 @@
-"""Being asked to stop: a run ends behind the batch it is at, and keeps what it has."""
+"""Being asked to stop: a run ends after the current batch, and saves what it has."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Interrupt:
         self._before: dict[signal.Signals, Any] = {}
 
     def stop(self, why: str) -> None:
-        """Ask the run to stop behind the batch it is at."""
+        """Ask the run to stop after the current batch."""
         self.asked = why
 
     @contextlib.contextmanager

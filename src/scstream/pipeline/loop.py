@@ -52,6 +52,8 @@ class RunResult:
         Why it stopped before the end of the source.
     checkpoint : Path or None
         The last checkpoint.
+    done : float or None
+        The share of the source that was read, from 0 to 1; None if its size is not known.
     """
 
     model: ScStream
@@ -61,6 +63,7 @@ class RunResult:
     resumed: Path | None = None
     interrupted: str | None = None
     checkpoint: Path | None = None
+    done: float | None = None
 
 
 def run(
@@ -76,7 +79,7 @@ def run(
     interrupt: Interrupt | None = None,
     warn: Callable[[str], object] | None = None,
 ) -> RunResult:
-    """Learn a stream batch by batch, write what is found, and keep checkpoints.
+    """Learn a stream batch by batch, write the results, and save checkpoints.
 
     Parameters
     ----------
@@ -86,12 +89,12 @@ def run(
     outputs : mapping of str to Sink or Recorder, optional
         By a name of your choice, which a checkpoint knows them by.
     checkpoint : str or Path, optional
-        A folder for checkpoints. If it holds one, the run goes on from there: the model and the
+        A folder for checkpoints. If it holds one, the run resumes from there: the model and the
         source are set to it, and the outputs are cut back to what they were.
     every : int, default=100
         Batches from one checkpoint to the next. There is one at the end, too.
     settings : dict, optional
-        What the run's results depend on, in plain JSON. It is kept in the checkpoint; going on
+        What the run's results depend on, in plain JSON. It is saved in the checkpoint; resuming
         with other settings is refused.
     score_by : {"before", "after"}, default="before"
         Whether scores and anomalies are by the model before it learned the batch (the first batch
@@ -102,7 +105,7 @@ def run(
     interrupt : Interrupt, optional
         Through which the run is asked to stop.
     warn : callable (str), optional
-        Told of damaged checkpoints; by default they are logged as warnings.
+        Called with a message about each damaged checkpoint; by default these are logged.
 
     Returns
     -------
@@ -111,7 +114,7 @@ def run(
     Raises
     ------
     ValueError
-        If a row or a batch cannot be taken. What came before it is kept.
+        If a row or a batch is refused. What came before it is saved.
 
     Examples
     --------
@@ -215,7 +218,7 @@ class _Loop:
             if (now or None) != (then or None):  # an option that is not given says nothing
                 raise ValueError(
                     f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
-                    f"it is {now!r}. Go on as it was, or begin anew with another folder."
+                    f"it is {now!r}. Go on as it was, or start over with another folder."
                 )
         here = {name: getattr(self.model, name) for name in _WHERE}
         self.result.model = kept.model.set_params(**here)
@@ -240,6 +243,7 @@ class _Loop:
                     break
                 self._take(batch)
                 self.result.seconds = perf_counter() - start
+                self.result.done = self.source.share_before(batch.place)
                 if self.progress is not None:
                     self.progress(self.result)
                 if self.unkept >= self.every:

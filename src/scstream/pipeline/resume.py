@@ -1,4 +1,4 @@
-"""What a run keeps beside the model, read back from a checkpoint and checked."""
+"""What a run saves with the model, read back from a checkpoint and checked."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class RunState:
 
     @classmethod
     def of(cls, extra: dict[str, Any], path: Path) -> RunState:
-        """Return what a run kept in a checkpoint, or raise `CheckpointError`."""
+        """Return what a run saved in a checkpoint, or raise `CheckpointError`."""
         if "source" not in extra or "outputs" not in extra:
-            raise CheckpointError(f"{path} holds a model, but it is no checkpoint of a run.")
+            raise CheckpointError(f"{path} holds a model, but it is not a checkpoint of a run.")
         parts = {name: extra.get(name) for name in ("source", "outputs", "totals", "settings")}
         for name, part in parts.items():
             if not isinstance(part, dict):

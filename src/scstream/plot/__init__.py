@@ -2,7 +2,7 @@
 
 Colours belong to cluster ids: hand the same :class:`ClusterColors` to every call, and a cluster
 keeps its colour from panel to panel as it keeps its id from batch to batch. Data of more than two
-columns are seen through a :class:`Projection`, which is made once and kept.
+columns are seen through a :class:`Projection`, which is made once and reused.
 """
 
 from scstream.plot.clusters import plot_clusters, plot_ellipses

@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.plot.colors import require_matplotlib
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """Return the axes that were given, or those of a new picture that ``plt.show()`` shows."""
+    require_matplotlib()
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
 
 
 def write_id(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.plot._style import label_axes, write_id
-from scstream.plot.colors import ClusterColors, require_matplotlib
+from scstream.plot._style import axes_or_new, label_axes, write_id
+from scstream.plot.colors import ClusterColors
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _RADIUS_95 = math.sqrt(-2.0 * math.log(0.05))  # of a 2-D Gaussian, in standard 
 
 
 def plot_clusters(
-    ax: Axes,
     model: ScStream,
     X: ArrayLike,
     *,
@@ -31,15 +30,14 @@ def plot_clusters(
     projection: Projection | None = None,
     colors: ClusterColors | None = None,
     annotate: bool = True,
-) -> ClusterColors:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw points in the colours of their clusters, and each cluster's 95 % ellipse.
 
     A cluster that holds none of the points is dashed: it is remembered, not seen.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     model : ScStream
         A fitted model with clusters that have a mean and a covariance.
     X : array-like of shape (n, d)
@@ -51,16 +49,17 @@ def plot_clusters(
     projection : Projection, optional
         The view to draw in; it names the axes. Give every picture the same.
     colors : ClusterColors, optional
-        Colours to keep to, extended by ids not seen before.
+        Colours to use, extended by ids not seen before.
     annotate : bool
-        Write each cluster's id beside it.
+        Write each cluster's id next to it.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
 
     Returns
     -------
-    ClusterColors
-        The colours used, to be given to the next call.
+    matplotlib.axes.Axes
+        Where it was drawn.
     """
-    require_matplotlib()
     colors = ClusterColors() if colors is None else colors
     points = two_columns(X, features, projection)
     ids = np.asarray(model.predict(X) if labels is None else labels).astype(int)
@@ -69,37 +68,36 @@ def plot_clusters(
     records = sorted(model.clusters_, key=lambda record: record.id)
     for record in records:
         _ = colors[record.id]  # in order of id, whatever the order of the points
+    moments = {record.id: two_moments(record, features, projection) for record in records}
+    ax = axes_or_new(ax)
     ax.scatter(
         points[:, 0], points[:, 1], s=5, c=[colors[i] for i in ids], alpha=0.55, linewidths=0
     )
-    moments = {record.id: two_moments(record, features, projection) for record in records}
     plot_ellipses(
-        ax,
         {i: mean for i, (mean, _) in moments.items()},
         {i: cov for i, (_, cov) in moments.items()},
         present=set(ids.tolist()),
         colors=colors,
         annotate=annotate,
+        ax=ax,
     )
     label_axes(ax, projection)
-    return colors
+    return ax
 
 
 def plot_ellipses(
-    ax: Axes,
     means: Mapping[int, ArrayLike],
     covariances: Mapping[int, ArrayLike],
     *,
     present: Collection[int] | None = None,
     colors: ClusterColors | None = None,
     annotate: bool | Collection[int] = True,
-) -> ClusterColors:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the 95 % ellipse of each cluster, without points.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     means : mapping of int to array-like of shape (2,)
         Where each cluster is, by its id.
     covariances : mapping of int to array-like of shape (2, 2)
@@ -107,16 +105,18 @@ def plot_ellipses(
     present : collection of int, optional
         Ids of the clusters that hold points; the others are dashed. All of them if not given.
     colors : ClusterColors, optional
-        Colours to keep to, extended by ids not seen before.
+        Colours to use, extended by ids not seen before.
     annotate : bool or collection of int
-        Write each cluster's id beside it, or the ids named here.
+        Write each cluster's id next to it, or the ids named here.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
 
     Returns
     -------
-    ClusterColors
-        The colours used, to be given to the next call.
+    matplotlib.axes.Axes
+        Where it was drawn.
     """
-    require_matplotlib()
+    ax = axes_or_new(ax)
     colors = ClusterColors() if colors is None else colors
     for cluster_id, where in means.items():
         mean = np.asarray(where, dtype=float)
@@ -131,7 +131,7 @@ def plot_ellipses(
         if annotate is True or (annotate is not False and cluster_id in annotate):
             write_id(ax, top, cluster_id)
     ax.autoscale_view()
-    return colors
+    return ax
 
 
 def _draw_ellipse(

@@ -1,4 +1,4 @@
-"""Colours that belong to cluster ids, and the check that matplotlib is there."""
+"""Colours that belong to cluster ids, and the check that matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHERS_COLOR = "#C8C8C8"  # of clusters too many to tell apart
 
 
 class ClusterColors(dict[int, str]):
-    """Colours by cluster id, given out in order of first sight and kept from then on.
+    """Colours by cluster id, assigned in order of appearance and never changed.
 
     Examples
     --------

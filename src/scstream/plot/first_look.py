@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scstream.families.columns import Columns, columns_of
-from scstream.plot._style import label_axes
+from scstream.plot._style import axes_or_new, label_axes
 from scstream.plot.clusters import plot_ellipses
-from scstream.plot.colors import ClusterColors, require_matplotlib
+from scstream.plot.colors import ClusterColors
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw rows in the colours of their clusters, in the view that tells the clusters best.
+    """Draw rows in the colours of their clusters, in the view that separates the clusters best.
 
     Two or more columns of numbers are drawn from the side from which the clusters lie furthest
     apart, with ellipses where the family has them; a single one as histograms; columns of words
@@ -47,10 +47,8 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     >>> overview(ScStream(random_state=1).fit(X), X).get_title()
     '1 cluster'
     """
-    require_matplotlib()
     from scstream.chronicle.locations import locations  # which draws, too
 
-    ax = _new_axes() if ax is None else ax
     clusters = model.clusters_
     keys, means, spreads = locations(clusters)
     labels = np.asarray(model.predict(X)).astype(int)
@@ -58,6 +56,7 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     for cluster in sorted(clusters, key=lambda cluster: cluster.id):
         _ = colors[cluster.id]  # in order of id, whatever the order of the rows
     rows = _numbers(columns_of(X), keys)
+    ax = axes_or_new(ax)
     if means is None:
         _draw_shares(ax, clusters, colors)
     elif means.shape[1] == 1:
@@ -72,21 +71,15 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
         ids = [cluster.id for cluster in clusters]
         drawn = [] if spreads is None else [view.covariance(spread) for spread in spreads]
         plot_ellipses(
-            ax,
             dict(zip(ids, view(means), strict=True)),
             dict(zip(ids, drawn, strict=False)),
             present=set(labels.tolist()),
             colors=colors,
+            ax=ax,
         )
         label_axes(ax, view)
     ax.set_title(f"{len(clusters)} cluster{'s' * (len(clusters) != 1)}")
     return ax
-
-
-def _new_axes() -> Axes:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(6.4, 4.8), layout="constrained").subplots()
 
 
 def _numbers(table: Columns, keys: list[Any]) -> Any:

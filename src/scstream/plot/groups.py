@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scstream.plot._style import label_axes, write_id
+from scstream.plot._style import axes_or_new, label_axes, write_id
 from scstream.plot.clusters import plot_ellipses, two_columns, two_moments
-from scstream.plot.colors import ClusterColors, require_matplotlib
+from scstream.plot.colors import ClusterColors
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def plot_groups(
-    ax: Axes,
     model: ScStream,
     X: ArrayLike,
     *,
@@ -27,13 +26,12 @@ def plot_groups(
     features: tuple[int, int] = (0, 1),
     projection: Projection | None = None,
     colors: ClusterColors | None = None,
-) -> ClusterColors:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw points in the colours of their groups, and the 95 % ellipses of the groups' clusters.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     model : ScStream
         A fitted model with clusters that have a mean and a covariance.
     X : array-like of shape (n, d)
@@ -45,52 +43,59 @@ def plot_groups(
     projection : Projection, optional
         The view to draw in; it names the axes. Give every picture the same.
     colors : ClusterColors, optional
-        Colours by group id to keep to, extended by ids not seen before.
+        Colours to use by group id, extended by ids not seen before.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
 
     Returns
     -------
-    ClusterColors
-        The colours used, by group id, to be given to the next call.
+    matplotlib.axes.Axes
+        Where it was drawn.
     """
-    require_matplotlib()
     colors = ClusterColors() if colors is None else colors
     points = two_columns(X, features, projection)
     groups = model.groups(level)
     own = {i: colors[group.id] for group in groups for i in group.members}
     shades = [colors[i] for i in np.asarray(model.predict_group(X, level)).tolist()]
-    ax.scatter(points[:, 0], points[:, 1], s=5, c=shades, alpha=0.55, linewidths=0)
     records = model.clusters_
     moments = {record.id: two_moments(record, features, projection) for record in records}
+    ax = axes_or_new(ax)
+    ax.scatter(points[:, 0], points[:, 1], s=5, c=shades, alpha=0.55, linewidths=0)
     plot_ellipses(
-        ax,
         {i: mean for i, (mean, _) in moments.items()},
         {i: cov for i, (_, cov) in moments.items()},
         colors=ClusterColors(own),
         annotate=False,
+        ax=ax,
     )
     weight = {record.id: record.weight for record in records}
     for group in groups:
         write_id(ax, moments[max(group.members, key=weight.__getitem__)][0], group.id)
     label_axes(ax, projection)
-    return colors
+    return ax
 
 
-def plot_tree(ax: Axes, model: ScStream) -> None:
+def plot_tree(model: ScStream, *, ax: Axes | None = None) -> Axes:
     """Draw the tree above the clusters of a model, and the level of its groups as a line.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     model : ScStream
         A fitted model of at least two clusters.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where it was drawn.
     """
-    require_matplotlib()
     tree = model.tree_
     if len(tree.ids) < 2:
         raise ValueError("There is no tree to draw: the model has a single cluster.")
     from scipy.cluster.hierarchy import dendrogram
 
+    ax = axes_or_new(ax)
     dendrogram(
         tree.linkage,
         ax=ax,
@@ -101,3 +106,4 @@ def plot_tree(ax: Axes, model: ScStream) -> None:
     ax.axhline(tree.level, color="#CC6677", linewidth=1.0, linestyle="--")
     ax.set_ylabel("depth of the valley")
     ax.set_xlabel("cluster")
+    return ax

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.plot._style import label_axes, write_id
+from scstream.plot._style import axes_or_new, label_axes, write_id
 from scstream.plot.clusters import two_columns
-from scstream.plot.colors import ClusterColors, require_matplotlib
+from scstream.plot.colors import ClusterColors
 from scstream.plot.projection import Projection
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def extend_paths(paths: MutableMapping[int, list[NDArray[np.float64]]], model: S
 
 
 def plot_paths(
-    ax: Axes,
     paths: Mapping[int, Sequence[ArrayLike] | NDArray[np.float64]],
     *,
     alive: Collection[int] | None = None,
@@ -44,15 +43,14 @@ def plot_paths(
     projection: Projection | None = None,
     colors: ClusterColors | None = None,
     annotate: bool | Collection[int] = True,
-) -> ClusterColors:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the path of each cluster's mean, faint where it is old.
 
     A path starts with a ring and ends with a disc, or with a cross if the cluster has gone.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     paths : mapping of int to sequence of array-likes of shape (d,)
         The means of each cluster, oldest first (see :func:`extend_paths`).
     alive : collection of int, optional
@@ -61,16 +59,21 @@ def plot_paths(
         As in :func:`plot_clusters`.
     annotate : bool or collection of int
         Write the id at the end of each path that has not gone, or the ids named here.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
 
     Returns
     -------
-    ClusterColors
-        The colours used, to be given to the next call.
+    matplotlib.axes.Axes
+        Where it was drawn.
     """
-    require_matplotlib()
     colors = ClusterColors() if colors is None else colors
-    for cluster_id, means in paths.items():
-        way = two_columns(np.asarray(means, dtype=float), features, projection)
+    ways = {
+        i: two_columns(np.asarray(means, dtype=float), features, projection)
+        for i, means in paths.items()
+    }
+    ax = axes_or_new(ax)
+    for cluster_id, way in ways.items():
         gone = alive is not None and cluster_id not in alive
         _draw_trail(ax, way, colors[cluster_id], end="x" if gone else "o")
         named = annotate is True or (annotate is not False and cluster_id in annotate)
@@ -78,7 +81,7 @@ def plot_paths(
             write_id(ax, way[-1], cluster_id, offset=(5.0, 4.0))
     label_axes(ax, projection)
     ax.autoscale_view()
-    return colors
+    return ax
 
 
 def _draw_trail(ax: Axes, way: NDArray[np.float64], color: str, end: str) -> None:

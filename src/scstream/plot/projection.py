@@ -16,7 +16,7 @@ _NAMED_SHARE = 0.3  # of the largest loading: less is not worth a name
 
 @dataclass(frozen=True)
 class Projection:
-    """Two axes in the space of the columns, chosen once and kept.
+    """Two axes in the space of the columns, chosen once and reused.
 
     Pictures drawn through the same projection can be compared: what moves in them has moved.
 

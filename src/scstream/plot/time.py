@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.plot._style import write_id
-from scstream.plot.colors import OTHERS_COLOR, PALETTE, ClusterColors, require_matplotlib
+from scstream.plot._style import axes_or_new, write_id
+from scstream.plot.colors import OTHERS_COLOR, PALETTE, ClusterColors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,6 @@ def most_important(weights: Sequence[Mapping[int, float]], top: int) -> list[int
 
 
 def plot_river(
-    ax: Axes,
     times: ArrayLike,
     weights: Sequence[Mapping[int, float]],
     *,
@@ -49,13 +48,12 @@ def plot_river(
     colors: ClusterColors | None = None,
     annotate: bool = True,
     labels: tuple[str, str] = ("time", "share of the stream"),
-) -> ClusterColors:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the clusters' weights over time, stacked: a river whose arms come and go.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     times : array-like of shape (n,)
         The times, increasing.
     weights : sequence of n mappings of int to float
@@ -63,19 +61,21 @@ def plot_river(
     top : int
         How many clusters get an arm of their own; the rest flow together, in grey, on top.
     colors : ClusterColors, optional
-        Colours to keep to, extended by ids not seen before.
+        Colours to use, extended by ids not seen before.
     annotate : bool
         Write each cluster's id where its arm is widest.
     labels : (str, str)
         What to write on the two axes.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
 
     Returns
     -------
-    ClusterColors
-        The colours used, to be given to the next call.
+    matplotlib.axes.Axes
+        Where it was drawn.
     """
-    require_matplotlib()
     when = _times(times, len(weights))
+    ax = axes_or_new(ax)
     if colors is None:
         colors = ClusterColors()
     shown = _by_first_sight(weights, most_important(weights, top))
@@ -96,53 +96,57 @@ def plot_river(
         ax.legend([ax.collections[-1]], ["all others"], **_ABOVE)
     _frame(ax, when, labels)
     ax.set_ylim(0.0, 1.0)
-    return colors
+    return ax
 
 
 def plot_n_clusters(
-    ax: Axes,
     times: ArrayLike,
     counts: ArrayLike,
     *,
     labels: tuple[str, str] = ("time", "clusters"),
-) -> None:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the number of clusters over time, as steps.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     times : array-like of shape (n,)
         The times, increasing.
     counts : array-like of shape (n,)
         The number of clusters at each.
     labels : (str, str)
         What to write on the two axes.
-    """
-    require_matplotlib()
-    from matplotlib.ticker import MaxNLocator
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where it was drawn.
+    """
     k = np.asarray(counts)
     when = _times(times, len(k))
+    ax = axes_or_new(ax)
+    from matplotlib.ticker import MaxNLocator
+
     ax.step(when, k, where="post", color=PALETTE[9], linewidth=1.6)
     ax.set_ylim(0.0, max(1.0, 1.12 * float(k.max())))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
     _frame(ax, when, labels)
+    return ax
 
 
 def plot_scores(
-    ax: Axes,
     times: ArrayLike,
     quantiles: Mapping[float, ArrayLike],
     *,
     labels: tuple[str, str] = ("time", "anomaly score"),
-) -> None:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the anomaly score over time: its middle, and bands between its quantiles.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
     times : array-like of shape (n,)
         The times, increasing.
     quantiles : mapping of float to array-like of shape (n,)
@@ -151,12 +155,19 @@ def plot_scores(
         Times without scores hold NaN.
     labels : (str, str)
         What to write on the two axes.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new picture by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where it was drawn.
     """
-    require_matplotlib()
     lines = {float(q): np.asarray(v, dtype=float) for q, v in quantiles.items()}
     if not lines:
         raise ValueError("there are no quantiles to draw: give at least the one of 0.5")
     when = _times(times, *(len(line) for line in lines.values()))
+    ax = axes_or_new(ax)
     shares = sorted(lines)
     # Decimal shares such as 0.05 and 0.95 add up to 1 only nearly.
     pairs = [(q, p) for q in shares for p in shares if q < p and abs(q + p - 1.0) < 1e-9]
@@ -179,6 +190,7 @@ def plot_scores(
             ax.plot(when, lines[share], ":", color=PALETTE[10], linewidth=1.3, label=name)
     ax.legend(**_ABOVE)
     _frame(ax, when, labels)
+    return ax
 
 
 def _by_first_sight(weights: Sequence[Mapping[int, float]], ids: Collection[int]) -> list[int]:

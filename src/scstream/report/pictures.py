@@ -84,14 +84,14 @@ def _draw_river(figure: Figure, run: Run) -> None:
     top, bottom = figure.subplots(2, sharex=True, height_ratios=[1, 3])
     chronicle = run.chronicle
     times = _axis(chronicle, top, bottom)
-    plot_n_clusters(top, times, chronicle.n_clusters, labels=("", "clusters"))
-    plot_river(bottom, times, run.weights, top=len(run.important), colors=run.colors)
+    plot_n_clusters(times, chronicle.n_clusters, labels=("", "clusters"), ax=top)
+    plot_river(times, run.weights, top=len(run.important), colors=run.colors, ax=bottom)
 
 
 def _draw_scores(figure: Figure, run: Run) -> None:
     ax = figure.subplots()
     times = _axis(run.chronicle, ax)
-    plot_scores(ax, times, run.chronicle.score_quantiles())
+    plot_scores(times, run.chronicle.score_quantiles(), ax=ax)
 
 
 def _axis(chronicle: Chronicle, *axes: Axes) -> NDArray[np.float64]:
@@ -119,11 +119,11 @@ def _draw_clusters(figure: Figure, run: Run) -> None:
         seen = last.spreads[order][:, [0, 1, 1, 2]].reshape(-1, 2, 2)
         spreads = dict(zip(ids, seen, strict=True))
     plot_ellipses(
-        ax,
         dict(zip(ids, last.places[order], strict=True)),
         spreads,
         colors=run.colors,
         annotate=run.important,
+        ax=ax,
     )
     _name_view(ax, run.chronicle)
 
@@ -142,7 +142,7 @@ def _draw_groups(figure: Figure, run: Run) -> None:
     if last.spreads is not None:
         spreads = dict(zip(ids, last.spreads[:, [0, 1, 1, 2]].reshape(-1, 2, 2), strict=True))
     places = dict(zip(ids, last.places, strict=True))
-    plot_ellipses(ax, places, spreads, colors=colors, annotate=False)
+    plot_ellipses(places, spreads, colors=colors, annotate=False, ax=ax)
     for name in names.tolist():
         largest = np.argmax(np.where(last.groups == name, last.weights, -1.0))
         write_id(ax, last.places[largest], name)  # the middle of a ring is not in it
@@ -159,9 +159,8 @@ def _draw_paths(figure: Figure, run: Run) -> None:
     # The largest last, on top of the grey.
     order = sorted(paths, key=lambda i: i in run.important)
     alive = set(run.chronicle[-1].ids.tolist())
-    plot_paths(
-        ax, {i: paths[i] for i in order}, alive=alive, colors=run.colors, annotate=run.important
-    )
+    shown = {i: paths[i] for i in order}
+    plot_paths(shown, alive=alive, colors=run.colors, annotate=run.important, ax=ax)
     _name_view(ax, run.chronicle)
 
 

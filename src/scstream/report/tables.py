@@ -102,7 +102,7 @@ def events(chronicle: Chronicle) -> str:
 def _told(events: Iterable[dict[str, Any]]) -> Iterator[tuple[float, str]]:
     """Tell events in words, those of one kind and time together.
 
-    A birth by a split and a death by a merge are told as that alone.
+    A birth by a split and a death by a merge are listed only as split and merge.
 
     Examples
     --------

@@ -407,9 +407,9 @@ def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outlier
     if weight == "auto" and (not family.real or family.points_for_a_shape()):
         # wide is what a background of counts is not; in many columns small clusters look like noise
         raise ValueError(
-            f"outlier_weight='auto' cannot tell noise from clusters of family {family.name!r} in "
-            f"{d} columns: it takes 'gaussian' of up to 15 columns, 'diagonal' and 'spherical'. "
-            "Choose one of these, or give the weight as a number such as 0.01."
+            f"outlier_weight='auto' cannot distinguish noise from clusters of {family.name!r} "
+            f"in {d} columns: it supports 'gaussian' with up to 15 columns, 'diagonal' and "
+            "'spherical'. Choose one of these, or give the weight as a number such as 0.01."
         )
     rows = everything(engine, family, recipe.rules)
     return Outliers.learned(rows) if weight == "auto" else Outliers(weight, rows)

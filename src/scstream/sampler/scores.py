@@ -88,8 +88,8 @@ class Sketch:
         """
         if len(self.values) == 0:
             raise ValueError(
-                "The model knows no scores to compare with: it was saved by an earlier version and "
-                "has learned no batch since, or the rule scored_rows is 0. Let it learn a batch."
+                "The model has no scores to compare with: it was saved by an earlier version and "
+                "has not learned a batch since, or the rule scored_rows is 0. Let it learn a batch."
             )
         middle = np.cumsum(self.weights) - 0.5 * self.weights
         inside = np.interp(x, self.values, middle)

@@ -1,6 +1,6 @@
 """A model behind HTTP: the live page, metrics, and predictions over the network.
 
-Needs the extra ``serve``. `serve` starts it beside a program of one's own; ``scstream run
+Needs the extra ``serve``. `serve` starts it next to your own program; ``scstream run
 --serve``, ``scstream watch`` and ``scstream serve`` start it from the command line.
 """
 

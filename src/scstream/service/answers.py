@@ -118,7 +118,9 @@ def _read_arrow(body: bytes) -> Named:
     try:
         import pyarrow as pa
     except ImportError:
-        raise Refused(415, "This service takes no Arrow: it needs the extra 'parquet'.") from None
+        raise Refused(
+            415, "This service does not accept Arrow: it needs the extra 'parquet'."
+        ) from None
     try:
         with pa.ipc.open_stream(body) as reader:
             table = reader.read_all()
@@ -162,7 +164,7 @@ def answer(model: ScStream, rows: Any, fields: list[str]) -> dict[str, list[Any]
     """Return what the model says of the rows: a list for each of the fields asked for."""
     unknown = [name for name in fields if name not in ANSWERS]
     if unknown:
-        raise Refused(422, f"There is no field {unknown[0]!r}; there are {', '.join(ANSWERS)}.")
+        raise Refused(422, f"Unknown field {unknown[0]!r}; choose from {', '.join(ANSWERS)}.")
     X = for_model(rows, model)
     return {name: ANSWERS[name](model, X).tolist() for name in fields}
 

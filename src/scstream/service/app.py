@@ -96,7 +96,7 @@ class _Service:
         """Send every moment from now on, or from the one that the page had last."""
         feed = self._served.feed
         if feed.n_pages >= self._settings.most_pages:
-            raise Refused(503, "Too many pages follow this stream already.")
+            raise Refused(503, "Too many pages already follow this stream.")
         last = request.headers.get("last-event-id") or request.query_params.get("after", "")
         headers = {"x-accel-buffering": "no"}
         return StreamingResponse(feed.follow(last), media_type="text/event-stream", headers=headers)
@@ -179,6 +179,6 @@ def _json(found: Any, status: int = 200) -> Response:
 def _file(name: str) -> Response:
     found = asset(name)
     if found is None:
-        raise Refused(404, "There is no such page.")
+        raise Refused(404, "Page not found.")
     kind = _TYPES.get("." + name.rpartition(".")[2], "application/octet-stream")
     return Response(found, headers={"content-type": kind})

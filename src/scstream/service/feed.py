@@ -22,7 +22,7 @@ class Feed:
 
     A run adds moments from its own thread and never waits. Pages read from a bounded line of the
     latest ones, each at its own pace; a page that falls behind the whole line is asked to load
-    the chronicle anew.
+    the chronicle again.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Feed:
         self._wake(pages)
 
     def restart(self, chronicle: Chronicle) -> None:
-        """Go on with another chronicle: every page loads it."""
+        """Continue with another chronicle: every page loads it."""
         with self._lock:
             self.chronicle = chronicle
             self._epoch = secrets.token_hex(4)
@@ -86,15 +86,15 @@ class Feed:
         return len(self._pages)
 
     def whole(self) -> dict[str, Any]:
-        """Return what a page begins with: the chronicle, thinned, and where the feed goes on."""
+        """Return what a page begins with: the thinned chronicle, and where the feed continues."""
         with self._lock:
             name = f"{self._epoch}-{self._next}"
             return {"next": name, **page_data(self.chronicle)}
 
     async def follow(self, name: str, every: float = 15.0) -> AsyncIterator[str]:
-        """Return server-sent events behind the one of a name, without end.
+        """Return server-sent events after the one of a name, without end.
 
-        When nothing comes for so many seconds, a comment shows that the service is still there.
+        When nothing comes for this many seconds, a comment shows that the service is still alive.
         """
         epoch, position = self._position(name)
         loop, fresh = asyncio.get_running_loop(), asyncio.Event()

@@ -148,7 +148,7 @@ class Guard:
             try:
                 message = await asyncio.wait_for(receive(), self._settings.patience)
             except TimeoutError:
-                raise Refused(408, "The body did not come in time.") from None
+                raise Refused(408, "The body did not arrive in time.") from None
             if message["type"] == "http.request":
                 left -= len(message.get("body", b""))
                 done = not message.get("more_body", False)

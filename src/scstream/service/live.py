@@ -1,4 +1,4 @@
-"""The service beside a program's own loop."""
+"""The service next to a program's own loop."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Live:
         self.served.observe(model, scores, rows)
 
     def close(self) -> None:
-        """End the service: pages are let go, and open requests finished."""
+        """End the service: pages are disconnected, and open requests finished."""
         self.served.feed.end()
         self._server.close()
 
@@ -72,7 +72,7 @@ def serve(
     token: str | None = None,
     learning: bool = False,
 ) -> Live:
-    """Open a page that follows a model, beside your own loop.
+    """Open a page that follows a model, next to your own loop.
 
     Parameters
     ----------

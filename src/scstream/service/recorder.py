@@ -27,7 +27,7 @@ class PageRecorder(Recorder):
         self._served = served
 
     def truncate(self, place: Place) -> None:
-        """Go on from a place: the page shows what comes from now on."""
+        """Continue from a place: the page shows what comes from now on."""
         return
 
     def place(self) -> Place:

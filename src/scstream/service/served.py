@@ -46,7 +46,7 @@ class Served:
     def model(self) -> ScStream:
         """The model as it was after the last batch; it never changes."""
         if self._model is None:
-            raise ValueError("There is no model here.")
+            raise ValueError("No model is available.")
         return self._model
 
     def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> None:
@@ -70,7 +70,7 @@ class Served:
         """Learn rows that were sent, and return their labels."""
         model = self._own
         if model is None:
-            raise ValueError("There is no model here.")
+            raise ValueError("No model is available.")
         X = for_model(rows, model)
         scores = -self.model.score_samples(X) if model.n_batches_ else None
         self._last = monotonic()

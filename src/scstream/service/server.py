@@ -1,4 +1,4 @@
-"""A server in a thread of its own, which ends when it is told to."""
+"""A server in a thread of its own, which ends on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _END = 5.0  # seconds open requests may take when it ends
 
 
 class Server:
-    """Runs an application beside the rest of the program.
+    """Runs an application next to the rest of the program.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Server:
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """End: open requests are finished, pages let go."""
+        """End: open requests are finished, pages disconnected."""
         self._server.should_exit = True
         self._thread.join(_END + 5.0)
         self._socket.close()

@@ -31,7 +31,7 @@ class Settings:
     most_rows : int
         The most rows of a request.
     most_connections : int
-        Beyond so many, connections that have not asked for anything are closed, oldest first.
+        Beyond this many, connections that have not sent a request are closed, oldest first.
     most_pages : int
         The most pages that may follow the stream at once.
     patience : float
@@ -104,7 +104,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_any(host: str) -> bool:
-    """Whether an address stands for all of the machine's."""
+    """Whether an address means all addresses of the machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

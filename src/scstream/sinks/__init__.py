@@ -50,7 +50,7 @@ def open_sink(
     parts : bool, default=False
         Whether Parquet is written as a folder of parts, which a run with checkpoints needs.
     overwrite : bool, default=False
-        Whether a file that is there may be replaced. Otherwise the sink refuses to begin, unless
+        Whether an existing file may be replaced. Otherwise the sink refuses to start, unless
         the file is empty or a checkpoint says that it is this run's own.
     whole : bool, default=False
         Whether the file appears as a whole, with `Sink.finish`. Until then it has a temporary
@@ -63,7 +63,8 @@ def open_sink(
     kind = format or ("csv" if str(path) == "-" else _ENDINGS.get(Path(path).suffix.lower()))
     if kind is None or kind not in FORMATS:
         raise ValueError(
-            f"The format of {path} cannot be told from its name: give one of {', '.join(FORMATS)}."
+            f"The format of {path} cannot be inferred from its name: give one of "
+            f"{', '.join(FORMATS)}."
         )
     if kind == "parquet":
         if str(path) == "-":

@@ -1,4 +1,4 @@
-"""The contract of a sink: what becomes of each batch, and how far that has come for good."""
+"""The contract of a sink: what happens to each batch, and what is safely written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Output(ABC):
         """Return how far the output has come, as plain JSON."""
 
     def identity(self) -> Place:
-        """Return a place at the beginning that tells this output from another of its name.
+        """Return a place at the beginning that identifies this output among others of its name.
 
         A run that is killed before its first checkpoint knows its outputs by it.
         """
@@ -61,7 +61,7 @@ class Output(ABC):
         return
 
     def close(self) -> None:
-        """Let go of files."""
+        """Close files."""
         return
 
 
@@ -108,7 +108,7 @@ def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
     """Return the fields to write, or say which one there is not."""
     for name in fields:
         if name not in FIELDS:
-            raise ValueError(f"There is no field {name!r}; there are {', '.join(FIELDS)}.")
+            raise ValueError(f"Unknown field {name!r}; choose from {', '.join(FIELDS)}.")
     if not fields or len(set(fields)) < len(fields):
         raise ValueError(f"Fields must be some of {', '.join(FIELDS)}, each once.")
     return tuple(fields)
@@ -130,7 +130,7 @@ def check_format(place: Place, format: str, path: object) -> None:
     if begun != format:
         raise ValueError(
             f"{path} was begun as {begun!r}, and now it is to be {format!r}. Go on as it was "
-            f"(--output-format {begun}), or begin anew with another output and another folder."
+            f"(--output-format {begun}), or start over with another output and another folder."
         )
 
 

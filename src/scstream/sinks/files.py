@@ -29,7 +29,7 @@ class AddedFile:
     ----------
     path : str or Path
     overwrite : bool, default=False
-        Whether a file that is there may be replaced. Otherwise it is refused, unless it is empty.
+        Whether an existing file may be replaced. Otherwise it is refused, unless it is empty.
     whole : bool, default=False
         Whether the file appears as a whole, with `finish`. Until then it has a temporary name, and
         without `finish` nothing is left of it.
@@ -76,11 +76,11 @@ class AddedFile:
                 f"has {found.st_size:,} bytes, but the checkpoint knows of {length:,}"
             )
         if place.get("tail", "") not in ("", _digest(self._read_tail(length))):
-            raise self._changed("holds something else than the checkpoint knows of")
+            raise self._changed("does not match the checkpoint")
 
     def _changed(self, how: str) -> ValueError:
         return ValueError(
-            f"{self.path} {how}: it was changed since. Put it back, or begin anew: remove the "
+            f"{self.path} {how}: it was changed since. Put it back, or start over: remove the "
             "checkpoints and name another output."
         )
 
@@ -90,7 +90,7 @@ class AddedFile:
             return file.read(min(length, _TAIL))
 
     def begin(self, place: Place) -> None:
-        """Open the file, made anew or cut to its length at a place."""
+        """Open the file, created again or truncated to its length at a place."""
         self.check(place)
         self.length = count_of(place, "bytes")
         if self.standard:
@@ -154,7 +154,7 @@ class AddedFile:
         return place | {"tail": _digest(self._tail)} if self.regular else place
 
     def identity(self) -> Place:
-        """Return what tells the open file from another of its name."""
+        """Return what identifies the open file among others of its name."""
         if self._handle is None or not self.regular:
             return {}
         return {"file": identity(os.fstat(self._handle))}

@@ -23,7 +23,7 @@ class Journal(Recorder):
     ----------
     path : str or Path
     overwrite : bool, default=False
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
     whole : bool, default=False
         Whether the file appears as a whole, with `finish`.
     """
@@ -44,7 +44,7 @@ class Journal(Recorder):
         return self._file.place()
 
     def identity(self) -> Place:
-        """Return what tells the file from another of its name."""
+        """Return what identifies the file among others of its name."""
         return self._file.identity()
 
     def verify(self) -> None:

@@ -15,7 +15,7 @@ from scstream.sources.patience import BrokerError
 class KafkaSink(MessageSink):
     """Sends rows' labels to a Kafka topic, each under its key.
 
-    A topic with compaction keeps one message of a key, and so each row once.
+    A topic with compaction stores one message per key, and so each row once.
 
     Parameters
     ----------

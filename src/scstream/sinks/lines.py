@@ -1,4 +1,4 @@
-"""CSV, TSV and JSON lines: one line a row, alone or behind the input's columns.
+"""CSV, TSV and JSON lines: one line per row, alone or after the input's columns.
 
 Probabilities have six decimals, scores have four, anomalies nine.
 """
@@ -45,7 +45,7 @@ class LineSink(Sink):
     append : bool
         Whether the input's columns come first. Otherwise it is the number of the row.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
     whole : bool
         Whether the file appears as a whole, with `finish`.
     """
@@ -83,7 +83,7 @@ class LineSink(Sink):
         return {**self._file.place(), "rows": self._rows, "format": self.format}
 
     def identity(self) -> Place:
-        """Return what tells the file from another of its name."""
+        """Return what identifies the file among others of its name."""
         return self._file.identity()
 
     def verify(self) -> None:
@@ -113,7 +113,7 @@ class LineSink(Sink):
     ) -> None:
         """Write a batch's rows."""
         if self.append and batch.rows is None:
-            raise ValueError("The source does not hand out its rows, so nothing can be appended.")
+            raise ValueError("The source does not provide its rows, so nothing can be appended.")
         known = labels, probability, score, anomaly, group
         found = [values_of(name, *known) for name in self.fields]
         numbers = batch.numbers

@@ -22,10 +22,10 @@ class MessageSink(Sink):
 
     What has been sent cannot be taken back. After a crash, the rows since the last checkpoint are
     sent again, with the same keys and, as the model is the same, with the same labels: at least
-    once, and whoever receives them tells a repeated row by its key.
+    once, and the receiver recognises a repeated row by its key.
 
     The key is that of the row's message (`MessageBatch.keys`), or the number of the row where the
-    source is no broker.
+    source is not a broker.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class MessageSink(Sink):
         return
 
     def truncate(self, place: Place) -> None:
-        """Go on behind a place: what was sent since will be sent again."""
+        """Continue after a place: what was sent since will be sent again."""
         self.patience.keep_trying(self._check, self._reconnect)
         self._rows = int(place.get("rows", 0))
 
@@ -115,5 +115,5 @@ class MessageSink(Sink):
         if not self.append:
             return [{}] * batch.n
         if batch.rows is None:
-            raise ValueError("The source does not hand out its rows, so nothing can be appended.")
+            raise ValueError("The source does not provide its rows, so nothing can be appended.")
         return batch.rows.dicts() if isinstance(batch.rows, Records) else list(batch.rows)

@@ -56,7 +56,7 @@ class ParquetSink(Sink):
     parts : bool
         Whether to write a folder of files, one for each `sync`.
     overwrite : bool
-        Whether a file, or a folder of such parts, that is there may be replaced. A folder that
+        Whether an existing file, or folder of such parts, may be replaced. A folder that
         holds anything else is never touched.
     whole : bool
         Whether the file is left only if `finish` is called.
@@ -93,7 +93,7 @@ class ParquetSink(Sink):
         check_format(place, _FORMAT, self.path)
         found = look(self.path)
         if found is not None and is_special(found):
-            raise ValueError(f"{self.path} is no regular file, which Parquet needs.")
+            raise ValueError(f"{self.path} is not a regular file, which Parquet needs.")
         if not self.parts or (found is not None and not stat.S_ISDIR(found.st_mode)):
             check_file(self.path, overwrite=self.overwrite)
         elif "parts" in place:
@@ -121,18 +121,18 @@ class ParquetSink(Sink):
             if found is None:
                 raise ValueError(
                     f"{self._name(number)} is missing, which the checkpoint knows of. Put it back, "
-                    "or begin anew: remove the checkpoints and name another output."
+                    "or start over: remove the checkpoints and name another output."
                 )
             total += found.st_size
         if size is not None and total != size:
             raise ValueError(
                 f"{self.path} was changed: its parts have {total:,} bytes where {size:,} were "
-                "written. Put them back, or begin anew: remove the checkpoints and name another "
+                "written. Put them back, or start over: remove the checkpoints and name another "
                 "output."
             )
 
     def truncate(self, place: Place) -> None:
-        """Go back to a place: the parts behind it are removed."""
+        """Go back to a place: the parts after it are removed."""
         import pyarrow as pa
 
         self.check(place)
@@ -161,7 +161,7 @@ class ParquetSink(Sink):
         return place
 
     def identity(self) -> Place:
-        """Return what tells the folder from another of its name."""
+        """Return what identifies the folder among others of its name."""
         found = look(self.path)
         return {} if found is None or not self.parts else {"file": identity(found)}
 
@@ -203,7 +203,7 @@ class ParquetSink(Sink):
             return ["row"], [pa.array(numbers)]
         rows = batch.rows
         if rows is None:
-            raise ValueError("The source does not hand out its rows, so nothing can be appended.")
+            raise ValueError("The source does not provide its rows, so nothing can be appended.")
         if isinstance(rows, ColumnRecords):
             return list(rows.names), [pa.array(column) for column in rows.columns]
         dicts = rows.dicts() if isinstance(rows, Records) else list(rows)
@@ -220,7 +220,7 @@ class ParquetSink(Sink):
             return table.cast(self._schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise ValueError(
-                f"A column does not hold what it held at first, and Parquet needs that: {error}. "
+                f"The type of a column has changed, and Parquet does not allow that: {error}. "
                 "Write CSV or JSON lines instead."
             ) from None
 

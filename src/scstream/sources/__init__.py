@@ -42,7 +42,7 @@ _PACKED = {".gz", ".bz2", ".xz", ".zst", ".zip"}  # behind the ending that says 
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> Source:
-    r"""Return the source that a file name, ``-`` or a URL stands for.
+    r"""Return the source for a file name, ``-`` or a URL.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> Sourc
     if mark:
         if scheme not in SCHEMES:
             known = ", ".join(f"{name}://" for name in SCHEMES)
-            raise ValueError(f"There is no source for {scheme}://; there are {known} and files.")
+            raise ValueError(f"Unknown kind of source {scheme}://; choose from {known} and files.")
         source: Source = import_module(SCHEMES[scheme]).open_url(str(spec), options)
         return source
     return _open_file(str(spec), options)
 
 
 def format_of(spec: str, given: str | None) -> str:
-    """Return the format of a file by what was said, or else by its name."""
+    """Return the format of a file: the given one, or that of its name."""
     if given is not None:
         return given
     if spec == "-":

@@ -83,7 +83,7 @@ class Access:
         known = [one.name for one in fields(cls)]
         for name, value in found.items():
             if name not in known:
-                raise ValueError(f"{path}: there is no setting {name!r}; there are {known}.")
+                raise ValueError(f"{path}: unknown setting {name!r}; choose from {known}.")
             kind, words = (bool, "true or false") if name == "tls" else (str, "text in quotes")
             if not isinstance(value, kind):
                 raise ValueError(f"{path}: {name} must be {words}.")

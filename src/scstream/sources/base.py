@@ -50,12 +50,12 @@ class Batch:
     X : ndarray (n, d) or Columns
         What the model learns from: numbers, or a table's columns where some are text.
     place : dict
-        Where the source stands after this batch. Handed to `Source.seek`, reading goes on with
-        the row behind it: no row twice, none left out.
+        Where the source stands after this batch. Given to `Source.seek`, reading continues with
+        the next row: none is read twice, none is skipped.
     time : float or None
         When the batch came, where the source knows it.
     rows : sequence or None
-        The records as they came, one a row, for a sink that repeats them beside the labels: a
+        The records as they came, one per row, for a sink that repeats them next to the labels: a
         `Records`, or any sequence of dicts.
     numbers : ndarray (n,) or None
         The number of each row among all rows that came, from 1: rejected ones count.
@@ -82,8 +82,8 @@ class Batch:
 class Source(ABC):
     """A stream of batches: ``for batch in source``.
 
-    A source gives every row at least once. A place that is kept together with the model, in one
-    checkpoint, makes its effect on the model exactly once: after a crash the rows behind the
+    A source gives every row at least once. A place that is saved together with the model, in one
+    checkpoint, makes its effect on the model exactly once: after a crash the rows after the
     place are read again, by a model that has not seen them.
     """
 
@@ -107,27 +107,31 @@ class Source(ABC):
         return place
 
     def commit(self, place: Place) -> None:
-        """Let the server, if there is one, forget what lies before a place kept for good."""
+        """Let the server, if there is one, forget what lies before a place that is safely saved."""
         return
 
     def hand_over(self, place: Place) -> None:
-        """Tell the server, if there is one, where a run ended: others may go on there.
+        """Tell the server, if there is one, where a run ended: others may continue there.
 
         The last checkpoint holds the place. Unlike `commit`, nothing may be deleted by it: if
         that checkpoint turns out damaged, the one before it is needed.
         """
         return
 
+    def share_before(self, place: Place) -> float | None:
+        """Return the share of the stream before a place, from 0 to 1; None if it has no end."""
+        return None
+
     def require(self, complete: Sequence[bool]) -> None:
         """Say which columns (d,) must have a value in every row, once the family is known.
 
-        A source that can tell rows apart refuses those that lack one, and says where they are.
+        A source that reads row by row refuses those that lack one, and says where they are.
         For others the model refuses the whole batch.
         """
         return
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         return
 
     def __enter__(self) -> Self:

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _NO_PERIOD = -(2**62)
 _MOST_TOLD = 10  # reasons of one message for rows that cannot be read
+_GO_ON = "To skip such rows: --on-error reject --rejects FILE."
 
 
 class Table(Columns):
@@ -71,7 +72,7 @@ class Chunk:
         return len(self.row)
 
     def take(self, rows: slice | NDArray[Any]) -> Chunk:
-        """Return some of the rows, those that could not be read aside."""
+        """Return some of the rows, without those that could not be read."""
         values = self.values
         return Chunk(
             [v[rows] for v in values] if isinstance(values, list) else values[rows],
@@ -174,7 +175,7 @@ class Cutter:
                     f"column {self.layout.labels[j]!r} is missing, and the family needs every "
                     "value (others, such as 'diagonal', take a value as not observed)"
                 )
-        raise AssertionError("a row was refused that lacks nothing")
+        raise AssertionError("a row was refused although it is complete")
 
     def _sort_out(self, chunk: Chunk, bad: dict[int, str]) -> Chunk:
         """Return the rows that can be taken; keep the others, or the first of them as an error."""
@@ -193,8 +194,10 @@ class Cutter:
     def _refusal(self, chunk: Chunk, bad: dict[int, str]) -> str:
         """Return what is wrong: with the first row, or with several if the user asked little."""
         name, unit, first = self.layout.name, self.layout.unit, min(bad)
-        if len(bad) == 1 or not self.options.guess:
+        if not self.options.guess:
             return f"{name}, {unit} {chunk.line[first]}: {bad[first]}."
+        if len(bad) == 1:
+            return f"{name}, {unit} {chunk.line[first]}: {bad[first]}. {_GO_ON}"
         reasons: dict[str, list[str]] = {}
         for i in sorted(bad):
             reasons.setdefault(bad[i], []).append(str(chunk.line[i]))
@@ -210,7 +213,7 @@ class Cutter:
                     *([f"and {len(told) - _MOST_TOLD:,} other reasons"] * (len(told) > _MOST_TOLD)),
                 ]
             )
-            + "\nTo go on without such rows: --on-error reject --rejects FILE."
+            + f"\n{_GO_ON}"
         )
 
     def ready(self) -> Iterator[Batch]:

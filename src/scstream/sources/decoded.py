@@ -27,7 +27,7 @@ class DecodedReader(Reader):
         self._ended = False
 
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Skip so many bytes, which must be those that were read before."""
+        """Skip this many bytes, which must be those that were read before."""
         trail, left = self.trail or Trail(), offset
         while left:
             data = self._next()
@@ -43,7 +43,7 @@ class DecodedReader(Reader):
     def _replaced(self, what: str) -> ValueError:
         return ValueError(
             f"{self.path} {what}: it is not the file that the checkpoint was made with. Put it "
-            "back, or begin anew with another folder for checkpoints and new outputs."
+            "back, or start over with another folder for checkpoints and new outputs."
         )
 
     def read(self) -> bytes | None:

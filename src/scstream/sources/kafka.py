@@ -35,7 +35,7 @@ class KafkaSource(MessageSource):
     access : Access, optional
         User, password, mechanism and certificates; by default what the environment says.
     group : str, optional
-        Under this name `commit` keeps offsets on the server; without a place, reading begins
+        Under this name `commit` stores offsets on the server; without a place, reading begins
         there.
     partitions : sequence of int, optional
         Those to read. By default all, also those added later.
@@ -153,7 +153,7 @@ class KafkaSource(MessageSource):
         if offset > high:
             self._report_gap(
                 f"partition {partition} ends at offset {high}, before {offset}, where reading "
-                "stood: the topic was made anew."
+                "stood: the topic was created again."
             )
         elif offset < low:
             self._report_gap(

@@ -18,8 +18,8 @@ _QUIET = 2  # the client's own lines about each try to connect stay unwritten
 class KafkaBrokers:
     """The brokers behind a client: whether they are there and let us in.
 
-    A client tells of errors only where it is asked for messages, too. Those that come then are
-    kept in `aside`, for whoever reads them.
+    A client reports errors only when it is asked for messages. Messages that come then are
+    stored in `aside`, for the reader.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ class KafkaBrokers:
         if found.error is not None or not found.partitions:
             reason = "" if found.error is None else f" ({found.error.str()})"
             raise BrokerError(
-                f"There is no topic {name!r} at {self.servers}{reason}. Check its name, or make it."
+                f"There is no topic {name!r} at {self.servers}{reason}. Check its name, or "
+                "create it."
             )
         self.down, self._heard = False, None
         return found
@@ -99,7 +100,7 @@ class KafkaBrokers:
             raise self.meaning(exception.args[0]) from None
 
     def hear(self, client: Any, wait: float) -> None:
-        """Let the client tell what it has heard; a message that comes with it is put aside."""
+        """Let the client report its errors; a message that comes with them is set aside."""
         message = client.poll(wait)
         if message is not None and not isinstance(message, int):  # producers count
             self.aside.append(message)
@@ -123,7 +124,7 @@ class KafkaBrokers:
             if one is not None and one.code() == kinds._SSL:
                 return BrokerError(
                     f"{where}: no encrypted connection can be made ({one.str()}). Name the file "
-                    "of those who signed the server's certificate: ca."
+                    "of the certificate authority: ca."
                 )
         if self.passes(error):
             return Away((heard or error).str())

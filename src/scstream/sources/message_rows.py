@@ -17,6 +17,7 @@ from scstream.sources.places import unsound
 Name = str | int  # a field of an object, or a place in an array
 Kind = Literal["number", "truth", "text"]
 
+_NAMES = {"number": "a number", "truth": "true or false", "text": "text"}
 _KINDS: dict[type, Kind] = {int: "number", float: "number", bool: "truth", str: "text"}
 
 
@@ -99,7 +100,7 @@ class MessageTable:
                 raise MalformedRow(f"it has no field {missing[0]!r}.")
             if not self._chosen and len(record) > len(names):
                 extra = next(name for name in record if name not in names)
-                raise MalformedRow(f"it has a field {extra!r} that the first message had not.")
+                raise MalformedRow(f"it has a field {extra!r} that the first message did not have.")
             return [record[name] for name in names]
         places = self._numbered(names)
         need = max(places) + 1
@@ -140,7 +141,7 @@ class MessageTable:
         return [list(pair) for pair in zip(self._names or [], self._kinds, strict=True)]
 
     def resumed(self, saved: list[list[Any]]) -> MessageTable:
-        """Return a table that goes on with the names and kinds of a place."""
+        """Return a table that continues with the names and kinds of a place."""
         _check_saved(saved)
         if not saved:  # nothing had been read yet
             return self
@@ -172,18 +173,18 @@ def _check_saved(saved: Any) -> None:
 def _parse(value: bytes | None) -> Any:
     """Return the object or array in a message."""
     if value is None:
-        raise MalformedRow("it carries no value.")
+        raise MalformedRow("it has no value.")
     try:
         record = _DECODER.decode(value.decode())
     except (ValueError, RecursionError) as error:
-        raise MalformedRow(f"it is no JSON ({error}).") from None
+        raise MalformedRow(f"it is not JSON ({error}).") from None
     if not isinstance(record, dict | list):
         raise MalformedRow("it is neither a JSON object nor an array.")
     return record
 
 
 def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number of JSON; null stands for what is missing")
+    raise ValueError(f"{text} is not a JSON number; null stands for a missing value")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
@@ -209,7 +210,7 @@ def _check(name: Name, entry: Any, kind: Kind | None) -> Kind | None:
             f"field {name!r} holds {_short(entry)}, not a number, text, true, false or null."
         )
     if kind is not None and found != kind:
-        raise MalformedRow(f"field {name!r} holds {_short(entry)}, which is no {kind}.")
+        raise MalformedRow(f"field {name!r} holds {_short(entry)}, which is not {_NAMES[kind]}.")
     if found == "number" and not _is_finite(entry):
         raise MalformedRow(f"field {name!r} holds {_short(entry)}, which is too large.")
     return found

@@ -84,8 +84,8 @@ def read_url(
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in readers:
             raise ValueError(
-                f"{parts.scheme}://{parts.netloc}/{stream}: there is no setting {name!r}; there "
-                f"are {sorted(readers)}."
+                f"{parts.scheme}://{parts.netloc}/{stream}: unknown setting {name!r}; choose "
+                f"from {sorted(readers)}."
             )
         try:
             settings[name] = readers[name](text)

@@ -30,7 +30,7 @@ class LostMessagesError(ValueError):
 
 @dataclass(frozen=True)
 class Message:
-    """What a broker handed out.
+    """What a broker delivered.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Message:
 
 @dataclass(frozen=True)
 class RejectedMessage(Reject):
-    """A message that is no row.
+    """A message that is not a row.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class MessageBatch(Batch):
     ----------
     keys : sequence of str
         The name of each row's message. It is the same whenever the message is read, so that
-        whoever gets a row's result twice can tell.
+        a receiver can detect a repeated result.
     """
 
     keys: Sequence[str] = ()
@@ -82,7 +82,7 @@ class MessageSource(Source):
     Parameters
     ----------
     name : str
-        What is read, such as ``kafka:orders``; kept in the place.
+        What is read, such as ``kafka:orders``; saved in the place.
     server : str
         Its address, for messages; never with a password.
     columns : sequence or dict, optional
@@ -92,12 +92,12 @@ class MessageSource(Source):
     batch_size : int, default=1000
         Rows of a batch.
     max_wait : float, optional
-        Seconds after its first row at which a batch is handed out as it is. By default a batch
+        Seconds after its first row at which a batch is delivered as it is. By default a batch
         waits until it is full.
     max_idle : float, optional
         Seconds without a message after which the stream counts as ended. By default never.
     start : {"first", "new"}, default="first"
-        Where to begin without a place: at the first message that is kept, or behind the last.
+        Where to begin without a place: at the first message that is stored, or after the last.
     timed : bool, default=False
         Whether a batch's time is the server's time of its last row, in seconds. It makes the
         model's half-life count in seconds.
@@ -107,8 +107,8 @@ class MessageSource(Source):
     complete : bool, default=False
         Whether a row must have a value in every column: null is malformed then.
     on_reject : {"raise", "keep"} or callable, default="raise"
-        What becomes of a message that is no row: `MalformedRow` is raised, or a
-        `RejectedMessage` is kept in the batch's `rejects`, or the callable gets it at once.
+        What happens to a message that is not a row: `MalformedRow` is raised, or a
+        `RejectedMessage` is added to the batch's `rejects`, or the callable gets it at once.
     on_gap : {"raise", "warn"}, default="raise"
         What to do if the server has deleted messages that were not yet read:
         `LostMessagesError`, or a warning.
@@ -214,7 +214,7 @@ class MessageSource(Source):
         self._time = place.get("time", -math.inf)
 
     def commit(self, place: Place) -> None:
-        """Tell the server that a checkpoint keeps everything up to this place.
+        """Tell the server that a checkpoint holds everything up to this place.
 
         A server that is away is not waited for long: nothing depends on it, and the next commit
         says more.
@@ -239,7 +239,7 @@ class MessageSource(Source):
 
     def _check_place(self, place: Any) -> None:
         if not isinstance(place, dict) or not {"source", "at", "columns", "messages"} <= set(place):
-            raise ValueError(f"{place!r} is no place of a broker's source.")
+            raise ValueError(f"{place!r} is not a place of a broker's source.")
         if place["source"] != self.name:
             raise ValueError(f"The place is one of {place['source']!r}, this is {self.name!r}.")
         whole(place, "messages")
@@ -293,7 +293,7 @@ class MessageSource(Source):
         reason = f"message {message.key}: {reason}"
         if self.on_reject == "raise":
             raise MalformedRow(
-                f"{reason} Mend the sender, or have such messages set aside (on_reject, "
+                f"{reason} Fix the sender, or set such messages aside (on_reject, "
                 "--on-error reject)."
             )
         text = (message.value or b"").decode(errors="backslashreplace")
@@ -335,7 +335,7 @@ class MessageSource(Source):
         if self.on_gap == "raise":
             raise LostMessagesError(
                 f"{self.name}: {complaint} Let the server keep messages longer, or pass "
-                "on_gap='warn' to go on with those that are left."
+                "on_gap='warn' to continue with those that are left."
             )
         warnings.warn(f"{self.name}: {complaint}", RuntimeWarning, stacklevel=3)
 

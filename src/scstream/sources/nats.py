@@ -99,7 +99,7 @@ class NatsSource(MessageSource):
         except self._errors.NotFoundError:
             raise BrokerError(
                 f"There is no stream {self.stream!r} at {self._server.server}. Check its name, or "
-                "make it: streams of JetStream are made before something is sent."
+                "make it: streams of JetStream must exist before messages are sent."
             ) from None
 
     def _begin(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class NatsSource(MessageSource):
         if last < self._sequence:
             self._report_gap(
                 f"the stream ends at {last}, before {self._sequence}, where reading stood: it "
-                "was made anew."
+                "was created again."
             )
             self._sequence = 0
 

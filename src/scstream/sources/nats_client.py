@@ -155,7 +155,7 @@ class Connection:
             if isinstance(error, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in said:
                 raise BrokerError(
                     f"{where}: no encrypted connection can be made ({text}). Name the file of "
-                    "those who signed the server's certificate: ca."
+                    "the certificate authority: ca."
                 ) from None
             if any(word in said.lower() for word in _REFUSED):
                 raise BrokerError(

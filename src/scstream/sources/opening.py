@@ -16,6 +16,7 @@ from scstream.sources.guess.encoding import (
 )
 from scstream.sources.options import SourceOptions
 from scstream.sources.readers import FileReader, InputReader, Reader
+from scstream.support.messages import note
 
 
 def open_reader(spec: str, options: SourceOptions) -> Reader:
@@ -44,4 +45,7 @@ def _packing(path: str, options: SourceOptions) -> tuple[str | None, str]:
     if not options.guess:
         return compression, "utf-8"
     with damaged(path), open_packed(path, compression) as file:
-        return compression, encoding_of(file.read(LOOK))
+        encoding = encoding_of(file.read(LOOK))
+    if encoding in ("cp1252", "latin-1"):  # which any bytes may be
+        note(f"{path} is not UTF-8; it is read as {encoding}. --encoding NAME changes that")
+    return compression, encoding

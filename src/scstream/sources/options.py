@@ -27,9 +27,9 @@ class SourceOptions:
     format : {"csv", "tsv", "jsonl", "parquet", "npy"}, optional
         By default what the file's name ends in says, or else its first bytes.
     guess : bool
-        Whether the first rows are looked at to find out what is not given: the encoding, the
+        Whether to find out from the first rows what is not given: the encoding, the
         separator, the decimal point, the header, the clock, and columns that cannot be clustered
-        (identifiers, free text, constants), which are left out. Columns are then handed out with
+        (identifiers, free text, constants), which are left out. Columns then come with
         their names.
     clock : bool
         Whether to look for a column of times, if none is given.
@@ -53,27 +53,27 @@ class SourceOptions:
     numeric : bool
         Whether all columns hold numbers: a word in the first row is then no category.
     table : bool
-        Whether columns are handed out with their names even where all are numbers, for a family
+        Whether columns come with their names even if all are numbers, for a family
         that asks for them by name.
     complete : bool
         Whether a row must have a value in every column: the family takes nothing as missing.
     time_column : str or int, optional
         The column with the times: numbers, or dates in ISO 8601, which become seconds.
     period : float, optional
-        A batch holds the rows of so much time.
+        The length of time that a batch covers.
     follow : bool
         Whether to wait at the end of a file for more.
     wait : float, optional
         When following: seconds without a new row after which a batch is closed early.
     live : bool
-        Whether standard input goes on where it is after a resume. By default it is expected to
+        Whether standard input continues where it is after a resume. By default it is expected to
         come again from its beginning, and what was read before is skipped.
     on_error : {"stop", "reject"}
         What becomes of a row that cannot be read.
     keep_rows : bool
         Whether batches carry the records as they came.
     access : Access, optional
-        How to get into a broker: what neither its URL nor this says is taken from the
+        How to log in to a broker: what neither its URL nor this says is taken from the
         environment.
     on_columns : callable, optional
         Called with what each column is taken for, a list of `Role`, once a look has said so.
@@ -115,7 +115,7 @@ class SourceOptions:
     def __post_init__(self) -> None:
         for name, value in (("separator", self.separator), ("decimal", self.decimal)):
             if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
-                raise ValueError(f"{name} must be one character of ASCII; got {value!r}.")
+                raise ValueError(f"{name} must be one ASCII character; got {value!r}.")
         if self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1; got {self.batch_size}.")
         if self.encoding is not None:
@@ -123,10 +123,11 @@ class SourceOptions:
                 codecs.lookup(self.encoding)
             except LookupError:
                 raise ValueError(
-                    f"There is no encoding {self.encoding!r}; give utf-8, latin-1 or utf-16, say."
+                    f"There is no encoding {self.encoding!r}; choose, for example, utf-8, "
+                    "latin-1 or utf-16."
                 ) from None
         if self.period is not None and self.time_column is None and not self.guess:
-            raise ValueError("A period needs a time column to go by: give time_column too.")
+            raise ValueError("A period needs a time column: give time_column, too.")
         if self.period is not None and not 0 < self.period < float("inf"):
             raise ValueError(f"period must be positive; got {self.period:g}.")
         if self.wait is not None and not self.wait > 0:

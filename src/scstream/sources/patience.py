@@ -45,7 +45,7 @@ class Patience:
     Attributes
     ----------
     notify : callable (str)
-        Told once of each time that the server is away; writes to standard error by default.
+        Called once each time the server is away; writes to standard error by default.
     back : float
         When the server came back the last time, by ``time.monotonic()``.
     away : bool
@@ -75,7 +75,7 @@ class Patience:
         ----------
         call : callable
         again : callable, optional
-            Called before each further try; connects anew where a client does not by itself.
+            Called before each further attempt; reconnects where a client does not do so itself.
         most : float, optional
             Seconds to try, where that is less than `limit`.
         """
@@ -118,7 +118,7 @@ class Patience:
             )
         return BrokerAwayError(
             f"{where} has been away for {gone:.0f} seconds ({reason}). Start the run again when "
-            "it is back: with a checkpoint it goes on from there. The setting patience is how "
+            "it is back: with a checkpoint it resumes from there. The setting patience is how "
             "long to wait."
         )
 

@@ -49,6 +49,9 @@ def check_columns(place: Place) -> None:
         whole(place, "time", 0, len(names) - 1)
     if type(place.get("header", False)) is not bool:
         raise unsound("header", place["header"])
+    units = place.get("units", {})
+    if not isinstance(units, dict) or not all(isinstance(unit, str) for unit in units.values()):
+        raise unsound("units", units)
     dates = place.get("dates")
     if type(dates) is not bool and dates not in ("", ISO, *EPOCHS, *FORMATS):
         raise unsound("dates", dates)
@@ -58,7 +61,7 @@ _KINDS = {"number", "truth", "text"}
 
 
 def seen_before(place: Place) -> Place | None:
-    """Return what the stream looked like before a place; None if that was not kept."""
+    """Return what the stream looked like before a place; None if that was not saved."""
     if "seen" not in place:
         return None
     seen = place["seen"]

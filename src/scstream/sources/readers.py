@@ -34,7 +34,7 @@ class Reader(ABC):
     base : int
         Where the present file begins in the stream.
     trail : Trail or None
-        Remembers what the stream looked like; only where places are kept.
+        Remembers what the stream looked like; only where places are saved.
     """
 
     def __init__(self) -> None:
@@ -44,21 +44,26 @@ class Reader(ABC):
 
     @abstractmethod
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Begin behind so many bytes, which must look as they did when `Trail.mark` saw them."""
+        """Begin after this many bytes, which must look as they did when `Trail.mark` saw them."""
 
     @abstractmethod
     def read(self) -> bytes | None:
         """Return the next bytes, none at the end, None if there is nothing more just now."""
 
+    @property
+    def size(self) -> int | None:
+        """How many bytes there are in all; None if nobody knows."""
+        return None
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         return
 
 
 class FileReader(Reader):
     """Reads a file; at its end it waits for more if it is to follow.
 
-    A followed file may be rotated. If it is renamed and made anew, the old one is read to its
+    A followed file may be rotated. If it is renamed and created again, the old one is read to its
     end first. If it is copied and cut, the rest is read from the copy.
     """
 
@@ -74,7 +79,7 @@ class FileReader(Reader):
         self._last = b""  # the bytes before `_at`
 
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Begin behind so many bytes."""
+        """Begin after this many bytes."""
         base, digest = (seen["base"], seen["digest"]) if seen else (0, None)
         at = offset - base
         same = self._same_file(at, digest, seen.get("file")) if seen else None
@@ -87,6 +92,11 @@ class FileReader(Reader):
         self._go(at)
         if self.trail is not None:
             self.trail.resume(base, self._head, offset, self._last, self._identity)
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes there are in all; None for a pipe, or a file that grows."""
+        return None if self.follow or not self._regular else _size(self._file)
 
     def _holds(self, file: BinaryIO, at: int, digest: str | None) -> bool:
         """Whether a file begins with what was read before."""
@@ -120,10 +130,10 @@ class FileReader(Reader):
                 return file
         what = f"has {size:,} bytes, but {at:,} were read before"
         if size >= at:
-            what = "holds something else than what was read before"
+            what = "does not match what was read before"
         raise ValueError(
             f"{self.path} {what}: it is not the file that the checkpoint was made with, or it was "
-            "cut. Put it back, or begin anew with another folder for checkpoints and new outputs."
+            "cut. Put it back, or start over with another folder for checkpoints and new outputs."
         )
 
     def _go(self, at: int) -> None:
@@ -220,7 +230,7 @@ class InputReader(Reader):
         self._handle = sys.stdin.fileno()
 
     def seek(self, offset: int, seen: Place | None) -> None:
-        """Skip so many bytes, which were read before, unless the input goes on by itself."""
+        """Skip this many bytes, which were read before, unless the input continues by itself."""
         if self.live:
             self.trail = None  # it does not begin where the stream began
             return

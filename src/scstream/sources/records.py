@@ -1,4 +1,4 @@
-"""Rows as they came: kept beside the numbers for sinks that repeat them and for rejected rows."""
+"""Rows as they came, next to the numbers: for sinks that repeat them, and for rejected rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Records(ABC):
 
     @abstractmethod
     def text(self, i: int) -> str:
-        """Return a row in words."""
+        """Return a row as text."""
 
     @abstractmethod
     def dicts(self) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ class TextRecords(Records):
     names : sequence of str
     data : bytes
     bounds : int64 (n, 2)
-        Where each record begins and ends, its line end aside.
+        Where each record begins and ends, without its line end.
     separator : str
         Between the fields of CSV.
     """

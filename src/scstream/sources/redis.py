@@ -21,7 +21,7 @@ class RedisSource(MessageSource):
     """Reads a Redis stream whose entries carry one JSON object or array each.
 
     Entries are read by their id, not through a consumer group: nothing is left pending on the
-    server when a reader dies, and reading goes on behind the id in the place.
+    server when a reader dies, and reading continues after the id in the place.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class RedisClient:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 raise BrokerError(
                     f"{where}: the server's certificate cannot be trusted ({error}). Name the file "
-                    "of those who signed it: ca."
+                    "of its certificate authority: ca."
                 ) from None
             raise Away(_first_line(error)) from None
         except self._errors.ResponseError as error:
@@ -84,8 +84,8 @@ class RedisClient:
             raise BrokerError(f"{where}: the server refuses this: {error}.") from None
         except self._errors.RedisError as error:
             raise BrokerError(
-                f"{where}: this is no answer of a Redis server ({_first_line(error)}). Check the "
-                "address."
+                f"{where}: this is not an answer from a Redis server ({_first_line(error)}). Check "
+                "the address."
             ) from None
 
     def close(self) -> None:

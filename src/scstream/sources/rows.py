@@ -83,7 +83,7 @@ class RowSource(Source):
         if self._complete is not None:
             if len(self._complete) != len(layout.used):
                 raise ValueError(
-                    f"The model learned from {len(self._complete)} columns, and here are "
+                    f"The model learned from {len(self._complete)} columns, but the table has "
                     f"{len(layout.used)}. Choose them with --columns or --exclude."
                 )
             self._cutter.require(self._complete)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,29 @@ from numpy.typing import NDArray
 from scstream.kernels import text_scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
-from scstream.sources.guess.dialect import distinct_names, guess_dialect, preamble, spread
+from scstream.sources.fields import NumberFields, scan_roles, shown
+from scstream.sources.guess.amounts import is_number
+from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
+from scstream.sources.guess.head import named_columns, preamble, refuse_other, same_columns
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, TRUTH, is_number, is_truth, seconds, to_number
+from scstream.sources.guess.values import EPOCHS, seconds
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound
 from scstream.sources.records import TextRecords, split
-from scstream.sources.text import Schema, Start, TextSource, assemble
+from scstream.sources.text import Start, TextSource, assemble
+from scstream.support.messages import note
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
-_ALSO_MISSING = ("-", "--", "?", ".", "n.a.", "#n/a", "<na>", "\\n")  # where nobody said otherwise
+_ALSO_MISSING = (  # where the user says nothing else
+    "-", "--", "\u2013", "\u2014", "?", ".", "n.a.", "<na>", "\\n",
+    "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
+)  # fmt: skip
 _QUOTED = re.compile(rb'"[^"]*"')
-_RETURN = "a carriage return without a line feed; lines must end in LF or CRLF"
+_RETURN = (
+    "a carriage return without a line feed. Lines must end in LF or CRLF; "
+    r"convert the file with: tr '\r' '\n' < FILE > new.csv"
+)
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
 
 
@@ -88,12 +97,9 @@ class SeparatedSource(TextSource):
         if not text.strip() or not self._enough(text, final):
             return None
         refuse_packed(text, self.name)
-        given = self.options
-        before, named = preamble(text)  # lines before the table
-        text, sep = text[before:], given.separator or named
-        look = text[:LOOK].decode("utf-8", "replace")
-        dialect = guess_dialect(look, sep, given.decimal, given.header, self._missing)
-        self.separator, self.decimal = dialect.separator, dialect.decimal
+        refuse_other(text, self.name)
+        before, dialect = self._dialect(text)
+        text = text[before:]
         bounds = self._records(text, final, cap=text.count(b"\n") + 1)
         rows = [self._split(text[a:b]) for a, b in bounds[spread(len(bounds)), :2].tolist()]
         if not rows:
@@ -101,10 +107,12 @@ class SeparatedSource(TextSource):
         if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
             raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
         self._header = dialect.header
-        names = distinct_names(rows[0]) if dialect.header else list(map(str, range(len(rows[0]))))
         below = rows[dialect.header :]
+        names = list(map(str, range(len(rows[0]))))
+        if dialect.header:
+            names = named_columns(rows[0], below)
         if not below and final:
-            raise ValueError(f"{self.name} holds no rows, only the names of columns.")
+            raise ValueError(f"{self.name} has a header but no rows.")
         whole = [row for row in below if len(row) == len(names)]
         values = [
             [f for f in column if not self._is_missing(f)] for column in zip(*whole, strict=True)
@@ -114,6 +122,24 @@ class SeparatedSource(TextSource):
         total = len(bounds) - dialect.header
         self._schema = self._look(Look(names, values, len(whole), total, self.decimal))
         return before + (int(bounds[0, 2]) if dialect.header else 0)
+
+    def _dialect(self, text: bytes) -> tuple[int, Dialect]:
+        """Return how many bytes come before the table, and how the table is written."""
+        given = self.options
+        before, named = preamble(text)
+        look = text[before : before + LOOK].decode("utf-8", "replace")
+        sep = given.separator or named
+        try:
+            dialect = guess_dialect(look, sep, given.decimal, given.header, self._missing)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+        self.separator, self.decimal = dialect.separator, dialect.decimal
+        for _ in range(dialect.above):
+            before = text.index(b"\n", before) + 1
+        if dialect.above:
+            line = text.count(b"\n", 0, before) + 1
+            note(f"the table in {self.name} begins on line {line}; the lines above are skipped")
+        return before, dialect
 
     def _is_missing(self, field: str) -> bool:
         return field.strip().lower() in self._missing
@@ -132,7 +158,7 @@ class SeparatedSource(TextSource):
         if not len(bounds):
             return 0 if final else None
         first = self._split(text[bounds[0, 0] : bounds[0, 1]])
-        if self._header and self._schema.names in (first, distinct_names(first)):
+        if self._header and same_columns(self._schema.names, first):
             return int(bounds[0, 2])
         if self._header and self.options.header:
             raise ValueError(
@@ -170,7 +196,7 @@ class SeparatedSource(TextSource):
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
         schema = self._schema
         assert schema is not None
-        roles, n_numbers, n_texts = _roles(schema)
+        roles, n_numbers, n_texts = scan_roles(schema)
         cap = text.count(b"\n") + 1
         numbers, spans = np.empty((cap, n_numbers)), np.empty((cap, n_texts, 2), np.int64)
         bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
@@ -184,7 +210,8 @@ class SeparatedSource(TextSource):
             return None, taken, lines
         numbers, spans, bounds, fields = numbers[:rows], spans[:rows], bounds[:rows], fields[:rows]
         bad = self._count(fields, len(schema.names)) | self._returns(text, bounds)
-        self._settle(text, numbers, odd[:n_odd], bad)
+        fields_of = NumberFields(schema, self.decimal, self._missing, guess=self.options.guess)
+        fields_of.settle(text, numbers, odd[:n_odd], bad)
         words = self._texts(text, spans, bad)
         time = self._times(numbers, words, bad)
         chunk = Chunk(
@@ -213,38 +240,6 @@ class SeparatedSource(TextSource):
             else f"{fields[i]} fields where {width} are expected"
             for i in np.flatnonzero(fields != width).tolist()
         }
-
-    def _settle(self, text: bytes, numbers: Floats, odd: Ints, bad: dict[int, str]) -> None:
-        """Fill in the fields that are no plain numbers: missing ones, long ones, wrong ones."""
-        schema = self._schema
-        assert schema is not None
-        truths = [kind == "truth" for kind in schema.kinds if kind != "text"] + [False]
-        for i, j, a, b in odd.tolist():
-            field = text[a:b].decode("utf-8", "replace")
-            if field.strip().lower() in self._missing:
-                numbers[i, j] = np.nan
-                continue
-            if truths[j] and is_truth(field):
-                numbers[i, j] = TRUTH[field.strip().lower()]
-                continue
-            value = to_number(field, self.decimal) if self._is_number(field) else np.nan
-            numbers[i, j] = value
-            if not np.isfinite(value):
-                bad.setdefault(i, self._not_a_number(j, field, value))
-
-    def _not_a_number(self, j: int, field: str, value: float) -> str:
-        """Return what is wrong with a field of a column of numbers, and what may mend it."""
-        said = f"column {self._column(j)!r} holds {_shown(field)}, {_no(value)}"
-        if not self.options.guess or np.isinf(value) or len(field) > 40 or not field.isprintable():
-            return said
-        return f"{said} (if it stands for a missing value: --missing {shlex.quote(field.strip())})"
-
-    def _column(self, j: int) -> str:
-        """Return the name of a column of numbers by its place among them."""
-        schema = self._schema
-        assert schema is not None
-        numeric = [u for u, kind in zip(schema.used, schema.kinds, strict=True) if kind != "text"]
-        return schema.names[numeric[j] if j < len(numeric) else schema.time or 0]
 
     def _texts(self, text: bytes, spans: Ints, bad: dict[int, str]) -> list[NDArray[Any]]:
         """Return the columns of text, None for what is missing; behind them that of the dates."""
@@ -282,9 +277,9 @@ class SeparatedSource(TextSource):
         else:
             time = numbers[:, -1] / EPOCHS.get(schema.dates, 1.0)
         for i in np.flatnonzero(~np.isfinite(time)).tolist():
-            shown = "nothing" if not schema.time_is_text or dates[i] is None else _shown(dates[i])
-            name = schema.names[schema.time]
-            bad.setdefault(i, f"column {name!r} holds {shown}, which is not a time")
+            nothing = not schema.time_is_text or dates[i] is None
+            name, held = schema.names[schema.time], "nothing" if nothing else shown(dates[i])
+            bad.setdefault(i, f"column {name!r} holds {held}, which is not a time")
         return time
 
     def _unreadable(self, line: bytes, reason: str) -> Chunk:
@@ -305,37 +300,6 @@ class SeparatedSource(TextSource):
         )
 
 
-def _roles(schema: Schema) -> tuple[Ints, int, int]:
-    """Return what the compiled pass does with each field, and how many numbers and texts it has.
-
-    The times are the last of the numbers, or of the texts.
-    """
-    roles = np.full(len(schema.names), text_scan.SKIP)
-    numbers = texts = 0
-    for j, kind in zip(schema.used, schema.kinds, strict=True):
-        if kind == "text":
-            roles[j] = -2 - texts
-            texts += 1
-        else:
-            roles[j] = numbers
-            numbers += 1
-    if schema.time is not None and schema.time_is_text:
-        roles[schema.time] = -2 - texts
-        texts += 1
-    elif schema.time is not None:
-        roles[schema.time] = numbers
-        numbers += 1
-    return roles, numbers, texts
-
-
 def _bare_return(record: bytes) -> bool:
     """Whether a record, its line end aside, holds a carriage return outside of quotes."""
     return b"\r" in record and b"\r" in _QUOTED.sub(b"", record)
-
-
-def _shown(field: str) -> str:
-    return repr(field if len(field) <= 40 else field[:40] + "...")
-
-
-def _no(value: float) -> str:
-    return "which is not finite" if np.isinf(value) else "which is not a number"

@@ -95,7 +95,7 @@ class TableSource(RowSource):
         if at > self.n_rows:
             raise self._replaced(f"has {self.n_rows:,} rows, but {at:,} were read before")
         if seen is not None and seen != self._looks(at):
-            raise self._replaced("holds something else than what was read before")
+            raise self._replaced("does not match what was read before")
         used, time = place.get("used"), place.get("time")
         if used is not None:
             names = range(len(self.names))
@@ -117,7 +117,7 @@ class TableSource(RowSource):
     def _replaced(self, what: str) -> ValueError:
         return ValueError(
             f"{self.name} {what}: it is not the file that the checkpoint was made with. Put it "
-            "back, or begin anew with another folder for checkpoints and new outputs."
+            "back, or start over with another folder for checkpoints and new outputs."
         )
 
     def mark(self, place: Place) -> Place:
@@ -149,6 +149,10 @@ class TableSource(RowSource):
             records = ColumnRecords(self.names, columns)
             yield Chunk(values, np.column_stack([row, row]), row, row, records, when, bad)
 
+    def share_before(self, place: Place) -> float | None:
+        """Return the share of the rows before a place."""
+        return place["offset"] / self.n_rows if self.n_rows else None
+
     def _end(self) -> Place:
         return {"offset": self._at, "line": self._at, "row": self._at}
 
@@ -162,7 +166,9 @@ class NpySource(TableSource):
             with np.errstate(all="ignore"):  # a length that overflows is refused
                 array = np.load(spec, mmap_mode="r", allow_pickle=False)
         except (ValueError, EOFError, OverflowError) as error:
-            raise ValueError(f"{self.name} is no NumPy array of plain numbers: {error}") from None
+            raise ValueError(
+                f"{self.name} is not a NumPy array of plain numbers: {error}"
+            ) from None
         if array.ndim == 1:
             array = array[:, None]
         if array.ndim != 2 or array.dtype.kind not in "fiub":
@@ -214,7 +220,7 @@ class ParquetSource(TableSource):
         except (OSError, ValueError) as error:
             if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
                 raise
-            raise ValueError(f"{self.name} is no Parquet file: {error}") from None
+            raise ValueError(f"{self.name} is not a Parquet file: {error}") from None
 
     @property
     def names(self) -> Sequence[str]:
@@ -308,7 +314,7 @@ def _times(column: NDArray[Any], name: str, bad: dict[int, str]) -> Floats:
             time = column.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"Column {name!r} holds no times: neither numbers nor dates."
+                f"Column {name!r} holds neither numbers nor dates, so it cannot be the clock."
             ) from None
     for i in np.flatnonzero(~np.isfinite(time)).tolist():
         bad.setdefault(i, f"column {name!r} holds no time")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -44,6 +44,8 @@ class Schema:
         The column of the times.
     dates : str
         What the times are, as in `Role`: dates of some form, or numbers.
+    units : mapping of str to str
+        What stands next to the numbers of a column, by its name.
     """
 
     names: list[str]
@@ -51,6 +53,7 @@ class Schema:
     kinds: list[str]
     time: int | None
     dates: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_numbers(self) -> int:
@@ -82,7 +85,7 @@ class Start:
 
 
 class TextSource(RowSource):
-    """Reads text in blocks and hands out the rows of each."""
+    """Reads text in blocks and returns the rows of each."""
 
     def __init__(self, spec: str, options: SourceOptions) -> None:
         super().__init__("standard input" if spec == "-" else Path(spec).name, options)
@@ -119,7 +122,8 @@ class TextSource(RowSource):
         self._at = Start(place["offset"], place["line"], place["row"], False)
         names, used, kinds = place["names"], place["used"], place["kinds"]
         dates: str = {True: ISO, False: ""}.get(place["dates"]) or str(place["dates"] or "")
-        self._schema = Schema(names, used, kinds, place["time"], dates)
+        units = place.get("units", {})
+        self._schema = Schema(names, used, kinds, place["time"], dates, units)
         self._header = place.get("header", False)
 
     def keep_marks(self) -> None:
@@ -130,6 +134,11 @@ class TextSource(RowSource):
         """Return a place with a digest of what comes before it."""
         trail = self._reader.trail
         return place if trail is None else {**place, "seen": trail.mark(place["offset"])}
+
+    def share_before(self, place: Place) -> float | None:
+        """Return the share of the bytes before a place; None if the text has no known end."""
+        size = self._reader.size
+        return place["offset"] / size if size else None
 
     def _passed(self, place: Place) -> None:
         if self._reader.trail is not None:
@@ -185,7 +194,7 @@ class TextSource(RowSource):
     def _refuse_nothing(self) -> None:
         """Raise an error for a file whose columns have names, but no rows."""
         if self.options.guess and self._at.rows == 0:
-            raise ValueError(f"{self.name} holds no rows, only the names of columns.")
+            raise ValueError(f"{self.name} has a header but no rows.")
 
     def _end_file(self, text: bytes) -> Iterator[Chunk]:
         """Give what is left of a file that is followed by another."""
@@ -254,7 +263,8 @@ class TextSource(RowSource):
         s = self._schema
         assert s is not None
         kept = {"names": s.names, "used": s.used, "kinds": s.kinds, "header": self._header}
-        return {**kept, "time": s.time, "dates": s.dates}
+        units = {"units": dict(s.units)} if s.units else {}
+        return {**kept, "time": s.time, "dates": s.dates, **units}
 
     def _choose(self, names: list[str], samples: dict[int, Any], number: Any) -> Schema:
         """Return the schema, from the first value of each column and what tells numbers."""
@@ -274,7 +284,8 @@ class TextSource(RowSource):
         roles = columns_of_look(look, self.options, self.name)
         used, time = used_roles(roles, self.options)
         dates = "" if time is None else roles[time].dates
-        return Schema(list(look.names), used, [roles[j].kind for j in used], time, dates)
+        kinds, units = [roles[j].kind for j in used], {r.name: r.unit for r in roles if r.unit}
+        return Schema(list(look.names), used, kinds, time, dates, units)
 
     def close(self) -> None:
         """Close the file."""

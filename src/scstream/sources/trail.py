@@ -28,7 +28,7 @@ class _File:
 
 
 class Trail:
-    """Remembers the first bytes of each file, and those since the last place handed out."""
+    """Remembers the first bytes of each file, and those since the last place."""
 
     def __init__(self) -> None:
         self._files = [_File(0)]
@@ -48,7 +48,7 @@ class Trail:
     def resume(
         self, base: int, head: bytes, offset: int, tail: bytes, identity: Identity | None = None
     ) -> None:
-        """Go on from a place in the file that begins at ``base``."""
+        """Continue from a place in the file that begins at ``base``."""
         self._files = [_File(base, head, offset - len(tail), bytearray(tail), identity)]
 
     def forget(self, offset: int) -> None:

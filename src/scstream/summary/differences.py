@@ -14,7 +14,12 @@ LOCATIONS = ("mean", "rate", "probability", "probabilities")  # of a column, wha
 _CLEAR = 1.0  # standard deviations between a cluster and the rest that are worth a word
 _SHARE = 0.2  # the same for shares
 _TIMES = 1.5  # a ratio that is worth a word
-_MOST = 3  # differences that are told
+_MOST = 3  # differences that are listed
+
+
+def column_name(name: Any) -> str:
+    """Return what a column is called in a text: one without a name by its number."""
+    return name if isinstance(name, str) else f"column {name}"
 
 
 def location(about: Mapping[str, Any]) -> float | None:
@@ -61,9 +66,9 @@ def _of_one(i: int, clusters: Sequence[Cluster]) -> str:
         others = [(cluster.weight, cluster.columns[name]) for cluster in rest]
         words = shares(about)
         if words is not None:
-            found += _words(str(name), words, others)
+            found += _words(column_name(name), words, others)
         elif location(about) is not None:
-            found += _number(str(name), about, others)
+            found += _number(column_name(name), about, others)
     found.sort(key=lambda difference: -difference.strength)
     return ", ".join(difference.words for difference in found[:_MOST]) or "much like the rest"
 

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scstream.summary.differences import differences, location, shares
+from scstream.summary.differences import column_name, differences, location, shares
+from scstream.support.arithmetic import numpy_defaults
 from scstream.support.times import as_date, as_length
 from scstream.support.words import in_shares
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
 
-FIXED = ("id", "share", "rows", "born", "age", "speed", "different")
+FIXED = ("id", "group", "share", "rows", "born", "age", "speed", "different")
 
 
 def summary_rows(model: ScStream) -> list[dict[str, Any]]:
     """Return a row for each cluster, the largest first.
 
     The keys are `FIXED`, and then the columns by name. A column of numbers has its mean, rate or
-    probability, one of words its likeliest categories.
+    probability, one of words its likeliest categories. The group is included if the model was
+    asked for groups, or if some clusters are parts of one whole.
     """
     clusters = model.clusters_
     words = differences(clusters)
     speeds = {event.cluster: event.speed for event in model.events_ if event.kind == "drift"}
+    groups = groups_of(model)
     rows = [
         {
             "id": cluster.id,
+            **({"group": groups[cluster.id]} if groups else {}),
             "share": cluster.weight,
             "rows": cluster.count,
             "born": as_date(cluster.born) if model.dates_ else cluster.born,
@@ -39,9 +43,17 @@ def summary_rows(model: ScStream) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row["share"])
 
 
+@numpy_defaults
+def groups_of(model: ScStream) -> dict[int, int]:
+    """Return the group of each cluster; nothing where every cluster is a group of its own."""
+    found = model._groups_kept().preview(model._learner, model._rules, model._level).group
+    joined = len(set(found.values())) < len(found)
+    return dict(found) if joined or model.group_level is not None else {}
+
+
 def _key(name: Any) -> str:
     """Return what a column is called, so that it hides none of the fixed ones."""
-    text = str(name) if isinstance(name, str) else f"column {name}"
+    text = column_name(name)
     return f"{text} (column)" if text in FIXED else text
 
 
@@ -51,7 +63,7 @@ def _cell(about: Any) -> Any:
 
 
 def summary_frame(model: ScStream) -> Any:
-    """Return the rows as a pandas data frame; of polars where there is no pandas."""
+    """Return the rows as a pandas data frame, or a polars one if pandas is not installed."""
     rows = summary_rows(model)
     try:
         import pandas as pd

@@ -12,14 +12,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scstream.support.progress import clear_bar
+
 logger = logging.getLogger("scstream")
 
 
 def note(text: str, *, shown: bool = False) -> None:
-    """Log what is good to know; with ``shown``, print it if nobody listens to the log."""
+    """Log something useful; with ``shown``, print it if the log is not shown."""
     if logger.isEnabledFor(logging.INFO):
         logger.info("scstream: %s", text)
     elif shown:
+        clear_bar()
         print(f"scstream: {text}", file=sys.stderr, flush=True)
 
 
@@ -32,6 +35,7 @@ class _Terminal(logging.Handler):
     """Prints messages on what is standard error at the moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        clear_bar()
         print(record.getMessage(), file=sys.stderr, flush=True)
 
 

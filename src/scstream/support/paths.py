@@ -25,7 +25,7 @@ def look(path: str | Path) -> os.stat_result | None:
 
 
 def identity(found: os.stat_result) -> Identity:
-    """Return what tells a file from all others, whatever its name."""
+    """Return what identifies a file, whatever its name."""
     return [found.st_dev, found.st_ino]
 
 

@@ -30,7 +30,7 @@ class Rows:
 
     @property
     def when(self) -> dict[str, float]:
-        """Return the keyword of `ScStream.partial_fit` that tells the time, if there is one."""
+        """Return the keyword of `ScStream.partial_fit` for the time, if there is one."""
         return {} if self.time is None else {"time": self.time}
 
 
@@ -42,7 +42,9 @@ def take(batches: Iterable[Any], n: int) -> list[Rows]:
             f"Tuning needs at least 2 batches, the first of which is not scored; got {len(rows)}."
         )
     if len({batch.y is None for batch in rows}) > 1:
-        raise ValueError("Some batches have labels and some have none; give all or none.")
+        raise ValueError(
+            "Some batches have labels and some do not. Give labels for all batches, or for none."
+        )
     return rows
 
 

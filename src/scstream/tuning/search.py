@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from scstream.model import ScStream
 from scstream.sampler.rules import RULES
 from scstream.support.printable import printable_name
+from scstream.support.progress import Bar
 from scstream.tuning.objective import (
     Rows,
     reference_of,
@@ -50,8 +50,8 @@ def tune(
     Parameters
     ----------
     batches : iterable of X, of (X, y), of (X, y, time) or of Batch
-        The stream. Only its first `n_batches` are taken; they are kept while this runs. A tuple
-        is a batch with labels `y`, which may be None; anything else is data alone.
+        The stream. Only its first `n_batches` are used; they stay in memory while this runs. A
+        tuple is a batch with labels `y`, which may be None; anything else is data alone.
     model : ScStream, optional
         Where to start from: its family and whatever is not tuned stay as they are. The first
         trial is the model itself, so that the result is never worse on these batches.
@@ -112,19 +112,22 @@ def tune(
         study.enqueue_trial(default_point(family.name))
     trials: list[Trial] = []
     start = perf_counter()
-    while len(trials) < n_trials and (timeout is None or perf_counter() - start < timeout):
-        if trials or in_space:
-            asked = study.ask()
-            settings = space(asked, family.name, rows[0].X)
-            if not trials:
-                settings = {}  # which is the same
-            trial = _attempt(len(trials), settings, _changed(base, settings, rows), score, rows)
-            study.tell(asked, **_outcome(optuna, trial))
-        else:
-            trial = _attempt(0, {}, clone(base), score, rows)
-        trials.append(trial)
-        if verbose:
-            _report(trial, trials, n_trials)
+    with Bar("trials", n_trials, shown=verbose) as bar:
+        while len(trials) < n_trials and (timeout is None or perf_counter() - start < timeout):
+            if trials or in_space:
+                asked = study.ask()
+                settings = space(asked, family.name, rows[0].X)
+                if not trials:
+                    settings = {}  # which is the same
+                model = _changed(base, settings, rows)
+                trial = _attempt(len(trials), settings, model, score, rows)
+                study.tell(asked, **_outcome(optuna, trial))
+            else:
+                trial = _attempt(0, {}, clone(base), score, rows)
+            trials.append(trial)
+            if verbose:
+                bar.write(_report(trial, trials, n_trials))
+            bar.show(len(trials), _best(trials))
     return _result(trials, base, rows, "ari" if labelled else "log density")
 
 
@@ -209,9 +212,14 @@ def _outcome(optuna: Any, trial: Trial) -> dict[str, Any]:
     return {"state": optuna.trial.TrialState.FAIL}
 
 
-def _report(trial: Trial, trials: Sequence[Trial], n_trials: int) -> None:
-    """Print how a trial went and the best score so far."""
+def _report(trial: Trial, trials: Sequence[Trial], n_trials: int) -> str:
+    """Return how a trial went and the best score so far."""
     went = trial.error or f"score {trial.score:.4g}, {trial.n_clusters} clusters"
+    line = f"scstream: trial {trial.number + 1} of {n_trials}: {went}; {_best(trials)}"
+    return printable_name(line)
+
+
+def _best(trials: Sequence[Trial]) -> str:
+    """Return the best score so far, in words."""
     best = max((t.score for t in trials if t.error is None), default=math.nan)
-    line = f"scstream: trial {trial.number + 1} of {n_trials}: {went}; best {best:.4g}"
-    print(printable_name(line), file=sys.stderr, flush=True)
+    return f"best {best:.4g}"

@@ -1,4 +1,4 @@
-"""What is tuned: ranges of settings, and the models that settings stand for."""
+"""What is tuned: ranges of settings, and the models that settings describe."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def default_point(family: str) -> dict[str, Any]:
 
 
 def build(settings: Mapping[str, Any], family: str | Family, X: Any, **params: Any) -> ScStream:
-    """Return the model that settings stand for.
+    """Return the model that settings describe.
 
     Parameters
     ----------

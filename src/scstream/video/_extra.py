@@ -21,5 +21,5 @@ def require_av() -> None:
     except ImportError as error:
         raise ImportError(
             "video files need PyAV, which is not installed: pip install 'scstream[video]'; "
-            "a folder of images, or a GIF, can do without"
+            "a folder of images or a GIF does not need it"
         ) from error

@@ -55,7 +55,7 @@ def read_frames(source: str | Path, *, scale: float = 1.0) -> Iterator[Frame]:
     Parameters
     ----------
     source : path
-        A folder of images, in the order of their names (``2.png`` before ``10.png``); an
+        A folder of images, sorted by name (``2.png`` before ``10.png``); an
         animated image, such as a GIF; or a video file.
     scale : float
         The frames' size as a share of the original's: 0.5 halves width and height.
@@ -70,7 +70,7 @@ def read_frames(source: str | Path, *, scale: float = 1.0) -> Iterator[Frame]:
     FileNotFoundError
         If there is no such folder or file.
     ValueError
-        If a folder holds no images, a file is no video, or frames differ in size.
+        If a folder has no images, a file is not a video, or frames differ in size.
     """
     require_pillow()
     if not 0.0 < scale <= 1.0:
@@ -113,7 +113,7 @@ def _scaled(picture: Image, scale: float) -> Pixels:
 
 
 def _images(folder: Path) -> list[Path]:
-    """Return the images of a folder in the order of their names, numbers by their value."""
+    """Return the images of a folder sorted by name, numbers by their value."""
     return sorted(
         (path for path in folder.iterdir() if path.suffix.lower() in IMAGES and path.is_file()),
         key=lambda path: natural_key(path.name),
@@ -144,7 +144,7 @@ def _from_folder(folder: Path) -> Iterator[tuple[str, Image]]:
     for before, path in pairwise(sorted(paths, key=lambda path: path.stem)):
         if before.stem == path.stem:
             raise ValueError(
-                f"{before.name} and {path.name} in {folder} have the same name but for its ending: "
+                f"{before.name} and {path.name} in {folder} differ only in their file extension: "
                 "their segments would have the same name, too"
             )
     for path in paths:

@@ -56,10 +56,10 @@ class Outputs:
 
     @classmethod
     def at(cls, out: str | Path) -> Outputs:
-        """Return what an output's name stands for.
+        """Return what an output's name means.
 
         A folder holds the segmented frames and ``side-by-side.gif``. A ``.gif`` or ``.mp4`` is
-        the animation, and the frames go to a folder beside it.
+        the animation, and the frames go to a folder next to it.
 
         Examples
         --------
@@ -103,7 +103,7 @@ def segment_video(
     scale : float
         Size of the frames as a share of the original's. All outputs have that size.
     max_frames : int, optional
-        Stop after so many.
+        Stop after this many.
     paint : {"mean", "id"}
         See `Segmenter.paint`.
     fps, width : float, int

@@ -28,7 +28,7 @@ class Segmenter:
     frame takes minutes. So it settles on a sample of them, and the whole frame is then learned as
     every later one is.
 
-    Pixels beside each other say nearly the same. A model that took each of them for a new point
+    Neighbouring pixels are nearly equal. A model that took each of them for a new point
     would find ever more segments the finer a film is. So a frame counts for no more than a given
     number of points, and each of its pixels for a share of one.
 
@@ -46,7 +46,7 @@ class Segmenter:
     track : bool
         Whether to hold on to the segments of the first frame: none splits after it, so that what
         was marked there stays marked. What comes into the picture later gets no segment of its
-        own. Without it a segment may split at any time, and its parts go on under new ids.
+        own. Without it a segment may split at any time, and its parts continue under new ids.
     random_state : int
         Seed of the sample and of the default model.
 
@@ -154,6 +154,8 @@ class Segmenter:
         order = np.argsort(ids)
         place = np.searchsorted(ids[order], segments).clip(max=len(ids) - 1)
         if not np.array_equal(ids[order][place], segments):
-            raise ValueError("some segments are no clusters of the model: paint the last frame's")
+            raise ValueError(
+                "some segments are not clusters of the model: paint those of the last frame"
+            )
         picture: NDArray[np.uint8] = table[order][place]
         return picture

@@ -74,7 +74,7 @@ def standalone(data: dict[str, Any], *, title: str, mark: str, still: str, style
 def _text(name: str) -> str:
     found = asset(name)
     if found is None:
-        raise FileNotFoundError(f"The page's file {name} is missing: install scstream anew.")
+        raise FileNotFoundError(f"The page's file {name} is missing: reinstall scstream.")
     return found.decode()
 
 

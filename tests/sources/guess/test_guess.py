@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from scstream.sources import SourceOptions, open_source
+from scstream.sources.guess.amounts import amount, is_number, to_number
+from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import date_format, is_number, seconds, to_number
+from scstream.sources.guess.values import date_format, seconds
 
 GUESS = SourceOptions(guess=True)
 
@@ -72,6 +74,67 @@ def test_numbers(text, decimal, value):
 @pytest.mark.parametrize("text", ["1,23", "1.2.3", "12:30", "%", "1_000", "0x10", "nan", "1,2345"])
 def test_what_is_no_number(text):
     assert not is_number(text, ".")
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "found"),
+    [("12.5 kg", ".", (12.5, "kg")), ("3km/h", ".", (3.0, "km/h")), ("20,5°C", ",", (20.5, "°C")),
+     ("-$ 50", ".", (-50.0, "$")), ("$-50", ".", (-50.0, "$")), ("(1,234.50)", ".", (-1234.5, "")),
+     ("1'234.5", ".", (1234.5, "")), ("1\u00a0234,5", ",", (1234.5, "")),
+     ("\u22123", ".", (-3.0, "")), ("USD 5", ".", (5.0, "USD")), ("'1.5'", ".", (1.5, "")),
+     ("1.5e3 m²", ".", (1500.0, "m²")), ("12.5-", ".", (-12.5, "")),
+     ("5 %", ".", (5.0, "%")), ("1.234", ",", (1234.0, "")), ("A12", ".", None),
+     ("12 34", ".", None), ("1.2.3", ".", None), ("12:30", ".", None),
+     ("- 5 -", ".", None), ("--5", ".", None),
+     ("2026-01-01", ".", None), ("030 123 456", ".", None), ("1 Main St", ".", None),
+     ("LH 400", ".", None), ("", ".", None), ("()", ".", None), ("''", ".", None)],
+)  # fmt: skip
+def test_amounts(text, decimal, found):
+    assert amount(text, decimal) == found
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "above"),
+    [
+        ("x,y\n1,2\n3,4\n", True, 0),
+        ("a title\nx,y\n1,2\n3,4\n5,6\n7,8\n", True, 1),
+        ("a title\n\nof two\n\nx,y\n" + "1,2\n" * 9, True, 4),
+        ("x,y\n" + "1,5,6\n" * 9, True, 0),
+        ("1,2\n" + "1,5,6\n" * 9, False, 0),
+        ("30d,x\n1.5,2\n2.5,3\n", True, 0),
+        ("30d,x\n20d,y\n25d,z\n", False, 0),
+    ],
+)
+def test_where_a_table_begins(rows, header, above):
+    found = guess_dialect(rows, None, None, None, {""})
+    assert (found.header, found.above) == (header, above)
+
+
+def test_a_header_that_is_announced_may_have_a_field_too_few():
+    rows = "x,y\n" + "7,1.5,2.5\n" * 9
+    assert guess_dialect(rows, None, None, True, {""}).above == 0
+    assert guess_dialect("a title\n" + rows, None, None, True, {""}).above == 1
+    assert guess_dialect(rows, None, None, False, {""}).above == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("Time (s)", True), ("t [ms]", True), ("created", True), ("rate (per time)", False)],
+)
+def test_names_of_clocks(name, is_one):
+    assert is_clock_name(name) is is_one
+
+
+def test_months_are_dates():
+    assert date_format(["2026-01", "2026-02"]) == "%Y-%m"
+    assert date_format(["01/2026", "02/2026"]) == "%m/%Y"
+
+
+def test_phone_numbers_are_not_measured():
+    numbers = [f"{170 + i % 9} {i % 900 + 100} {(i * 37) % 900 + 100}" for i in range(100)]
+    found = roles({"phone": numbers, "population": numbers})
+    assert found["phone"].kind == "out"
+    assert found["population"].kind == "number"
 
 
 def test_dates_in_the_order_of_days_or_months():

@@ -294,7 +294,7 @@ def current_client() -> Any:
         return distributed.Client.current()
     except ValueError:
         raise RuntimeError(
-            "engine='dask' needs a cluster, and this process is connected to none. "
+            "engine='dask' needs a cluster, and this process is not connected to one. "
             "Make a client first: client = distributed.Client(address), or "
             "distributed.Client() for a cluster on this machine."
         ) from None

@@ -36,7 +36,7 @@ class Batch:
     ----------
     unit : float
         A power of two: doubts are summed up in whole multiples of its inverse, so that their
-        sum does not hang on the order. No doubt is larger than 37.
+        sum does not depend on the order. No doubt is larger than 37.
     version : int
         Changes whenever labels do.
     names : ndarray (k, 2, 2) or None

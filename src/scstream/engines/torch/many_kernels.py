@@ -1,6 +1,6 @@
 """Triton kernels for rows of 9 to 128 columns: the matrix units score blocks of rows.
 
-What hangs on the label is done by rows sorted by label, a cluster at a time.
+What depends on the label is done by rows sorted by label, a cluster at a time.
 """
 
 # mypy: ignore-errors

@@ -10,30 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sources.guess.values import (
-    EPOCHS,
-    date_format,
-    epoch_unit,
-    in_order,
-    is_number,
-    seconds,
-    to_number,
-)
+from scstream.sources.guess.amounts import is_number, to_number
+from scstream.sources.guess.values import EPOCHS, date_format, epoch_unit, in_order, seconds
 from scstream.sources.options import SourceOptions
 
 _NAME = re.compile(
-    r"(.*[\W_])?(t|ts|time|times|timestamp|datetime|date|when|epoch|at|clock|zeit|datum)"
+    r"(.*[\W_])?(t|ts|time|times|timestamp|datetime|date|when|epoch|at|clock|created|updated|modified"
+    r"|recorded|logged|zeit|datum|zeitpunkt|zeitstempel)"
     r"(_?(utc|s|ms|us|ns))?|.*(Time|Timestamp|Date|At)",
     re.IGNORECASE,
 )
+_UNIT = re.compile(r"[\[(][^\])]*[\])]\s*$")
 _SORTED = 0.9  # share of steps that must not go back in time
 _PLAIN = (str, int, float, np.number)
 _SAMPLE = 200  # dates whose form is looked at
 
 
 def is_clock_name(name: str) -> bool:
-    """Whether a column's name says that it holds times."""
-    return _NAME.fullmatch(name.strip()) is not None
+    """Whether a column's name says that it holds times; a unit in brackets does not matter."""
+    return _NAME.fullmatch(_UNIT.sub("", name).strip()) is not None
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,8 @@ class Clock:
             return None
         numbers = np.array([_number(value, decimal) for value in values])
         unit = epoch_unit(numbers[np.isfinite(numbers)]) if np.isfinite(numbers).any() else None
-        if not chosen and not (is_clock_name(name) and (unit or _grows(numbers))):
+        sure = unit in ("ms", "us", "ns") and _grows(numbers)  # whatever it is called
+        if not chosen and not sure and not (is_clock_name(name) and (unit or _grows(numbers))):
             return None
         return cls(numbers / EPOCHS[unit] if unit else numbers, unit or "")
 
@@ -85,7 +81,7 @@ class Clock:
         return words.get(self.dates, f"dates as {self.dates}")
 
     def usable(self, n: int, options: SourceOptions) -> bool:
-        """Whether batches can be told apart by it."""
+        """Whether it can separate batches."""
         return in_order(self.times) >= _SORTED and not self._coarse(n, options)
 
     def _coarse(self, n: int, options: SourceOptions) -> bool:

@@ -21,21 +21,27 @@ from scstream.sources.guess.looks import (
     option_word,
     range_of,
     short,
+    units_in,
 )
-from scstream.sources.guess.values import is_truth
+from scstream.sources.guess.problems import listed_problems, problems_of
+from scstream.sources.guess.values import date_format, is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
 _FIRST = 100  # rows that certainly follow each other
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
-_ROW = re.compile(r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash)", re.IGNORECASE)
+_ROW = re.compile(
+    r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash|phone|telephone|tel|telefon|mobile|fax"
+    r"|account|konto|iban|isbn|ean|gtin|imei)",
+    re.IGNORECASE,
+)
 _CODE = re.compile(
-    r"(.*[\W_])?(id|ids|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)",
+    r"(.*[\W_])?(id|ids|uid|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)",
 )
 
 
 def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> list[Role]:
-    """Return what each column is taken for, and tell whoever wants to know.
+    """Return what each column is taken for, and report it through ``options.on_columns``.
 
     Parameters
     ----------
@@ -47,7 +53,7 @@ def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> lis
     Raises
     ------
     ValueError
-        If the options ask for what is not there, or no column is left; with all that is wrong.
+        If the options name what does not exist, or no column is left; with all that is wrong.
     """
     if options.kinds is not None:
         options = _as_learned(look, options, options.kinds, source)
@@ -58,7 +64,7 @@ def columns_of_look(look: Look, options: SourceOptions, source: str = "") -> lis
     roles = _with_clock(look, roles, places, options)
     if options.on_columns is not None:
         options.on_columns(roles)
-    problems = _problems(roles, options)
+    problems = problems_of(roles, options)
     if problems:
         raise ValueError(listed_problems(problems))
     return roles
@@ -97,13 +103,6 @@ def _as_learned(
     return replace(options, columns=list(kinds), text=words, number=numbers)
 
 
-def listed_problems(problems: Sequence[str]) -> str:
-    """Return one problem as it is, several as a list."""
-    if len(problems) == 1:
-        return problems[0]
-    return f"There are {len(problems)} problems:\n" + "\n".join(f"  - {p}" for p in problems)
-
-
 def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], list[str]]:
     """Return the columns that each option names, and the names that are not there."""
     asked: dict[str, Sequence[str | int]] = {
@@ -128,7 +127,7 @@ def _places(look: Look, options: SourceOptions) -> tuple[dict[str, list[int]], l
 
 
 def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptions) -> Role:
-    """Return what a column is taken for, the clock aside."""
+    """Return what a column is taken for, except for the clock."""
     name, word = look.names[j], option_word(look.names, j)
     if j in places.get("--time-column", ()):
         return Role(name, "time", "named by --time-column", "--time-column none")
@@ -140,8 +139,10 @@ def _role(look: Look, j: int, places: dict[str, list[int]], options: SourceOptio
     if j in places["--text"]:
         return Role(name, "text", "named by --text", f"--exclude {word}")
     if j in places["--number"]:
-        return Role(name, "number", "named by --number", f"--exclude {word}")
+        return Role(name, "number", "named by --number", f"--exclude {word}", unit=role.unit)
     wanted = j in places["--include"] or j in places["--columns"]
+    if wanted and role.kind == "text" and _holds_dates(look, j):
+        return Role(name, "out", "dates", f"--time-column {word}")
     if wanted and role.kind != "out":
         return replace(role, option=f"--exclude {word}")
     if options.numeric and role.kind == "text":
@@ -168,17 +169,26 @@ def _kind(look: Look, j: int, options: SourceOptions) -> Role:
         return Role(name, "out", "dates", f"--time-column {word}")
     if kinds.count("truth") == len(kinds):
         return Role(name, "truth", "True and False", f"--exclude {word}")
-    if share >= MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1):
+    units = [] if look.typed else units_in(look, j)
+    numbers = share >= MOSTLY or (share >= 0.5 and len({*_words(values, kinds)}) == 1)
+    if numbers and len(units) < 2:
         why = range_of(np.array(numbers_in(look, j)))
         whole = f", --text {word}" if why.startswith("whole") else ""
-        return Role(name, "number", why, f"--exclude {word}{whole}")
+        option = f"--exclude {word}{whole}"
+        return Role(name, "number", " ".join([why, *units]), option, unit="".join(units))
     distinct = len({str(value) for value in values})
     why = f"{distinct:,} different words" if distinct > 1 else "one word"
     return Role(name, "text", why, f"--exclude {word}")
 
 
+def _holds_dates(look: Look, j: int) -> bool:
+    """Whether the text of a column is dates."""
+    texts = [value for value in look.values[j][:_FIRST] if isinstance(value, str)]
+    return not look.typed and date_format(texts) is not None
+
+
 def _words(values: Sequence[Any], kinds: Sequence[str]) -> list[str]:
-    """Return what is no number."""
+    """Return the values that are not numbers."""
     return [str(v) for v, kind in zip(values, kinds, strict=True) if kind != "number"]
 
 
@@ -194,10 +204,18 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     if role.kind == "text":
         if not names_rows(distinct, n):
             return None
-        return Role(name, "out", f"{form_of(values)}: {distinct:,} different in {n:,} rows", back)
+        return Role(name, "out", f"{_form(look, j)}: {distinct:,} different in {n:,} rows", back)
     if role.kind != "number" or is_clock_name(name):
         return None
     return _numbered(look, j, distinct, n)
+
+
+def _form(look: Look, j: int) -> str:
+    """Return what words that differ from row to row are."""
+    units = [] if look.typed else units_in(look, j)
+    if len(units) > 1 and len(numbers_in(look, j)) >= MOSTLY * len(look.values[j]):
+        return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
+    return form_of(look.values[j])
 
 
 def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
@@ -248,30 +266,3 @@ def _said(places: dict[str, list[int]]) -> set[int]:
     """Return the columns whose kind or use the user has settled."""
     names = ("--exclude", "--text", "--number", "--include", "--columns")
     return {j for name in names for j in places[name]}
-
-
-def _problems(roles: Sequence[Role], options: SourceOptions) -> list[str]:
-    """Return all that keeps the table from being learned."""
-    out = []
-    used = [role for role in roles if role.kind in ("number", "truth", "text")]
-    if not used:
-        reasons = "; ".join(f"{role.name!r}: {role.why}" for role in roles[:20])
-        options_ = " ".join(dict.fromkeys(r.option for r in roles[:20] if r.kind == "out"))
-        hint = f" Options that change this: {options_.strip()}." if options_.strip() else ""
-        out.append(f"There is no column to learn from ({reasons}).{hint}")
-    asked = options.columns if options.columns is not None else options.include
-    if asked:
-        for role in roles:
-            if role.kind == "out" and role.why not in ("not named by --columns",):
-                if role.why == "named by --exclude" or not _names(role, asked, roles):
-                    continue
-                out.append(f"Column {role.name!r} cannot be learned from: {role.why}.")
-    if options.period is not None and not any(role.kind == "time" for role in roles):
-        out.append("--period needs times, and no column of times was found: --time-column NAME.")
-    return out
-
-
-def _names(role: Role, asked: Sequence[str | int], roles: Sequence[Role]) -> bool:
-    """Whether a column is among those that an option names."""
-    names = [r.name for r in roles]
-    return any(names[find_column(column, names)] == role.name for column in asked)

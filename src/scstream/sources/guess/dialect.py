@@ -10,14 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sources.guess.values import is_moment_text, is_number, is_truth
+from scstream.sources.guess.amounts import amount, bare, is_number
+from scstream.sources.guess.head import lines_above, names_columns
+from scstream.sources.guess.values import is_moment_text, is_truth
 from scstream.sources.records import split
 
-SEPARATORS = "\t;|,"  # in this order: a comma may also be a decimal point, or part of a text
+SEPARATORS = "\t;|,^~\x01\x1f"  # in this order: a comma may be a decimal point, or part of a text
 _LINES = 500  # that are looked at for the separator
 _ROWS, _FIRST = 1000, 200  # that are looked at for the columns, and how many come first
-_NAMED = re.compile(rb"sep=(.)\r?\n")
 _USUAL = 0.9  # share of the rows that have the same number of fields, at least
+_MOSTLY = 0.9  # share of a column's fields that are numbers, below its name
+_QUOTED = re.compile(r'(?:(?<=^)|(?<=[\t;|,^~ ]))"(?:[^"]|"")*"')
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?", re.ASCII)
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+", re.ASCII)
@@ -32,11 +35,14 @@ class Dialect:
     separator, decimal : str
     header : bool
         Whether the first row names the columns.
+    above : int
+        Lines above the first row that are not part of the table.
     """
 
     separator: str
     decimal: str
     header: bool
+    above: int = 0
 
 
 def guess_dialect(
@@ -60,38 +66,47 @@ def guess_dialect(
     Examples
     --------
     >>> guess_dialect("name;size\nred;1,5\nblue;2,25\n", None, None, None, [""])
-    Dialect(separator=';', decimal=',', header=True)
+    Dialect(separator=';', decimal=',', header=True, above=0)
     """
     lines = records(text)[:_LINES]
+    if separator is None and _is_column_of_commas(lines):
+        separator = ";"
     separator = separator or _separator(lines)
     rows = [split(line, separator) for line in lines]
     point = decimal or _decimal(rows, separator)
+    above = 0 if header is False else lines_above(rows)
+    if above:
+        below = _has_header(rows[above:], point, missing)
+        above, named = _title_or_names(rows, above, below)
+        header = named if header is None else header
     if header is None:
         header = _has_header(rows, point, missing)
-    return Dialect(separator, point, header)
+    return Dialect(separator, point, header, _lines_of(text, above))
 
 
-def preamble(text: bytes) -> tuple[int, str | None]:
-    r"""Return how many bytes come before the table, and the separator that they name, if any.
+def _title_or_names(
+    rows: Sequence[Sequence[str]], above: int, header: bool
+) -> tuple[int, bool | None]:
+    """Return how many rows are above the table, and whether the next one names its columns.
 
-    Lines that begin with ``#`` come before it, unless the last of them has as many fields as the
-    line below; so does the line ``sep=;`` of spreadsheets.
-
-    Examples
-    --------
-    >>> preamble(b"sep=;\nx;y\n"), preamble(b"# a note\nx,y\n1,2\n"), preamble(b"#x,y\n1,2\n")
-    ((6, ';'), (9, None), (0, None))
+    The last row above may name the columns, with a field too few or too many. Above a table without
+    names there cannot be a title: such rows are bad rows.
     """
-    mark = 3 if text.startswith(b"\xef\xbb\xbf") else 0
-    named = _NAMED.match(text, mark)
-    if named is not None:
-        return named.end(), named[1].decode()
-    at = before = mark
-    while text.startswith(b"#", at):
-        before, at = at, text.find(b"\n", at) + 1 or len(text)
-    last, below = text[before:at], text[at : text.find(b"\n", at) + 1 or len(text)]
-    names = any(0 < last.count(sign) == below.count(sign) for sign in (b",", b";", b"\t", b"|"))
-    return (before if names else at) if at > mark else 0, None
+    below = rows[above:]
+    trailing = all(not row[-1].strip() for row in below)
+    if names_columns(rows[above - 1], len(below[0])) and (trailing or not header):
+        return above - 1, True
+    return (above, True) if header else (0, None)
+
+
+def _lines_of(text: str, n: int) -> int:
+    """Return how many lines of a text come before the record with this number, from 0."""
+    lines = text.split("\n")
+    above = range(1, len(lines))
+    at = next(i for i in above if len(records("\n".join(lines[:i]))) == n) if n else 0
+    while n and not lines[at].strip():
+        at += 1
+    return at
 
 
 def spread(n: int) -> NDArray[np.int64]:
@@ -120,8 +135,9 @@ def records(text: str) -> list[str]:
 def _separator(lines: Sequence[str]) -> str:
     """Return the separator that cuts most rows into the same number of fields."""
     best, most = ",", 0.0
+    lines = [_QUOTED.sub("", line) for line in lines]  # what is quoted separates nothing
     for separator in SEPARATORS:
-        widths = Counter(len(split(line, separator)) for line in lines)
+        widths = Counter(line.count(separator) + 1 for line in lines)
         wide = [(n, width) for width, n in widths.items() if width > 1]
         if not wide:
             continue
@@ -135,17 +151,38 @@ def _separator(lines: Sequence[str]) -> str:
 
 def _spaced(lines: Sequence[str]) -> bool:
     """Whether single spaces cut all rows into the same number of fields, most of them numbers."""
-    rows = [line.split(" ") for line in lines]
-    fields = [field for row in rows[1:] for field in row]
-    same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
-    return same and sum(map(is_number, fields)) > len(fields) / 2
+    single = _same_fields([line.split(" ") for line in lines])
+    if not single and _same_fields([line.split() for line in lines]):
+        raise ValueError(
+            "The columns are aligned with several spaces. Put one separator between them, for "
+            "example with: tr -s ' ' ',' < FILE > new.csv"
+        )
+    return single
+
+
+def _same_fields(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether all rows below the first have as many fields, and most of these are numbers."""
+    widths = {len(row) for row in rows[1:]}
+    fields = [field for row in rows[1:] for field in row if field]
+    if len(widths) != 1 or max(widths) < 2 or not 0 <= max(widths) - len(rows[0]) <= 1:
+        return False
+    return 2 * sum(is_number(field) for field in fields) > len(fields)
+
+
+def _is_column_of_commas(lines: Sequence[str]) -> bool:
+    """Whether a table has one column, of numbers with a decimal comma, below its name."""
+    if len(lines) < 2 or "," in lines[0] or is_number(lines[0], ","):
+        return False
+    if not any(_COMMA.fullmatch(bare(line)) for line in lines[1:]):
+        return False
+    return all(is_number(line, ",") for line in lines[1:])
 
 
 def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
     """Return the decimal point: a comma if there are such numbers and none with a point."""
     if separator == ",":
         return "."
-    fields = [field.strip() for row in rows for field in row]
+    fields = [bare(field) for row in rows for field in row]
     if not any(_COMMA.fullmatch(field) for field in fields):
         return "."
     pointed = (f for f in fields if _POINT.fullmatch(f) and not _GROUPED.fullmatch(f))
@@ -166,7 +203,11 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str, missing: Collection
         for j in range(len(first))
     ]
     kinds = [_kind(first[j], decimal) for j in range(len(first))]
-    plain = [bool(values) and all(_kind(v, decimal) for v in values) for values in below]
+    for j, values in enumerate(below):  # "30d" above plain numbers is a name
+        units = {(amount(value, decimal) or (0.0, ""))[1] for value in values}
+        if kinds[j] == "number" and (amount(first[j], decimal) or (0.0, ""))[1] not in {"", *units}:
+            kinds[j] = ""
+    plain = [bool(values) and _is_plain(values, decimal) for values in below]
     if any(plain[j] and not kinds[j] and first[j] for j in range(len(first))):
         return True  # a word above numbers, dates or truth values
     if any(kinds):
@@ -180,6 +221,11 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str, missing: Collection
     )
 
 
+def _is_plain(values: Sequence[str], decimal: str) -> bool:
+    """Whether nearly all fields are numbers, dates or truth values."""
+    return sum(_kind(value, decimal) != "" for value in values) >= _MOSTLY * len(values)
+
+
 def _kind(field: str, decimal: str) -> str:
     """Return what a field holds besides a word; nothing for a word."""
     if is_number(field, decimal):
@@ -187,21 +233,3 @@ def _kind(field: str, decimal: str) -> str:
     if is_truth(field):
         return "truth"
     return "date" if is_moment_text(field) else ""
-
-
-def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return a name for each column: those without one are numbered, doubles told apart.
-
-    Examples
-    --------
-    >>> distinct_names(["", "x", "x", " y "])
-    ['column 0', 'x', 'x (2)', 'y']
-    """
-    out: list[str] = []
-    for j, name in enumerate(names):
-        word, again = name.strip() or f"column {j}", 1
-        while word in out:
-            again += 1
-            word = f"{name.strip() or f'column {j}'} ({again})"
-        out.append(word)
-    return out

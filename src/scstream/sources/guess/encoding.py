@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 LOOK = 1 << 18  # bytes that are looked at
+_ZEROS = 0.05  # share of zero bytes in text with letters of two bytes, at least
 _MARKS = (  # of an encoding; the longer ones first
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -41,7 +42,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def encoding_of(head: bytes) -> str:
-    """Return the encoding of text, by its first bytes: UTF-8 wherever that is possible.
+    """Return the encoding of text, from its first bytes: UTF-8 if possible.
 
     Examples
     --------
@@ -51,12 +52,24 @@ def encoding_of(head: bytes) -> str:
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
-    few = head[:4096]
-    if len(few) > 3 and few.count(0) > len(few) // 4:  # letters of two bytes, without a mark
-        return "utf-16-le" if few[1::2].count(0) >= few[::2].count(0) else "utf-16-be"
+    wide = _wide(head)
+    if wide is not None:
+        return wide
     if _decodes(head, "utf-8"):
         return "utf-8"
     return "cp1252" if _decodes(head, "cp1252") else "latin-1"
+
+
+def _wide(head: bytes) -> str | None:
+    """Return the UTF-16 of text without a mark, None if it is none.
+
+    Digits, separators and line ends have a zero byte on one side of two, whatever the letters.
+    """
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if even + odd < _ZEROS * len(head) or min(even, odd) > _ZEROS * max(even, odd):
+        return None
+    name = "utf-16-le" if odd > even else "utf-16-be"
+    return name if _decodes(head, name) else None
 
 
 def _decodes(head: bytes, encoding: str) -> bool:
@@ -86,6 +99,9 @@ def open_packed(path: str, compression: str | None) -> BinaryIO:
 def _open_zip(path: str) -> Any:
     archive = zipfile.ZipFile(path)
     members = [info for info in archive.infolist() if not info.is_dir()]
+    if any(info.filename == "xl/workbook.xml" for info in members):
+        archive.close()
+        raise ValueError(f"{path} is an Excel workbook. Save the sheet as CSV and run that file.")
     if len(members) != 1:
         archive.close()
         raise ValueError(f"{path} holds {len(members)} files. Unpack it and name one of them.")
@@ -114,18 +130,22 @@ def damaged(path: str) -> Iterator[None]:
     try:
         yield
     except (EOFError, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} cannot be unpacked: {error}. It is damaged or cut.") from error
+        raise ValueError(
+            f"{path} cannot be unpacked: {error}. It is damaged or incomplete."
+        ) from error
     except OSError as error:
         if error.errno is not None:
             raise
-        raise ValueError(f"{path} cannot be unpacked: {error}. It is damaged or cut.") from error
+        raise ValueError(
+            f"{path} cannot be unpacked: {error}. It is damaged or incomplete."
+        ) from error
 
 
 def refuse_packed(head: bytes, name: str) -> None:
     """Raise `ValueError` for standard input or a pipe that should have been unpacked before."""
     compression = compression_of(head)
     if compression is not None:
-        raise ValueError(f"{name} is compressed ({compression}). Unpack it on its way here.")
+        raise ValueError(f"{name} is compressed ({compression}). Unpack it before piping it in.")
     encoding = encoding_of(head[:LOOK])
     if encoding.startswith(("utf-16", "utf-32")):
-        raise ValueError(f"{name} is in {encoding}. Turn it into UTF-8 on its way here.")
+        raise ValueError(f"{name} is in {encoding}. Convert it to UTF-8 before piping it in.")

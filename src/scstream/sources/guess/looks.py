@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from scstream.sources.guess.values import is_number, is_truth, to_number
+from scstream.sources.guess.amounts import amount
+from scstream.sources.guess.values import is_truth
 
 MOSTLY = 0.9  # share of a column's values that are numbers, for it to be one of numbers
 _FORMS = {
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
     "web addresses": re.compile(r"(https?|ftp)://\S+"),
+    "times of day or durations": re.compile(r"\d{1,3}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?"),
     "identifiers": re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}|\S*\d\S*"),
 }
 
@@ -35,6 +38,8 @@ class Role:
     dates : str
         Of the clock: "" if its numbers have a unit of their own, "iso" or a format of dates, or
         the part of a second ("s", "ms", "us", "ns") that numbers count since 1970.
+    unit : str
+        What stands next to the numbers of a column, such as "kg" or "€".
     """
 
     name: str
@@ -42,6 +47,7 @@ class Role:
     why: str = ""
     option: str = ""
     dates: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ def kind_of(value: Any, look: Look) -> str:
     if isinstance(value, str):
         if look.typed:
             return "text"
-        if is_number(value, look.decimal):
+        if amount(value, look.decimal) is not None:
             return "number"
         return "truth" if is_truth(value) else "text"
     if isinstance(value, bool | np.bool_):
@@ -89,17 +95,29 @@ def kind_of(value: Any, look: Look) -> str:
 
 def numbers_in(look: Look, j: int) -> list[float]:
     """Return the numbers of a column."""
-    out = []
-    for value in look.values[j]:
-        if not isinstance(value, str):
-            out.append(float(value))
-        elif is_number(value, look.decimal):
-            out.append(to_number(value, look.decimal))
-    return out
+    return [number for number, _ in _amounts(look, j)]
+
+
+def units_in(look: Look, j: int) -> list[str]:
+    """Return the units next to the numbers of a column: only one if nearly all have it."""
+    counts = Counter(unit for _, unit in _amounts(look, j) if unit)
+    for unit, n in counts.most_common(1):
+        if n >= MOSTLY * counts.total():
+            return [unit]
+    return sorted(counts)
+
+
+def _amounts(look: Look, j: int) -> list[tuple[float, str]]:
+    """Return the numbers of a column and their units."""
+    found = (
+        amount(value, look.decimal) if isinstance(value, str) else (float(value), "")
+        for value in look.values[j]
+    )
+    return [pair for pair in found if pair is not None]
 
 
 def range_of(numbers: Any) -> str:
-    """Return in words what numbers there are."""
+    """Return a description of the numbers."""
     whole = "whole numbers" if np.all(numbers == np.floor(numbers)) else "numbers"
     return f"{whole} from {numbers.min():g} to {numbers.max():g}"
 

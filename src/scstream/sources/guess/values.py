@@ -1,24 +1,17 @@
-"""Single fields of text: numbers, truth values and dates, in the forms that tables use."""
+"""Single fields of text: truth values and dates, in the forms that tables use."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_GROUPS = {  # thousands apart, by the decimal point
-    ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII),
-    ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?", re.ASCII),
-}
-_UNITS = " \t%$€£"  # that may stand before or behind a number
 TRUTH = {"true": 1.0, "false": 0.0}
 
 ISO = "iso"
-FORMATS = (  # of dates, ISO 8601 aside; with slashes the month may come first or the day
+FORMATS = (  # of dates besides ISO 8601; with slashes the month may come first or the day
     "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y", "%d.%m.%y %H:%M", "%d.%m.%y",
     "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %H:%M", "%m/%d/%Y %I:%M %p", "%m/%d/%Y",
     "%d/%m/%Y %H:%M:%S", "%d/%m/%Y %I:%M:%S %p", "%d/%m/%Y %H:%M", "%d/%m/%Y %I:%M %p", "%d/%m/%Y",
@@ -26,37 +19,10 @@ FORMATS = (  # of dates, ISO 8601 aside; with slashes the month may come first o
     "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y/%m/%d", "%d-%m-%Y %H:%M:%S", "%d-%m-%Y %H:%M",
     "%d-%m-%Y", "%d %b %Y %H:%M:%S", "%d %b %Y %H:%M", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y",
     "%d %B %Y", "%B %d, %Y", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z",
-    "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y",
+    "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y", "%Y-%m", "%m/%Y", "%b %Y", "%B %Y",
 )  # fmt: skip
 EPOCHS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # parts of a second that numbers may count
 _YEARS = (6.3e8, 4.1e9)  # 1990 to 2100, in seconds since 1970
-
-
-def is_number(field: str, decimal: str = ".", *, grouped: bool = True) -> bool:
-    """Whether a field is a number.
-
-    Unless ``grouped`` is False, thousands may be set apart, and a percent or currency sign may
-    stand before or behind it.
-
-    Examples
-    --------
-    >>> is_number("1.5e3"), is_number("1.234,5", ","), is_number("1,234.5"), is_number("1_000")
-    (True, True, True, False)
-    """
-    plain = field.strip(_UNITS if grouped else " \t")
-    if grouped and decimal in _GROUPS and _GROUPS[decimal].fullmatch(plain):
-        return True
-    if decimal != ".":
-        plain = plain.replace(".", "_").replace(decimal, ".")
-    return _NUMBER.fullmatch(plain) is not None
-
-
-def to_number(field: str, decimal: str = ".") -> float:
-    """Return the number in a field that `is_number`."""
-    plain = field.strip(_UNITS)
-    if decimal in _GROUPS and _GROUPS[decimal].fullmatch(plain):
-        plain = plain.replace("," if decimal == "." else ".", "")
-    return float(plain.replace(decimal, "."))
 
 
 def is_truth(field: str) -> bool:
@@ -98,7 +64,7 @@ def _fits(text: str, form: str) -> bool:
 
 
 def seconds(texts: Sequence[str], form: str = ISO) -> NDArray[np.float64]:
-    """Return dates as seconds since 1970 (n,), NaN for what is none; without a zone, in UTC."""
+    """Return dates as seconds since 1970 (n,), NaN for other text; without a zone, in UTC."""
     out = np.full(len(texts), np.nan)
     for i, text in enumerate(texts):
         try:

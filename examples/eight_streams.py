@@ -2,14 +2,14 @@
 Eight streams, five methods
 ===========================
 
-Eight shapes of streams, and what five methods make of their last batch. In the corner of each
-picture stand the adjusted Rand index of the predictions of all batches, made before each was
-learned, and the seconds that the stream took. Methods with a star are told the true number of
-clusters. River's two have one setting for all streams.
+Eight shapes of streams, and how five methods cluster their last batch. The numbers in the corner
+are the mean adjusted Rand index of all batches, each predicted before it was learned, and the
+seconds for the whole stream. Methods with a star are given the true number of clusters. The two
+methods of river have one setting for all streams.
 
 ::
 
-    python examples/plot_streams.py
+    python examples/eight_streams.py
 """
 
 from time import perf_counter
