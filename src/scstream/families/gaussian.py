@@ -595,7 +595,7 @@ class Gaussian(Family):
 
     def needs_members(self, attempt: NDArray[np.int64]) -> bool:
         """Whether some cluster is to be cut towards a random point."""
-        return bool((attempt % 2).any())
+        return bool(np.count_nonzero(attempt & 1))
 
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Propose to cut along the first principal axes in turn, or towards a random point."""

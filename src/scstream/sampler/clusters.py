@@ -15,25 +15,12 @@ from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
 from scstream.sampler.window import Forgetting, Window
 from scstream.support.frozen import frozen
+from scstream.support.once import once
 from scstream.support.threads import over_slices
 
 Ints = NDArray[np.int64]
 EQUAL = 1e-9  # relative: counts that differ by less are the same
 _SHARED = 2**16  # numbers from which adding them up is work for threads
-
-
-class _once:  # reads like the property that it is
-    """A property that is computed once; the one of functools takes a lock each time."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function, self.name = function, function.__name__
-        self.__doc__ = function.__doc__
-
-    def __get__(self, state: Any, kind: Any = None) -> Any:
-        if state is None:
-            return self
-        value = state.__dict__[self.name] = self.function(state)
-        return value
 
 
 def _added(a: Array, b: Array) -> Array:
@@ -193,7 +180,7 @@ class State:
         """The number of clusters."""
         return len(self.ids)
 
-    @_once
+    @once
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
         if self.past.size >= _SHARED:
@@ -206,22 +193,23 @@ class State:
         self.__dict__["totals"] = both[:k]
         return both[k:].reshape(k, 2, p)
 
-    @_once
+    @once
     def totals(self) -> Array:
         """Statistics of the clusters (k, p); they come with those of the sub-clusters."""
         _ = self.parts
         out: Array = self.__dict__["totals"]
         return out
 
-    @_once
+    @once
     def current(self) -> Array:
         """Statistics of the clusters' points in this batch (k, p)."""
         return _added(self.now.current[:, 0], self.now.current[:, 1])
 
-    @_once
+    @once
     def present(self) -> NDArray[np.bool_]:
         """Which clusters own points of the batch (k,)."""
-        out: NDArray[np.bool_] = self.now.rows.sum(axis=1) > 0
+        rows = self.now.rows
+        out: NDArray[np.bool_] = rows[:, 0] + rows[:, 1] > 0
         return out
 
     # -- time -----------------------------------------------------------------------------------
@@ -240,6 +228,11 @@ class State:
             attempt=np.zeros(k, dtype=np.int64),
             recalled=None,
         )
+
+    def share_left_of(self, before: State) -> float:
+        """Return the share of an earlier state's points that these clusters still count."""
+        left, had = self.totals[:, 0].sum(), before.totals[:, 0].sum()
+        return float(left / max(had, 1e-300))
 
     def settle(self, time: float) -> State:
         """Return the clusters with the present batch become the latest of the past."""
@@ -277,12 +270,15 @@ class State:
             Window(window.forgetting, sums, doubts, window.times, window.weight)
         )
 
-    def with_past(self, past: Array, doubt: Array) -> State:
-        """Return the clusters with another past (k, 2, p), of a single record or none."""
+    def with_past(self, past: Array, doubt: Array, **changes: Any) -> State:
+        """Return the clusters with another past (k, 2, p), of a single record or none.
+
+        Other fields may be replaced at the same time.
+        """
         window = self.window
         if len(window.times):
             window = Window(window.forgetting, past[None], doubt[None], window.times, window.weight)
-        return self.having(window=window, past=past, past_doubt=doubt)
+        return self.having(window=window, past=past, past_doubt=doubt, **changes)
 
     def _with_window(self, window: Window) -> State:
         past, past_doubt = window.past()
@@ -494,4 +490,4 @@ def _grown(pairs: NDArray[Any], m: int) -> NDArray[Any]:
     return out
 
 
-_ONCE = ("known", *(name for name, value in vars(State).items() if isinstance(value, _once)))
+_ONCE = ("known", *(name for name, value in vars(State).items() if isinstance(value, once)))

@@ -33,7 +33,7 @@ from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import some_rows
 from scstream.sampler.rules import Rules
-from scstream.sampler.scores import Sketch, first_scores, scores_with
+from scstream.sampler.scores import Sketch, first_scores, is_scored, scores_with
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep, next_point
@@ -180,9 +180,9 @@ def _learn_later(
         family, engine, Draws(learner.rng.copy()), learner.seed, learner.n_batches,
         learner.outliers, recipe,
     )  # fmt: skip
-    state = _under(learner.state, recipe.forgetting).advance(batch.time)
-    kept = float(state.totals[:, 0].sum() / max(learner.state.totals[:, 0].sum(), 1e-300))
+    past = state = _under(learner.state, recipe.forgetting).advance(batch.time)
     if learner.outliers is not None and learner.outliers.held is not None:
+        kept = past.share_left_of(learner.state)
         steps.outliers = background_of(learner.outliers, steps, batch.X, kept)
     if batch.X.shape[0] == 0:
         state, events = drop_forgotten(steps, state), Events()
@@ -190,7 +190,11 @@ def _learn_later(
         state, events = later_batch(steps, recipe.plan, state, batch.time, learner.dormant)
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
-    gone = {b for _, b in events.merges} | set(events.given_up)
+    gone = {b for _, b in events.merges}.union(events.given_up)
+    scores = learner.scores
+    if is_scored(scores, learner.n_batches, batch, recipe.rules):
+        kept = past.share_left_of(learner.state)
+        scores = scores_with(scores, learner, batch, recipe.rules, kept)
     new = Learner(
         family,
         state.settle(batch.time),
@@ -202,7 +206,7 @@ def _learn_later(
         spacing,
         learner.n_batches + 1,
         learner.dormant.after(learner.state, state, gone, recipe.rules),
-        scores_with(learner.scores, learner, batch, recipe.rules, kept),
+        scores,
         warmup=(),
     )
     outcome = _outcome(steps, learner, new, batch, events, state)
@@ -293,12 +297,14 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
     gap is a pause.
     """
     n, d = batch.X.shape
-    if not recipe.auto or n < recipe.family.enough_rows(d) or batch.labels is not None:
+    if not recipe.auto or batch.labels is not None:
         return False
     if learner.spacing > 0.0:
         long = _under(learner.state, usual.for_batch(n, 0.0, learner.spacing).forgetting)
         if long.window.count_at(batch.time) >= 1.0:
             return False
+    if n < recipe.family.enough_rows(d):
+        return False
     state, family = _under(learner.state, recipe.forgetting).advance(batch.time), learner.family
     rows = some_rows(batch.X, recipe.rules.elsewhere_rows)[0]
     score, _ = next_point(family, state.totals, recipe.alpha, learner.outliers)

@@ -19,12 +19,12 @@ from scstream.sampler.steps import Steps
 
 def seek_subclusters(steps: Steps, state: State) -> State:
     """Restart the sub-clusters of all clusters present, then set the present apart."""
-    if not (steps.rules.restarts and state.present.any()):
+    if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state)
     current, doubt = steps.try_division(state, state.present)
     state, apart = steps.judge_division(state, state.present, current, doubt, keep_better=True)
     clear = state.present & is_clear(steps, current, doubt)
-    if clear.any():
+    if np.count_nonzero(clear):
         state = take_clear_division(steps, state, clear, current, doubt)
     return set_present_apart(steps, state) if apart else state
 
@@ -80,9 +80,9 @@ def is_clear(ctx: Context, current: Array, doubt: Array) -> NDArray[np.bool_]:
 
     Parts of fewer points than they have statistics are too easily so.
     """
-    n = current[..., 0]
-    large = n.min(axis=1) >= current.shape[2]
-    clear: NDArray[np.bool_] = large & (doubt < ctx.rules.clear_doubt * n.sum(axis=1))
+    first, second = current[:, 0, 0], current[:, 1, 0]
+    large = np.minimum(first, second) >= current.shape[2]
+    clear: NDArray[np.bool_] = large & (doubt < ctx.rules.clear_doubt * (first + second))
     return clear
 
 
