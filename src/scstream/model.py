@@ -298,7 +298,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             self.__dict__.update(kept)
             raise
         self._remember(X, learner, new, outcome)
-        before = Grouping() if learner is None else self._groups_kept()
+        before = (learner and self.__dict__.get("_grouping")) or Grouping()
         asked = self.group_level is not None
         self._grouping = before.after(batch, outcome.record, self._rules, asked=asked)
         if asked:

@@ -39,6 +39,7 @@ class _Compiled(GenericSteps):
 
     _prior: tuple[Family | None, Any] = None, None
     _room: tuple[int, Any] = -1, None
+    n_few: int = 0  # rows that compiled steps pass over
 
     @property
     def prior(self) -> tuple[Array, float, float, int]:
@@ -58,9 +59,7 @@ class _Compiled(GenericSteps):
         """Return memory to work in on the rows and k clusters, as a plain tuple."""
         of, room = self._room
         if of != k:
-            few = self.engine.few_rows()
-            n = 0 if few is None else len(few.labels)
-            room = _room(n, k, len(self.prior[0]), self.rules.neighbours)
+            room = _room(self.n_few, k, len(self.prior[0]), self.rules.neighbours)
             self._room = k, room
         return room  # type: ignore[no-any-return]
 
@@ -74,6 +73,11 @@ class SmallSweeps(_Compiled):
         rows = self.engine.few_rows()
         assert rows is not None
         return rows
+
+    @once
+    def n_few(self) -> int:
+        """How many rows that are."""
+        return len(self.rows.labels)
 
     def restricted_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw weights and parameters, then every point's label and sub-label."""
@@ -198,8 +202,8 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
         rows, k, p = self.rows, state.k, state.past.shape[2]
         key = self.next_key() if key is None else key
-        member = state.current
-        if self.family.needs_members(state.attempt[chosen]):
+        member = _nobody(k, p)
+        if self.family.needs_members(state.attempt):
             member = self.engine.members(k, key)
         current, doubt, prior = np.empty((k, 2, p)), np.empty(k), self.prior
         how = min(prior[-1], AXES), self.rules.refine_rounds
@@ -252,6 +256,11 @@ def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
 @lru_cache
 def _everyone(k: int) -> Ints:
     return np.arange(k)
+
+
+@lru_cache
+def _nobody(k: int, p: int) -> Array:
+    return np.zeros((k, p))
 
 
 @lru_cache

@@ -23,7 +23,7 @@ def seek_subclusters(steps: Steps, state: State) -> State:
         return set_present_apart(steps, state)
     current, doubt = steps.try_division(state, state.present)
     state, apart = steps.judge_division(state, state.present, current, doubt, keep_better=True)
-    clear = state.present & is_clear(steps, current, doubt)
+    clear = is_clear(steps, current, doubt)
     if np.count_nonzero(clear):
         state = take_clear_division(steps, state, clear, current, doubt)
     return set_present_apart(steps, state) if apart else state
@@ -78,11 +78,12 @@ def judge_division(
 def is_clear(ctx: Context, current: Array, doubt: Array) -> NDArray[np.bool_]:
     """Whether divisions (k, 2, p) of the present hardly doubt any point.
 
-    Parts of fewer points than they have statistics are too easily so.
+    Parts of fewer points than they have statistics are too easily so, and those of nobody's.
     """
     first, second = current[:, 0, 0], current[:, 1, 0]
-    large = np.minimum(first, second) >= current.shape[2]
-    clear: NDArray[np.bool_] = large & (doubt < ctx.rules.clear_doubt * (first + second))
+    clear: NDArray[np.bool_] = doubt < ctx.rules.clear_doubt * (first + second)
+    if np.count_nonzero(clear):
+        clear &= np.minimum(first, second) >= current.shape[2]
     return clear
 
 

@@ -131,7 +131,8 @@ class Window:
         if len(self.times) == 0:
             return 0.0
         if self.forgetting.kernel is None:
-            return self._latest_count * self.forgetting.decay(time - self.times.item(-1))
+            n: float = self._latest_count
+            return n * self.forgetting.decay(time - self.times.item(-1))
         n = self.sums[..., 0].sum(axis=(1, 2))
         weight = self.forgetting.weights(time - self.times)
         return float((n * weight)[weight > self.forgetting.epsilon].sum())
