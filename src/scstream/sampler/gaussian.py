@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scstream.engines import CpuEngine, FewRows, Key, Sums
 from scstream.engines.ordered_sums import LEAF_ROWS
 from scstream.families.contract import CERTAIN, Array, Family
-from scstream.families.gaussian import AXES
+from scstream.families.gaussian_cuts import AXES
 from scstream.families.scores import Labels, Points
 from scstream.kernels import gaussian_moves, labelling, small_batch, small_rows
 from scstream.kernels.draws import Draws
