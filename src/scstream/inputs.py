@@ -210,7 +210,7 @@ def _is_finite(X: NDArray[np.floating[Any]]) -> bool:
         with np.errstate(all="ignore"):
             return isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
     flat = X.ravel(order="K")
-    return isfinite(flat.dot(flat)) or bool(np.isfinite(flat).all())
+    return isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
 
 
 def on_host(X: Any) -> Any:

@@ -150,7 +150,7 @@ def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
         return NO_ROWS
     flat = X.ravel(order="K")
     if X.size <= _FEW:
-        total = flat.dot(flat)
+        total = np.vdot(flat, flat)  # which never warns
     else:
         with np.errstate(all="ignore"):
             total = np.add.reduce(flat)
