@@ -307,7 +307,7 @@ def test_events_are_worked_out_only_when_asked_for(monkeypatch) -> None:
     def refuse(*args):
         raise AssertionError("nobody asked")
 
-    monkeypatch.setattr("scstream.model.events_of", refuse)
+    monkeypatch.setattr("scstream.estimator.describing.events_of", refuse)
     model = ScStream(**FAST)
     for X, _ in blob_stream(3, 60):
         model.partial_fit(X).predict(X)

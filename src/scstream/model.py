@@ -1,17 +1,11 @@
-"""ScStream, the estimator: parameters, checks, and a thin layer above the learner."""
+"""ScStream, the estimator: parameters, and what scikit-learn wants; see `scstream.estimator`."""
 
 from __future__ import annotations
 
 import copy
 import os
-import warnings
-from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
-from operator import is_, itemgetter
-from time import sleep
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,43 +13,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from scstream import validation as check
-from scstream.engines import CpuEngine, Engine, EngineLost, make_engine
-from scstream.engines.choose import engine_for_gaps, is_client
-from scstream.engines.dask.rows import evaluated, is_collection
-from scstream.engines.outputs import Best, LogTotal, Probabilities
-from scstream.engines.tensors import MissingEntries, like_input, to_host
-from scstream.events import Event, Sight, events_of, group_events
+from scstream.engines.choose import is_client
+from scstream.estimator.learning import Learning
+from scstream.events import Event
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.contract import Array
-from scstream.families.scores import Points, Score
-from scstream.groups.grouping import Grouping, records_of
-from scstream.groups.lasting import Lasting
-from scstream.groups.reading import group_probabilities, renamed
-from scstream.groups.tree import Tree
-from scstream.inputs import TakesRows, on_host
-from scstream.records import HISTORY as _HISTORY
-from scstream.records import BatchRecord, Cluster, Group
-from scstream.sampler.choose import few_columns
-from scstream.sampler.gaussian import best_ids, predicts_at_once
-from scstream.sampler.learner import Learner, Outcome, learn
-from scstream.sampler.recipe import Batch, Plan, Recipe
-from scstream.sampler.rules import RULES, Rules
-from scstream.sampler.sweep import predictive
-from scstream.sampler.window import Forgetting
+from scstream.sampler.rules import Rules
 from scstream.support.arithmetic import numpy_defaults
-from scstream.support.blas import single_threaded
-from scstream.support.messages import warn
-from scstream.support.progress import SweepBar, bars_wanted, cleared
-from scstream.support.threads import allowed
-from scstream.support.times import is_length, is_moment
-
-_parameters = itemgetter(*check.CONSTRAINTS)
-_HARDLY = 0.01  # a share of a batch's weight that is next to nothing
-_TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
-class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
+class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
     """Clusters a stream of batches without a given number of clusters.
 
     A Dirichlet process mixture whose clusters drift, split, merge, appear and vanish while their
@@ -172,10 +139,6 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     (3, [0, 1, 2])
     """
 
-    _learner: Learner  # these two once there was a batch
-    _history: deque[BatchRecord]
-    _before: Sight | None = None  # the clusters before the last batch
-
     def __init__(
         self,
         family: str | Family = "gaussian",
@@ -219,279 +182,11 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         self.on_event = on_event
         self.rules = rules
 
-    # -- learning -------------------------------------------------------------------------------
-
-    @numpy_defaults
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        time: float | None = None,
-        sample_weight: Any = None,
-        labels: Any = None,
-    ) -> Self:
-        """Learn from the next batch of the stream.
-
-        Parameters
-        ----------
-        X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
-            The batch. After the first it may be empty: time passes.
-        y : ignored
-        time : float, datetime, numpy.datetime64 or pandas.Timestamp, optional
-            When it came; later than the last. By default, one after the last (0 for the first).
-            Dates count in seconds since 1970; those without a zone are in UTC.
-        sample_weight : array-like (n,), optional
-            How many points each row counts as.
-        labels : array-like (n,), optional
-            Where the first batch starts from, in place of an over-clustering of our own.
-
-        Returns
-        -------
-        ScStream
-            The model itself. If an error is raised it is what it was before, unless it is
-            `on_event` that raised it.
-        """
-        if time is None and self.half_life != "auto" and is_length(self.half_life):
-            raise ValueError(
-                f"half_life={self.half_life!r} is a length of time, but this batch has no time: "
-                "give partial_fit(X, time=...), or a half-life in batches such as half_life=5."
-            )
-        return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
-
-    @numpy_defaults
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
-        """Cluster one data set, forgetting everything before: the non-streaming sampler.
-
-        Parameters
-        ----------
-        X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
-        y : ignored
-        sample_weight : array-like (n,), optional
-            How many points each row counts as.
-        labels : array-like (n,), optional
-            Where to start from.
-
-        Returns
-        -------
-        ScStream
-            The model itself; its labels are numbered from 0, the largest cluster first.
-        """
-        return self._learn(X, None, sample_weight, labels, None)
-
-    def _learn(
-        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
-    ) -> Self:
-        """Learn from a batch, or raise and leave everything as it was."""
-        kept = dict(self.__dict__)
-        given = X, time, sample_weight, labels, learner
-        try:
-            self._check_parameters()
-            engine = self._engine(X)
-            try:
-                batch, learner, new, outcome = self._learned(engine, *given)
-            except MissingEntries:
-                engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
-                batch, learner, new, outcome = self._learned(engine, *given)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(kept)
-            raise
-        self._remember(X, learner, new, outcome)
-        before = Grouping() if learner is None else self.__dict__.get("_grouping", Grouping())
-        asked = self.group_level is not None
-        self._grouping = before.after(batch, outcome.record, self._rules, asked=asked)
-        if asked:
-            self._grouped(None)
-        if self.on_event is not None:
-            for event in self.events_:
-                self.on_event(event)
-        return self
-
-    def _learned(
-        self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
-        learner: Learner | None,
-    ) -> tuple[Batch, Learner | None, Learner, Outcome]:  # fmt: skip
-        """Return the batch, the model that met it, the one that learned it, and what happened."""
-        batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
-        return batch, learner, *self._run(learner, batch, self._recipe(family), engine)
-
-    def _batch(
-        self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
-        learner: Learner | None,
-    ) -> tuple[Batch, Family, Learner | None]:  # fmt: skip
-        """Return a checked batch, and family and model after they have met its rows."""
-        before = None if learner is None else learner.family
-        family = check.resolve_family(self.family, X, before, verbose=bool(self.verbose))
-        if before is not None:
-            check.check_same_family(family, before)
-        points, weight, family, learner, widened = self._points(
-            engine, X, family, learner, sample_weight
-        )
-        if learner is None:
-            check.suggest_family(family, points)
-        if labels is not None:
-            if learner is not None:
-                raise ValueError("labels can only be given with the first batch.")
-            labels = check.check_labels(labels, points.shape[0], self.max_clusters)
-        if time is not None or learner is None:
-            self.dates_ = is_moment(time)
-        time = check.check_time(time, None if learner is None else learner.time)
-        if learner is not None and self.half_life != "auto":
-            self._warn_of_forgetting(time - learner.time)
-        even = sample_weight is None
-        return Batch(points, weight, time, labels, even, widened), family, learner
-
-    def _remember(self, X: Any, learner: Learner | None, new: Learner, outcome: Outcome) -> None:
-        """Take over what a batch came to."""
-        first = learner is None
-        if first:
-            check.make_rng(self.random_state)  # a generator of the user's moves on only now
-        self._before = Sight.of(learner)
-        self._learner = new
-        self.labels_ = like_input(outcome.labels, X)
-        self.sublabels_ = like_input(outcome.sublabels, X)
-        if first:
-            self._history = deque(maxlen=_HISTORY)
-        self._history.append(outcome.record)
-        check.say_widened(outcome.record.widened)
-
-    def _check_parameters(self) -> None:
-        """Raise for a parameter that cannot be; those of the last batch need no second look."""
-        values = _parameters(self.__dict__)
-        checked = self.__dict__.get("_checked")
-        if checked is None or not all(map(is_, values, checked)):
-            check.check_parameters(dict(zip(check.CONSTRAINTS, values, strict=True)))
-            self._checked = values
-            self._asked = (
-                Forgetting(
-                    self._half_life(),
-                    self.kernel,
-                    self.epsilon,
-                ),
-                Plan(
-                    sweeps=self.sweeps,
-                    max_sweeps=self.max_sweeps,
-                    max_clusters=self.max_clusters,
-                    splits=bool(self.splits),
-                    merges=bool(self.merges),
-                ),
-            )
-
-    def _half_life(self) -> float | None:
-        if isinstance(self.half_life, str) and self.half_life == "auto":
-            return self._rules.half_life
-        return None if self.half_life is None else check.half_life_of(self.half_life)
-
-    def _warn_of_forgetting(self, gap: float) -> None:
-        """Warn, once, that hardly anything is left of the last batch when the next one comes."""
-        forgetting = self._asked[0]
-        left = forgetting.decay(gap) if forgetting.kernel is None else 1.0
-        if left < _HARDLY and "_warned" not in self.__dict__:
-            warnings.warn(
-                f"Only {left:.1g} of the weight of the last batch is left: it came {gap:g} before "
-                f"this one, and half_life={self.half_life!r} is in the same unit of time. The "
-                "model forgets everything between two batches. Use half_life='auto', which follows "
-                "the spacing of batches, or one of several such gaps.",
-                stacklevel=4,
-            )
-            self._warned = True
-
-    def _engine(self, X: Any) -> Engine:
-        n_threads = check.resolve_threads(self.n_jobs)
-        if type(X) is np.ndarray and self.engine == "cpu":
-            return CpuEngine(n_threads)
-        last = getattr(self, "_last_engine", None)
-        engine = make_engine(self.engine, self.device, n_threads, X, last)
-        if engine.takes_tensors:
-            self._last_engine = engine  # it has buffers that are worth keeping
-        return engine
-
-    def _recipe(self, family: Family) -> Recipe:
-        shown = self.verbose or bars_wanted()
-        progress = SweepBar(self.max_sweeps, verbose=bool(self.verbose)) if shown else None
-        weight, auto = self.outlier_weight, self.half_life == "auto"
-        weight = "auto" if weight == "auto" else float(weight)
-        asked = (family, float(self.alpha), *self._asked)
-        return Recipe(*asked, weight, progress, auto, self._rules)
-
-    @property
-    def _rules(self) -> Rules:
-        return RULES if self.rules is None else self.rules
-
-    def _run(
-        self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine
-    ) -> tuple[Learner, Outcome]:
-        """Learn from a checked batch, again from the start if a part of the engine is lost."""
-        if learner is not None and self._needs_no_threads(learner, batch, engine):
-            return learn(learner, batch, recipe, engine, self._make_rng)
-        tries = 0
-        while True:
-            try:
-                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)), cleared():
-                    return learn(learner, batch, recipe, engine, self._make_rng)
-            except EngineLost as error:
-                tries += 1
-                if tries == _TRIES:
-                    raise RuntimeError(
-                        f"{error} The batch was tried {_TRIES} times. The model is as it was "
-                        "before: repair the cluster and give the batch again."
-                    ) from error
-                warn(f"{error} The batch is run again.")
-                sleep(0.2 * tries)  # until the cluster knows who is left
-
-    def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
-        """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
-        small = predicts_at_once(learner.family, self._rules, batch.X.shape[0])
-        if small and not engine.takes_collections:
-            return True
-        return engine.takes_tensors and few_columns(learner.family, self._rules)
-
-    def _make_rng(self) -> np.random.Generator:
-        """Return the randomness of a new model; a generator of the user's stays where it is."""
-        return check.make_rng(copy.deepcopy(self.random_state))
-
-    # -- using ----------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Any:
-        """Return the id of the cluster that each row belongs to, -1 for outliers: (n,).
-
-        Like the other methods that use the model it returns a Dask array, still to be computed,
-        for a Dask collection, and a NumPy array for everything else.
-        """
-        learner = self._fitted()
-        plain = learner.outliers is None and self.engine == "cpu" and self._is_sound(X)
-        if plain and predicts_at_once(learner.family, self._rules, len(X)):
-            return best_ids(learner.family, learner.alpha, learner.state, X)
-        return self._best(X)
-
-    @numpy_defaults  # which takes as long as the labels of a few rows
-    def _best(self, X: Any) -> Any:
-        """Return the same for any rows, by their scores."""
-        learner = self._fitted(X)
-        with allowed(check.resolve_threads(self.n_jobs)):
-            score = predictive(learner.family, learner.state.totals, learner.alpha)
-        if learner.outliers is not None:
-            score = learner.outliers.beside(score, learner.family)
-        return self._evaluate(
-            learner.family, X, score, Best(), np.append(learner.state.ids, -1).take
-        )
+    # -- using ------------------------------------------------------------------------------------
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Cluster one data set and return its labels (n,), numbered from 0."""
         return self.fit(X, **fit_params).labels_
-
-    @numpy_defaults
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each cluster for each row, (n, k), in `clusters_` order.
-
-        With an outlier component the rows add up to less than 1 by its probability.
-        """
-        learner = self._fitted(X)
-        score = predictive(learner.family, learner.state.totals, learner.alpha)
-        if learner.outliers is not None:
-            score = learner.outliers.beside(score, learner.family)
-        return self._evaluate(learner.family, X, score, Probabilities(learner.state.k))
 
     def transform(self, X: Any) -> Any:
         """Return the probability of each cluster for each row, as `predict_proba`."""
@@ -501,132 +196,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         """Return a name for each column of `transform`: ``scstream`` and the cluster's id."""
         return np.array([f"scstream{i}" for i in self._fitted().state.ids], dtype=object)
 
-    @numpy_defaults
-    def score_samples(self, X: Any) -> Any:
-        """Return the log predictive density of each row (n,): low where a point is unusual.
-
-        It is the density of the next point: clusters by their weights, a cluster yet to be born,
-        and the outlier component if there is one.
-        """
-        learner = self._fitted(X)
-        score, level = learner.next_point()
-        return self._evaluate(
-            learner.family, X, score, LogTotal(), partial(np.add, level), base=True
-        )
-
-    @numpy_defaults
-    def anomaly(self, X: Any) -> Any:
-        """Return the share of the stream's recent rows that were less expected than each row (n,).
-
-        Low where a point is unusual: of a stream without anomalies one row in a thousand is below
-        0.001. Recent rows count by how expected they were before they were learned, so rows are
-        best judged before `partial_fit` is given them. See docs/anomalies.md.
-        """
-        learner = self._fitted(X)
-        score, level = learner.next_point()
-        share = learner.scores.share_below
-        return self._evaluate(
-            learner.family, X, score, LogTotal(), lambda s: share(s + level), base=True
-        )
-
-    @numpy_defaults
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of `score_samples`."""
-        return float(self.score_samples(X).mean())
-
-    def _fitted(self, X: Any = None) -> Learner:
-        """Return what was learned, fit to take rows if they are given."""
-        if "_learner" not in self.__dict__:
-            check_is_fitted(self)
-        return self._learner if X is None else self._fitted_to(self._learner, X)
-
-    def _evaluate(
-        self,
-        family: Family,
-        X: Any,
-        score: Score,
-        what: Callable[[Array], Any],
-        then: Callable[[Any], Any] | None = None,
-        *,
-        base: bool = False,
-    ) -> Any:
-        """Read something off the scores of rows.
-
-        ``then`` is applied to it, and the log base measure added if asked to.
-        """
-        job = partial(_evaluated, family, score, what, then, base)
-        if is_collection(X):
-            check.check_readable(family)
-            self._check_columns(X, reset=False)
-            nothing = job(CpuEngine(), family.check(np.empty((0, self.n_features_in_))))
-            return evaluated(X, partial(_evaluated_chunk, job, family), nothing)
-        engine = self._reader(X)
-        if self._stays_on_device(engine, X, family):
-            with suppress(MissingEntries):
-                return like_input(job(engine, self._tensor(X, reset=False)), X)
-        points = family.check(self._rows(on_host(X), family, reset=False))
-        if engine.takes_tensors and len(family.gaps(points)):
-            engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
-        return like_input(job(engine, points), X)
-
-    def _reader(self, X: Any) -> Engine:
-        """Return the engine that scores local rows: a cluster's would only send them away."""
-        known = check.fits("engine", self.engine)  # if not, the next batch is refused
-        if not known or is_client(self.engine) or self.engine == "dask":
-            return CpuEngine(check.resolve_threads(self.n_jobs))
-        return self._engine(X)
-
-    # -- groups ---------------------------------------------------------------------------------
-
-    @property
-    @numpy_defaults
-    def tree_(self) -> Tree:
-        """Which clusters are parts of one whole: merges of clusters with heights.
-
-        See docs/groups.md.
-        """
-        return self._groups_kept().tree(self._fitted(), self._rules, self._level)
-
-    @property
-    def groups_(self) -> list[Group]:
-        """The groups at the default level, the lowest id first."""
-        return self.groups()
-
-    @numpy_defaults
-    def groups(self, level: float | None = None) -> list[Group]:
-        """Return the groups at a level, a number in [0, 1]: how deep a valley may be within one.
-
-        Ids last from when a level is first asked for, and differ from level to level.
-        """
-        return records_of(self._grouped(level), self.clusters_)
-
-    @numpy_defaults
-    def predict_group(self, X: Any, level: float | None = None) -> Any:
-        """Return the id of the group of each row's cluster, -1 for outliers: (n,)."""
-        groups = self._grouped(level).group
-        return renamed(self.predict(X), groups)
-
-    @numpy_defaults
-    def predict_group_proba(self, X: Any, level: float | None = None) -> Any:
-        """Return the probability of each group for each row, (n, g), in `groups_` order."""
-        groups = self._grouped(level).group
-        return group_probabilities(self.predict_proba(X), self._learner.state.ids, groups)
-
-    def _groups_kept(self) -> Grouping:
-        self._fitted()
-        if "_grouping" not in self.__dict__:
-            self._grouping = Grouping()
-        return self._grouping
-
-    def _grouped(self, level: float | None) -> Lasting:
-        level = self._level if level is None else check.check_level(level)
-        return self._groups_kept().at(self._fitted(), self._rules, level)
-
-    @property
-    def _level(self) -> float:
-        return self._rules.group_level if self.group_level is None else float(self.group_level)
-
-    # -- copies ---------------------------------------------------------------------------------
+    # -- copies -----------------------------------------------------------------------------------
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy, connected to the same cluster: that cannot be copied."""
@@ -645,7 +215,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
             state.pop("_checked", None)
         return state
 
-    # -- keeping --------------------------------------------------------------------------------
+    # -- keeping ----------------------------------------------------------------------------------
 
     @numpy_defaults
     def save(self, path: str | os.PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
@@ -694,7 +264,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         model: Self = load(cls, path, kernel)[0]
         return model
 
-    # -- looking --------------------------------------------------------------------------------
+    # -- looking ----------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
@@ -729,6 +299,14 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
         return summary_frame(self)
 
+    @property
+    def cluster_centers_(self) -> Array:
+        """The clusters' means, rates or probabilities (k, d); NaN for columns of words."""
+        from scstream.summary.differences import location
+
+        found = [[location(about) for about in c.columns.values()] for c in self.clusters_]
+        return np.array(found, dtype=np.float64)
+
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows (n, d) as the model expects the next ones, and their clusters' ids (n,)."""
         check_is_fitted(self)
@@ -741,114 +319,3 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         from scstream.summary import model_page  # which knows the model
 
         return model_page(self) if self.n_batches_ else str(super()._html_repr())
-
-    @property
-    def cluster_centers_(self) -> Array:
-        """The clusters' means, rates or probabilities (k, d); NaN for columns of words."""
-        from scstream.summary.differences import location
-
-        found = [[location(about) for about in c.columns.values()] for c in self.clusters_]
-        return np.array(found, dtype=np.float64)
-
-    @property
-    def n_batches_(self) -> int:
-        """The number of batches seen, 0 before the first."""
-        return self._learner.n_batches if hasattr(self, "_learner") else 0
-
-    @property
-    def n_clusters_(self) -> int:
-        """The number of clusters."""
-        check_is_fitted(self)
-        return self._learner.state.k
-
-    @property
-    def time_(self) -> float:
-        """The time of the last batch."""
-        check_is_fitted(self)
-        return self._learner.time
-
-    @property
-    def family_(self) -> Family:
-        """The family with its prior."""
-        check_is_fitted(self)
-        return self._learner.family
-
-    @property
-    @numpy_defaults
-    def prior_(self) -> dict[str, Any]:
-        """The prior's hyper-parameters in the data's units."""
-        return self.family_.hyperparameters()
-
-    @property
-    def history_(self) -> list[BatchRecord]:
-        """What happened in the last batches."""
-        check_is_fitted(self)
-        return list(self._history)
-
-    @property
-    @numpy_defaults
-    def events_(self) -> list[Event]:
-        """What happened to clusters in the last batch."""
-        check_is_fitted(self)
-        after = None if self._before is None else Sight.of(self._learner)
-        found = events_of(self._history[-1], self._before, after, self._columns())
-        return found + group_events(self._history[-1], self._groups_kept().changes(self._level))
-
-    def _columns(self) -> Sequence[Any]:
-        """Return the columns' names, or their numbers."""
-        names = getattr(self, "feature_names_in_", None)
-        return range(self.n_features_in_) if names is None else list(names)
-
-    @property
-    @numpy_defaults
-    def clusters_(self) -> list[Cluster]:
-        """The clusters, the oldest ids first as a rule."""
-        check_is_fitted(self)
-        learner = self._learner
-        state = learner.state
-        totals = state.totals
-        count = totals[:, 0]
-        posterior = learner.family.prior + totals
-        parameters = learner.family.describe(posterior)
-        columns = learner.family.describe_columns(posterior, self._columns())
-        total = count.sum() + learner.alpha
-        return [
-            Cluster(
-                id=int(state.ids[i]),
-                weight=float(count[i] / total),
-                count=float(count[i]),
-                age=float(learner.time - state.born[i]),
-                born=float(state.born[i]),
-                parameters={name: values[i] for name, values in parameters.items()},
-                columns=columns[i],
-            )
-            for i in range(state.k)
-        ]
-
-
-def _evaluated(
-    family: Family,
-    score: Score,
-    what: Callable[[Array], Any],
-    then: Callable[[Any], Any] | None,
-    base: bool,
-    engine: Engine,
-    X: Points,
-) -> NDArray[Any]:
-    """Return what is read off the scores of checked rows."""
-    with single_threaded():
-        out: NDArray[Any]
-        X = to_host(X) if family.narrows else X
-        rows = family.narrowed(X)
-        if isinstance(what, Best):
-            out = engine.assign(family, rows, score)
-        else:
-            out = engine.evaluate(family, rows, score, what)
-        if base:
-            out = out + family.log_base(X)
-        return out if then is None else then(out)
-
-
-def _evaluated_chunk(job: Callable[..., NDArray[Any]], family: Family, X: Any) -> NDArray[Any]:
-    """Return the same of a chunk of a Dask collection, on a worker."""
-    return job(CpuEngine(), check.sound_rows(X, family))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -161,7 +162,7 @@ def resolve_family(
     if not isinstance(family, str):
         return family
     if family != AUTO:
-        return BY_NAME[family]()
+        return _named(family)
     if before is not None:
         return before
     if is_collection(X):
@@ -169,6 +170,12 @@ def resolve_family(
     chosen, words = choose_family(X)
     note(printable_name(f"family='auto' takes {words}."), shown=verbose)
     return chosen
+
+
+@cache
+def _named(family: str) -> Family:
+    """Return a family as its constructor makes it, which nobody changes."""
+    return BY_NAME[family]()
 
 
 def say_widened(changes: Sequence[Widening]) -> None:

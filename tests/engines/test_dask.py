@@ -405,7 +405,7 @@ def test_a_batch_is_run_again_when_a_worker_dies(processes, caplog):
 
 
 def test_rows_that_are_gone_for_good_are_an_error(processes, monkeypatch):
-    monkeypatch.setattr("scstream.model.sleep", lambda seconds: None)
+    monkeypatch.setattr("scstream.estimator.learning.sleep", lambda seconds: None)
     processes.wait_for_workers(2)
     X = points(2 * ordered_sums.LEAF_ROWS)
     engine = lambda: Murderous(processes)  # noqa: E731

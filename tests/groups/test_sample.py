@@ -1,6 +1,7 @@
 """The latest rows of a stream: bounded, whatever the batches are."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from scstream.groups.sample import Recent, stacked
@@ -42,3 +43,34 @@ def test_what_is_kept_is_a_copy():
     recent = Recent().after(batch(X), RULES)
     X[:] = 1.0
     assert not recent.batches[0].any()
+
+
+def plainly(sizes):
+    """Return the rows, by number, of the chunks that are kept of batches of such sizes."""
+    chunks, n = [], 0
+    for size in sizes:
+        new = list(range(n, n + size))
+        n += size
+        new = [new[i * size // 100] for i in range(100)] if size > 100 else new
+        if chunks and len(chunks[-1]) + len(new) <= RULES.group_chunk:
+            new = chunks.pop() + new
+        chunks.append(new)
+        while len(chunks) > 1 and sum(map(len, chunks)) > 100:
+            chunks.pop(0)
+    return chunks
+
+
+@pytest.mark.parametrize("most", [1, 3, 12, 45, 130])
+def test_chunks_are_those_of_rows_put_together_at_once(most):
+    rng = np.random.default_rng(most)
+    sizes, recent, n = [], Recent(), 0
+    for step in range(60):
+        sizes.append(int(rng.integers(0 if step else 1, most + 1)))
+        rows = np.arange(n, n + sizes[-1], dtype=float)[:, None]
+        n += sizes[-1]
+        recent = recent.after(batch(rows), RULES)
+        if step % 7 == 0:
+            recent = Recent.of(recent.batches)  # as a checkpoint does
+        kept = [chunk[:, 0].astype(int).tolist() for chunk in recent.batches]
+        assert kept == plainly([size for size in sizes if size])
+        assert recent.n_full + recent.n_latest == sum(map(len, kept))

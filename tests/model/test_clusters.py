@@ -5,8 +5,8 @@ import pytest
 from streams import CORNERS, blob_stream, blobs, counts, ids, labels_of
 
 from scstream import ScStream
-from scstream import model as model_module
 from scstream.datasets import gaussian_stream
+from scstream.estimator import learning
 
 
 def test_weights_and_counts_add_up() -> None:
@@ -177,8 +177,8 @@ def test_the_history_tells_all_that_happens_to_ids_and_none_is_used_twice(rows) 
 
 
 def test_the_history_is_bounded(monkeypatch) -> None:
-    assert model_module._HISTORY == 1000
-    monkeypatch.setattr(model_module, "_HISTORY", 5)
+    assert learning._HISTORY == 1000
+    monkeypatch.setattr(learning, "_HISTORY", 5)
     model = ScStream(random_state=0)
     labels_of(model, [X for X, _ in blob_stream(9, 40)])
     assert [record.batch for record in model.history_] == [4, 5, 6, 7, 8]

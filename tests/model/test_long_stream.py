@@ -10,7 +10,7 @@ import pytest
 from streams import blobs, hyperbola
 
 from scstream import Rules, ScStream
-from scstream import model as model_module
+from scstream.estimator import asked, learning
 from scstream.sampler.window import Forgetting
 
 OPTIONS = {"half-life": {}, "no forgetting": {"half_life": None}, "kernel": {"kernel": hyperbola}}
@@ -22,8 +22,8 @@ def test_what_the_model_holds_does_not_grow(options, monkeypatch) -> None:
     # and the sketch of scores stands for so many: the bounds are brought within the reach of a
     # short stream. Where
     # scores are never forgotten, the sketch gets an entry more for each 2 % more of them.
-    monkeypatch.setattr(model_module, "_HISTORY", 20)
-    monkeypatch.setattr(model_module, "Forgetting", partial(Forgetting, max_records=20))
+    monkeypatch.setattr(learning, "_HISTORY", 20)
+    monkeypatch.setattr(asked, "Forgetting", partial(Forgetting, max_records=20))
     rules = Rules(scored_rows=50, scores_kept=100.0, group_rows=1000)
     model = ScStream(random_state=0, rules=rules, **OPTIONS[options])
     sizes = []

@@ -7,7 +7,7 @@ from streams import blobs, counts, ids
 
 from scstream import Gaussian, ScStream
 from scstream.datasets import gaussian_stream
-from scstream.sampler import learner
+from scstream.sampler import first
 from scstream.sampler.recipe import Plan, Recipe
 from scstream.sampler.window import Forgetting
 
@@ -21,13 +21,13 @@ def in_batches(X, n):
 @pytest.fixture
 def starts(monkeypatch):
     """Note the rows that each start is made from."""
-    seen, first_batch = [], learner.first_batch
+    seen, first_batch = [], first.first_batch
 
     def noted(ctx, *args, **options):
         seen.append(ctx.engine.n_rows)
         return first_batch(ctx, *args, **options)
 
-    monkeypatch.setattr(learner, "first_batch", noted)
+    monkeypatch.setattr(first, "first_batch", noted)
     return seen
 
 

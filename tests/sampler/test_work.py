@@ -159,6 +159,20 @@ def test_nor_does_that_of_predict():
     assert not grows([few["lines"]], [many["lines"]])
 
 
+def test_a_small_batch_calls_a_few_hundred_functions():
+    # 440 and 29 when this was written. What is kept for anomalies is not counted: most batches
+    # add nothing to it.
+    model = ScStream(random_state=0, n_jobs=1)
+    for seed in range(12):
+        model.partial_fit(batch(20, rows=1000, seed=seed)[0])
+    assert model.n_clusters_ == 20
+    batches = [batch(20, rows=1000, seed=seed)[0] for seed in range(12, 21)]
+    labels = [counted(lambda X=X: model.predict(X))["calls"] for X in batches]
+    learns = [counted(lambda X=X: model.partial_fit(X))["calls"] for X in batches]
+    assert np.median(labels) <= 34
+    assert np.median(learns) <= 475
+
+
 def test_a_loop_over_clusters_is_noticed(monkeypatch):
     drop = batch_module.drop_forgotten
 

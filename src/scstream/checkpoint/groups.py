@@ -38,7 +38,7 @@ def unpack_grouping(node: Node, d: int, learner: Learner) -> Grouping:
     batches = tuple(unpack_rows(one, None, d) for one in node.nodes("recent"))
     if any(X.shape[0] == 0 or not learner.family.sound(X) for X in batches):
         raise node.fail("recent", f"not what the family {learner.family.name!r} takes")
-    return Grouping(Recent(batches), dict(_unpack_level(one) for one in node.nodes("levels")))
+    return Grouping(Recent.of(batches), dict(_unpack_level(one) for one in node.nodes("levels")))
 
 
 def _unpack_level(node: Node) -> tuple[float, Lasting]:

@@ -7,17 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import gammaln, ive
 
-from scstream.datasets._checks import RandomState, check_choice, check_count, check_real, seed_of
-from scstream.datasets.base import Floats, Ints, Mixture, Stream, generator
-from scstream.datasets.drift import (
-    DRIFTS,
-    WEIGHTS,
-    Drift,
-    Weights,
-    draw_itinerary,
-    draw_weights,
-    n_anchors,
-)
+from scstream.datasets._checks import RandomState, check_count, check_real
+from scstream.datasets.base import Floats, Ints, Mixture, Stream
+from scstream.datasets.course import Course
+from scstream.datasets.drift import Drift, Weights
 
 __all__ = ["DirectionalMixture", "directional_stream"]
 
@@ -126,38 +119,21 @@ def directional_stream(
     >>> batch.X.shape, bool(abs((batch.X**2).sum(axis=1) - 1).max() < 1e-12)
     ((500, 16), True)
     """
-    n_batches = check_count("n_batches", n_batches)
-    batch_size = check_count("batch_size", batch_size)
-    n_clusters = check_count("n_clusters", n_clusters)
+    course = Course(n_batches, batch_size, n_clusters, drift, births, weights, random_state)
     n_features = check_count("n_features", n_features, least=2)
     concentration = check_real("concentration", concentration, strict=True)
-    check_choice("drift", drift, DRIFTS)
-    check_choice("weights", weights, WEIGHTS)
-    births = check_real("births", births, most=1.0)
     speed = check_real("speed", speed)
-
-    seed = seed_of(random_state)
-    place_rng, move_rng, life_rng = (generator(seed, 0, part) for part in range(3))
-    prior_weights = draw_weights(weights, n_clusters, place_rng)
-    way = [_unit(place_rng.standard_normal((n_clusters, n_features)))]
-    for _ in range(n_anchors(drift) - 1):
-        step = move_rng.standard_normal((n_clusters, n_features)) / np.sqrt(n_features)
+    way = [_unit(course.place.standard_normal((course.n_clusters, n_features)))]
+    for _ in range(course.n_steps):
+        step = course.move.standard_normal(way[0].shape) / np.sqrt(n_features)
         way.append(_unit(way[-1] + speed * step))
     anchors = np.stack(way)
-    itinerary = draw_itinerary(drift, n_batches, n_clusters, births, life_rng)
 
-    def truth_at(index: int) -> DirectionalMixture:
-        share, clusters, coefficients = itinerary.components(index, prior_weights)
+    def made(share: Floats, clusters: Ints, coefficients: Floats) -> DirectionalMixture:
         means = _unit(np.einsum("ca,acd->cd", coefficients, anchors[:, clusters]))
         return DirectionalMixture(share, clusters, means, concentration)
 
-    return Stream(
-        truth_at,
-        range(n_batches),
-        batch_size=batch_size,
-        n_features=n_features,
-        seed=seed,
-    )
+    return course.stream(made, n_features)
 
 
 def _unit(v: Floats) -> Floats:

@@ -8,17 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.datasets._checks import RandomState, check_choice, check_count, check_real, seed_of
-from scstream.datasets.base import Floats, Ints, Mixture, Stream, generator
-from scstream.datasets.drift import (
-    DRIFTS,
-    WEIGHTS,
-    Drift,
-    Weights,
-    draw_itinerary,
-    draw_weights,
-    n_anchors,
-)
+from scstream.datasets._checks import RandomState, check_count, check_real
+from scstream.datasets.base import Floats, Ints, Mixture, Stream
+from scstream.datasets.course import Course
+from scstream.datasets.drift import Drift, Weights
 
 __all__ = ["GaussianMixture", "gaussian_stream"]
 
@@ -160,38 +153,21 @@ def gaussian_stream(
     >>> bool((batch.oracle == batch.y).mean() > 0.9)
     True
     """
-    n_batches = check_count("n_batches", n_batches)
-    batch_size = check_count("batch_size", batch_size)
-    n_clusters = check_count("n_clusters", n_clusters)
+    course = Course(n_batches, batch_size, n_clusters, drift, births, weights, random_state)
     n_features = check_count("n_features", n_features)
-    check_choice("drift", drift, DRIFTS)
-    check_choice("weights", weights, WEIGHTS)
-    births = check_real("births", births, most=1.0)
     box = check_real("box", box)
     speed = check_real("speed", speed)
     size = check_real("size", size, strict=True)
-
-    seed = seed_of(random_state)
-    place_rng, move_rng, life_rng = (generator(seed, 0, part) for part in range(3))
-    prior_weights = draw_weights(weights, n_clusters, place_rng)
-    start = place_rng.uniform(-box / 2, box / 2, (n_clusters, n_features))
-    scales = size * _unit_scales(n_clusters, n_features, place_rng)
-    steps = speed * move_rng.standard_normal((n_anchors(drift) - 1, n_clusters, n_features))
+    start = course.place.uniform(-box / 2, box / 2, (course.n_clusters, n_features))
+    scales = size * _unit_scales(course.n_clusters, n_features, course.place)
+    steps = speed * course.move.standard_normal((course.n_steps, *start.shape))
     anchors = np.cumsum(np.concatenate([start[None], steps]), axis=0)
-    itinerary = draw_itinerary(drift, n_batches, n_clusters, births, life_rng)
 
-    def truth_at(index: int) -> GaussianMixture:
-        share, clusters, coefficients = itinerary.components(index, prior_weights)
+    def made(share: Floats, clusters: Ints, coefficients: Floats) -> GaussianMixture:
         means = np.einsum("ca,acd->cd", coefficients, anchors[:, clusters])
         return GaussianMixture(share, clusters, means, scales[clusters])
 
-    return Stream(
-        truth_at,
-        range(n_batches),
-        batch_size=batch_size,
-        n_features=n_features,
-        seed=seed,
-    )
+    return course.stream(made, n_features)
 
 
 def _unit_scales(n_clusters: int, n_features: int, rng: np.random.Generator) -> Floats:

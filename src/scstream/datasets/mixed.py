@@ -9,17 +9,10 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from scstream.datasets._checks import RandomState, check_choice, check_count, check_real, seed_of
-from scstream.datasets.base import Floats, Ints, Mixture, Stream, generator
-from scstream.datasets.drift import (
-    DRIFTS,
-    WEIGHTS,
-    Drift,
-    Weights,
-    draw_itinerary,
-    draw_weights,
-    n_anchors,
-)
+from scstream.datasets._checks import RandomState, check_choice, check_count, check_real
+from scstream.datasets.base import Floats, Ints, Mixture, Stream
+from scstream.datasets.course import Course
+from scstream.datasets.drift import Drift, Weights
 
 __all__ = ["TableMixture", "mixed_stream"]
 
@@ -257,39 +250,22 @@ def mixed_stream(
         sizes[kind] = check_count(f"columns[{kind!r}]", number)
     if not sizes:
         raise ValueError("columns must name at least one kind, such as {'poisson': 3}")
-    n_batches = check_count("n_batches", n_batches)
-    batch_size = check_count("batch_size", batch_size)
-    n_clusters = check_count("n_clusters", n_clusters)
+    course = Course(n_batches, batch_size, n_clusters, drift, births, weights, random_state)
     missing = check_real("missing", missing, most=0.99)
-    check_choice("drift", drift, DRIFTS)
-    check_choice("weights", weights, WEIGHTS)
-    births = check_real("births", births, most=1.0)
     apart = check_real("apart", apart, strict=True)
     speed = check_real("speed", speed)
-
-    seed = seed_of(random_state)
-    place_rng, move_rng, life_rng = (generator(seed, 0, part) for part in range(3))
-    prior_weights = draw_weights(weights, n_clusters, place_rng)
     anchors: dict[str, Floats] = {}
     for kind, number in sizes.items():
-        way = [_KINDS[kind].start(place_rng, n_clusters, number, apart)]
-        for _ in range(n_anchors(drift) - 1):
-            way.append(_KINDS[kind].move(move_rng, way[-1], apart, speed))
+        way = [_KINDS[kind].start(course.place, course.n_clusters, number, apart)]
+        for _ in range(course.n_steps):
+            way.append(_KINDS[kind].move(course.move, way[-1], apart, speed))
         anchors[kind] = np.stack(way)
-    itinerary = draw_itinerary(drift, n_batches, n_clusters, births, life_rng)
 
-    def truth_at(index: int) -> TableMixture:
-        share, clusters, coefficients = itinerary.components(index, prior_weights)
+    def made(share: Floats, clusters: Ints, coefficients: Floats) -> TableMixture:
         parameters = {
             kind: np.einsum("ca,ac...->c...", coefficients, way[:, clusters])
             for kind, way in anchors.items()
         }
         return TableMixture(share, clusters, parameters, missing)
 
-    return Stream(
-        truth_at,
-        range(n_batches),
-        batch_size=batch_size,
-        n_features=sum(sizes.values()),
-        seed=seed,
-    )
+    return course.stream(made, sum(sizes.values()))

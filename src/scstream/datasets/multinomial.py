@@ -9,17 +9,10 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln
 
-from scstream.datasets._checks import RandomState, check_choice, check_count, check_real, seed_of
-from scstream.datasets.base import Floats, Ints, Mixture, Stream, generator
-from scstream.datasets.drift import (
-    DRIFTS,
-    WEIGHTS,
-    Drift,
-    Weights,
-    draw_itinerary,
-    draw_weights,
-    n_anchors,
-)
+from scstream.datasets._checks import RandomState, check_count, check_real
+from scstream.datasets.base import Floats, Ints, Mixture, Stream
+from scstream.datasets.course import Course
+from scstream.datasets.drift import Drift, Weights
 
 __all__ = ["MultinomialMixture", "multinomial_stream"]
 
@@ -138,34 +131,17 @@ def multinomial_stream(
     >>> bool((batch.oracle == batch.y).mean() > 0.9)
     True
     """
-    n_batches = check_count("n_batches", n_batches)
-    batch_size = check_count("batch_size", batch_size)
-    n_clusters = check_count("n_clusters", n_clusters)
+    course = Course(n_batches, batch_size, n_clusters, drift, births, weights, random_state)
     n_features = check_count("n_features", n_features, least=2)
     n_trials = check_count("n_trials", n_trials)
-    check_choice("drift", drift, DRIFTS)
-    check_choice("weights", weights, WEIGHTS)
-    births = check_real("births", births, most=1.0)
     concentration = check_real("concentration", concentration, strict=True)
-
-    seed = seed_of(random_state)
-    place_rng, move_rng, life_rng = (generator(seed, 0, part) for part in range(3))
-    prior_weights = draw_weights(weights, n_clusters, place_rng)
     alphas = np.full(n_features, concentration)
-    start = place_rng.dirichlet(alphas, (1, n_clusters))
-    later = move_rng.dirichlet(alphas, (n_anchors(drift) - 1, n_clusters))
+    start = course.place.dirichlet(alphas, (1, course.n_clusters))
+    later = course.move.dirichlet(alphas, (course.n_steps, course.n_clusters))
     anchors = np.concatenate([start, later])
-    itinerary = draw_itinerary(drift, n_batches, n_clusters, births, life_rng)
 
-    def truth_at(index: int) -> MultinomialMixture:
-        share, clusters, coefficients = itinerary.components(index, prior_weights)
+    def made(share: Floats, clusters: Ints, coefficients: Floats) -> MultinomialMixture:
         probabilities = np.einsum("ca,acd->cd", coefficients, anchors[:, clusters])
         return MultinomialMixture(share, clusters, probabilities, n_trials, bool(sparse))
 
-    return Stream(
-        truth_at,
-        range(n_batches),
-        batch_size=batch_size,
-        n_features=n_features,
-        seed=seed,
-    )
+    return course.stream(made, n_features)

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from scstream.families import rounding
 from scstream.families.cutting import CERTAIN as CERTAIN
 from scstream.families.cutting import Projection, Side, first_side, log_odds
-from scstream.families.gaps import Completion, observed_scores
+from scstream.families.gaps import NO_ROWS, Completion, observed_scores
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 
 Array = NDArray[np.float64]
-_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 class GaussianPrior(NamedTuple):
@@ -289,7 +288,7 @@ class Family(ABC):
 
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
-        return _NO_ROWS
+        return NO_ROWS
 
     def filled(self, X: Points) -> Points:
         """Return checked rows with a first guess in place of such gaps, for seeding."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scstream.families.contract import Family
 
 _LOG_2 = float(np.log(2.0))
+NO_ROWS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
 
@@ -146,15 +147,15 @@ def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     rows were looked through when they were taken.
     """
     if not isinstance(X, np.ndarray):
-        return np.zeros(0, dtype=np.int64)
+        return NO_ROWS
     flat = X.ravel(order="K")
     if X.size <= _FEW:
-        total = np.vdot(flat, flat)
+        total = np.vdot(flat, flat)  # which never warns
     else:
         with np.errstate(all="ignore"):
             total = np.add.reduce(flat)
     if total == total:
-        return np.zeros(0, dtype=np.int64)
+        return NO_ROWS
     return np.flatnonzero(np.isnan(X).any(axis=1))
 
 

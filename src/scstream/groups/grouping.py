@@ -52,11 +52,13 @@ class Grouping:
         ``asked`` says that groups are formed after every batch: rows on other machines or devices
         are fetched for nothing less. Rows of before a column became wider have another form.
         """
-        followed = {level: groups.follow(record) for level, groups in self.lasting.items()}
+        lasting = self.lasting
+        if record.splits or record.merges:
+            lasting = {level: groups.follow(record) for level, groups in lasting.items()}
         recent = Recent() if batch.widened else self.recent
         if asked or isinstance(batch.X, np.ndarray) or sparse.issparse(batch.X):
             recent = recent.after(batch, rules)
-        return Grouping(recent, followed)
+        return Grouping(recent, dict(lasting))
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
         """Return the tree above the clusters of a model, with a level that serves as default."""

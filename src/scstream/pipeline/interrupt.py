@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 
@@ -54,12 +54,7 @@ class Interrupt:
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
         self._before = {}

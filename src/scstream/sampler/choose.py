@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from scstream.engines import Engine
 from scstream.families.contract import Family
+from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
 from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps, SmallSweeps
 from scstream.sampler.generic import GenericSteps
+from scstream.sampler.recipe import Recipe
 from scstream.sampler.rules import Rules
 from scstream.sampler.steps import Steps
 
@@ -27,3 +29,13 @@ def choose_steps(
     if records:
         return SmallSweeps if few_rows else GenericSteps
     return SmallGaussianSteps if few_rows else GaussianSteps
+
+
+def steps_for(
+    family: Family, engine: Engine, rng: Draws, seed: int, n_batches: int,
+    outliers: Outliers | None, recipe: Recipe,
+) -> Steps:  # fmt: skip
+    """Return the steps of a batch that the engine has loaded."""
+    records = recipe.forgetting.kernel is not None
+    kind = choose_steps(family, engine, outliers, recipe.rules, records=records)
+    return kind(family, engine, rng, recipe.alpha, seed, n_batches, outliers, recipe.rules)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scstream.engines import CpuEngine, FewRows, Key, Sums
 from scstream.engines.ordered_sums import LEAF_ROWS
 from scstream.families.contract import CERTAIN, Array, Family
-from scstream.families.gaussian import AXES
+from scstream.families.gaussian_cuts import AXES
 from scstream.families.scores import Labels, Points
 from scstream.kernels import gaussian_moves, labelling, small_batch, small_rows
 from scstream.kernels.draws import Draws
@@ -26,6 +26,7 @@ from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults
+from scstream.support.once import once
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
@@ -36,29 +37,47 @@ _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 class _Compiled(GenericSteps):
     """What compiled steps need."""
 
+    _prior: tuple[Family | None, Any] = None, None
+    _room: tuple[int, Any] = -1, None
+    n_few: int = 0  # rows that compiled steps pass over
+
     @property
     def prior(self) -> tuple[Array, float, float, int]:
         """The prior in the numbers that kernels take, as a plain tuple, see `kernels.arguments`."""
-        prior = self.family.small_gaussian()
-        assert prior is not None
-        row, more, log_normaliser, columns = prior
-        return row, more, log_normaliser, columns
+        of, prior = self._prior
+        if of is not self.family:
+            prior = tuple(self.family.small_gaussian() or ())
+            self._prior = self.family, prior
+        return prior  # type: ignore[no-any-return]
 
-    @property
+    @once
     def ratio(self) -> tuple[float, float, float]:
         """What makes up the ratio of a split."""
         return self.alpha, self.rules.least_part, self.rules.doubt
+
+    def room(self, k: int) -> tuple[Array, Ints]:
+        """Return memory to work in on the rows and k clusters, as a plain tuple."""
+        of, room = self._room
+        if of != k:
+            room = _room(self.n_few, k, len(self.prior[0]), self.rules.neighbours)
+            self._room = k, room
+        return room  # type: ignore[no-any-return]
 
 
 class SmallSweeps(_Compiled):
     """Sweeps over few rows in one compiled call."""
 
-    @property
+    @once
     def rows(self) -> FewRows:
         """The rows of the batch."""
         rows = self.engine.few_rows()
         assert rows is not None
         return rows
+
+    @once
+    def n_few(self) -> int:
+        """How many rows that are."""
+        return len(self.rows.labels)
 
     def restricted_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw weights and parameters, then every point's label and sub-label."""
@@ -83,8 +102,7 @@ class SmallSweeps(_Compiled):
         failed = small_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
             (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
-            _room(len(rows.labels), k, p), (now.current, now.rows, now.rivals, now.doubt),
-            (each, whole),
+            self.room(k), (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
             return None
@@ -103,7 +121,7 @@ class GaussianSteps(_Compiled):
         failed = small_batch.forget(
             (state.past, state.past_doubt), state.now.current, _array(self.rules.keep_shares),
             self.rules.forget_reluctance, self.alpha, self.prior,
-            _room(0, *state.past.shape[::2])[0], (past, doubt),
+            self.room(state.k)[0], (past, doubt),
         )  # fmt: skip
         if failed > 0:
             return super().forget(state)
@@ -114,10 +132,10 @@ class GaussianSteps(_Compiled):
         keep_better: bool,
     ) -> tuple[State, bool]:  # fmt: skip
         """Give the chosen clusters the division that was tried, or only where it is better."""
-        family, known, k, p = self.family, state.known, state.k, state.past.shape[2]
+        family, known, k = self.family, state.known, state.k
         taken, joined = chosen.astype(np.int64), None
         if known is None or known.family is not family:
-            which, each, whole = np.arange(k), np.empty((k, 2)), np.empty(k)
+            which, each, whole = _everyone(k), np.empty((k, 2)), np.empty(k)
         else:
             which, each, whole = np.flatnonzero(chosen), known.each.copy(), known.whole.copy()
             joined = known.joined
@@ -125,16 +143,17 @@ class GaussianSteps(_Compiled):
         sums, doubts = state.now.current.copy(), state.now.doubt.copy()
         code = gaussian_moves.judge(
             (which, taken, keep_better), (current, doubt), (past, past_doubt), (sums, doubts),
-            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio, _room(0, k, p)[0],
+            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio, self.room(k)[0],
             (each, whole),
         )  # fmt: skip
         if code > 0:
             return super().judge_division(state, chosen, current, doubt, keep_better=keep_better)
-        better = taken > 0
-        if better.any():
+        better, attempt = taken > 0, state.attempt + chosen
+        if np.count_nonzero(better):
             now = Sums(sums, self.engine.adopt(better), state.now.rivals, doubts)
-            state = state.with_past(past, past_doubt).having(now=now)
-        state = state.having(attempt=state.attempt + chosen)
+            state = state.with_past(past, past_doubt, now=now, attempt=attempt)
+        else:
+            state = state.having(attempt=attempt)
         state.learn(LogMarginals(family, each, whole, joined))
         return state, bool(code == gaussian_moves.APART)
 
@@ -162,12 +181,14 @@ class GaussianSteps(_Compiled):
 
     def _moves(self, state: State, log_u: tuple[Array, Array], most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
-        known, now, rules = log_marginals(self, state), state.now, self.rules
+        known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
+        usual = most <= rules.neighbours
+        room = self.room(k) if usual else _room(0, k, state.past.shape[2], most)
         found: int = small_batch.moves(
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
             (known.each, known.whole), log_u, state.lived,
             (rules.merge_reluctance, rules.merge_reluctance_most), self.ratio, self.prior,
-            _room(0, state.k, state.past.shape[2], most), merges,
+            room, merges,
         )  # fmt: skip
         return found
 
@@ -181,15 +202,15 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
         rows, k, p = self.rows, state.k, state.past.shape[2]
         key = self.next_key() if key is None else key
-        member = state.current
-        if self.family.needs_members(state.attempt[chosen]):
+        member = _nobody(k, p)
+        if self.family.needs_members(state.attempt):
             member = self.engine.members(k, key)
         current, doubt, prior = np.empty((k, 2, p)), np.empty(k), self.prior
         how = min(prior[-1], AXES), self.rules.refine_rounds
         failed = small_batch.try_division(
             (rows.T, rows.weight, rows.labels, rows.trial), state.now.current,
             (chosen, state.attempt, member), prior, how, self.alpha,
-            _room(len(rows.labels), k, p), (current, doubt),
+            self.room(k), (current, doubt),
         )  # fmt: skip
         return super().try_division(state, chosen, key) if failed else (current, doubt)
 
@@ -230,6 +251,16 @@ def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
     floats, ints = small_rows.room_needed(n, k, p)
     matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
     return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
+
+
+@lru_cache
+def _everyone(k: int) -> Ints:
+    return np.arange(k)
+
+
+@lru_cache
+def _nobody(k: int, p: int) -> Array:
+    return np.zeros((k, p))
 
 
 @lru_cache

@@ -132,9 +132,6 @@ def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept
     fast that too few are left to know small shares by. While there are few, the older half is left
     behind: a model that has just begun expects less of its rows than it does later.
     """
-    known = before.seen >= rules.scores_kept
-    if rules.scored_rows == 0 or batch.X.shape[0] == 0 or _is_passed_over(learner.n_batches, known):
-        return before
     X, which = some_rows(batch.X, rules.scored_rows)
     weight = np.ones(X.shape[0]) if isinstance(batch.X, RemoteRows) else batch.weight[which]
     memory = min(max(0.5 * before.seen, rules.scored_rows), rules.scores_kept)
@@ -142,13 +139,17 @@ def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept
     return before.faded(kept).merged(log_densities(learner, X), weight)
 
 
-def _is_passed_over(n: int, known: bool) -> bool:
-    """Whether batch n is not scored: three in four, and more once enough scores are known.
+def is_scored(before: Sketch, n: int, batch: Batch, rules: Rules) -> bool:
+    """Whether batch n is scored: one in four, and fewer once enough scores are known.
 
     Scoring a small batch takes as long as learning it. Multiples of the golden ratio choose, which
     keep no step with a rhythm of the stream.
     """
-    return n > 8 and (n * 0.6180339887498949) % 1.0 >= (0.0625 if known else 0.25)
+    if n > 8:
+        share = 0.0625 if before.seen >= rules.scores_kept else 0.25
+        if (n * 0.6180339887498949) % 1.0 >= share:
+            return False
+    return rules.scored_rows > 0 and batch.X.shape[0] > 0
 
 
 def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sketch:

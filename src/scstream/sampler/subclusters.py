@@ -19,12 +19,12 @@ from scstream.sampler.steps import Steps
 
 def seek_subclusters(steps: Steps, state: State) -> State:
     """Restart the sub-clusters of all clusters present, then set the present apart."""
-    if not (steps.rules.restarts and state.present.any()):
+    if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state)
     current, doubt = steps.try_division(state, state.present)
     state, apart = steps.judge_division(state, state.present, current, doubt, keep_better=True)
-    clear = state.present & is_clear(steps, current, doubt)
-    if clear.any():
+    clear = is_clear(steps, current, doubt)
+    if np.count_nonzero(clear):
         state = take_clear_division(steps, state, clear, current, doubt)
     return set_present_apart(steps, state) if apart else state
 
@@ -78,11 +78,12 @@ def judge_division(
 def is_clear(ctx: Context, current: Array, doubt: Array) -> NDArray[np.bool_]:
     """Whether divisions (k, 2, p) of the present hardly doubt any point.
 
-    Parts of fewer points than they have statistics are too easily so.
+    Parts of fewer points than they have statistics are too easily so, and those of nobody's.
     """
-    n = current[..., 0]
-    large = n.min(axis=1) >= current.shape[2]
-    clear: NDArray[np.bool_] = large & (doubt < ctx.rules.clear_doubt * n.sum(axis=1))
+    first, second = current[:, 0, 0], current[:, 1, 0]
+    clear: NDArray[np.bool_] = doubt < ctx.rules.clear_doubt * (first + second)
+    if np.count_nonzero(clear):
+        clear &= np.minimum(first, second) >= current.shape[2]
     return clear
 
 

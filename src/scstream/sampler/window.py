@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scstream.families.contract import Array
 from scstream.kernels import mixture
 from scstream.sampler.rules import RULES
 from scstream.support.frozen import frozen
+from scstream.support.once import once
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Window:
         """Return the weighted sums (k, p) of the clusters' statistics over all records."""
         return self.weighted(self.wholes)
 
-    @cached_property
+    @once
     def wholes(self) -> Array:
         """The clusters' statistics (b, k, p)."""
         whole: Array = self.sums[:, :, 0] + self.sums[:, :, 1]
@@ -131,11 +131,16 @@ class Window:
         if len(self.times) == 0:
             return 0.0
         if self.forgetting.kernel is None:
-            n = float(mixture.count(self.sums[-1]))
+            n: float = self._latest_count
             return n * self.forgetting.decay(time - self.times.item(-1))
         n = self.sums[..., 0].sum(axis=(1, 2))
         weight = self.forgetting.weights(time - self.times)
         return float((n * weight)[weight > self.forgetting.epsilon].sum())
+
+    @once
+    def _latest_count(self) -> float:
+        """How many points the latest record counts."""
+        return float(mixture.count(self.sums[-1]))
 
     def absorb(self, current: Array, doubt: Array, time: float) -> Window:
         """Return the window with the present batch in it."""

@@ -8,7 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
-from scstream.sinks.base import count_of
+from scstream.sinks.base import Output, count_of
 from scstream.sources.base import Place
 from scstream.support.paths import (
     exists,
@@ -178,6 +178,32 @@ class AddedFile:
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
             self._temporary = None
+
+
+class InFile(Output):
+    """An output that is one file, which is added to."""
+
+    _file: AddedFile
+
+    def identity(self) -> Place:
+        """Return what identifies the file among others of its name."""
+        return self._file.identity()
+
+    def verify(self) -> None:
+        """Make sure that the file is as it was left."""
+        self._file.verify()
+
+    def sync(self) -> None:
+        """Bring the file to the disk."""
+        self._file.sync()
+
+    def finish(self) -> None:
+        """Give a file that appears as a whole its name."""
+        self._file.finish()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 def _flows(found: os.stat_result) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scstream.sinks.base import Floats, Recorder
-from scstream.sinks.files import AddedFile
+from scstream.sinks.files import AddedFile, InFile
 from scstream.sources.base import Batch, Place
 from scstream.support.times import as_date
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scstream.model import ScStream
 
 
-class Journal(Recorder):
+class Journal(InFile, Recorder):
     """A file of lines that is added to with every batch.
 
     Parameters
@@ -42,26 +42,6 @@ class Journal(Recorder):
     def place(self) -> Place:
         """Return the file's length."""
         return self._file.place()
-
-    def identity(self) -> Place:
-        """Return what identifies the file among others of its name."""
-        return self._file.identity()
-
-    def verify(self) -> None:
-        """Make sure that the file is as it was left."""
-        self._file.verify()
-
-    def sync(self) -> None:
-        """Bring the file to the disk."""
-        self._file.sync()
-
-    def finish(self) -> None:
-        """Give a file that appears as a whole its name."""
-        self._file.finish()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
     def _add(self, text: str) -> None:
         if text:

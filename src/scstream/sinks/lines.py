@@ -27,14 +27,14 @@ from scstream.sinks.base import (
     count_of,
     values_of,
 )
-from scstream.sinks.files import AddedFile
+from scstream.sinks.files import AddedFile, InFile
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import Records, TextRecords
 
 DECIMALS = {"label": 0, "group": 0, "probability": 6, "score": 4, "anomaly": 9}
 
 
-class LineSink(Sink):
+class LineSink(InFile, Sink):
     """Writes a line of text for each row.
 
     Parameters
@@ -81,26 +81,6 @@ class LineSink(Sink):
     def place(self) -> Place:
         """Return the file's length, the rows in it and its format."""
         return {**self._file.place(), "rows": self._rows, "format": self.format}
-
-    def identity(self) -> Place:
-        """Return what identifies the file among others of its name."""
-        return self._file.identity()
-
-    def verify(self) -> None:
-        """Make sure that the file is as it was left."""
-        self._file.verify()
-
-    def sync(self) -> None:
-        """Bring the file to the disk."""
-        self._file.sync()
-
-    def finish(self) -> None:
-        """Give a file that appears as a whole its name."""
-        self._file.finish()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
     def write(
         self,

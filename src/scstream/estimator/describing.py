@@ -1,0 +1,154 @@
+"""What an estimator shows of what it learned: clusters, groups, events, and its prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from scstream import validation as check
+from scstream.estimator.predicting import Predicting
+from scstream.events import Event, Sight, events_of, group_events
+from scstream.families import Family
+from scstream.groups.grouping import Grouping, records_of
+from scstream.groups.lasting import Lasting
+from scstream.groups.reading import group_probabilities, renamed
+from scstream.groups.tree import Tree
+from scstream.records import BatchRecord, Cluster, Group
+from scstream.support.arithmetic import numpy_defaults
+
+
+class Describing(Predicting):
+    """The part of the estimator that people look at."""
+
+    _before: Sight | None = None  # the clusters before the last batch
+
+    # -- groups ---------------------------------------------------------------------------------
+
+    @property
+    @numpy_defaults
+    def tree_(self) -> Tree:
+        """Which clusters are parts of one whole: merges of clusters with heights.
+
+        See docs/groups.md.
+        """
+        return self._groups_kept().tree(self._fitted(), self._rules, self._level)
+
+    @property
+    def groups_(self) -> list[Group]:
+        """The groups at the default level, the lowest id first."""
+        return self.groups()
+
+    @numpy_defaults
+    def groups(self, level: float | None = None) -> list[Group]:
+        """Return the groups at a level, a number in [0, 1]: how deep a valley may be within one.
+
+        Ids last from when a level is first asked for, and differ from level to level.
+        """
+        return records_of(self._grouped(level), self.clusters_)
+
+    @numpy_defaults
+    def predict_group(self, X: Any, level: float | None = None) -> Any:
+        """Return the id of the group of each row's cluster, -1 for outliers: (n,)."""
+        groups = self._grouped(level).group
+        return renamed(self.predict(X), groups)
+
+    @numpy_defaults
+    def predict_group_proba(self, X: Any, level: float | None = None) -> Any:
+        """Return the probability of each group for each row, (n, g), in `groups_` order."""
+        groups = self._grouped(level).group
+        return group_probabilities(self.predict_proba(X), self._learner.state.ids, groups)
+
+    def _groups_kept(self) -> Grouping:
+        self._fitted()
+        if "_grouping" not in self.__dict__:
+            self._grouping = Grouping()
+        return self._grouping
+
+    def _grouped(self, level: float | None) -> Lasting:
+        level = self._level if level is None else check.check_level(level)
+        return self._groups_kept().at(self._fitted(), self._rules, level)
+
+    @property
+    def _level(self) -> float:
+        return self._rules.group_level if self.group_level is None else float(self.group_level)
+
+    # -- the last batch -------------------------------------------------------------------------
+
+    @property
+    def n_batches_(self) -> int:
+        """The number of batches seen, 0 before the first."""
+        return self._learner.n_batches if hasattr(self, "_learner") else 0
+
+    @property
+    def time_(self) -> float:
+        """The time of the last batch."""
+        check_is_fitted(self)
+        return self._learner.time
+
+    @property
+    def history_(self) -> list[BatchRecord]:
+        """What happened in the last batches."""
+        check_is_fitted(self)
+        return list(self._history)
+
+    @property
+    @numpy_defaults
+    def events_(self) -> list[Event]:
+        """What happened to clusters in the last batch."""
+        check_is_fitted(self)
+        after = None if self._before is None else Sight.of(self._learner)
+        found = events_of(self._history[-1], self._before, after, self._columns())
+        return found + group_events(self._history[-1], self._groups_kept().changes(self._level))
+
+    def _columns(self) -> Sequence[Any]:
+        """Return the columns' names, or their numbers."""
+        names = getattr(self, "feature_names_in_", None)
+        return range(self.n_features_in_) if names is None else list(names)
+
+    # -- clusters and prior ---------------------------------------------------------------------
+
+    @property
+    def n_clusters_(self) -> int:
+        """The number of clusters."""
+        check_is_fitted(self)
+        return self._learner.state.k
+
+    @property
+    @numpy_defaults
+    def clusters_(self) -> list[Cluster]:
+        """The clusters, the oldest ids first as a rule."""
+        check_is_fitted(self)
+        learner = self._learner
+        state = learner.state
+        totals = state.totals
+        count = totals[:, 0]
+        posterior = learner.family.prior + totals
+        parameters = learner.family.describe(posterior)
+        columns = learner.family.describe_columns(posterior, self._columns())
+        total = count.sum() + learner.alpha
+        return [
+            Cluster(
+                id=int(state.ids[i]),
+                weight=float(count[i] / total),
+                count=float(count[i]),
+                age=float(learner.time - state.born[i]),
+                born=float(state.born[i]),
+                parameters={name: values[i] for name, values in parameters.items()},
+                columns=columns[i],
+            )
+            for i in range(state.k)
+        ]
+
+    @property
+    def family_(self) -> Family:
+        """The family with its prior."""
+        check_is_fitted(self)
+        return self._learner.family
+
+    @property
+    @numpy_defaults
+    def prior_(self) -> dict[str, Any]:
+        """The prior's hyper-parameters in the data's units."""
+        return self.family_.hyperparameters()

@@ -1,0 +1,212 @@
+"""How an estimator learns a batch: checked, run, and taken over only if all went well."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from time import sleep
+from typing import Any, Self
+
+from scstream import validation as check
+from scstream.engines import Engine, EngineLost
+from scstream.engines.choose import engine_for_gaps
+from scstream.engines.tensors import MissingEntries, like_input
+from scstream.estimator.describing import Describing
+from scstream.events import Sight
+from scstream.families import Family
+from scstream.groups.grouping import Grouping
+from scstream.records import HISTORY as _HISTORY
+from scstream.sampler.choose import few_columns
+from scstream.sampler.gaussian import predicts_at_once
+from scstream.sampler.learner import Learner, Outcome, learn
+from scstream.sampler.recipe import Batch, Recipe
+from scstream.support.arithmetic import numpy_defaults
+from scstream.support.blas import single_threaded
+from scstream.support.messages import warn
+from scstream.support.progress import cleared
+from scstream.support.threads import allowed
+from scstream.support.times import is_length, is_moment
+
+_HARDLY = 0.01  # a share of a batch's weight that is next to nothing
+_TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
+
+
+class Learning(Describing):
+    """The part of the estimator that learns from batches."""
+
+    @numpy_defaults
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        time: float | None = None,
+        sample_weight: Any = None,
+        labels: Any = None,
+    ) -> Self:
+        """Learn from the next batch of the stream.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
+            The batch. After the first it may be empty: time passes.
+        y : ignored
+        time : float, datetime, numpy.datetime64 or pandas.Timestamp, optional
+            When it came; later than the last. By default, one after the last (0 for the first).
+            Dates count in seconds since 1970; those without a zone are in UTC.
+        sample_weight : array-like (n,), optional
+            How many points each row counts as.
+        labels : array-like (n,), optional
+            Where the first batch starts from, in place of an over-clustering of our own.
+
+        Returns
+        -------
+        ScStream
+            The model itself. If an error is raised it is what it was before, unless it is
+            `on_event` that raised it.
+        """
+        if time is None and self.half_life != "auto" and is_length(self.half_life):
+            raise ValueError(
+                f"half_life={self.half_life!r} is a length of time, but this batch has no time: "
+                "give partial_fit(X, time=...), or a half-life in batches such as half_life=5."
+            )
+        return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
+
+    @numpy_defaults
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
+        """Cluster one data set, forgetting everything before: the non-streaming sampler.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
+        y : ignored
+        sample_weight : array-like (n,), optional
+            How many points each row counts as.
+        labels : array-like (n,), optional
+            Where to start from.
+
+        Returns
+        -------
+        ScStream
+            The model itself; its labels are numbered from 0, the largest cluster first.
+        """
+        return self._learn(X, None, sample_weight, labels, None)
+
+    def _learn(
+        self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
+    ) -> Self:
+        """Learn from a batch, or raise and leave everything as it was."""
+        kept = dict(self.__dict__)
+        given = X, time, sample_weight, labels, learner
+        try:
+            self._check_parameters()
+            engine = self._engine(X)
+            try:
+                batch, learner, new, outcome = self._learned(engine, *given)
+            except MissingEntries:
+                engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
+                batch, learner, new, outcome = self._learned(engine, *given)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(kept)
+            raise
+        self._remember(X, learner, new, outcome)
+        before = (learner and self.__dict__.get("_grouping")) or Grouping()
+        asked = self.group_level is not None
+        self._grouping = before.after(batch, outcome.record, self._rules, asked=asked)
+        if asked:
+            self._grouped(None)
+        if self.on_event is not None:
+            for event in self.events_:
+                self.on_event(event)
+        return self
+
+    def _learned(
+        self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
+        learner: Learner | None,
+    ) -> tuple[Batch, Learner | None, Learner, Outcome]:  # fmt: skip
+        """Return the batch, the model that met it, the one that learned it, and what happened."""
+        batch, family, learner = self._batch(engine, X, time, sample_weight, labels, learner)
+        return batch, learner, *self._run(learner, batch, self._recipe(family), engine)
+
+    def _batch(
+        self, engine: Engine, X: Any, time: Any, sample_weight: Any, labels: Any,
+        learner: Learner | None,
+    ) -> tuple[Batch, Family, Learner | None]:  # fmt: skip
+        """Return a checked batch, and family and model after they have met its rows."""
+        before = None if learner is None else learner.family
+        family = check.resolve_family(self.family, X, before, verbose=bool(self.verbose))
+        if before is not None:
+            check.check_same_family(family, before)
+        points, weight, family, learner, widened = self._points(
+            engine, X, family, learner, sample_weight
+        )
+        if learner is None:
+            check.suggest_family(family, points)
+        if labels is not None:
+            if learner is not None:
+                raise ValueError("labels can only be given with the first batch.")
+            labels = check.check_labels(labels, points.shape[0], self.max_clusters)
+        if time is not None or learner is None:
+            self.dates_ = is_moment(time)
+        time = check.check_time(time, None if learner is None else learner.time)
+        if learner is not None and self.half_life != "auto":
+            self._warn_of_forgetting(time - learner.time)
+        even = sample_weight is None
+        return Batch(points, weight, time, labels, even, widened), family, learner
+
+    def _remember(self, X: Any, learner: Learner | None, new: Learner, outcome: Outcome) -> None:
+        """Take over what a batch came to."""
+        first = learner is None
+        if first:
+            check.make_rng(self.random_state)  # a generator of the user's moves on only now
+        self._before = Sight.of(learner)
+        self._learner = new
+        self.labels_ = like_input(outcome.labels, X)
+        self.sublabels_ = like_input(outcome.sublabels, X)
+        if first:
+            self._history = deque(maxlen=_HISTORY)
+        self._history.append(outcome.record)
+        check.say_widened(outcome.record.widened)
+
+    def _warn_of_forgetting(self, gap: float) -> None:
+        """Warn, once, that hardly anything is left of the last batch when the next one comes."""
+        forgetting = self._asked[0]
+        left = forgetting.decay(gap) if forgetting.kernel is None else 1.0
+        if left < _HARDLY and "_warned" not in self.__dict__:
+            warnings.warn(
+                f"Only {left:.1g} of the weight of the last batch is left: it came {gap:g} before "
+                f"this one, and half_life={self.half_life!r} is in the same unit of time. The "
+                "model forgets everything between two batches. Use half_life='auto', which follows "
+                "the spacing of batches, or one of several such gaps.",
+                stacklevel=4,
+            )
+            self._warned = True
+
+    def _run(
+        self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine
+    ) -> tuple[Learner, Outcome]:
+        """Learn from a checked batch, again from the start if a part of the engine is lost."""
+        if learner is not None and self._needs_no_threads(learner, batch, engine):
+            return learn(learner, batch, recipe, engine, self._make_rng)
+        tries = 0
+        while True:
+            try:
+                with single_threaded(), allowed(check.resolve_threads(self.n_jobs)), cleared():
+                    return learn(learner, batch, recipe, engine, self._make_rng)
+            except EngineLost as error:
+                tries += 1
+                if tries == _TRIES:
+                    raise RuntimeError(
+                        f"{error} The batch was tried {_TRIES} times. The model is as it was "
+                        "before: repair the cluster and give the batch again."
+                    ) from error
+                warn(f"{error} The batch is run again.")
+                sleep(0.2 * tries)  # until the cluster knows who is left
+
+    def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
+        """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
+        small = predicts_at_once(learner.family, self._rules, batch.X.shape[0])
+        if small and not engine.takes_collections:
+            return True
+        return engine.takes_tensors and few_columns(learner.family, self._rules)

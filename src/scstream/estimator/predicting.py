@@ -1,0 +1,178 @@
+"""What an estimator says of rows: labels, probabilities, densities."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from scstream import validation as check
+from scstream.engines import CpuEngine, Engine
+from scstream.engines.choose import engine_for_gaps, is_client
+from scstream.engines.dask.rows import evaluated, is_collection
+from scstream.engines.outputs import Best, LogTotal, Probabilities
+from scstream.engines.tensors import MissingEntries, like_input, to_host
+from scstream.estimator.asked import Asked
+from scstream.families import Family
+from scstream.families.contract import Array
+from scstream.families.scores import Points, Score
+from scstream.inputs import on_host
+from scstream.records import BatchRecord
+from scstream.sampler.gaussian import best_ids, predicts_at_once
+from scstream.sampler.learner import Learner
+from scstream.sampler.sweep import predictive
+from scstream.support.arithmetic import numpy_defaults
+from scstream.support.blas import single_threaded
+from scstream.support.threads import allowed
+
+
+class Predicting(Asked):
+    """The part of the estimator that uses what was learned."""
+
+    _learner: Learner  # these two once there was a batch
+    _history: deque[BatchRecord]
+
+    def predict(self, X: Any) -> Any:
+        """Return the id of the cluster that each row belongs to, -1 for outliers: (n,).
+
+        Like the other methods that use the model it returns a Dask array, still to be computed,
+        for a Dask collection, and a NumPy array for everything else.
+        """
+        learner = self._fitted()
+        plain = learner.outliers is None and self.engine == "cpu" and self._is_sound(X)
+        if plain and predicts_at_once(learner.family, self._rules, len(X)):
+            return best_ids(learner.family, learner.alpha, learner.state, X)
+        return self._best(X)
+
+    @numpy_defaults  # which takes as long as the labels of a few rows
+    def _best(self, X: Any) -> Any:
+        """Return the same for any rows, by their scores."""
+        learner = self._fitted(X)
+        with allowed(check.resolve_threads(self.n_jobs)):
+            score = predictive(learner.family, learner.state.totals, learner.alpha)
+        if learner.outliers is not None:
+            score = learner.outliers.beside(score, learner.family)
+        return self._evaluate(
+            learner.family, X, score, Best(), np.append(learner.state.ids, -1).take
+        )
+
+    @numpy_defaults
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each cluster for each row, (n, k), in `clusters_` order.
+
+        With an outlier component the rows add up to less than 1 by its probability.
+        """
+        learner = self._fitted(X)
+        score = predictive(learner.family, learner.state.totals, learner.alpha)
+        if learner.outliers is not None:
+            score = learner.outliers.beside(score, learner.family)
+        return self._evaluate(learner.family, X, score, Probabilities(learner.state.k))
+
+    @numpy_defaults
+    def score_samples(self, X: Any) -> Any:
+        """Return the log predictive density of each row (n,): low where a point is unusual.
+
+        It is the density of the next point: clusters by their weights, a cluster yet to be born,
+        and the outlier component if there is one.
+        """
+        learner = self._fitted(X)
+        score, level = learner.next_point()
+        return self._evaluate(
+            learner.family, X, score, LogTotal(), partial(np.add, level), base=True
+        )
+
+    @numpy_defaults
+    def anomaly(self, X: Any) -> Any:
+        """Return the share of the stream's recent rows that were less expected than each row (n,).
+
+        Low where a point is unusual: of a stream without anomalies one row in a thousand is below
+        0.001. Recent rows count by how expected they were before they were learned, so rows are
+        best judged before `partial_fit` is given them. See docs/anomalies.md.
+        """
+        learner = self._fitted(X)
+        score, level = learner.next_point()
+        share = learner.scores.share_below
+        return self._evaluate(
+            learner.family, X, score, LogTotal(), lambda s: share(s + level), base=True
+        )
+
+    @numpy_defaults
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of `score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def _fitted(self, X: Any = None) -> Learner:
+        """Return what was learned, fit to take rows if they are given."""
+        if "_learner" not in self.__dict__:
+            check_is_fitted(self)
+        return self._learner if X is None else self._fitted_to(self._learner, X)
+
+    def _evaluate(
+        self,
+        family: Family,
+        X: Any,
+        score: Score,
+        what: Callable[[Array], Any],
+        then: Callable[[Any], Any] | None = None,
+        *,
+        base: bool = False,
+    ) -> Any:
+        """Read something off the scores of rows.
+
+        ``then`` is applied to it, and the log base measure added if asked to.
+        """
+        job = partial(_evaluated, family, score, what, then, base)
+        if is_collection(X):
+            check.check_readable(family)
+            self._check_columns(X, reset=False)
+            nothing = job(CpuEngine(), family.check(np.empty((0, self.n_features_in_))))
+            return evaluated(X, partial(_evaluated_chunk, job, family), nothing)
+        engine = self._reader(X)
+        if self._stays_on_device(engine, X, family):
+            with suppress(MissingEntries):
+                return like_input(job(engine, self._tensor(X, reset=False)), X)
+        points = family.check(self._rows(on_host(X), family, reset=False))
+        if engine.takes_tensors and len(family.gaps(points)):
+            engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
+        return like_input(job(engine, points), X)
+
+    def _reader(self, X: Any) -> Engine:
+        """Return the engine that scores local rows: a cluster's would only send them away."""
+        known = check.fits("engine", self.engine)  # if not, the next batch is refused
+        if not known or is_client(self.engine) or self.engine == "dask":
+            return CpuEngine(check.resolve_threads(self.n_jobs))
+        return self._engine(X)
+
+
+def _evaluated(
+    family: Family,
+    score: Score,
+    what: Callable[[Array], Any],
+    then: Callable[[Any], Any] | None,
+    base: bool,
+    engine: Engine,
+    X: Points,
+) -> NDArray[Any]:
+    """Return what is read off the scores of checked rows."""
+    with single_threaded():
+        out: NDArray[Any]
+        X = to_host(X) if family.narrows else X
+        rows = family.narrowed(X)
+        if isinstance(what, Best):
+            out = engine.assign(family, rows, score)
+        else:
+            out = engine.evaluate(family, rows, score, what)
+        if base:
+            out = out + family.log_base(X)
+        return out if then is None else then(out)
+
+
+def _evaluated_chunk(job: Callable[..., NDArray[Any]], family: Family, X: Any) -> NDArray[Any]:
+    """Return the same of a chunk of a Dask collection, on a worker."""
+    return job(CpuEngine(), check.sound_rows(X, family))

@@ -1,0 +1,208 @@
+"""Rows of Gaussian clusters: the frame, gaps, and many columns by a few directions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scstream.families import rowwise
+from scstream.families.contract import Array, Family
+from scstream.families.gaps import GaussianCompletion, filled, rows_with_gaps
+from scstream.families.gaussian_cuts import GaussianCuts
+from scstream.families.gaussian_scores import MANY, shared
+from scstream.families.packed import unpack, upper
+from scstream.families.scores import Points, Products, Score, form_of
+from scstream.families.subspace import Subspace
+from scstream.kernels import matrices
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+MOST_DESCRIBED = 1000  # columns of which a cluster shows all covariances
+
+Carry = Callable[[Array], Array]  # statistics (..., p) of clusters to those in other directions
+
+
+class GaussianColumns(GaussianCuts):
+    """The columns of the rows, and the frame and directions in which the family computes."""
+
+    mean: ArrayLike | None  # what the user gave, see `Gaussian`
+    cov: ArrayLike | None
+    cov_strength: float | None
+    _shift: Array  # (d,): the frame's centre and scales
+    _scale: Array
+    _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
+    _space: Subspace | None = None  # where rows have many columns: d directions in them
+
+    def check(self, X: Points) -> Points:
+        """Return rows as dense floats: float32 stays what it is, a block of it at a time widens."""
+        return np.ascontiguousarray(X, dtype=_float_type(X))
+
+    def statistics(self, X: Points) -> Points:
+        """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
+        X = self.narrowed(X)
+        X = np.ascontiguousarray(X, dtype=_float_type(X))
+        T = np.empty((len(X), len(self._prior)))
+
+        def fill(cut: slice) -> None:
+            matrices.statistics(X[cut], self._shift, self._scale, T[cut])
+
+        shared(fill, len(X), len(self._m))
+        return T
+
+    def embed(self, X: Points) -> Array:
+        """Return the rows in the family's frame."""
+        return (np.asarray(self.narrowed(X)) - self._shift) / self._scale
+
+    def quadratic_frame(self) -> tuple[Array, Array] | None:
+        """Return the frame, unless rows have other coordinates or many, for which there is more."""
+        return None if self.narrows or len(self._m) >= MANY else (self._shift, self._scale)
+
+    def gaps(self, X: Points) -> NDArray[np.int64]:
+        """Return the rows with missing entries; coordinates have none."""
+        return rows_with_gaps(X[:0] if self.narrows else X)
+
+    def filled(self, X: Points) -> Points:
+        """Return rows with missing entries as in the nearest rows that have them."""
+        if len(self.gaps(X)) == 0:
+            return X
+        return filled(self.embed(X)) * self._scale + self._shift
+
+    def completion(self, score: Score) -> GaussianCompletion:
+        """Return the components of a score by which rows with gaps are scored and completed."""
+        form = form_of(score)
+        assert isinstance(form, Products)
+        return GaussianCompletion.of(form, len(self._m))
+
+    def log_base(self, X: Points) -> Array:
+        """Return the log of the base measure of what is observed, the frame's units included."""
+        each = 0.5 * _LOG_2PI + np.log(self._scale)
+        out: Array = np.full(X.shape[0], -each.sum())
+        some = self.gaps(X)
+        if len(some):
+            out[some] = -rowwise.sums(np.where(np.isnan(X[some]), 0.0, each))
+        return out if self._space is None else out + self._space.log_rest(np.asarray(X))
+
+    @property
+    def cell_widths(self) -> Array:
+        """Widths (d,) of the cells of coarse columns."""
+        return self._step
+
+    @property
+    def quadratic_rows(self) -> bool:
+        """True, unless a subclass has statistics of its own."""
+        return type(self).statistics is GaussianColumns.statistics
+
+    @property
+    def frame(self) -> tuple[Array, Array]:
+        """The frame's centre and scales (d,) each."""
+        return self._shift, self._scale
+
+    def reframed(self, sums: Array, before: Family) -> Array | None:
+        """Return statistics (m, p) of another frame in this one."""
+        if not isinstance(before, GaussianColumns) or len(before._m) != len(self._m):
+            return None
+        d, n = len(self._m), sums[:, 0]
+        ratio, shift = before._scale / self._scale, (before._shift - self._shift) / self._scale
+        z = sums[:, 1 : 1 + d] * ratio
+        cross = z[:, :, None] * shift
+        zz = unpack(sums[:, 1 + d :], d) * np.outer(ratio, ratio)
+        zz = zz + cross + cross.transpose(0, 2, 1) + n[:, None, None] * np.outer(shift, shift)
+        row, col = upper(d)
+        return np.column_stack([n, z + n[:, None] * shift, zz[:, row, col]])
+
+    # -- many columns ----------------------------------------------------------------------------
+
+    def _may_narrow(self) -> bool:
+        """Whether rows may be described by fewer columns: not if a given prior is for all."""
+        return self.alone and self.mean is None and self.cov is None and self.cov_strength is None
+
+    def again(self, before: Family) -> Self:
+        """Return a copy that will have directions if the family before has."""
+        if not (isinstance(before, GaussianColumns) and before.narrows and self._may_narrow()):
+            return self
+        new = copy.copy(self)
+        new._space = before._space
+        return new
+
+    @property
+    def narrows(self) -> bool:
+        """Whether rows of many columns are described by a few coordinates."""
+        return self._space is not None
+
+    def narrowed(self, X: Points) -> Points:
+        """Return rows by the coordinates in which the family computes; these stay as they are."""
+        if self._space is None or X.shape[1] == self._space.lift.shape[1]:
+            return X
+        return self._space.narrowed(X)
+
+    def turned(self, X: Points, past: float) -> tuple[Self, Carry | None]:
+        """Return a copy whose directions hold new rows too, and what carries statistics over."""
+        if self._space is None or len(X) == 0:
+            return self, None
+        space = self._space.after(np.asarray(X), past)
+        if space is self._space:
+            return self, None
+        if space.lift is self._space.lift:
+            new = copy.copy(self)
+            new._space = space
+            return new, None
+        return self._carried_to(space)
+
+    def _carried_to(self, space: Subspace) -> tuple[Self, Carry]:
+        """Return a copy that computes in other directions, and what carries statistics there."""
+        assert self._space is not None
+        d = len(self._m)
+        A, noise = space.turn_from(self._space)
+        move, turn = A @ self._shift, A * self._scale
+
+        def carry(s: Array) -> Array:
+            n, first = s[..., :1], s[..., 1 : 1 + d]
+            moved = first @ turn.T
+            cross = moved[..., :, None] * move
+            square = turn @ unpack(s[..., 1 + d :], d) @ turn.T + cross + np.swapaxes(cross, -1, -2)
+            square += n[..., None] * (np.outer(move, move) + noise)
+            row, col = upper(d)
+            return np.concatenate([n, moved + n * move, square[..., row, col]], axis=-1)
+
+        new = copy.copy(self)
+        new._space, new._shift, new._scale = space, np.zeros(d), np.ones(d)
+        new.__dict__.pop("_step", None)
+        psi = turn @ self._psi @ turn.T + noise
+        return new._with(self._kappa, self._nu, psi, turn @ self._m + move), carry
+
+    def columns_taken(self) -> int:
+        """Return how many columns rows have."""
+        return len(self._m) if self._space is None else len(self._space.centre)
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return what a prepared copy knows, the directions of many columns included."""
+        space = {} if self._space is None else self._space._asdict()
+        return {**super().to_saved(), **space}
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` describes, or raise `ValueError`."""
+        fields = [name for name in Subspace._fields if name in saved]
+        own = {name: value for name, value in saved.items() if name not in fields}
+        new = super().from_saved(own)
+        new._space = None
+        if fields:
+            new._space = Subspace.from_saved({name: saved[name] for name in fields}, len(new._m))
+        return new
+
+    def _in_columns(self, mean: Array, cov: Array) -> dict[str, Array]:
+        """Return means (k, d) and covariances (k, d, d) for the columns of the rows.
+
+        Where these are very many there are their variances alone.
+        """
+        if self._space is None:
+            return {"mean": mean, "covariance": cov}
+        if len(self._space.centre) > MOST_DESCRIBED:
+            return {"mean": self._space.means(mean), "variance": self._space.variances(cov)}
+        return {"mean": self._space.means(mean), "covariance": self._space.covariances(cov)}
+
+
+def _float_type(X: Any) -> type[np.floating[Any]]:
+    return np.float32 if X.dtype.char == "f" else np.float64

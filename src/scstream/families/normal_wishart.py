@@ -1,0 +1,175 @@
+"""The normal-inverse-Wishart prior of Gaussian clusters: posteriors, normalisers, draws, scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from scstream.families.contract import Array, Family, GaussianPrior
+from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
+from scstream.families.packed import means, unpack
+from scstream.kernels import cholesky, matrices, pruning
+
+
+class Posterior(NamedTuple):
+    """Parameters of normal-inverse-Wishart densities in the family's frame."""
+
+    kappa: Array  # (...): strength of the mean
+    nu: Array  # (...): degrees of freedom
+    mean: Array  # (..., d)
+    scatter: Array  # (..., d, d): nu times the paper's Psi
+
+
+class NormalWishart(Family):
+    """A family whose prior is normal-inverse-Wishart, in a frame of d columns."""
+
+    _m: Array  # (d,): the prior in the frame
+    _kappa: float
+    _nu: float
+    _psi: Array  # (d, d)
+    _prior: Array
+    _log_z: float
+    numbers: GaussianPrior
+
+    @property
+    def prior(self) -> Array:
+        """``(kappa, kappa m, upper triangle of nu Psi + kappa m m')``."""
+        return self._prior
+
+    def _with(self, kappa: float, nu: float, psi: Array, m: Array | None = None) -> Self:
+        """Return a copy with another prior in the same frame; its mean is the same unless given."""
+        m = self._m if m is None else m
+        row = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
+        log_z = matrices.prior(kappa, nu, m, psi, row)
+        numbers = GaussianPrior(row, nu - kappa, log_z, len(m))
+        new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
+        new.__dict__.update(
+            self.__dict__, _kappa=kappa, _nu=nu, _psi=psi, _m=m, _prior=row, _log_z=log_z,
+            numbers=numbers,
+        )  # fmt: skip
+        return new
+
+    def _with_strength(self, nu: float) -> Self:
+        """Return a copy whose expected covariance is worth nu points."""
+        return self._with(self._kappa, nu, self._psi)
+
+    def posterior(self, tau: Array) -> Posterior:
+        """Return the parameters at ``tau`` (..., p)."""
+        d = len(self._m)
+        mean = means(tau, d)
+        scatter = unpack(tau[..., 1 + d :], d)
+        scatter -= tau[..., 1 : 1 + d, None] * mean[..., None, :]
+        return Posterior(tau[..., 0], self._dof(tau), mean, scatter)
+
+    def _dof(self, tau: Array) -> Array:
+        """Return the posteriors' degrees of freedom (...)."""
+        nu: Array = tau[..., 0] + (self._nu - self._kappa)
+        return nu
+
+    def _factored(self, s: Array, vector: Array) -> tuple[Array, Array]:
+        """Return rows ``(kappa, L^-1 vector, L)`` (k, p) and log determinants (k,).
+
+        ``L L'`` is the scatter of the posteriors of ``s`` (k, g, p), that of its g groups summed.
+        Without vectors, (0, d), it is the first group's mean. Rounding that cost positive
+        definiteness is mended.
+        """
+        out, log_det = np.empty((len(s), s.shape[2])), np.empty(len(s))
+
+        def factor(cut: slice) -> int:
+            aims = vector[cut] if len(vector) else vector
+            if len(self._m) >= MANY:
+                return int(cholesky.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
+            room = matrices.room_for(len(self._m))
+            return int(matrices.factor(s[cut], self._prior, aims, room, out[cut], log_det[cut]))
+
+        if sum(shared(factor, len(s), len(self._m))):
+            bad = np.isnan(log_det)
+            post = self.posterior(self._prior + s[bad])
+            L = self._mended(post.scatter.sum(axis=1))
+            d = L.shape[1]
+            aim = vector[bad] if len(vector) else post.mean[:, 0]
+            out[bad, 0] = post.kappa[:, 0]
+            out[bad, 1 : 1 + d] = np.linalg.solve(L, aim[..., None])[..., 0]
+            out[bad, 1 + d :] = L[:, *np.tril_indices(d)]
+            log_det[bad] = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        return out, log_det
+
+    def _mended(self, scatter: Array) -> Array:
+        """Return Cholesky factors (k, d, d) with eigenvalues raised to where they are safe."""
+        value, vector = np.linalg.eigh(scatter)
+        floor = 1e-9 * self._nu * np.trace(self._psi) / len(self._m)
+        value = np.maximum(value, np.maximum(floor, 1e-12 * value[:, -1:]))
+        whole = (vector * value[:, None, :]) @ np.swapaxes(vector, 1, 2)
+        factor: Array = np.linalg.cholesky(whole).astype(np.float64, copy=False)
+        return factor
+
+    def log_partition(self, tau: Array) -> Array:
+        """Return the log-normaliser of the normal-inverse-Wishart density."""
+        return self._log_normaliser(tau, np.zeros(len(self._prior)))
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the log marginal likelihood of clusters, without the base measure."""
+        return self._log_normaliser(s, self._prior) - self._log_z
+
+    def _log_normaliser(self, s: Array, prior: Array) -> Array:
+        """Return the log-normaliser at ``prior + s`` (..., p)."""
+        d, more = len(self._m), self._nu - self._kappa
+        flat = np.ascontiguousarray(s).reshape(-1, s.shape[-1])
+        out = np.empty(len(flat))
+
+        def fill(cut: slice) -> int:
+            if d < MANY:
+                room = matrices.room_for(d)
+                return int(matrices.log_partition(flat[cut], prior, more, d, room, out[cut]))
+            nothing = np.empty((0, flat.shape[1]))
+            failed = int(
+                cholesky.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
+            )
+            cholesky.normalisers(flat[cut, 0] + prior[0], more, out[cut], d, out[cut])
+            return failed
+
+        if sum(shared(fill, len(flat), d)):
+            for r in np.flatnonzero(np.isnan(out)):
+                tau = prior + flat[r]
+                L = self._mended(self.posterior(tau).scatter[None])[0]
+                log_det = 2.0 * np.log(np.diag(L)).sum()
+                out[r] = matrices.normaliser(tau[0], tau[0] + more, log_det, d)
+        return out.reshape(s.shape[:-1])
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw means and precisions: a Wishart by Bartlett's factors, then the mean given it."""
+        return self.sampled_score(rng, tau - self._prior, np.zeros(len(tau))).eta
+
+    def sampled_score(self, rng: np.random.Generator, s: Array, log_weight: Array) -> DrawnScore:
+        """Score points by drawn means and precisions."""
+        drawn = self.draw_factors(rng, s)
+        factors, log_det = self._factored(s[:, None], np.empty((0, len(self._m))))
+        return DrawnScore(factors, log_det, *drawn, log_weight)
+
+    def draw_factors(self, rng: np.random.Generator, s: Array) -> tuple[Array, Array, Array]:
+        """Draw diagonals and rests of Bartlett's factors, and noises of the means, for ``s``."""
+        k, d = len(s), len(self._m)
+        nu = s[:, :1] + (self._nu - np.arange(d))
+        chi = np.sqrt(np.maximum(rng.chisquare(nu), 1e-30))
+        normal = rng.standard_normal((k, d * (d + 1) // 2))
+        return chi, normal[:, d:], normal[:, :d]
+
+    def predictive_score(self, s: Array, log_weight: Array) -> PredictiveScore:
+        """Score points by Student-t predictives."""
+        d = len(self._m)
+        factors, log_det = self._factored(s[:, None], np.empty((0, d)))
+        const, power = np.empty(len(s)), np.empty(len(s))
+        more = self._nu - self._kappa
+        matrices.student_level(factors, log_det, more, d, log_weight, const, power)
+        return PredictiveScore(factors, const, power, d, lambda: self._widths(s))
+
+    def _widths(self, s: Array) -> tuple[Array, Array]:
+        """Return posteriors' means (k, d), and bounds (k,) of their scatters' eigenvalues."""
+        mean, widest = np.empty((len(s), len(self._m))), np.empty(len(s))
+
+        def fill(cut: slice) -> None:
+            pruning.widths(s[cut], self._prior, len(self._m), mean[cut], widest[cut])
+
+        shared(fill, len(s), len(self._m))
+        return mean, widest

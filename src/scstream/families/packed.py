@@ -1,0 +1,41 @@
+"""Symmetric matrices packed behind a count and a vector: as sums of points have them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array
+
+
+@cache
+def upper(d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows and columns of the entries of an upper triangle (d, d)."""
+    row, col = np.triu_indices(d)
+    return row, col
+
+
+def unpack(packed: Array, d: int) -> Array:
+    """Return symmetric matrices (..., d, d) by their upper triangles."""
+    row, col = upper(d)
+    out = np.empty((*packed.shape[:-1], d, d))
+    out[..., row, col] = packed
+    out[..., col, row] = packed
+    return out
+
+
+def moments(s: Array, d: int) -> tuple[Array, Array]:
+    """Return means (..., d) and covariances (..., d, d) of groups with statistics (..., p)."""
+    n = np.maximum(s[..., :1], 1e-300)
+    mean = s[..., 1 : 1 + d] / n
+    cov = unpack(s[..., 1 + d :] / n, d)
+    cov -= mean[..., :, None] * mean[..., None, :]
+    return mean, cov
+
+
+def means(tau: Array, d: int) -> Array:
+    """Return means (..., d) of groups with statistics (..., p)."""
+    mean: Array = tau[..., 1 : 1 + d] / tau[..., :1]
+    return mean

@@ -1,0 +1,171 @@
+"""A first batch: the prior is set from all rows so far, and clusters are found from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from scstream.engines import Engine
+from scstream.families import Family
+from scstream.families.scores import Labels, Points
+from scstream.kernels.draws import Draws
+from scstream.sampler.announcing import announce_long_start
+from scstream.sampler.background import background_of, everything
+from scstream.sampler.batch import first_batch
+from scstream.sampler.choose import steps_for
+from scstream.sampler.clusters import EQUAL, Ints, State
+from scstream.sampler.context import Outliers
+from scstream.sampler.dormant import Dormant
+from scstream.sampler.initialise import start_from_labels, start_over_clustered
+from scstream.sampler.learned import Learner, Outcome, outcome_of
+from scstream.sampler.recipe import Batch, Events, Recipe
+from scstream.sampler.rows import load_rows, some_rows
+from scstream.sampler.scores import Sketch, first_scores
+from scstream.sampler.steps import Steps
+from scstream.sampler.warmup import joined, keep, moved_on, remembered
+
+
+def learn_first(
+    learner: Learner | None,
+    batch: Batch,
+    recipe: Recipe,
+    engine: Engine,
+    make_rng: Callable[[], np.random.Generator],
+) -> tuple[Learner, Outcome] | None:
+    """Return the model of all rows so far that are not forgotten, its prior set from them.
+
+    None if these rows are better not taken together, since clusters move: then the clusters of
+    the rows before, which could stand alone, had better be followed.
+    """
+    before, ages = remembered(learner.warmup if learner else (), batch.time, recipe.forgetting)
+    kept, rules = [*(e.batch for e in before), batch], recipe.rules
+    X, weight = joined(kept, [*ages, 1.0])
+    rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
+    seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
+    n_batches = 0 if learner is None else learner.n_batches
+    family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
+    family = family.prepare(some_rows(X, rules.prior_rows)[0])
+    if recipe.progress is None:
+        announce_long_start(X.shape[0], len(family.prior), rules)
+    load_rows(engine, family, X, weight, n_batches)
+    outliers = _outliers(engine, family, recipe, X.shape[1])
+    steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
+    state = _numbered(engine, _found(steps, recipe, batch, X), batch.time, 0)
+    if learner is not None:
+        old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
+        known = engine.first_labels(len(old_ids))
+        alone = len(known) >= recipe.family.enough_rows(X.shape[1])
+        if alone and moved_on(known, state.now.rows.sum(axis=1), rules):
+            return None
+        state = _renamed(state, known, old_ids, learner)
+    state, dormant, events = _reunited(learner, steps, state)
+    new = Learner(
+        steps.family,
+        state.settle(batch.time),
+        steps.rng.words,
+        seed,
+        recipe.alpha,
+        None if steps.outliers is None else steps.outliers.beside_clusters(state),
+        batch.time,
+        0.0,
+        n_batches + 1,
+        dormant,
+        Sketch.nothing(),
+        warmup=(),
+    )
+    new = replace(new, scores=first_scores(new, X, weight, rules))
+    outcome = outcome_of(steps, learner, new, batch, events, state)
+    n, d = X.shape
+    few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
+    here = isinstance(X, np.ndarray) or sparse.issparse(X)
+    if few and here and batch.labels is None:
+        ids = np.append(new.state.ids, -1)[engine.labels]
+        new = replace(new, warmup=keep(kept, ids))
+    return new, outcome
+
+
+def _found(steps: Steps, recipe: Recipe, batch: Batch, X: Points) -> State:
+    """Return the clusters of the loaded rows X (n, d), from labels that were given or many groups.
+
+    The start is made without a background that is learned: pieces of clusters look like noise.
+    """
+    outliers = steps.outliers
+    if recipe.outlier_weight == "auto":
+        assert outliers is not None
+        outliers = background_of(outliers, steps, X, 1.0)
+        steps.outliers = None
+    if batch.labels is not None:
+        start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
+    else:
+        start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
+    steps.outliers = outliers
+    return first_batch(steps, recipe.plan, start, adapt=True, progress=recipe.progress)
+
+
+def _reunited(learner: Learner | None, steps: Steps, state: State) -> tuple[State, Dormant, Events]:
+    """Return the clusters with the ids of those that came back, and who is still asleep."""
+    events = Events()
+    if learner is None:
+        return state, Dormant.none(state), events
+    dormant = learner.dormant
+    if not learner.warmup:
+        dormant = dormant.all_asleep(learner.state, steps.rules)
+    dormant = dormant.reframed(learner.family, steps.family)
+    state, events.returns = dormant.reunite(steps, state)
+    return state, dormant.beside(state), events
+
+
+def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outliers | None:
+    """Return the component for points that no cluster should take, for a first batch; or None."""
+    weight = recipe.outlier_weight
+    if weight == 0:
+        return None
+    if weight == "auto" and (not family.real or family.points_for_a_shape()):
+        # wide is what a background of counts is not; in many columns small clusters look like noise
+        raise ValueError(
+            f"outlier_weight='auto' cannot distinguish noise from clusters of {family.name!r} "
+            f"in {d} columns: it supports 'gaussian' with up to 15 columns, 'diagonal' and "
+            "'spherical'. Choose one of these, or give the weight as a number such as 0.01."
+        )
+    rows = everything(engine, family, recipe.rules)
+    return Outliers.learned(rows) if weight == "auto" else Outliers(weight, rows)
+
+
+def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State:
+    """Return clusters just born, the heaviest first, numbered from ``first_id``."""
+    n = state.totals[:, 0]
+    most = max(float(n.max()), 1e-300)  # none may count, if all rows are outliers
+    order = np.argsort(-np.round(n / (EQUAL * most)), kind="stable")  # equals stay in order
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    same = np.tile(np.array([0, 1]), (len(order), 1))
+    engine.relabel(np.repeat(place[:, None], 2, axis=1), same)
+    state = state.select(order)
+    k = state.k
+    return replace(state, ids=first_id + np.arange(k), born=np.full(k, time), next_id=first_id + k)
+
+
+def _renamed(state: State, known: Labels, old_ids: Ints, learner: Learner) -> State:
+    """Return the clusters with the ids, and births, of the old ones that share most points.
+
+    ``known`` are the labels now, and ``old_ids`` the ids before, of rows seen before.
+    """
+    before = learner.state
+    both = (known >= 0) & np.isin(old_ids, before.ids)
+    old = np.searchsorted(np.sort(before.ids), old_ids[both])
+    old = np.argsort(before.ids)[old]
+    shared = np.zeros((state.k, before.k))
+    np.add.at(shared, (known[both], old), 1.0)
+    mine, theirs = linear_sum_assignment(-shared)
+    overlap = shared[mine, theirs] > 0
+    mine, theirs = mine[overlap], theirs[overlap]
+    new = np.ones(state.k, dtype=bool)
+    new[mine] = False
+    ids, born = state.ids.copy(), state.born.copy()
+    ids[mine], born[mine] = before.ids[theirs], before.born[theirs]
+    ids[new] = before.next_id + np.arange(new.sum())
+    return replace(state, ids=ids, born=born, next_id=before.next_id + int(new.sum()))

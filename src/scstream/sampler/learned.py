@@ -1,0 +1,110 @@
+"""What the model keeps between batches, and what a batch came to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scstream.families import Family
+from scstream.families.scores import Score
+from scstream.kernels.draws import Words
+from scstream.records import BatchRecord
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context, Outliers
+from scstream.sampler.dormant import Dormant
+from scstream.sampler.log_marginals import log_posterior
+from scstream.sampler.recipe import Batch, Events
+from scstream.sampler.scores import Sketch
+from scstream.sampler.sweep import next_point
+from scstream.sampler.warmup import KeptBatch
+from scstream.support.frozen import frozen
+
+
+@frozen
+class Learner:
+    """A model between two batches. Immutable: a batch makes a new one.
+
+    Attributes
+    ----------
+    family : Family
+        Prepared; once enough rows were seen its prior only follows the clusters, see
+        `Family.follow`, until all is forgotten.
+    state : State
+    rng : ndarray (6,)
+        The state of a generator, see `scstream.kernels.draws`. Never advanced in place.
+    seed : int
+        Keys the draws of labels.
+    alpha : float
+        That of the last batch.
+    outliers : Outliers or None
+    time : float
+    spacing : float
+        The usual time between batches; 0 before the second.
+    n_batches : int
+    dormant : Dormant
+    scores : Sketch
+        How expected recent rows were.
+    warmup : tuple of KeptBatch
+        The first rows, until there are enough of them; then empty.
+    """
+
+    family: Family
+    state: State
+    rng: Words
+    seed: int
+    alpha: float
+    outliers: Outliers | None
+    time: float
+    spacing: float
+    n_batches: int
+    dormant: Dormant
+    scores: Sketch
+    warmup: tuple[KeptBatch, ...]
+
+    def next_point(self) -> tuple[Score, float]:
+        """Return how the next point is scored, and what to add for its log density."""
+        return next_point(self.family, self.state.totals, self.alpha, self.outliers)
+
+
+@frozen
+class Outcome:
+    """What a batch came to: its labels (ids), sub-labels, and a record of events.
+
+    The labels of rows that are elsewhere may be there too.
+    """
+
+    labels: Any
+    sublabels: Any
+    record: BatchRecord
+
+
+def outcome_of(
+    ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events,
+    state: State,
+) -> Outcome:  # fmt: skip
+    """Return labels as ids and what happened to clusters, seen from outside the batch.
+
+    ``state`` holds the clusters before they were settled.
+    """
+    known = None if state.known is None else state.known.whole
+    n = batch.X.shape[0]
+    labels, sublabels = ctx.engine.named_labels(after.state.ids, ctx.engine.n_rows - n)
+    level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
+    changes = *_changes(before, after, events), batch.widened
+    here = after.n_batches - 1, batch.time, n, after.state.k, level
+    record = BatchRecord(*here, *changes)
+    return Outcome(labels, sublabels, record)
+
+
+def _changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:
+    """Return the births, deaths, splits, merges and returns of a batch."""
+    if before is not None and before.state.ids is after.state.ids:
+        return (), (), (), (), ()
+    old = [] if before is None else before.state.ids.tolist()
+    new = after.state.ids.tolist()
+    return (
+        tuple(sorted(set(new) - set(old) - set(events.returns))),
+        tuple(sorted(set(old) - set(new))),
+        tuple(pair for pair in events.splits if pair[1] in new),
+        tuple(pair for pair in events.merges if pair[1] in old),
+        tuple(sorted(events.returns)),
+    )

@@ -1,0 +1,275 @@
+"""The clusters as they stand: statistics in the past and at present, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import Sums
+from scstream.families.contract import Array, Family
+from scstream.kernels import mixture
+from scstream.sampler.window import Window
+from scstream.support.frozen import frozen
+from scstream.support.once import once
+from scstream.support.threads import over_slices
+
+Ints = NDArray[np.int64]
+_SHARED = 2**16  # numbers from which adding them up is work for threads
+
+
+def _added(a: Array, b: Array) -> Array:
+    """Return the sum of two arrays, shared among threads if they are large."""
+    if a.size < _SHARED:
+        return a + b
+    out = np.empty(a.shape)
+    over_slices(lambda cut: np.add(a[cut], b[cut], out=out[cut]), len(a))
+    return out
+
+
+@lru_cache(maxsize=8)
+def _nothing(k: int, p: int) -> Sums:
+    """Return the sums over no points, which nobody changes."""
+    return Sums.nothing(k, p)
+
+
+@frozen
+class LogMarginals:
+    """Log marginal likelihoods under a family: of the sub-clusters (k, 2), of the clusters (k,).
+
+    Those of two clusters together, (k, k), and of the clusters' past alone, (k,), are filled in
+    where someone asked for them, NaN elsewhere.
+    """
+
+    family: Family
+    each: Array
+    whole: Array
+    joined: Array | None = None
+    past: Array | None = None
+
+    def split(self, which: Ints, major: Ints) -> LogMarginals:
+        """Return those of the clusters after `State.split`, given who keeps the place (m,)."""
+        m, parts = len(which), self.each[which]
+        i = np.arange(m)
+        whole = np.concatenate([self.whole, parts[i, 1 - major]])
+        whole[which] = parts[i, major]
+        each = np.concatenate([self.each, np.zeros((m, 2))])
+        each[which, 0], each[which, 1] = whole[which], 0.0
+        each[len(self.whole) :, 0] = whole[len(self.whole) :]
+        joined = None
+        if self.joined is not None:
+            joined = np.full((len(whole), len(whole)), np.nan)
+            joined[: len(self.whole), : len(self.whole)] = self.joined
+            joined[which] = joined[:, which] = np.nan
+        return LogMarginals(self.family, each, whole, joined)
+
+    def merge(self, left: Ints, to: Ints, gone: Ints, level: Array) -> LogMarginals:
+        """Return those after `State.merge`: of who is left, some of whom others have gone to.
+
+        The log marginals of these, each with who has come, are given.
+        """
+        whole, each = self.whole[left], self.each[left]
+        each[to, 0], each[to, 1] = whole[to], self.whole[gone]
+        whole[to] = level
+        joined = None
+        if self.joined is not None:
+            joined = self.joined[np.ix_(left, left)]
+            joined[to] = joined[:, to] = np.nan
+        return LogMarginals(self.family, each, whole, joined)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Everything the sampler knows of k clusters. Immutable: each change returns a new one.
+
+    A cluster's statistics are the sum of its two sub-clusters', which is how they are stored,
+    and its past and present ones add up. Both hold by construction.
+
+    Attributes
+    ----------
+    ids : ndarray (k,)
+        Persistent names; ``next_id`` is the first that was never used.
+    born : ndarray (k,)
+        Times of birth.
+    lived : ndarray (k,)
+        Numbers of batches since then.
+    now : Sums
+        The present batch, see `scstream.engines.Sums`.
+    window : Window
+        The past batches.
+    past : ndarray (k, 2, p)
+        The window's weighted sum.
+    past_doubt : ndarray (k, k)
+        The same of its doubts.
+    attempt : ndarray (k,)
+        How often the sub-clusters were restarted since the cluster last changed.
+    known : LogMarginals or None
+        Those of this very state, once someone computed them.
+    recalled : tuple or None
+        The sub-clusters' and clusters' statistics of an earlier state of the same batch, and its
+        log marginals: most of them may still hold.
+    recalled_from : int
+        Statistics whose log marginals take longer to compute than to compare with earlier ones.
+    """
+
+    recalled_from: ClassVar[int] = 2**13
+
+    ids: Ints
+    born: Array
+    lived: Ints
+    next_id: int
+    now: Sums
+    window: Window
+    past: Array
+    past_doubt: Array
+    attempt: Ints
+    known: LogMarginals | None = field(init=False, default=None, compare=False)
+    recalled: tuple[Array, Array, LogMarginals] | None = field(
+        init=False, default=None, compare=False
+    )
+
+    def having(self, **changes: Any) -> Self:
+        """Return the state with some fields replaced."""
+        new = object.__new__(type(self))
+        fields = new.__dict__
+        fields.update(self.__dict__)
+        if "now" in changes or "past" in changes:
+            for name in _ONCE:
+                fields.pop(name, None)
+        fields.update(changes)
+        return new
+
+    def carried(self, carry: Callable[[Array], Array]) -> Self:
+        """Return the clusters with statistics (..., p) in other coordinates."""
+        window = replace(self.window, sums=carry(self.window.sums))
+        now = replace(self.now, current=carry(self.now.current))
+        new = self.having(window=window, now=now, past=carry(self.past))
+        new.__dict__.update(known=None, recalled=None)
+        return new
+
+    def learn(self, known: LogMarginals) -> LogMarginals:
+        """Take note of log marginals that were computed."""
+        self.recall(known)
+        self.__dict__["known"] = known
+        return known
+
+    def recall(self, some: LogMarginals) -> None:
+        """Take note of those that are not NaN, for a later state of the batch; not of few."""
+        many = self.past.size >= self.recalled_from
+        self.__dict__["recalled"] = (self.parts, self.totals, some) if many else None
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return len(self.ids)
+
+    @once
+    def parts(self) -> Array:
+        """Statistics of the sub-clusters (k, 2, p)."""
+        if self.past.size >= _SHARED:
+            parts = _added(self.past, self.now.current)
+            self.__dict__["totals"] = _added(parts[:, 0], parts[:, 1])
+            return parts
+        k, _, p = self.past.shape
+        both = np.empty((3 * k, p))
+        mixture.stacked(self.past, self.now.current, both)
+        self.__dict__["totals"] = both[:k]
+        return both[k:].reshape(k, 2, p)
+
+    @once
+    def totals(self) -> Array:
+        """Statistics of the clusters (k, p); they come with those of the sub-clusters."""
+        _ = self.parts
+        out: Array = self.__dict__["totals"]
+        return out
+
+    @once
+    def current(self) -> Array:
+        """Statistics of the clusters' points in this batch (k, p)."""
+        return _added(self.now.current[:, 0], self.now.current[:, 1])
+
+    @once
+    def present(self) -> NDArray[np.bool_]:
+        """Which clusters own points of the batch (k,)."""
+        rows = self.now.rows
+        out: NDArray[np.bool_] = rows[:, 0] + rows[:, 1] > 0
+        return out
+
+    # -- time -----------------------------------------------------------------------------------
+
+    def advance(self, time: float) -> Self:
+        """Return the clusters at a later time, before its batch is seen."""
+        window = self.window.advance(time)
+        past, past_doubt = window.past()
+        k, _, p = past.shape
+        return self.having(
+            window=window,
+            past=past,
+            past_doubt=past_doubt,
+            now=_nothing(k, p),
+            lived=self.lived + 1,
+            attempt=np.zeros(k, dtype=np.int64),
+            recalled=None,
+        )
+
+    def share_left_of(self, before: Standing) -> float:
+        """Return the share of an earlier state's points that these clusters still count."""
+        left, had = self.totals[:, 0].sum(), before.totals[:, 0].sum()
+        return float(left / max(had, 1e-300))
+
+    def settle(self, time: float) -> Self:
+        """Return the clusters with the present batch become the latest of the past."""
+        window = self.window.absorb(self.now.current, self.now.doubt, time)
+        return self.having(window=window, known=None, recalled=None)
+
+    def forget(self, share: Array) -> Self:
+        """Return the clusters with only a share (k,) of each one's past."""
+        return self if np.all(share == 1.0) else self._with_window(self.window.scaled(share))
+
+    # -- the past -------------------------------------------------------------------------------
+
+    def past_cut(self, first: Array) -> Array:
+        """Return the past (k, 2, p) if it were divided as in `with_past_parts`."""
+        out = np.empty(self.past.shape)
+        out[:, 0] = self.window.weighted(first)
+        np.add(self.past[:, 0], self.past[:, 1], out=out[:, 1])
+        out[:, 1] -= out[:, 0]
+        return out
+
+    def with_past_parts(self, chosen: NDArray[np.bool_], first: Array) -> Self:
+        """Return the clusters with the past of the chosen ones divided anew, without doubt.
+
+        Parameters
+        ----------
+        first : ndarray (b, k, p)
+            The first sub-cluster's part of each record; the second gets what is left.
+        """
+        i = np.flatnonzero(chosen)
+        sums, doubts = self.window.sums.copy(), self.window.doubt.copy()
+        sums[:, i, 0], sums[:, i, 1] = first[:, i], self.window.wholes[:, i] - first[:, i]
+        doubts[:, i, i] = 0.0
+        window = self.window
+        return self._with_window(
+            Window(window.forgetting, sums, doubts, window.times, window.weight)
+        )
+
+    def with_past(self, past: Array, doubt: Array, **changes: Any) -> Self:
+        """Return the clusters with another past (k, 2, p), of a single record or none.
+
+        Other fields may be replaced at the same time.
+        """
+        window = self.window
+        if len(window.times):
+            window = Window(window.forgetting, past[None], doubt[None], window.times, window.weight)
+        return self.having(window=window, past=past, past_doubt=doubt, **changes)
+
+    def _with_window(self, window: Window) -> Self:
+        past, past_doubt = window.past()
+        return self.having(window=window, past=past, past_doubt=past_doubt)
+
+
+_ONCE = ("known", *(name for name, value in vars(Standing).items() if isinstance(value, once)))
