@@ -14,7 +14,7 @@ from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
-from scstream.engines.large import Gain, LargeBatch
+from scstream.engines.large import LargeBatch
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
@@ -29,7 +29,6 @@ from scstream.families.scores import (
     to_dense,
 )
 from scstream.kernels import labelling
-from scstream.support.memory import Memory
 from scstream.support.threads import allowed, mapped, over_slices, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
@@ -60,7 +59,6 @@ class CpuEngine(Engine):
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
-        self._gain, self._memory = Gain(), Memory()
         self._second, self._doubts, self._share = (
             np.empty(0, np.int64),
             np.empty((3, 0)),
@@ -89,7 +87,7 @@ class CpuEngine(Engine):
             self._few = FewRows(self._T, weight, self._z, self._sub, self._trial)
 
     def _as_large(self, family: Family, X: Points) -> LargeBatch | None:
-        return LargeBatch.of(family, X, self.n_threads, self._gain, self._memory)
+        return LargeBatch.of(family, X, self.n_threads)
 
     def _loaded(self) -> LargeBatch | None:
         """Return the batch as passes in compiled code take it, if they can.

@@ -38,6 +38,7 @@ _NONE, _NO_LABELS = np.zeros(0), np.zeros(0, dtype=np.int64)
 _NARROW = np.zeros(0, dtype=np.float32)
 _WORTHWHILE = 0.6  # the share of components to score up to which the others are ruled out
 _TRY_AGAIN = 50  # passes after which this is tried again
+_MEMORY = Memory()  # what runs are computed in, by thread; nothing of it outlives a run
 _FAR = -1e30  # the product of a centre that nobody is near
 
 
@@ -65,6 +66,16 @@ class Gain:
             self.share, self.passes = float(scored / (tiles * k)), 0
 
 
+def gain_of(k: int, d: int) -> Gain:
+    """Return what passes over as many columns and about as many components have learned so far."""
+    return _gain_of(k.bit_length(), d)
+
+
+@lru_cache
+def _gain_of(size: int, d: int) -> Gain:
+    return Gain()
+
+
 @dataclass(frozen=True)
 class LargeBatch:
     """The rows of a large batch, or of others that are to be labelled.
@@ -75,10 +86,6 @@ class LargeBatch:
     shift, scale : ndarray (d,)
         Statistics are ``(1, z, z z')`` of ``z = (x - shift) / scale``.
     n_threads : int
-    gain : Gain
-        Whether ruling out components has paid so far.
-    memory : Memory
-        What passes are computed in.
     first_row : int
         The number of the first row: a multiple of `ordered_sums.LEAF_ROWS`.
     Z : ndarray (n, d) or None
@@ -89,25 +96,21 @@ class LargeBatch:
     shift: Array
     scale: Array
     n_threads: int
-    gain: Gain
-    memory: Memory
     first_row: int = 0
     Z: Array | None = None
 
     @staticmethod
-    def of(
-        family: Family, X: Points, n_threads: int, gain: Gain, memory: Memory
-    ) -> LargeBatch | None:
+    def of(family: Family, X: Points, n_threads: int) -> LargeBatch | None:
         """Return the rows, or None if they are of another kind."""
         frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
-        return None if frame is None else LargeBatch(X, *frame, n_threads, gain, memory)
+        return None if frame is None else LargeBatch(X, *frame, n_threads)
 
     def loaded(self, first_row: int) -> LargeBatch:
         """Return the rows as a batch; in the frame they are kept, unless that takes much memory."""
         batch = replace(self, first_row=first_row)
         if 8 * self.X.size > _KEPT_BYTES:
             return batch
-        Z = self.memory.made("rows", self.X.shape, lambda: np.empty(self.X.shape))
+        Z = np.empty(self.X.shape)
 
         def job(leaves: slice) -> None:
             at = self._rows(leaves)
@@ -131,7 +134,8 @@ class LargeBatch:
         Rows that are ``labelled`` already are taken in that order.
         """
         by, p = self._components(score), pairs.eta.shape[1]
-        way, ways = self.gain.way(labelled=labelled), list[Labels]()
+        gain, ways = gain_of(len(by.eta), len(self.shift)), list[Labels]()
+        way = gain.way(labelled=labelled)
         drawn = (0, 0, 0, 0) if key is None else (1, *key)
 
         def job(leaves: slice) -> list[Part]:
@@ -156,7 +160,7 @@ class LargeBatch:
             return out
 
         parts = together(self.n_threads, job, self._runs(k))
-        self.gain.learn(ways, len(by.eta))
+        gain.learn(ways, len(by.eta))
         return [part for some in parts for part in some]
 
     def resplit(
@@ -184,7 +188,9 @@ class LargeBatch:
 
     def assign(self, score: Score) -> Labels:
         """Return the best component of each row."""
-        by, way, ways = self._components(score), self.gain.way(labelled=False), list[Labels]()
+        by, ways = self._components(score), list[Labels]()
+        gain = gain_of(len(by.eta), len(self.shift))
+        way = gain.way(labelled=False)
         out = np.empty(len(self.X), dtype=np.int64)
 
         def job(leaves: slice) -> None:
@@ -196,7 +202,7 @@ class LargeBatch:
             ways.append(run.way.copy())
 
         together(self.n_threads, job, self._runs(0))
-        self.gain.learn(ways, len(by.eta))
+        gain.learn(ways, len(by.eta))
         return out
 
     # -- runs of rows ---------------------------------------------------------------------------
@@ -232,8 +238,8 @@ class LargeBatch:
             return (np.empty(most, np.int64), np.empty(2 * most), np.empty(most, np.int64),
                     np.empty(most))  # fmt: skip
 
-        order, u, second, doubt = self.memory.made("rows of a run", most, make)
-        places = self.memory.made("places", k, lambda: np.empty(k + 2, np.int64))
+        order, u, second, doubt = _MEMORY.made("rows of a run", most, make)
+        places = _MEMORY.made("places", k, lambda: np.empty(k + 2, np.int64))
         u = u[: 2 * n if drawn else 0].reshape(2, -1)
         return Run(order[:n], places, u, np.empty(3, np.int64)), second[:n], doubt[:n]
 
@@ -249,16 +255,14 @@ class LargeBatch:
                 np.empty((m + 1, 2), np.int64),
             )  # fmt: skip
 
-        totals = self.memory.made("totals" if second else "trial totals", (m, k, p), make)
+        totals = _MEMORY.made("totals" if second else "trial totals", (m, k, p), make)
         totals.nodes[:] = 0
         return totals
 
     def _tiles(self, by: Components | None) -> Tiles:
         k, centres = (1, 0) if by is None else (len(by.eta), by.centre.shape[1])
         size = k, len(self.shift), centres
-        return self.memory.made(
-            "trial tiles" if by is None else "tiles", size, lambda: Tiles.of(*size)
-        )
+        return _MEMORY.made("trial tiles" if by is None else "tiles", size, lambda: Tiles.of(*size))
 
     def _components(self, score: Score) -> Components:
         form = form_of(score)
