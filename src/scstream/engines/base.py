@@ -189,7 +189,7 @@ class Engine(ABC):
         for _ in range(rounds):
             before = current
             log_sub = np.log(before[..., 0] + 0.5 * alpha)
-            sub = family.predictive_score(before.reshape(2 * len(chosen), -1), log_sub.ravel())
+            sub = family.part_score(before.reshape(2 * len(chosen), -1), log_sub.ravel())
             current, doubt = self.resplit(sub, chosen)
             if np.array_equal(current, before):
                 break  # the next round would find the same

@@ -1,4 +1,4 @@
-"""The rows of a batch with missing entries, for families that complete their statistics."""
+"""The rows of a batch whose statistics depend on their labels: missing entries, heavy tails."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Gaps:
     @staticmethod
     def of(family: Family, X: Points) -> Gaps | None:
         """Return the gaps of a batch, None if there are none."""
-        rows = family.gaps(X)
+        rows = family.completed_rows(X)
         return Gaps(family, X, rows) if len(rows) else None
 
     def _open(self, some: slice) -> Array:
@@ -80,18 +80,14 @@ class Gaps:
     def label(
         self, rows: slice, T: Array, score: Score, completion: Completion, draws: Draws
     ) -> Labelled:
-        """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too.
-
-        Second choices and doubts are those of the completed rows: what follows, the moves, takes
-        these for what was observed.
-        """
+        """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too."""
         some = self.within(rows)
         at, seen = self.rows[some] - rows.start, self._open(some)
         z = label_scores(completion.block(seen), draws.for_labels(at))
         inside = np.minimum(z, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
         T[at] = self._done[some] = done
-        return Labelled(at, z, *_second_choices(score.block(done), z))
+        return Labelled(at, z, *_second_choices(completion.judged(score, seen, done), z))
 
 
 class Labelled:

@@ -78,6 +78,9 @@ class Family(ABC):
         Whether columns may hold words.
     real : bool
         Whether columns are real numbers with clusters that are heaps in them.
+    tames : bool
+        Whether rows enter statistics tamed, see `scstream.families.taming`: they then depend on
+        the label, and `part_score` and `label_score` are other scores than those of rows.
     kept : dict
         What a checkpoint keeps of a prepared copy beyond the constructor's arguments: names of
         attributes and their forms, see `scstream.families.saved`.
@@ -93,6 +96,7 @@ class Family(ABC):
     tabular: ClassVar[bool] = False
     text: ClassVar[bool] = False
     real: ClassVar[bool] = False
+    tames: ClassVar[bool] = False
     kept: ClassVar[Mapping[str, str]] = {}
 
     alone: bool = True
@@ -291,6 +295,13 @@ class Family(ABC):
         """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
         return _NO_ROWS
 
+    def completed_rows(self, X: Points) -> NDArray[np.int64]:
+        """Return the checked rows whose statistics depend on their labels, in ascending order.
+
+        Those with gaps; all of them in a family that tames rows, see `scstream.families.taming`.
+        """
+        return self.gaps(X)
+
     def filled(self, X: Points) -> Points:
         """Return checked rows with a first guess in place of such gaps, for seeding."""
         return X
@@ -375,6 +386,18 @@ class Family(ABC):
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by the posterior predictives of ``s`` (k, p), base measure aside."""
         return GenericScore(self.log_partition, self.prior + s, log_weight)
+
+    def part_score(self, s: Array, log_weight: Array) -> Score:
+        """Score rows as statistics hold them by the predictives of ``s`` (k, p): sub-clusters.
+
+        This is the ratio of partitions. `predictive_score` is the density of rows as they came,
+        which is another one in a family that tames rows.
+        """
+        return self.predictive_score(s, log_weight)
+
+    def label_score(self, score: LinearScore, s: Array) -> Score:
+        """Return the score of rows as they came, for parameters drawn from ``s`` (k, p)."""
+        return score
 
     def needs_members(self, attempt: NDArray[np.int64]) -> bool:
         """Whether `directions` looks at the members, given how often each was tried (k,)."""
