@@ -13,6 +13,7 @@ from scstream.engines.ordered_sums import Part, Values
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
+from scstream.families.taming import Frames
 from scstream.kernels import labelling
 from scstream.support.frozen import frozen
 
@@ -214,6 +215,13 @@ class Engine(ABC):
     def complete(self, score: Score) -> None:
         """Complete the statistics of such rows by the components of their labels: the expected."""
         return
+
+    def joined(self, pairs: Labels, frames: Frames) -> Array:
+        """Return the sums (m, 2, p) of pairs (m, 2) of clusters, tamed in a frame for each pair.
+
+        For families that tame rows, see `scstream.families.taming`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not tame rows.")
 
     @abstractmethod
     def members(self, k: int, key: Key) -> Array:

@@ -27,6 +27,7 @@ from scstream.families.scores import (
     form_of,
     to_dense,
 )
+from scstream.families.taming import Frames, Joint
 from scstream.kernels import labelling
 from scstream.support.threads import allowed, mapped, over_slices, together
 
@@ -96,11 +97,14 @@ class CpuEngine(Engine):
             z, second = self._z[rows], self._second[rows]
             doubt, own_doubt, _ = self._doubts[:, rows]
             u = np.empty((2, 0 if key is None else len(z)))
-            if key is None:
-                labels.best(T, z, second, doubt)
-            else:
+            if key is not None:
                 first = self._first + rows.start
                 labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
+            if self._gaps is not None and self._gaps.everywhere:
+                pass  # all are labelled below
+            elif key is None:
+                labels.best(T, z, second, doubt)
+            else:
                 labels.draw(T, u[0], z, second, doubt)
             if self._gaps is not None and completion is not None:
                 found = self._gaps.label(
@@ -262,6 +266,28 @@ class CpuEngine(Engine):
         if n <= size:
             return self._X
         return self._X[np.sort(rng.choice(n, size, replace=False))]
+
+    def joined(self, pairs: Labels, frames: Frames) -> Array:
+        """Return the sums (m, 2, p) of pairs of clusters, tamed in a frame for each pair."""
+        return Tree(self.joined_parts(pairs, frames)).total()[0]
+
+    def joined_parts(self, pairs: Labels, frames: Frames) -> list[Part]:
+        """Do as `joined` does, as far as the tree of sums goes."""
+        k = int(max(self._z.max(initial=0), pairs.max(initial=0))) + 1
+        joint, p = Joint.of(pairs, k), len(self._family.prior)
+
+        def one(leaf: slice) -> Values:
+            out = np.zeros((len(pairs), 2, p))
+            for rows in _cut(leaf.stop, self._block_rows(k, _LONG_CELLS), leaf.start):
+                T = to_dense(self._family.statistics(self._X[rows]))
+                frames.add_joined(T, self._weight[rows], self._z[rows], joint, out)
+            return (out,)
+
+        leaves, first = (
+            _cut(len(self._z), ordered_sums.LEAF_ROWS),
+            self._first // ordered_sums.LEAF_ROWS,
+        )
+        return Tree(Part(first + i, 1, v) for i, v in enumerate(self._map(one, leaves))).parts
 
     def has_gaps(self) -> bool:
         """Whether some rows have missing entries."""

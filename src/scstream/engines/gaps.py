@@ -33,6 +33,11 @@ class Gaps:
         self._family, self._X, self.rows = family, X, rows
         self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether the statistics of all rows depend on their labels."""
+        return len(self.rows) == self._X.shape[0]
+
     @staticmethod
     def of(family: Family, X: Points) -> Gaps | None:
         """Return the gaps of a batch, None if there are none."""

@@ -17,6 +17,7 @@ from scstream.families.cutting import Projection, Side, first_side, log_odds
 from scstream.families.gaps import Completion, observed_scores
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
+from scstream.families.taming import Frames
 
 Array = NDArray[np.float64]
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -147,6 +148,13 @@ class Family(ABC):
             Their statistics, the past included.
         latest : ndarray (k, p)
             Those of the batch that was just learned alone.
+        """
+        return self
+
+    def with_tails(self, X: Points, totals: Array, memory: float) -> Self:
+        """Return a copy whose tails suit checked rows of clusters (k, p), if it learns them.
+
+        Called for families that tame rows. What was known before counts as so many rows.
         """
         return self
 
@@ -398,6 +406,10 @@ class Family(ABC):
     def label_score(self, score: LinearScore, s: Array) -> Score:
         """Return the score of rows as they came, for parameters drawn from ``s`` (k, p)."""
         return score
+
+    def frames(self, s: Array) -> Frames:
+        """Return the frames of clusters (k, p), in a family that tames rows."""
+        raise NotImplementedError(f"{type(self).__name__} does not tame rows.")
 
     def needs_members(self, attempt: NDArray[np.int64]) -> bool:
         """Whether `directions` looks at the members, given how often each was tried (k,)."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore, PredictiveScore
 from scstream.families.scores import Array, LinearScore, Points, Score
-from scstream.families.tails import given_df, START, learned_df
+from scstream.families.tails import START, given_df, learned_df
 from scstream.families.taming import Frames, HeavyScore, Taming, level_of
 from scstream.kernels import matrices
 
@@ -72,14 +72,14 @@ class Student(Gaussian):
         new._df = df
         return new
 
-    def with_tails(self, X: Points, totals: Array, share: float) -> Self:
+    def with_tails(self, X: Points, totals: Array, memory: float) -> Self:
         """Return a copy whose degrees of freedom suit rows (n, d) of clusters (k, p)."""
         if self.df != "auto" or len(X) == 0:
             return self
         T = self.statistics(X)
         score = self.predictive_score(totals, np.log(np.maximum(totals[:, 0], 1e-300)))
         z = np.argmax(score.block(T), axis=1)
-        df = learned_df(score.frames.distances(T, z), len(self._m), self._df, share)
+        df = learned_df(score.frames.distances(T, z), len(self._m), self._df, memory)
         new = self._with(self._kappa, self._nu, self._psi)
         new._df = df
         return new
@@ -125,7 +125,7 @@ class Student(Gaussian):
         tau = self._prior + s
         scaled = quad * (self._dof(tau) / self._df)[:, None]
         scaled[:, 0] += 1.0
-        return Frames(tau[:, 1 : 1 + d] / tau[:, :1], scaled, self._df)
+        return Frames(tau[:, 1 : 1 + d] / tau[:, :1], scaled, self._df, full=True)
 
     def part_score(self, s: Array, log_weight: Array) -> PredictiveScore:
         """Score tamed rows by the predictives of Gaussian clusters."""

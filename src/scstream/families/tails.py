@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from scstream.families.scores import Array
+from scstream.families.taming import level_of
+from scstream.kernels import taming
 
 START = 4.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
 LEAST, MOST = 1.0, 200.0  # degrees of freedom that may be learned
-_STEPS = 24  # between these
-_ROUNDS = 30  # of the search for a scale, at most
+_STEPS = 24  # values that are tried
+_TRIED = np.exp(np.linspace(np.log(MOST), np.log(LEAST), _STEPS))
+_ROUNDS = 4  # of the search for a scale, for each value
 
 
 def given_df(df: Any) -> float:
@@ -25,35 +27,26 @@ def given_df(df: Any) -> float:
     return float(df)
 
 
-def learned_df(far: Array, d: int, before: float, share: float) -> float:
+def learned_df(far: Array, d: int, before: float, memory: float) -> float:
     """Return the degrees of freedom after some rows with squared distances (n,).
 
-    Those before and those that the rows show are averaged by their inverses, of which the latter
-    count a share. A row's distance is known up to a scale, which is fitted for each value tried.
+    Those before and those that the rows show are averaged by their inverses, the former as if
+    they were from so many rows. Distances are known up to a scale.
     """
-    tried = np.exp(np.linspace(np.log(LEAST), np.log(MOST), _STEPS))
-    level = np.array([_log_likelihood(far, d, df) for df in tried])
+    level = np.empty(_STEPS)
+    taming.log_likelihoods(far, d, _TRIED, level_of(_TRIED, d), _ROUNDS, level)
     best = int(np.argmax(level))
-    inverse = 1.0 / tried[best]
+    inverse = 1.0 / _TRIED[best]
     if 0 < best < _STEPS - 1:
-        inverse = _peak(1.0 / tried[best - 1 : best + 2], level[best - 1 : best + 2])
+        inverse = _peak(1.0 / _TRIED[best - 1 : best + 2], level[best - 1 : best + 2])
+    share = len(far) / (len(far) + memory)
     return float(1.0 / ((1.0 - share) / before + share * inverse))
 
 
 def _peak(x: Array, y: Array) -> float:
-    """Return where the parabola through three points is highest."""
-    a, b, _ = np.polyfit(x - x[1], y, 2)
-    return float(np.clip(x[1] - b / (2.0 * a), x[2], x[0]))
-
-
-def _log_likelihood(far: Array, d: int, df: float) -> float:
-    """Return the log-likelihood of squared distances under the best scale."""
-    scale = 1.0
-    for _ in range(_ROUNDS):
-        new = scale * float(((df + d) * far / (df * scale + far)).mean()) / d
-        done = abs(new - scale) < 1e-3 * scale
-        scale = max(new, 1e-300)
-        if done:
-            break
-    one = gammaln(0.5 * (df + d)) - gammaln(0.5 * df) - 0.5 * d * np.log(df * scale)
-    return float(len(far) * one - 0.5 * (df + d) * np.log1p(far / (df * scale)).sum())
+    """Return where the parabola through three points is highest, x ascending."""
+    one, two = (y[1] - y[0]) / (x[1] - x[0]), (y[2] - y[1]) / (x[2] - x[1])
+    bend = (two - one) / (x[2] - x[0])
+    if not bend < 0.0:
+        return float(x[1])
+    return float(np.clip(0.5 * (x[0] + x[1] - one / bend), x[0], x[2]))

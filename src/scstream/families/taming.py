@@ -22,15 +22,14 @@ and merges are those of Gaussian clusters of tamed rows, each cluster in its own
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from scstream.families.scores import Array, JoinedScore, Labels, Score, StudentScore
 from scstream.kernels import taming
-
-_NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
 def strength_of(df: float, d: int) -> float:
@@ -53,21 +52,24 @@ class Frames:
     quad : ndarray (k, p)
         ``T(x) @ quad`` is one plus the squared distance over the degrees of freedom.
     df : float
+    full : bool
+        Whether scale matrices are full, or the columns independent.
     """
 
     centre: Array
     quad: Array
     df: float
+    full: bool
 
-    @property
-    def strength(self) -> float:
-        """What the logarithm of the distance is multiplied by."""
-        return strength_of(self.df, self.centre.shape[1])
+    @cached_property
+    def shape(self) -> tuple[float, float, bool]:
+        """What kernels take: the degrees of freedom, their strength, and whether it is full."""
+        return self.df, strength_of(self.df, self.centre.shape[1]), self.full
 
     def tamed(self, T: Array, z: Labels) -> Array:
         """Return the statistics (n, p) of rows (n, p), each in the frame of its label (n,)."""
         out = np.empty(T.shape)
-        taming.tame(T, z, self.centre, self.quad, self.df, self.strength, out)
+        taming.tame(T, z, self.centre, self.quad, self.shape, out)
         return out
 
     def distances(self, T: Array, z: Labels) -> Array:
@@ -75,6 +77,60 @@ class Frames:
         out = np.empty(len(T))
         taming.distances(T, z, self.quad, self.df, out)
         return out
+
+    def add_joined(self, T: Array, weight: Array, z: Labels, pairs: Joint, out: Array) -> None:
+        """Add rows (n, p) to the sums (m, 2, p) of pairs of clusters, whose frames these are."""
+        room = np.empty(T.shape[1])
+        taming.add_joined(
+            T, weight, z, tuple(pairs), self.centre, self.quad, self.shape, room, out
+        )  # fmt: skip
+
+    def of_sums(self, s: Array) -> Array:
+        """Return what distances of earlier rows, tamed elsewhere, are multiplied by: (k, ...).
+
+        Of such rows sums (k, ..., p) are left. They are tamed as one row at their mean squared
+        distance, that before they were tamed the first time.
+        """
+        df, strength, _ = self.shape
+        quad = self.quad.reshape(len(self.quad), *(1,) * (s.ndim - 2), -1)
+        q = (s * quad).sum(axis=-1) / np.maximum(s[..., 0], 1e-300)
+        inside = np.maximum(df * (q - 1.0), 1e-12)
+        lost = df * np.expm1(self.centre.shape[1] / strength) - self.centre.shape[1]
+        by: Array = np.sqrt(strength * np.log1p((inside + lost) / df) / inside)
+        return np.minimum(by, 1.0)
+
+    def moved(self, s: Array, by: Array) -> Array:
+        """Return the statistics (..., k, g, p) of rows, their distances from the centres multiplied.
+
+        Of g groups for each of k centres, by numbers (k, g).
+        """
+        c, by = self.centre[:, None], by[..., None]
+        d = c.shape[-1]
+        at = 1 if self.full else 1 + d
+        out, n, z = s.copy(), s[..., :1], s[..., at : at + d]
+        out[..., at : at + d] = by * z + (1.0 - by) * n * c
+        row, col = np.triu_indices(d) if self.full else (np.arange(d), np.arange(d))
+        cross = z[..., row] * c[..., col] + c[..., row] * z[..., col]
+        square = n * c[..., row] * c[..., col]
+        out[..., at + d :] = (
+            by**2 * s[..., at + d :] + by * (1.0 - by) * cross + (1.0 - by) ** 2 * square
+        )
+        return out
+
+
+class Joint(NamedTuple):
+    """Pairs (m, 2) of clusters; those of cluster c are ``which[first[c] : first[c + 1]]``."""
+
+    pairs: Labels
+    first: Labels
+    which: Labels
+
+    @staticmethod
+    def of(pairs: Labels, k: int) -> Joint:
+        """Return pairs of k clusters."""
+        flat = np.ascontiguousarray(pairs).ravel()
+        first = np.searchsorted(np.sort(flat), np.arange(k + 1))
+        return Joint(np.ascontiguousarray(pairs), first, np.argsort(flat, kind="stable") // 2)
 
 
 @dataclass(frozen=True)

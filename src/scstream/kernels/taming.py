@@ -1,7 +1,10 @@
 """Compiled kernels for rows of heavy-tailed clusters: how far they are, and their tails drawn in.
 
 See `scstream.families.taming`. A frame has a centre (d,) and a functional (p,) of the statistics
-that is ``q = 1 + far / df``, far being the squared distance of a row.
+that is ``q = 1 + far / df``, far being the squared distance of a row. Statistics are those of a
+family with full covariances, ``(1, z, upper triangle of z z')``, or of one with independent
+columns, ``(1, ones, z, squares of z)``. ``shape`` is a plain tuple: the degrees of freedom, their
+strength, and whether covariances are full.
 """
 
 from __future__ import annotations
@@ -24,20 +27,6 @@ def shrinkage(q: float, df: float, strength: float) -> Any:
 
 
 @part
-def fill_tamed(row: Any, centre: Any, by: float, out: Any) -> None:
-    """Fill the statistics (p,) of a row whose distance from the centre is multiplied."""
-    d = len(centre)
-    out[0] = row[0]
-    for i in range(d):
-        out[1 + i] = centre[i] + by * (row[1 + i] - centre[i])
-    e = 1 + d
-    for i in range(d):
-        for j in range(i, d):
-            out[e] = out[1 + i] * out[1 + j]
-            e += 1
-
-
-@part
 def _product(row: Any, functional: Any) -> Any:
     total = 0.0
     for q in range(len(row)):
@@ -45,13 +34,29 @@ def _product(row: Any, functional: Any) -> Any:
     return total
 
 
+@part
+def _fill(row: Any, centre: Any, by: float, full: bool, out: Any) -> None:
+    """Fill the statistics (p,) of a row whose distance from the centre is multiplied."""
+    d = len(centre)
+    at = 1 if full else 1 + d
+    for i in range(at):
+        out[i] = row[i]
+    for i in range(d):
+        out[at + i] = centre[i] + by * (row[at + i] - centre[i])
+    e = at + d
+    for i in range(d):
+        for j in range(i, d if full else i + 1):
+            out[e] = out[at + i] * out[at + j]
+            e += 1
+
+
 @bare
-def tame(T: Any, z: Any, centre: Any, quad: Any, df: float, strength: float, out: Any) -> None:
+def tame(T: Any, z: Any, centre: Any, quad: Any, shape: Any, out: Any) -> None:
     """Fill the statistics (n, p) of rows ``T`` (n, p), each in the frame of its label."""
+    df, strength, full = shape
     for i in range(len(T)):
         c = z[i]
-        q = _product(T[i], quad[c])
-        fill_tamed(T[i], centre[c], shrinkage(q, df, strength), out[i])
+        _fill(T[i], centre[c], shrinkage(_product(T[i], quad[c]), df, strength), full, out[i])
 
 
 @bare
@@ -63,23 +68,45 @@ def distances(T: Any, z: Any, quad: Any, df: float, out: Any) -> None:
 
 @bare
 def add_joined(
-    T: Any, weight: Any, z: Any, pairs: Any, first: Any, member: Any, centre: Any, quad: Any,
-    shape: Any, out: Any,
+    T: Any, weight: Any, z: Any, pairs: Any, centre: Any, quad: Any, shape: Any, room: Any,
+    out: Any,
 ) -> None:  # fmt: skip
-    """Add rows to the sums (m, 2, p) of pairs (m, 2) of clusters, each in the frame of the pair.
+    """Add rows to the sums (m, 2, p) of pairs of clusters, each tamed in the frame of the pair.
 
-    The pairs of cluster c are ``member[first[c]:first[c + 1]]``. ``shape`` holds the degrees of
-    freedom, their strength, and a row (p,) of room.
+    ``pairs`` are the pairs themselves (m, 2), those of cluster c being ``which[first[c] : first[c +
+    1]]``, first and which. ``room`` is for one row (p,).
     """
-    df, strength, tamed = shape
+    (df, strength, full), (pair, first, which) = shape, pairs
     for i in range(len(T)):
         c = z[i]
         if c < 0:
             continue
         for at in range(first[c], first[c + 1]):
-            m = member[at]
+            m = which[at]
             by = shrinkage(_product(T[i], quad[m]), df, strength)
-            fill_tamed(T[i], centre[m], by, tamed)
-            side = 0 if pairs[m, 0] == c else 1
-            for q in range(len(tamed)):
-                out[m, side, q] += weight[i] * tamed[q]
+            _fill(T[i], centre[m], by, full, room)
+            side = 0 if pair[m, 0] == c else 1
+            for q in range(len(room)):
+                out[m, side, q] += weight[i] * room[q]
+
+
+@bare
+def log_likelihoods(far: Any, d: int, df: Any, level: Any, rounds: int, out: Any) -> None:
+    """Fill the log-likelihoods (m,) of squared distances (n,) for each ``df`` (m,) and its level.
+
+    Distances are known up to a scale, the best of which some rounds of EM (with an expanded
+    parameter) find, beginning with that of the degrees of freedom tried before.
+    """
+    n, scale = len(far), 1.0
+    for i in range(len(df)):
+        for _ in range(rounds):
+            total = near = 0.0
+            for r in range(n):
+                share = 1.0 / (df[i] * scale + far[r])
+                near += share
+                total += far[r] * share
+            scale = max(total / (d * near), 1e-300)
+        total = 0.0
+        for r in range(n):
+            total += log(1.0 + far[r] / (df[i] * scale))
+        out[i] = n * (level[i] - 0.5 * d * log(scale)) - 0.5 * (df[i] + d) * total

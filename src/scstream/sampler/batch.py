@@ -46,6 +46,9 @@ def first_batch(
         state = split_merge_and_drop(steps, plan, state, events, 0.0)
         if rules.single_points:
             state = move_single_points(steps, state, 0.0)
+        if adapt and sweep < rules.adapt_sweeps and steps.family.tames:
+            rows = steps.engine.sample(steps.rng.generator, rules.tail_rows)
+            steps.family = steps.family.with_tails(rows, state.totals, rules.tail_first)
         level = log_level(steps, steps.family, state)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)

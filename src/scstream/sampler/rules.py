@@ -189,6 +189,14 @@ class Rules:
         Columns up to which valleys are looked for; above, overlaps alone decide.
     group_same : float
         Overlap, where it alone decides, of two clusters that are taken for the same.
+    frame_rounds : int
+        How often the frame of two clusters of heavy tails taken together is sought anew.
+    tail_rows : int
+        Rows of a batch by which the degrees of freedom of heavy tails are learned, at most.
+    tail_first : float
+        Rows that the degrees of freedom before count as, while a first batch converges.
+    tail_memory : float
+        The same in a later batch.
     compiled_columns : int
         Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
         above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
@@ -262,6 +270,10 @@ class Rules:
     group_chunk: int = 500
     group_columns: int = 100
     group_same: float = 0.25
+    frame_rounds: int = 3
+    tail_rows: int = 500
+    tail_first: float = 100.0
+    tail_memory: float = 2000.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import joined_log_marginals, log_marginals
+from scstream.sampler.merged_frames import in_merged_frames
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import restart
@@ -75,9 +76,13 @@ def propose_merges(
             taken |= pair
     if not chosen:
         return state, []
-    before = state.ids
+    apart, before = state, state.ids
     first, second = np.ascontiguousarray(pairs[chosen].T)
     state, label, sublabel = state.merge(first, second, level[chosen])
+    if steps.family.tames:
+        lighter = sublabel[first, 0] == 1
+        pair = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
+        state = in_merged_frames(steps, apart, pair, state, label[first, 0])
     steps.engine.relabel(label, sublabel)
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])

@@ -1,0 +1,70 @@
+"""Clusters of heavy tails taken together: their rows, tamed in the frame of both.
+
+Each cluster tames its rows in a frame of its own. What two of them are together is another matter:
+a tail that is a cluster of its own looks like one in its own frame, and like a tail in that of both.
+So the rows of a pair that may merge are tamed once more, in a frame that is sought for the pair.
+See `scstream.families.taming`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scstream.families.contract import Array
+from scstream.families.taming import Frames
+from scstream.sampler.clusters import Ints, State
+from scstream.sampler.context import Context
+
+
+@dataclass(frozen=True)
+class Together:
+    """Pairs of clusters in the frames of both: the present (m, 2, p), and the past.
+
+    Of the past, which is sums alone, the distances from the centre are multiplied ``by`` (m, 2).
+    """
+
+    frames: Frames
+    present: Array
+    past: Array
+    by: Array
+
+    @staticmethod
+    def of(ctx: Context, state: State, pairs: Ints) -> Together:
+        """Seek the frames of pairs (m, 2), beginning with the sums in the frames of each alone."""
+        before = state.past.sum(axis=1)[pairs]
+        both = state.totals[pairs].sum(axis=1)
+        for _ in range(ctx.rules.frame_rounds):
+            frames = ctx.family.frames(both)
+            by = frames.of_sums(before)
+            new = Together(frames, ctx.engine.joined(pairs, frames), frames.moved(before, by), by)
+            both = (new.present + new.past).sum(axis=1)
+        return new
+
+
+def joined_totals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
+    """Return the statistics (m, p) of pairs of clusters taken together."""
+    if not ctx.family.tames:
+        both: Array = state.totals[a]
+        both += state.totals[b]
+        return both
+    together = Together.of(ctx, state, np.stack([a, b], axis=1))
+    whole: Array = (together.present + together.past).sum(axis=1)
+    return whole
+
+
+def in_merged_frames(ctx: Context, before: State, pairs: Ints, after: State, at: Ints) -> State:
+    """Return clusters after a merge, with what came of pairs (m, 2) in the frames of these.
+
+    ``before`` are the clusters before the merge. A pair's first became the first sub-cluster of the
+    cluster in the place ``at`` (m,).
+    """
+    together = Together.of(ctx, before, pairs)
+    current, sums = after.now.current.copy(), after.window.sums.copy()
+    current[at] = together.present
+    sums[:, at] = together.frames.moved(sums[:, at], together.by)
+    window = replace(after.window, sums=sums)
+    past, _ = window.past()
+    now = replace(after.now, current=current)
+    return after.having(now=now, window=window, past=past, known=None)
