@@ -72,6 +72,8 @@ class FewRows:
         To be written.
     trial : ndarray (n,)
         The sub-labels last tried, to be written.
+    seen : ndarray (n, p) or None
+        The statistics as they came, where those in ``T`` depend on labels: to be written, too.
     """
 
     T: Array
@@ -79,6 +81,7 @@ class FewRows:
     labels: Labels
     sublabels: Labels
     trial: Labels
+    seen: Array | None = None
 
 
 class EngineLost(RuntimeError):

@@ -77,6 +77,8 @@ class CpuEngine(Engine):
         self._few: FewRows | None = None
         if self._gaps is not None:
             self._T = self._gaps.patch(slice(0, n), self._T) if small else None
+            if self._T is not None and self._gaps.everywhere:
+                self._gaps.keep(self._T)
         elif 0 < n <= ordered_sums.LEAF_ROWS and isinstance(self._T, np.ndarray):
             self._few = FewRows(self._T, weight, self._z, self._sub, self._trial)
 
@@ -279,7 +281,8 @@ class CpuEngine(Engine):
         def one(leaf: slice) -> Values:
             out = np.zeros((len(pairs), 2, p))
             for rows in _cut(leaf.stop, self._block_rows(k, _LONG_CELLS), leaf.start):
-                T = to_dense(self._family.statistics(self._X[rows]))
+                seen = None if self._gaps is None else self._gaps.seen
+                T = self._family.statistics(self._X[rows]) if seen is None else seen[rows]
                 frames.add_joined(T, self._weight[rows], self._z[rows], joint, out)
             return (out,)
 
@@ -347,18 +350,19 @@ class CpuEngine(Engine):
     def few_rows(self) -> FewRows | None:
         """Return the rows of a small batch; none to a subclass with passes of its own.
 
-        Nor if there are gaps: each sweep completes such rows anew, and who takes rows from here
-        knows nothing of it.
+        Nor if some rows have gaps: each sweep completes such rows anew, and who takes rows from
+        here knows nothing of it.
         """
         if type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit:
             return None
-        if self._gaps is not None:
+        seen = None if self._gaps is None else self._gaps.seen
+        if self._gaps is not None and seen is None:
             return None
         n = len(self._z)
         little = 0 < n <= ordered_sums.LEAF_ROWS and 8 * n * len(self._family.prior) <= _KEPT_BYTES
         if self._few is None and little and self._T is not None:
             T = to_dense(self._T)
-            self._few = FewRows(T, self._weight, self._z, self._sub, self._trial)
+            self._few = FewRows(T, self._weight, self._z, self._sub, self._trial, seen)
         return self._few
 
     def evaluate(

@@ -31,6 +31,7 @@ class Gaps:
 
     def __init__(self, family: Family, X: Points, rows: NDArray[np.int64]) -> None:
         self._family, self._X, self.rows = family, X, rows
+        self.seen: Array | None = None  # all statistics as they came, where they are kept
         self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
 
     @property
@@ -46,7 +47,16 @@ class Gaps:
 
     def _open(self, some: slice) -> Array:
         """Return the statistics of some of these rows as they are observed, NaN in the gaps."""
+        if self.seen is not None:
+            return self.seen[some]
         return to_dense(self._family.statistics(self._X[self.rows[some]]))
+
+    def keep(self, T: Array) -> None:
+        """Keep the statistics (n, p) of the batch, all of which depend on labels, as they came.
+
+        From now on completed ones are written to ``T``.
+        """
+        self.seen, self._done = T.copy(), T
 
     def weight(self, weight: Array) -> Array:
         """Return weights (n,) under which rows of which nothing is observed teach nothing."""
@@ -78,7 +88,7 @@ class Gaps:
     def complete(self, z: Labels, completion: Completion, T: Array | None) -> None:
         """Complete all rows with gaps given the batch's labels (n,), in ``T`` (n, p) too."""
         seen = self._open(slice(None))
-        self._done = completion.completed(seen, np.maximum(z[self.rows], 0), None)
+        self._done[:] = completion.completed(seen, np.maximum(z[self.rows], 0), None)
         if T is not None:
             T[self.rows] = self._done
 

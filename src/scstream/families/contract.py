@@ -32,6 +32,14 @@ class GaussianPrior(NamedTuple):
     columns: int
 
 
+class StudentPrior(NamedTuple):
+    """The prior of clusters of tamed rows, and the degrees of freedom with their strength."""
+
+    gaussian: GaussianPrior
+    df: float
+    strength: float
+
+
 class Block(NamedTuple):
     """Columns of a table that are independent of the others within a cluster, and their family."""
 
@@ -274,6 +282,10 @@ class Family(ABC):
         None where a family is not a plain Gaussian, whose methods those steps replace. How many
         columns they take is a rule of the sampler, which looks at `GaussianPrior.columns`.
         """
+        return None
+
+    def small_student(self) -> StudentPrior | None:
+        """Return the same for the compiled steps on small batches of Student-t clusters."""
         return None
 
     @property

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scstream.families.contract import StudentPrior
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore, PredictiveScore
 from scstream.families.scores import Array, LinearScore, Points, Score
 from scstream.families.tails import START, given_df, learned_df
-from scstream.families.taming import Frames, HeavyScore, Taming, level_of
+from scstream.families.taming import Frames, HeavyScore, Taming, level_of, strength_of
 from scstream.kernels import matrices
 
 
@@ -98,6 +99,12 @@ class Student(Gaussian):
     def quadratic_rows(self) -> bool:
         """False: statistics depend on labels."""
         return False
+
+    def small_student(self) -> StudentPrior | None:
+        """Return the prior and the tails; None for a subclass."""
+        if type(self) is not Student:
+            return None
+        return StudentPrior(self.numbers, self._df, strength_of(self._df, len(self._m)))
 
     def completed_rows(self, X: Points) -> NDArray[np.int64]:
         """Return all rows: each is tamed once it has a label."""

@@ -22,7 +22,7 @@ and merges are those of Gaussian clusters of tamed rows, each cluster in its own
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from scstream.families.scores import Array, JoinedScore, Labels, Score, StudentS
 from scstream.kernels import taming
 
 
+@lru_cache(maxsize=8)
 def strength_of(df: float, d: int) -> float:
     """Return what makes ``log(1 + far / df)`` have the mean of a squared distance of d normals."""
     return float(d / (digamma(0.5 * (df + d)) - digamma(0.5 * df)))

@@ -9,6 +9,7 @@ from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps, SmallSw
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.rules import Rules
 from scstream.sampler.steps import Steps
+from scstream.sampler.student import SmallStudentSteps
 
 
 def few_columns(family: Family, rules: Rules) -> bool:
@@ -21,9 +22,13 @@ def choose_steps(
     family: Family, engine: Engine, outliers: Outliers | None, rules: Rules, *, records: bool
 ) -> type[Steps]:
     """Return the steps for a loaded batch; ``records`` says that each past batch has its own."""
+    student = family.small_student()
+    few_rows = outliers is None and engine.few_rows() is not None
+    if student is not None and few_rows and not records:
+        few = student.gaussian.columns <= rules.compiled_columns
+        return SmallStudentSteps if few else GenericSteps
     if not few_columns(family, rules):
         return GenericSteps
-    few_rows = outliers is None and engine.few_rows() is not None
     if records:
         return SmallSweeps if few_rows else GenericSteps
     return SmallGaussianSteps if few_rows else GaussianSteps

@@ -80,11 +80,9 @@ class SmallSweeps(_Compiled):
         rows, k, p = self.rows, state.k, state.past.shape[2]
         now, drawn = Sums.nothing(k, p), len(draws) > 0
         each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
-        failed = small_batch.sweep(
-            state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
-            _room(len(rows.labels), k, p), (now.current, now.rows, now.rivals, now.doubt),
-            (each, whole),
+        failed = self._fill(
+            state, draws, key, _room(len(rows.labels), k, p),
+            (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
             return None
@@ -92,6 +90,17 @@ class SmallSweeps(_Compiled):
         if not drawn:
             new.learn(LogMarginals(self.family, each, whole))
         return new
+
+
+    def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
+        rows = self.rows
+        failed: int = small_batch.sweep(
+            state.past, state.now.current, draws, self.alpha, self.prior,
+            (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
+            room, sums, levels,
+        )  # fmt: skip
+        return failed
 
 
 class GaussianSteps(_Compiled):
