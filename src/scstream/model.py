@@ -37,7 +37,7 @@ from scstream.groups.tree import Tree
 from scstream.inputs import TakesRows, on_host
 from scstream.records import HISTORY as _HISTORY
 from scstream.records import BatchRecord, Cluster, Group
-from scstream.sampler.choose import few_columns
+from scstream.sampler.choose import few_columns, is_small
 from scstream.sampler.gaussian import best_ids, predicts_at_once
 from scstream.sampler.learner import Learner, Outcome, learn
 from scstream.sampler.recipe import Batch, Plan, Recipe
@@ -441,7 +441,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
         """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
-        small = predicts_at_once(learner.family, self._rules, batch.X.shape[0])
+        small = is_small(learner.family, self._rules, batch.X.shape[0])
         if small and not engine.takes_collections:
             return True
         return engine.takes_tensors and few_columns(learner.family, self._rules)

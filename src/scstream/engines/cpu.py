@@ -62,7 +62,9 @@ class CpuEngine(Engine):
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch."""
         n = X.shape[0]
-        self._gaps = Gaps.of(family, X)
+        small = 8 * n * len(family.prior) <= _KEPT_BYTES
+        self._T = family.statistics(X) if small or sparse.issparse(X) else None
+        self._gaps = Gaps.of(family, X, self._T)
         if self._gaps is not None:
             weight = self._gaps.weight(weight)
         self._family, self._X, self._weight = family, X, weight
@@ -72,13 +74,9 @@ class CpuEngine(Engine):
         self._z.fill(-1)
         self._doubts = np.empty((3, n))  # of labels, sub-labels and those tried
         self._share = np.empty(n)  # of the second sub-cluster, where a row counts in both
-        small = 8 * n * len(family.prior) <= _KEPT_BYTES
-        self._T = family.statistics(X) if small or sparse.issparse(X) else None
         self._few: FewRows | None = None
         if self._gaps is not None:
             self._T = self._gaps.patch(slice(0, n), self._T) if small else None
-            if self._T is not None and self._gaps.everywhere:
-                self._gaps.keep(self._T)
         elif 0 < n <= ordered_sums.LEAF_ROWS and isinstance(self._T, np.ndarray):
             self._few = FewRows(self._T, weight, self._z, self._sub, self._trial)
 

@@ -29,21 +29,26 @@ class Gaps:
         Those with gaps, in ascending order.
     """
 
-    def __init__(self, family: Family, X: Points, rows: NDArray[np.int64]) -> None:
+    def __init__(
+        self, family: Family, X: Points, rows: NDArray[np.int64], T: Array | None = None
+    ) -> None:
         self._family, self._X, self.rows = family, X, rows
-        self.seen: Array | None = None  # all statistics as they came, where they are kept
-        self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
-
-    @property
-    def everywhere(self) -> bool:
-        """Whether the statistics of all rows depend on their labels."""
-        return len(self.rows) == self._X.shape[0]
+        self.everywhere = len(rows) == X.shape[0]  # whether all rows depend on their labels
+        self.seen: Array | None = None  # the statistics as they came, where they are kept
+        if T is not None and self.everywhere and family.tames:
+            self.seen, self._done = T.copy(), T
+        else:
+            self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
 
     @staticmethod
-    def of(family: Family, X: Points) -> Gaps | None:
-        """Return the gaps of a batch, None if there are none."""
+    def of(family: Family, X: Points, T: Array | None) -> Gaps | None:
+        """Return the gaps of a batch, None if there are none.
+
+        Its statistics ``T`` (n, p) are given if they are kept. Where all rows are tamed, what
+        they are completed to is written there.
+        """
         rows = family.completed_rows(X)
-        return Gaps(family, X, rows) if len(rows) else None
+        return Gaps(family, X, rows, T) if len(rows) else None
 
     def _open(self, some: slice) -> Array:
         """Return the statistics of some of these rows as they are observed, NaN in the gaps."""
@@ -51,15 +56,10 @@ class Gaps:
             return self.seen[some]
         return to_dense(self._family.statistics(self._X[self.rows[some]]))
 
-    def keep(self, T: Array) -> None:
-        """Keep the statistics (n, p) of the batch, all of which depend on labels, as they came.
-
-        From now on completed ones are written to ``T``.
-        """
-        self.seen, self._done = T.copy(), T
-
     def weight(self, weight: Array) -> Array:
         """Return weights (n,) under which rows of which nothing is observed teach nothing."""
+        if self._family.tames:
+            return weight
         empty = self.rows[np.isnan(self._X[self.rows]).all(axis=1)]
         out: Array = np.array(weight)
         out[empty] = 0.0

@@ -84,7 +84,7 @@ def sweep(
     if failed > 0:
         return failed
     clusters = Factors(factors[:k], log_det, log_weight)
-    _distances(clusters.rows, d, some, quad)
+    fill_distances(clusters.rows, d, some, quad)
     if drawn:
         failed = draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
         if failed > 0:
@@ -97,7 +97,7 @@ def sweep(
             log_weight[r] = log(totals[r, 0] + 0.5 * alpha)
         student(factors, log_det, prior, log_weight, some, by)
         _predictive(clusters, tails, prior, quad, by)
-    _frames(totals, prior, tails.df, Frames(centre, quad))
+    fill_frames(totals, prior, tails.df, Frames(centre, quad))
     _sweep_rows(rows, tails, Frames(centre, quad), by, u, drawn, rest, sums)
     if not drawn:
         stacked(past, sums.current, totals)
@@ -125,7 +125,7 @@ def _sweep_rows(
 
 
 @brief_part
-def _distances(factors: Floats, d: int, room: Floats, out: Floats) -> None:
+def fill_distances(factors: Floats, d: int, room: Floats, out: Floats) -> None:
     """Fill functionals (k, p) of T that are squared distances by scatters."""
     matrices.student(factors, d, room, out)
     for r in range(len(factors)):
@@ -135,8 +135,8 @@ def _distances(factors: Floats, d: int, room: Floats, out: Floats) -> None:
 
 
 @brief_part
-def _frames(totals: Floats, prior: Prior, df: float, frames: Frames) -> None:
-    """Fill the frames of clusters, whose functionals are `_distances` before."""
+def fill_frames(totals: Floats, prior: Prior, df: float, frames: Frames) -> None:
+    """Fill the frames of clusters, whose functionals are `fill_distances` before."""
     for r in range(len(frames.centre)):
         n = prior.row[0] + totals[r, 0]
         for i in range(prior.columns):

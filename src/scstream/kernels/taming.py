@@ -27,7 +27,7 @@ def shrinkage(q: float, df: float, strength: float) -> Any:
 
 
 @part
-def _product(row: Any, functional: Any) -> Any:
+def product(row: Any, functional: Any) -> Any:
     total = 0.0
     for q in range(len(row)):
         total += row[q] * functional[q]
@@ -35,7 +35,7 @@ def _product(row: Any, functional: Any) -> Any:
 
 
 @part
-def _fill(row: Any, centre: Any, by: float, full: bool, out: Any) -> None:
+def fill(row: Any, centre: Any, by: float, full: bool, out: Any) -> None:
     """Fill the statistics (p,) of a row whose distance from the centre is multiplied."""
     d = len(centre)
     at = 1 if full else 1 + d
@@ -56,14 +56,14 @@ def tame(T: Any, z: Any, centre: Any, quad: Any, shape: Any, out: Any) -> None:
     df, strength, full = shape
     for i in range(len(T)):
         c = z[i]
-        _fill(T[i], centre[c], shrinkage(_product(T[i], quad[c]), df, strength), full, out[i])
+        fill(T[i], centre[c], shrinkage(product(T[i], quad[c]), df, strength), full, out[i])
 
 
 @bare
 def distances(T: Any, z: Any, quad: Any, df: float, out: Any) -> None:
     """Fill the squared distances (n,) of rows in the frames of their labels."""
     for i in range(len(T)):
-        out[i] = max(df * (_product(T[i], quad[z[i]]) - 1.0), 0.0)
+        out[i] = max(df * (product(T[i], quad[z[i]]) - 1.0), 0.0)
 
 
 @bare
@@ -83,8 +83,8 @@ def add_joined(
             continue
         for at in range(first[c], first[c + 1]):
             m = which[at]
-            by = shrinkage(_product(T[i], quad[m]), df, strength)
-            _fill(T[i], centre[m], by, full, room)
+            by = shrinkage(product(T[i], quad[m]), df, strength)
+            fill(T[i], centre[m], by, full, room)
             side = 0 if pair[m, 0] == c else 1
             for q in range(len(room)):
                 out[m, side, q] += weight[i] * room[q]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scstream.engines import Engine
+from scstream.engines.ordered_sums import LEAF_ROWS
 from scstream.families.contract import Family
 from scstream.sampler.context import Outliers
 from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps, SmallSweeps
@@ -18,17 +19,28 @@ def few_columns(family: Family, rules: Rules) -> bool:
     return prior is not None and prior.columns <= rules.compiled_columns
 
 
+def few_heavy_columns(family: Family, rules: Rules) -> bool:
+    """Whether that is so of Student-t clusters."""
+    student = family.small_student()
+    return student is not None and student.gaussian.columns <= rules.compiled_columns
+
+
+def is_small(family: Family, rules: Rules, n: int) -> bool:
+    """Whether a batch of n rows is one for compiled steps, if an engine of the CPU holds it."""
+    few = few_columns(family, rules) or few_heavy_columns(family, rules)
+    return few and 0 < n <= LEAF_ROWS
+
+
 def choose_steps(
     family: Family, engine: Engine, outliers: Outliers | None, rules: Rules, *, records: bool
 ) -> type[Steps]:
     """Return the steps for a loaded batch; ``records`` says that each past batch has its own."""
-    student = family.small_student()
-    few_rows = outliers is None and engine.few_rows() is not None
-    if student is not None and few_rows and not records:
-        few = student.gaussian.columns <= rules.compiled_columns
-        return SmallStudentSteps if few else GenericSteps
+    if few_heavy_columns(family, rules) and not records:
+        few_rows = outliers is None and engine.few_rows() is not None
+        return SmallStudentSteps if few_rows else GenericSteps
     if not few_columns(family, rules):
         return GenericSteps
+    few_rows = outliers is None and engine.few_rows() is not None
     if records:
         return SmallSweeps if few_rows else GenericSteps
     return SmallGaussianSteps if few_rows else GaussianSteps

@@ -81,7 +81,7 @@ class SmallSweeps(_Compiled):
         now, drawn = Sums.nothing(k, p), len(draws) > 0
         each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
         failed = self._fill(
-            state, draws, key, _room(len(rows.labels), k, p),
+            state, draws, key, workspace(len(rows.labels), k, p),
             (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
@@ -112,7 +112,7 @@ class GaussianSteps(_Compiled):
         failed = small_batch.forget(
             (state.past, state.past_doubt), state.now.current, _array(self.rules.keep_shares),
             self.rules.forget_reluctance, self.alpha, self.prior,
-            _room(0, *state.past.shape[::2])[0], (past, doubt),
+            workspace(0, *state.past.shape[::2])[0], (past, doubt),
         )  # fmt: skip
         if failed > 0:
             return super().forget(state)
@@ -134,7 +134,7 @@ class GaussianSteps(_Compiled):
         sums, doubts = state.now.current.copy(), state.now.doubt.copy()
         code = gaussian_moves.judge(
             (which, taken, keep_better), (current, doubt), (past, past_doubt), (sums, doubts),
-            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio, _room(0, k, p)[0],
+            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio, workspace(0, k, p)[0],
             (each, whole),
         )  # fmt: skip
         if code > 0:
@@ -176,7 +176,7 @@ class GaussianSteps(_Compiled):
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
             (known.each, known.whole), log_u, state.lived,
             (rules.merge_reluctance, rules.merge_reluctance_most), self.ratio, self.prior,
-            _room(0, state.k, state.past.shape[2], most), merges,
+            workspace(0, state.k, state.past.shape[2], most), merges,
         )  # fmt: skip
         return found
 
@@ -198,7 +198,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         failed = small_batch.try_division(
             (rows.T, rows.weight, rows.labels, rows.trial), state.now.current,
             (chosen, state.attempt, member), prior, how, self.alpha,
-            _room(len(rows.labels), k, p), (current, doubt),
+            workspace(len(rows.labels), k, p), (current, doubt),
         )  # fmt: skip
         return super().try_division(state, chosen, key) if failed else (current, doubt)
 
@@ -215,7 +215,7 @@ def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
     assert prior is not None
     z: Labels = np.empty(len(X), dtype=np.int64)
     X, totals = family.narrowed(family.check(X)), state.totals
-    room = _room(0, *totals.shape)
+    room = workspace(0, *totals.shape)
     if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, z):
         z = _best_by_scores(family, X, totals, alpha)
     labelling.named(z, state.ids, z)
@@ -227,7 +227,7 @@ def _best_by_scores(family: Family, X: Points, totals: Array, alpha: float) -> L
     return CpuEngine().assign(family, X, predictive(family, totals, alpha))
 
 
-def _room(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:
+def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:
     """Return memory to work in on n rows and k clusters with p statistics, as a plain tuple."""
     floats, ints = room_of(*_needed(n, k, p, neighbours))
     return floats, ints

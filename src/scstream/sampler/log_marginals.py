@@ -13,7 +13,6 @@ from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
-from scstream.sampler.merged_frames import joined_totals
 
 
 def log_marginals(ctx: Context, state: State) -> LogMarginals:
@@ -47,7 +46,9 @@ def joined_log_marginals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
     new = np.isnan(joined[a, b])
     c, d = a[new], b[new]
     if len(c):
-        joined[c, d] = ctx.family.log_marginal(joined_totals(ctx, state, c, d))
+        both = state.totals[c]
+        both += state.totals[d]
+        joined[c, d] = ctx.family.log_marginal(both)
     if known.joined is None:
         state.learn(replace(known, joined=joined))
     return joined[a, b]

@@ -16,6 +16,7 @@ from scstream.families.contract import Array
 from scstream.families.taming import Frames
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
+from scstream.sampler.ratios import log_hastings_split
 
 
 @dataclass(frozen=True)
@@ -32,26 +33,46 @@ class Together:
 
     @staticmethod
     def of(ctx: Context, state: State, pairs: Ints) -> Together:
-        """Seek the frames of pairs (m, 2), beginning with the sums in the frames of each alone."""
-        before = state.past.sum(axis=1)[pairs]
-        both = state.totals[pairs].sum(axis=1)
+        """Seek the frames of pairs (m, 2), by sums first and then by the rows of the batch."""
+        before, both = state.past.sum(axis=1)[pairs], by_sums(ctx, state, pairs)
         for _ in range(ctx.rules.frame_rounds):
             frames = ctx.family.frames(both)
             by = frames.of_sums(before)
             new = Together(frames, ctx.engine.joined(pairs, frames), frames.moved(before, by), by)
-            both = (new.present + new.past).sum(axis=1)
+            both = new.whole
         return new
 
+    @property
+    def whole(self) -> Array:
+        """The statistics (m, p) of both."""
+        out: Array = (self.present + self.past).sum(axis=1)
+        return out
 
-def joined_totals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
-    """Return the statistics (m, p) of pairs of clusters taken together."""
-    if not ctx.family.tames:
-        both: Array = state.totals[a]
-        both += state.totals[b]
-        return both
-    together = Together.of(ctx, state, np.stack([a, b], axis=1))
-    whole: Array = (together.present + together.past).sum(axis=1)
-    return whole
+
+def by_sums(ctx: Context, state: State, pairs: Ints) -> Array:
+    """Return the statistics (m, p) of pairs in the frame of both, as far as sums tell them."""
+    sides = state.totals[pairs]
+    both: Array = sides.sum(axis=1)
+    for _ in range(ctx.rules.frame_rounds):
+        frames = ctx.family.frames(both)
+        both = frames.moved(sides, frames.of_sums(sides)).sum(axis=1)
+    return both
+
+
+def joined_in_frames(ctx: Context, state: State, pairs: Ints, whole: Array) -> Array:
+    """Return the log marginals (m,) of pairs of clusters, whose own are ``whole`` (k,), together.
+
+    Where sums leave no hope that they are one cluster, their rows are not looked at.
+    """
+    out = ctx.family.log_marginal(by_sums(ctx, state, pairs))
+    doubt = state.past_doubt[*pairs.T] + state.now.doubt[*pairs.T]
+    lost = log_hastings_split(
+        ctx, state.totals[pairs, :1], doubt, whole[pairs], out, least=0.0
+    )  # fmt: skip
+    near = lost < ctx.rules.frame_hopeless * state.totals[pairs, 0].sum(axis=1)
+    if near.any():
+        out[near] = ctx.family.log_marginal(Together.of(ctx, state, pairs[near]).whole)
+    return out
 
 
 def in_merged_frames(ctx: Context, before: State, pairs: Ints, after: State, at: Ints) -> State:

@@ -191,6 +191,11 @@ class Rules:
         Overlap, where it alone decides, of two clusters that are taken for the same.
     frame_rounds : int
         How often the frame of two clusters of heavy tails taken together is sought anew.
+    frame_hopeless : float
+        Nats a row by which a merge of two such clusters may lose, judged by their sums alone, to be
+        judged by their rows: no two pieces of one cluster lose that much.
+    tail_every : int
+        Batches from one look at the tails to the next: these change slowly.
     tail_rows : int
         Rows of a batch by which the degrees of freedom of heavy tails are learned, at most.
     tail_first : float
@@ -271,9 +276,11 @@ class Rules:
     group_columns: int = 100
     group_same: float = 0.25
     frame_rounds: int = 3
+    frame_hopeless: float = 0.3
+    tail_every: int = 4
     tail_rows: int = 500
     tail_first: float = 100.0
-    tail_memory: float = 2000.0
+    tail_memory: float = 1000.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:

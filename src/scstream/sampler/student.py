@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from scstream.engines import Key
+from scstream.engines import FewRows, Key
 from scstream.families.contract import Array, StudentPrior
-from scstream.kernels import heavy_batch
+from scstream.kernels import heavy_batch, heavy_moves
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.gaussian import SmallGaussianSteps
+from scstream.sampler.gaussian import SmallGaussianSteps, workspace
 from scstream.sampler.generic import GenericSteps
+from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.split_merge import reluctance
 
 
@@ -39,12 +40,10 @@ class SmallStudentSteps(SmallGaussianSteps):
     def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
         """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
         rows = self.rows
-        assert rows.seen is not None
         failed: int = heavy_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
             (rows.T, rows.weight, rows.labels, rows.sublabels),
-            (rows.seen, self.student.df, self.student.strength),
-            (key.seed, key.batch, key.sweep), room, (sums, levels),
+            self._tails(rows), (key.seed, key.batch, key.sweep), room, (sums, levels),
         )  # fmt: skip
         return failed
 
@@ -52,7 +51,14 @@ class SmallStudentSteps(SmallGaussianSteps):
         self, state: State, neighbours: int, born_from: int
     ) -> tuple[Ints, Array, Array]:
         """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
-        return GenericSteps.merge_ratios(self, state, neighbours, born_from)
+        k, most = state.k, max(min(neighbours, state.k - 1), 0)
+        pairs = np.empty((k * most, 2), dtype=np.int64)
+        ratio, both = np.empty((2, k * most))
+        m = self._merged(state, (np.empty((k, most), dtype=np.int64), pairs, ratio, both))
+        if m < 0:
+            return GenericSteps.merge_ratios(self, state, neighbours, born_from)
+        young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
+        return pairs[:m][young], ratio[:m][young], both[:m][young]
 
     def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
@@ -62,3 +68,19 @@ class SmallStudentSteps(SmallGaussianSteps):
         pairs, ratio, _ = self.merge_ratios(state, self.rules.neighbours, 0)
         least = log_u[1][: len(pairs)] + reluctance(self, state.lived[pairs].min(axis=1))
         return bool((ratio > least).any())
+
+    def _merged(self, state: State, merges: Any) -> int:
+        """Fill merges with neighbours, see `heavy_moves.merged`; -1 if a matrix failed."""
+        rows, now, rules, k = self.rows, state.now, self.rules, state.k
+        found: int = heavy_moves.merged(
+            (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
+            log_marginals(self, state).whole, (rows.T, rows.weight, rows.labels, rows.sublabels),
+            self._tails(rows), self.prior, self.ratio, (rules.frame_rounds, rules.frame_hopeless),
+            workspace(len(rows.labels), k, state.past.shape[2]), merges,
+        )  # fmt: skip
+        return found
+
+    def _tails(self, rows: FewRows) -> tuple[Array, float, float]:
+        """Return the rows as they came, and how heavy tails are."""
+        assert rows.seen is not None
+        return rows.seen, self.student.df, self.student.strength
