@@ -33,11 +33,10 @@ class GaussianPrior(NamedTuple):
 
 
 class StudentPrior(NamedTuple):
-    """The prior of clusters of tamed rows, and the degrees of freedom with their strength."""
+    """The prior of clusters of tamed rows, and how heavy tails are."""
 
     gaussian: GaussianPrior
-    df: float
-    strength: float
+    tails: tuple[float, Array, float, float]  # see `scstream.families.taming.tails_of`
 
 
 class Block(NamedTuple):

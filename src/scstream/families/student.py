@@ -13,7 +13,7 @@ from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore, PredictiveScore
 from scstream.families.scores import Array, LinearScore, Points, Score
 from scstream.families.tails import START, given_df, learned_df
-from scstream.families.taming import Frames, HeavyScore, Taming, level_of, strength_of
+from scstream.families.taming import Frames, HeavyScore, Taming, level_of, tails_of
 from scstream.kernels import matrices
 
 
@@ -104,7 +104,7 @@ class Student(Gaussian):
         """Return the prior and the tails; None for a subclass."""
         if type(self) is not Student:
             return None
-        return StudentPrior(self.numbers, self._df, strength_of(self._df, len(self._m)))
+        return StudentPrior(self.numbers, tails_of(self._df, len(self._m)))
 
     def completed_rows(self, X: Points) -> NDArray[np.int64]:
         """Return all rows: each is tamed once it has a label."""

@@ -2,40 +2,65 @@
 
 A Student-t cluster has no sufficient statistics. But its rows become those of a Gaussian cluster
 with the same centre m and the same scale matrix S if each moves along its ray from the centre, to
-where a normal row of the same rank would be. With the squared distance ``far = (x - m)' S^-1
-(x - m)`` the row x becomes
-
-    m + (x - m) sqrt(strength log(1 + far / df) / far)
-
-and is called *tamed*. ``log(1 + far / df)`` is minus the logarithm of a Beta variable. So
-``strength`` times it has the mean d of a chi-squared one if ``strength = d / (digamma((df + d) /
-2) - digamma(df / 2))``. In two columns it is chi-squared exactly, in others nearly so.
+where a normal row of the same rank would be. The squared distance ``(x - m)' S^-1 (x - m)`` of a
+row is that of a Student-t one; it becomes the quantile of a chi-squared distribution that has the
+same probability. Such a row is called *tamed*.
 
 What a row's tamed statistics are depends on its cluster, so they are made once it has a label, as
 missing entries are completed (`scstream.families.gaps`). Centre and scale come from the tamed rows
-themselves: where both agree they are those of the Student-t density, as in an EM algorithm. There
-the logarithm of the Student-t likelihood of a cluster's rows, at its best, is that of the tamed
-rows under a Gaussian and the same number for each row, whatever the cluster. So ratios of splits
-and merges are those of Gaussian clusters of tamed rows, each cluster in its own frame.
+themselves: where both agree they are those of the Student-t density, nearly as in an EM algorithm.
+There the logarithm of the Student-t likelihood of a cluster's rows is that of the tamed rows under
+a Gaussian, and a number for each row that is on average the same for all clusters. So ratios of
+splits and merges are those of Gaussian clusters of tamed rows, each cluster in its own frame.
+
+The weights of an EM algorithm, ``(df + d) / (df + far)``, would draw rows in further, to within
+``sqrt(df + d)``. Rows so weighted are flatter than Gaussian ones, and large clusters would be split.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import betainc, betaincc, digamma, gammainccinv, gammaincinv, gammaln
 
 from scstream.families.scores import Array, JoinedScore, Labels, Score, StudentScore
 from scstream.kernels import taming
 
+_KNOTS = 65  # of the table of squared distances: a distance is right to a ten-thousandth
+_LEAST = 1e-280  # a probability that is still a number
 
-@lru_cache(maxsize=8)
-def strength_of(df: float, d: int) -> float:
-    """Return what makes ``log(1 + far / df)`` have the mean of a squared distance of d normals."""
-    return float(d / (digamma(0.5 * (df + d)) - digamma(0.5 * df)))
+
+@lru_cache(maxsize=16)
+def tails_of(df: float, d: int) -> tuple[float, Array, float, float]:
+    """Return how heavy tails are in d columns, as the numbers that kernels take.
+
+    See `scstream.kernels.taming.Tails`.
+    """
+    reach = 4.0 * float(digamma(0.5 * (df + d)) - digamma(0.5 * df))
+    place = np.arange(1, _KNOTS - 1) / (_KNOTS - 1.0)
+    x = reach * place / (1.0 - place)  # logarithms of 1 + far / df
+    below = betainc(0.5 * d, 0.5 * df, -np.expm1(-x))
+    above = betaincc(0.5 * d, 0.5 * df, -np.expm1(-x))
+    near = 2.0 * gammaincinv(0.5 * d, np.minimum(below, 0.5))
+    far = 2.0 * gammainccinv(0.5 * d, np.clip(above, _LEAST, 0.5))
+    square = np.where(below < 0.5, near, far)
+    last = int(np.count_nonzero(above > _LEAST)) - 1
+    square[last:] = square[last] + df * (x[last:] - x[last])
+    slope = 2.0 * np.exp(2.0 / d * (gammaln(0.5 * (df + d)) - gammaln(0.5 * df)))
+    table = np.concatenate([[slope], square / x, [df]])
+    typical = float(df * np.expm1(np.interp(d, square, x)))
+    for _ in range(3):  # what the table makes of it must be d
+        now = _tamed_square(np.log1p(typical / df), table, reach)
+        typical *= d / now
+    return df, table, reach, typical
+
+
+def _tamed_square(x: Any, table: Array, reach: float) -> Any:
+    """Return squared distances among normal rows, given the logarithms of 1 + far / df."""
+    return x * np.interp(x / (x + reach), np.linspace(0.0, 1.0, len(table)), table)
 
 
 def level_of(df: Array | float, d: int) -> Any:
@@ -62,15 +87,15 @@ class Frames:
     df: float
     full: bool
 
-    @cached_property
-    def shape(self) -> tuple[float, float, bool]:
-        """What kernels take: the degrees of freedom, their strength, and whether it is full."""
-        return self.df, strength_of(self.df, self.centre.shape[1]), self.full
+    @property
+    def tails(self) -> tuple[float, Array, float, float]:
+        """How heavy tails are, as the numbers that kernels take."""
+        return tails_of(self.df, self.centre.shape[1])
 
     def tamed(self, T: Array, z: Labels) -> Array:
         """Return the statistics (n, p) of rows (n, p), each in the frame of its label (n,)."""
         out = np.empty(T.shape)
-        taming.tame(T, z, self.centre, self.quad, self.shape, out)
+        taming.tame(T, z, self.centre, self.quad, self.tails, self.full, out)
         return out
 
     def distances(self, T: Array, z: Labels) -> Array:
@@ -82,9 +107,8 @@ class Frames:
     def add_joined(self, T: Array, weight: Array, z: Labels, pairs: Joint, out: Array) -> None:
         """Add rows (n, p) to the sums (m, 2, p) of pairs of clusters, whose frames these are."""
         room = np.empty(T.shape[1])
-        taming.add_joined(
-            T, weight, z, tuple(pairs), self.centre, self.quad, self.shape, room, out
-        )  # fmt: skip
+        frames = self.centre, self.quad, self.full
+        taming.add_joined(T, weight, z, tuple(pairs), frames, self.tails, room, out)
 
     def of_sums(self, s: Array) -> Array:
         """Return what distances of earlier rows, tamed elsewhere, are multiplied by: (k, ...).
@@ -92,12 +116,12 @@ class Frames:
         Of such rows sums (k, ..., p) are left. They are tamed as one row at their mean squared
         distance, that before they were tamed the first time.
         """
-        df, strength, _ = self.shape
+        df, table, reach, typical = self.tails
         quad = self.quad.reshape(len(self.quad), *(1,) * (s.ndim - 2), -1)
         q = (s * quad).sum(axis=-1) / np.maximum(s[..., 0], 1e-300)
         inside = np.maximum(df * (q - 1.0), 1e-12)
-        lost = df * np.expm1(self.centre.shape[1] / strength) - self.centre.shape[1]
-        by: Array = np.sqrt(strength * np.log1p((inside + lost) / df) / inside)
+        far = inside + (typical - self.centre.shape[1])
+        by: Array = np.sqrt(_tamed_square(np.log1p(far / df), table, reach) / inside)
         return np.minimum(by, 1.0)
 
     def moved(self, s: Array, by: Array) -> Array:

@@ -28,15 +28,8 @@ from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import stacked
 from scstream.kernels.small_batch import draw, log_marginals, log_shares, student
 from scstream.kernels.small_rows import block_of, label_rows, order_of, search_of, sublabel_rows
+from scstream.kernels.taming import Tails
 from scstream.kernels.workspace import line, table
-
-
-class Tails(NamedTuple):
-    """Rows as they came (n, p), and the degrees of freedom with their strength."""
-
-    seen: Floats
-    df: float
-    strength: float
 
 
 class Factors(NamedTuple):
@@ -61,11 +54,12 @@ def sweep(
 ) -> Any:  # fmt: skip
     """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
-    Arguments are those of `small_batch.sweep`, ``out`` being its sums and levels. The statistics of
-    the rows are filled with the tamed ones. Returns how many matrices, or shapes of gammas, do not
+    Arguments are those of `small_batch.sweep`, ``out`` being its sums and levels. Of ``rows`` the
+    last are the statistics (n, p) as they came; the first are filled with the tamed ones. Returns how many matrices, or shapes of gammas, do not
     allow that.
     """
-    prior, rows, tails, room = Prior(*prior), Rows(*rows), Tails(*tails), Workspace(*room)
+    seen, prior, tails, room = rows[4], Prior(*prior), Tails(*tails), Workspace(*room)
+    rows = Rows(rows[0], rows[1], rows[2], rows[3])
     sums, levels, drawn = Sums(*out[0]), Levels(*out[1]), len(state) > 0
     k, p, d = len(sums.rows), past.shape[2], prior.columns
     some, at = line(room.floats, np.int64(0), matrices.ROOM * (d + 1) * (d + 1))
@@ -98,7 +92,7 @@ def sweep(
         student(factors, log_det, prior, log_weight, some, by)
         _predictive(clusters, tails, prior, quad, by)
     fill_frames(totals, prior, tails.df, Frames(centre, quad))
-    _sweep_rows(rows, tails, Frames(centre, quad), by, u, drawn, rest, sums)
+    _sweep_rows(rows, seen, tails, Frames(centre, quad), by, u, drawn, rest, sums)
     if not drawn:
         stacked(past, sums.current, totals)
         failed = log_marginals(totals, prior, some, log_det, levels)
@@ -107,8 +101,8 @@ def sweep(
 
 @part
 def _sweep_rows(
-    rows: Rows, tails: Tails, frames: Frames, by: Scores, u: Floats, drawn: bool, room: Workspace,
-    sums: Sums,
+    rows: Rows, seen: Floats, tails: Tails, frames: Frames, by: Scores, u: Floats, drawn: bool,
+    room: Workspace, sums: Sums,
 ) -> None:  # fmt: skip
     """Label the rows as they came, tame them, and add everything up."""
     n, k, d = len(rows.label), len(sums.rows), frames.centre.shape[1]
@@ -117,10 +111,11 @@ def _sweep_rows(
     search = search_of(Workspace(room.floats[at:], room.ints[behind:]), k)
     for i in range(n):
         order[i] = i
-    seen = Rows(tails.seen, rows.weight, rows.label, rows.sublabel)
-    label_rows(seen, by, u, (drawn, n < 0), d, order, block, search, sums)
-    shape = tails.df, tails.strength, n >= 0
-    taming.tame(tails.seen, rows.label, frames.centre, frames.quad, shape, rows.T)
+    as_seen = Rows(seen, rows.weight, rows.label, rows.sublabel)
+    label_rows(as_seen, by, u, (drawn, n < 0), d, order, block, search, sums)
+    for i in range(n):
+        c = rows.label[i]
+        taming.tame_row(seen[i], frames.centre[c], frames.quad[c], tails, n >= 0, rows.T[i])
     sublabel_rows(rows, by, u, drawn, d, (order, start), block, sums)
 
 

@@ -6,7 +6,7 @@ to be positive definite nothing that was filled holds.
 
 from __future__ import annotations
 
-from math import expm1, log, log1p, sqrt
+from math import log, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,10 @@ from scstream.kernels.arguments import Division, Floats, Ints, Prior, Ratio, Row
 from scstream.kernels.compiling import bare, brief_part, part
 from scstream.kernels.elementary import log_gamma
 from scstream.kernels.gaussian_moves import Merges, log_marginal
-from scstream.kernels.heavy_batch import Frames, Tails, fill_distances, fill_frames
+from scstream.kernels.heavy_batch import Frames, fill_distances, fill_frames
 from scstream.kernels.mixture import neighbours
 from scstream.kernels.small_rows import order_of, sort
+from scstream.kernels.taming import Tails
 from scstream.kernels.workspace import line, table
 
 
@@ -55,7 +56,8 @@ def merged(
     Given are past and present, the clusters' log marginals (k,), the rows with their labels, and
     what `gaussian_moves.merged` takes. Returns m, or -1 if a matrix failed.
     """
-    prior, rows, tails, how = Prior(*prior), Rows(*rows), Tails(*tails), Ratio(*ratio)
+    prior, tails, how = Prior(*prior), Tails(*tails), Ratio(*ratio)
+    rows = Rows(rows[4], rows[1], rows[2], rows[3])  # as they came
     past, now, search = Division(*past), Sums(*now), Search(*search)
     room, out = Workspace(*room), Merges(*merges)
     k, m = len(whole), neighbours(now.rivals, out.top, out.pairs)
@@ -130,7 +132,7 @@ def _join_rows(
         pair.both[0, :] = 0.0
         _add_sums(pair.past, pair.frames, tails, pair.both[0])
         for side in range(2):
-            _add_rows(tails, rows.weight, mine[side], pair.frames, pair.row, pair.both[0])
+            _add_rows(tails, rows, mine[side], pair.frames, pair.row, pair.both[0])
     return failed + log_marginal(pair.both, prior, pair.room, level)
 
 
@@ -138,15 +140,14 @@ def _join_rows(
 def _add_sums(sums: Floats, frames: Frames, tails: Tails, out: Floats) -> None:
     """Add sums (2, p) of rows, tamed elsewhere, in a frame, see `Frames.of_sums` of the family."""
     d, centre = frames.centre.shape[1], frames.centre[0]
-    lost = tails.df * expm1(d / tails.strength) - d
     for side in range(2):
         s, n = sums[side], sums[side, 0]
         inside = 0.0
         for q in range(len(s)):
             inside += s[q] * frames.quad[0, q]
         inside = max(tails.df * (inside / max(n, 1e-300) - 1.0), 1e-12)
-        by = tails.strength * log1p((inside + lost) / tails.df) / inside
-        by = sqrt(min(by, 1.0))
+        far = inside + (tails.typical - d)
+        by = sqrt(min(taming.tamed_square(log1p(far / tails.df), tails) / inside, 1.0))
         rest = 1.0 - by
         out[0] += n
         e = 1 + d
@@ -161,14 +162,11 @@ def _add_sums(sums: Floats, frames: Frames, tails: Tails, out: Floats) -> None:
 
 @part
 def _add_rows(
-    tails: Tails, weight: Floats, which: Ints, frames: Frames, row: Floats, out: Floats
+    tails: Tails, rows: Rows, which: Ints, frames: Frames, room: Floats, out: Floats
 ) -> None:  # fmt: skip
     """Add some rows, tamed in a frame."""
-    shape = tails.strength > 0.0
+    full = len(room) > 0
     for i in which:
-        seen = tails.seen[i]
-        q = taming.product(seen, frames.quad[0])
-        by = taming.shrinkage(q, tails.df, tails.strength)
-        taming.fill(seen, frames.centre[0], by, shape, row)
-        for e in range(len(row)):
-            out[e] += weight[i] * row[e]
+        taming.tame_row(rows.T[i], frames.centre[0], frames.quad[0], tails, full, room)
+        for e in range(len(room)):
+            out[e] += rows.weight[i] * room[e]

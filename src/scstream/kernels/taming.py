@@ -3,27 +3,50 @@
 See `scstream.families.taming`. A frame has a centre (d,) and a functional (p,) of the statistics
 that is ``q = 1 + far / df``, far being the squared distance of a row. Statistics are those of a
 family with full covariances, ``(1, z, upper triangle of z z')``, or of one with independent
-columns, ``(1, ones, z, squares of z)``. ``shape`` is a plain tuple: the degrees of freedom, their
-strength, and whether covariances are full.
+columns, ``(1, ones, z, squares of z)``.
 """
 
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
+from scstream.kernels.arguments import Floats
 from scstream.kernels.compiling import bare, part
 
 _NEAR = 1e-8  # of q - 1, where its logarithm is that number itself
 
 
+class Tails(NamedTuple):
+    """How heavy tails are.
+
+    A row with the logarithm l of q has the squared distance ``l w`` among normal rows, w being
+    that of the table (m,) at ``l / (l + reach)``, from 0 to 1. The distance ``typical`` becomes d.
+    """
+
+    df: float
+    table: Floats
+    reach: float
+    typical: float
+
+
 @part
-def shrinkage(q: float, df: float, strength: float) -> Any:
+def tamed_square(l: float, tails: Tails) -> Any:
+    """Return the squared distance among normal rows, given the logarithm of q."""
+    last = len(tails.table) - 1
+    at = last * (l / (l + tails.reach))
+    i = min(int(at), last - 1)
+    low = tails.table[i]
+    return l * (low + (at - i) * (tails.table[i + 1] - low))
+
+
+@part
+def shrinkage(q: float, tails: Tails) -> Any:
     """Return by what a row's distance from the centre is multiplied."""
     more = q - 1.0
     if not more > _NEAR:
-        return sqrt(strength / df)
-    return sqrt(strength * log(q) / (df * more))
+        return sqrt(tails.table[0] / tails.df)
+    return sqrt(tamed_square(log(q), tails) / (tails.df * more))
 
 
 @part
@@ -50,13 +73,19 @@ def fill(row: Any, centre: Any, by: float, full: bool, out: Any) -> None:
             e += 1
 
 
+@part
+def tame_row(row: Any, centre: Any, quad: Any, tails: Tails, full: bool, out: Any) -> None:
+    """Fill the statistics (p,) of a row in a frame."""
+    fill(row, centre, shrinkage(product(row, quad), tails), full, out)
+
+
 @bare
-def tame(T: Any, z: Any, centre: Any, quad: Any, shape: Any, out: Any) -> None:
+def tame(T: Any, z: Any, centre: Any, quad: Any, tails: Any, full: bool, out: Any) -> None:
     """Fill the statistics (n, p) of rows ``T`` (n, p), each in the frame of its label."""
-    df, strength, full = shape
+    tails = Tails(*tails)
     for i in range(len(T)):
         c = z[i]
-        fill(T[i], centre[c], shrinkage(product(T[i], quad[c]), df, strength), full, out[i])
+        tame_row(T[i], centre[c], quad[c], tails, full, out[i])
 
 
 @bare
@@ -68,23 +97,22 @@ def distances(T: Any, z: Any, quad: Any, df: float, out: Any) -> None:
 
 @bare
 def add_joined(
-    T: Any, weight: Any, z: Any, pairs: Any, centre: Any, quad: Any, shape: Any, room: Any,
-    out: Any,
+    T: Any, weight: Any, z: Any, pairs: Any, frames: Any, tails: Any, room: Any, out: Any
 ) -> None:  # fmt: skip
     """Add rows to the sums (m, 2, p) of pairs of clusters, each tamed in the frame of the pair.
 
     ``pairs`` are the pairs themselves (m, 2), those of cluster c being ``which[first[c] : first[c +
-    1]]``, first and which. ``room`` is for one row (p,).
+    1]]``, first and which. ``frames`` are centres, functionals, and whether covariances are full.
+    ``room`` is for one row (p,).
     """
-    (df, strength, full), (pair, first, which) = shape, pairs
+    tails, (pair, first, which), (centre, quad, full) = Tails(*tails), pairs, frames
     for i in range(len(T)):
         c = z[i]
         if c < 0:
             continue
         for at in range(first[c], first[c + 1]):
             m = which[at]
-            by = shrinkage(product(T[i], quad[m]), df, strength)
-            fill(T[i], centre[m], by, full, room)
+            tame_row(T[i], centre[m], quad[m], tails, full, room)
             side = 0 if pair[m, 0] == c else 1
             for q in range(len(room)):
                 out[m, side, q] += weight[i] * room[q]

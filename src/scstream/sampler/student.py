@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from scstream.engines import FewRows, Key
+from scstream.engines import Key
 from scstream.families.contract import Array, StudentPrior
+from scstream.families.scores import Labels
 from scstream.kernels import heavy_batch, heavy_moves
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.gaussian import SmallGaussianSteps, workspace
@@ -39,11 +40,9 @@ class SmallStudentSteps(SmallGaussianSteps):
 
     def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
         """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
-        rows = self.rows
         failed: int = heavy_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels),
-            self._tails(rows), (key.seed, key.batch, key.sweep), room, (sums, levels),
+            self._rows, self.student.tails, (key.seed, key.batch, key.sweep), room, (sums, levels),
         )  # fmt: skip
         return failed
 
@@ -71,16 +70,17 @@ class SmallStudentSteps(SmallGaussianSteps):
 
     def _merged(self, state: State, merges: Any) -> int:
         """Fill merges with neighbours, see `heavy_moves.merged`; -1 if a matrix failed."""
-        rows, now, rules, k = self.rows, state.now, self.rules, state.k
+        now, rules, n = state.now, self.rules, self.engine.n_rows
         found: int = heavy_moves.merged(
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
-            log_marginals(self, state).whole, (rows.T, rows.weight, rows.labels, rows.sublabels),
-            self._tails(rows), self.prior, self.ratio, (rules.frame_rounds, rules.frame_hopeless),
-            workspace(len(rows.labels), k, state.past.shape[2]), merges,
+            log_marginals(self, state).whole, self._rows, self.student.tails, self.prior, self.ratio, (rules.frame_rounds, rules.frame_hopeless),
+            workspace(n, state.k, state.past.shape[2]), merges,
         )  # fmt: skip
         return found
 
-    def _tails(self, rows: FewRows) -> tuple[Array, float, float]:
-        """Return the rows as they came, and how heavy tails are."""
+    @property
+    def _rows(self) -> tuple[Array, Array, Labels, Labels, Array]:
+        """The rows, tamed and as they came, as kernels take them."""
+        rows = self.rows
         assert rows.seen is not None
-        return rows.seen, self.student.df, self.student.strength
+        return rows.T, rows.weight, rows.labels, rows.sublabels, rows.seen
