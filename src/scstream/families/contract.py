@@ -165,6 +165,10 @@ class Family(ABC):
         """
         return self
 
+    def tails_differ(self, before: Family) -> bool:
+        """Whether tails are clearly other ones than they were before."""
+        return False
+
     def alike(self) -> Self:
         """Return a copy that will be adapted to clusters of one shape, as few points show none."""
         return self

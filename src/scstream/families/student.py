@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scstream.families.contract import StudentPrior
+from scstream.families.contract import Family, StudentPrior
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore, PredictiveScore
 from scstream.families.scores import Array, LinearScore, Points, Score
-from scstream.families.tails import START, given_df, learned_df
+from scstream.families.tails import START, differs, given_df, learned_df
 from scstream.families.taming import Frames, HeavyScore, Taming, level_of, tails_of
 from scstream.kernels import matrices
 
@@ -84,6 +84,10 @@ class Student(Gaussian):
         new = self._with(self._kappa, self._nu, self._psi)
         new._df = df
         return new
+
+    def tails_differ(self, before: Family) -> bool:
+        """Whether the inverses of the degrees of freedom are clearly apart."""
+        return isinstance(before, Student) and differs(self._df, before._df)
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior in the user's units."""

@@ -10,10 +10,11 @@ from scstream.families.scores import Array
 from scstream.families.taming import level_of
 from scstream.kernels import taming
 
-START = 4.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
+START = 2.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
 LEAST, MOST = 1.0, 200.0  # degrees of freedom that may be learned
 _STEPS = 24  # values that are tried
 _TRIED = np.exp(np.linspace(np.log(MOST), np.log(LEAST), _STEPS))
+_GRAIN = 0.02  # of the logarithm of what is learned: tables are made for each value
 _ROUNDS = 4  # of the search for a scale, for each value
 
 
@@ -40,7 +41,13 @@ def learned_df(far: Array, d: int, before: float, memory: float) -> float:
     if 0 < best < _STEPS - 1:
         inverse = _peak(1.0 / _TRIED[best - 1 : best + 2], level[best - 1 : best + 2])
     share = len(far) / (len(far) + memory)
-    return float(1.0 / ((1.0 - share) / before + share * inverse))
+    log_df = -np.log((1.0 - share) / before + share * inverse)
+    return float(np.exp(_GRAIN * np.round(log_df / _GRAIN)))
+
+
+def differs(df: float, before: float) -> bool:
+    """Whether degrees of freedom are clearly others than before: by a tenth, unless both are large."""
+    return abs(1.0 / df - 1.0 / before) > 0.1 / min(df, before) + 1.0 / MOST
 
 
 def _peak(x: Array, y: Array) -> float:

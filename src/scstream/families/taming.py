@@ -33,7 +33,7 @@ _KNOTS = 65  # of the table of squared distances: a distance is right to a ten-t
 _LEAST = 1e-280  # a probability that is still a number
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def tails_of(df: float, d: int) -> tuple[float, Array, float, float]:
     """Return how heavy tails are in d columns, as the numbers that kernels take.
 
@@ -117,7 +117,7 @@ class Frames:
         distance, that before they were tamed the first time.
         """
         df, table, reach, typical = self.tails
-        quad = self.quad.reshape(len(self.quad), *(1,) * (s.ndim - 2), -1)
+        quad = np.expand_dims(self.quad, tuple(range(1, s.ndim - 1)))
         q = (s * quad).sum(axis=-1) / np.maximum(s[..., 0], 1e-300)
         inside = np.maximum(df * (q - 1.0), 1e-12)
         far = inside + (typical - self.centre.shape[1])

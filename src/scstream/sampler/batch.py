@@ -46,9 +46,8 @@ def first_batch(
         state = split_merge_and_drop(steps, plan, state, events, 0.0)
         if rules.single_points:
             state = move_single_points(steps, state, 0.0)
-        if adapt and sweep < rules.adapt_sweeps and steps.family.tames:
-            rows = steps.engine.sample(steps.rng.generator, rules.tail_rows)
-            steps.family = steps.family.with_tails(rows, state.totals, rules.tail_first)
+        if adapt and steps.family.tames and waited >= rules.tail_patience:
+            best = -np.inf if _learned_tails(steps, state) else best
         level = log_level(steps, steps.family, state)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)
@@ -72,6 +71,17 @@ def first_batch(
         if steps.engine.labels_as_kept():
             break
     return state
+
+
+def _learned_tails(steps: Steps, state: State) -> bool:
+    """Let the tails suit the clusters, which have settled; returns whether that changed much.
+
+    While there are pieces of clusters, which have no tails, nothing is learned from them.
+    """
+    before = steps.family
+    rows = steps.engine.sample(steps.rng.generator, steps.rules.seed_rows)
+    steps.family = before.with_tails(rows, state.totals, steps.rules.tail_first)
+    return steps.family.tails_differ(before)
 
 
 def later_batch(

@@ -191,7 +191,7 @@ def _learn_later(
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
     if family.tames and learner.n_batches % recipe.rules.tail_every == 0 and batch.X.shape[0]:
-        rows = some_rows(batch.X, recipe.rules.tail_rows)[0]
+        rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))[0]
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges} | set(events.given_up)
     new = Learner(

@@ -194,10 +194,15 @@ class Rules:
     frame_hopeless : float
         Nats a row by which a merge of two such clusters may lose, judged by their sums alone, to be
         judged by their rows: no two pieces of one cluster lose that much.
+    heavy_rows : int
+        Rows of a first batch that clusters of heavy tails are started from, at most.
     tail_every : int
         Batches from one look at the tails to the next: these change slowly.
     tail_rows : int
-        Rows of a batch by which the degrees of freedom of heavy tails are learned, at most.
+        Rows of a batch by which the degrees of freedom of heavy tails are learned, if there are so
+        many; and of more rows one in four.
+    tail_patience : int
+        Sampled sweeps of a first batch without a better log posterior after which tails are learned.
     tail_first : float
         Rows that the degrees of freedom before count as, while a first batch converges.
     tail_memory : float
@@ -277,10 +282,12 @@ class Rules:
     group_same: float = 0.25
     frame_rounds: int = 3
     frame_hopeless: float = 0.3
+    heavy_rows: int = 2000
     tail_every: int = 4
-    tail_rows: int = 500
+    tail_rows: int = 250
+    tail_patience: int = 3
     tail_first: float = 100.0
-    tail_memory: float = 1000.0
+    tail_memory: float = 500.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:
