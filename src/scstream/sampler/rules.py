@@ -201,8 +201,9 @@ class Rules:
     tail_rows : int
         Rows of a batch by which the degrees of freedom of heavy tails are learned, if there are so
         many; and of more rows one in four.
-    tail_patience : int
-        Sampled sweeps of a first batch without a better log posterior after which tails are learned.
+    calm : int
+        Sampled sweeps of a first batch without a split or a merge after which tails are learned, or
+        some more without a better log posterior.
     tail_first : float
         Rows that the degrees of freedom before count as, while a first batch converges.
     tail_memory : float
@@ -285,7 +286,7 @@ class Rules:
     heavy_rows: int = 2000
     tail_every: int = 4
     tail_rows: int = 250
-    tail_patience: int = 3
+    calm: int = 2
     tail_first: float = 100.0
     tail_memory: float = 500.0
     compiled_columns: int = 15
