@@ -122,7 +122,8 @@ def main() -> None:
     print(
         "| stream | the oracle's ARI | gaussian: share of it | clusters "
         "| student: share of it | least of a seed | clusters | most of a seed | time, ratio |\n|"
-        + " --- |" * 9
+        + " --- |"
+        * 9
     )
     for name, stream in STREAMS.items():
         if args.only and args.only not in name:

@@ -95,14 +95,19 @@ class Gaps:
     def label(
         self, rows: slice, T: Array, score: Score, completion: Completion, draws: Draws
     ) -> Labelled:
-        """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too."""
+        """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too.
+
+        Second choices and doubts are those of the completed rows: what follows, the moves, takes
+        these for what was observed. Those of tamed rows are of rows as they came.
+        """
         some = self.within(rows)
         at, seen = self.rows[some] - rows.start, self._open(some)
         z = label_scores(completion.block(seen), draws.for_labels(at))
         inside = np.minimum(z, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
         T[at] = self._done[some] = done
-        return Labelled(at, z, *_second_choices(completion.judged(score, seen, done), z))
+        judged = completion.block(seen) if self._family.tames else score.block(done)
+        return Labelled(at, z, *_second_choices(judged, z))
 
 
 class Labelled:

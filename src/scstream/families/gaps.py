@@ -51,13 +51,6 @@ class Completion(Protocol):
         """
         ...
 
-    def judged(self, score: Score, seen: Array, done: Array) -> Array:
-        """Return the scores (n, k) that say how sure labels are.
-
-        Given are the statistics as they were seen and as they were completed.
-        """
-        ...
-
 
 @dataclass(frozen=True)
 class GaussianCompletion:
@@ -130,10 +123,6 @@ class GaussianCompletion:
         out = np.empty(T.shape)
         gaps.complete(Z, z, self.centre, self.matrix, self.dof, normal, chi, out)
         return out
-
-    def judged(self, score: Score, seen: Array, done: Array) -> Array:
-        """Return the scores (n, k) of the completed rows: moves take these for what was observed."""
-        return score.block(done)
 
 
 def observed_scores(family: Family, score: Score, X: Points) -> Array:

@@ -16,7 +16,7 @@ from scstream.families.contract import CERTAIN, Array, Family, GaussianPrior
 from scstream.families.cutting import Projection, Side, log_odds
 from scstream.families.evidence import best_by_doubling, most_probable
 from scstream.families.frame import column_frame
-from scstream.families.gaps import GaussianCompletion, filled, rows_with_gaps
+from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.scores import Points, Products, Score, form_of
@@ -408,7 +408,7 @@ class Gaussian(Family):
             return X
         return filled(self.embed(X)) * self._scale + self._shift
 
-    def completion(self, score: Score) -> GaussianCompletion:
+    def completion(self, score: Score) -> Completion:
         """Return the components of a score by which rows with gaps are scored and completed."""
         form = form_of(score)
         assert isinstance(form, Products)

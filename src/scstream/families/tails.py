@@ -46,7 +46,7 @@ def learned_df(far: Array, d: int, before: float, memory: float) -> float:
 
 
 def differs(df: float, before: float) -> bool:
-    """Whether degrees of freedom are clearly others than before: by a tenth, unless both are large."""
+    """Whether degrees of freedom are clearly others: by a tenth, unless both are large."""
     return abs(1.0 / df - 1.0 / before) > 0.1 / min(df, before) + 1.0 / MOST
 
 

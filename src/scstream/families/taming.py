@@ -14,7 +14,7 @@ a Gaussian, and a number for each row that is on average the same for all cluste
 splits and merges are those of Gaussian clusters of tamed rows, each cluster in its own frame.
 
 The weights of an EM algorithm, ``(df + d) / (df + far)``, would draw rows in further, to within
-``sqrt(df + d)``. Rows so weighted are flatter than Gaussian ones, and large clusters would be split.
+``sqrt(df + d)``. Such rows are flatter than Gaussian ones, and large clusters would be split.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ class Frames:
         return np.minimum(by, 1.0)
 
     def moved(self, s: Array, by: Array) -> Array:
-        """Return the statistics (..., k, g, p) of rows, their distances from the centres multiplied.
+        """Return the statistics (..., k, g, p) of g groups of rows about each of k centres.
 
-        Of g groups for each of k centres, by numbers (k, g).
+        Their distances from these are multiplied by numbers (k, g).
         """
         c, by = self.centre[:, None], by[..., None]
         d = c.shape[-1]
@@ -187,7 +187,3 @@ class Taming:
     def completed(self, T: Array, z: Labels, u: Array | None) -> Array:
         """Return the tamed statistics (n, p); nothing is drawn."""
         return self.frames.tamed(T, z)
-
-    def judged(self, score: Score, seen: Array, done: Array) -> Array:
-        """Return the scores (n, k) that say how sure labels are: those of rows as they came."""
-        return self.score.block(seen)

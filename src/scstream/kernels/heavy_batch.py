@@ -55,8 +55,8 @@ def sweep(
     """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
     Arguments are those of `small_batch.sweep`, ``out`` being its sums and levels. Of ``rows`` the
-    last are the statistics (n, p) as they came; the first are filled with the tamed ones. Returns how many matrices, or shapes of gammas, do not
-    allow that.
+    last are the statistics (n, p) as they came; the first are filled with the tamed ones. Returns
+    how many matrices, or shapes of gammas, do not allow that.
     """
     seen, prior, tails, room = rows[4], Prior(*prior), Tails(*tails), Workspace(*room)
     rows = Rows(rows[0], rows[1], rows[2], rows[3])

@@ -31,13 +31,13 @@ class Tails(NamedTuple):
 
 
 @part
-def tamed_square(l: float, tails: Tails) -> Any:
+def tamed_square(log_q: float, tails: Tails) -> Any:
     """Return the squared distance among normal rows, given the logarithm of q."""
     last = len(tails.table) - 1
-    at = last * (l / (l + tails.reach))
+    at = last * (log_q / (log_q + tails.reach))
     i = min(int(at), last - 1)
     low = tails.table[i]
-    return l * (low + (at - i) * (tails.table[i + 1] - low))
+    return log_q * (low + (at - i) * (tails.table[i + 1] - low))
 
 
 @part
@@ -51,6 +51,7 @@ def shrinkage(q: float, tails: Tails) -> Any:
 
 @part
 def product(row: Any, functional: Any) -> Any:
+    """Return the product of two vectors (p,)."""
     total = 0.0
     for q in range(len(row)):
         total += row[q] * functional[q]

@@ -91,7 +91,6 @@ class SmallSweeps(_Compiled):
             new.learn(LogMarginals(self.family, each, whole))
         return new
 
-
     def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
         """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
         rows = self.rows

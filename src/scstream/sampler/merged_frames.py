@@ -1,7 +1,7 @@
 """Clusters of heavy tails taken together: their rows, tamed in the frame of both.
 
 Each cluster tames its rows in a frame of its own. What two of them are together is another matter:
-a tail that is a cluster of its own looks like one in its own frame, and like a tail in that of both.
+a piece of a tail looks like a cluster in its own frame, and like a tail in that of both.
 So the rows of a pair that may merge are tamed once more, in a frame that is sought for the pair.
 See `scstream.families.taming`.
 """
@@ -9,8 +9,6 @@ See `scstream.families.taming`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from scstream.families.contract import Array
 from scstream.families.taming import Frames

@@ -81,8 +81,8 @@ def propose_merges(
     state, label, sublabel = state.merge(first, second, level[chosen])
     if steps.family.tames:
         lighter = sublabel[first, 0] == 1
-        pair = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
-        state = in_merged_frames(steps, apart, pair, state, label[first, 0])
+        ordered = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
+        state = in_merged_frames(steps, apart, ordered, state, label[first, 0])
     steps.engine.relabel(label, sublabel)
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])

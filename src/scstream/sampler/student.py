@@ -73,7 +73,8 @@ class SmallStudentSteps(SmallGaussianSteps):
         now, rules, n = state.now, self.rules, self.engine.n_rows
         found: int = heavy_moves.merged(
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
-            log_marginals(self, state).whole, self._rows, self.student.tails, self.prior, self.ratio, (rules.frame_rounds, rules.frame_hopeless),
+            log_marginals(self, state).whole, self._rows, self.student.tails, self.prior,
+            self.ratio, (rules.frame_rounds, rules.frame_hopeless),
             workspace(n, state.k, state.past.shape[2]), merges,
         )  # fmt: skip
         return found
