@@ -165,6 +165,10 @@ class Family(ABC):
         """
         return self
 
+    def has_heavy_tails(self) -> bool:
+        """Whether many rows of a cluster are where others begin, however far apart they are."""
+        return False
+
     def tails_differ(self, before: Family) -> bool:
         """Whether tails are clearly other ones than they were before."""
         return False

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion
 from scstream.families.scores import Points, Score, to_dense
-from scstream.families.tails import START, differs, given_df, learned_df
+from scstream.families.tails import HEAVY, START, differs, given_df, learned_df
 from scstream.families.taming import Frames, HeavyScore, Taming
 
 
@@ -68,6 +68,10 @@ class HeavyTailed(Family):
         columns = score.frames.centre.shape[1]
         new._df = learned_df(score.frames.distances(T, z), columns, self._df, memory)
         return new
+
+    def has_heavy_tails(self) -> bool:
+        """Whether tails are clearly heavier than normal ones."""
+        return self._df < HEAVY
 
     def tails_differ(self, before: Family) -> bool:
         """Whether the degrees of freedom are clearly others than before."""

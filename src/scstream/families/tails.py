@@ -11,9 +11,11 @@ from scstream.families.taming import level_of
 from scstream.kernels import taming
 
 START = 2.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
-LEAST, MOST = 1.0, 200.0  # degrees of freedom that may be learned
-_STEPS = 24  # values that are tried
+LEAST, MOST = 1.0, 1000.0  # degrees of freedom that may be learned
+HEAVY = 30.0  # degrees of freedom below which tails are clearly heavier than normal ones
+_STEPS = 28  # values that are tried
 _TRIED = np.exp(np.linspace(np.log(MOST), np.log(LEAST), _STEPS))
+_WORTH = 1.0  # nats by which heavy tails must be better than normal ones
 _GRAIN = 0.02  # of the logarithm of what is learned: tables are made for each value
 _ROUNDS = 4  # of the search for a scale, for each value
 
@@ -32,10 +34,12 @@ def learned_df(far: Array, d: int, before: float, memory: float) -> float:
     """Return the degrees of freedom after some rows with squared distances (n,).
 
     Those before and those that the rows show are averaged by their inverses, the former as if
-    they were from so many rows. Distances are known up to a scale.
+    they were from so many rows. Distances are known up to a scale. Tails count as normal ones
+    unless heavier ones are clearly better.
     """
     level = np.empty(_STEPS)
     taming.log_likelihoods(far, d, _TRIED, level_of(_TRIED, d), _ROUNDS, level)
+    level[0] += _WORTH
     best = int(np.argmax(level))
     inverse = 1.0 / _TRIED[best]
     if 0 < best < _STEPS - 1:

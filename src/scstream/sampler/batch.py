@@ -130,7 +130,7 @@ def split_merge_and_drop(
     for_splits, for_merges = log_u = decisions(steps, state.k, greedy=greedy)
     if not steps.may_move(state, log_u):
         return state
-    if plan.splits and not (greedy and steps.family.tames):
+    if plan.splits and not (greedy and steps.family.has_heavy_tails()):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(
             steps, state, time, room=room, greedy=greedy, log_u=for_splits
