@@ -158,12 +158,20 @@ class Family(ABC):
         """
         return self
 
-    def with_tails(self, X: Points, totals: Array, memory: float) -> Self:
+    def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
         """Return a copy whose tails suit checked rows of clusters (k, p), if it learns them.
 
-        Called for families that tame rows. What was known before counts as so many rows.
+        Called for families that tame rows. What was known before counts as so many rows; what is
+        usual does where these are the ``first``.
         """
         return self
+
+    def started_again(self, learned: Family) -> Self | None:
+        """Return the copy with which a first batch had better begin once more.
+
+        Given is what became of this one in that batch. None, as here, if it need not.
+        """
+        return None
 
     def has_heavy_tails(self) -> bool:
         """Whether many rows of a cluster are where others begin, however far apart they are."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion
 from scstream.families.scores import Points, Score, to_dense
-from scstream.families.tails import HEAVY, START, differs, given_df, learned_df
+from scstream.families.tails import HEAVY, START, USUAL, differs, given_df, learned_df
 from scstream.families.taming import Frames, HeavyScore, Taming
 
 
@@ -53,11 +53,20 @@ class HeavyTailed(Family):
         new._df = df
         return new
 
+    def started_again(self, learned: Family) -> Self | None:
+        """Return this copy with tails that were learned, if they are hardly heavy."""
+        if self.df != "auto" or learned.has_heavy_tails():
+            return None
+        assert isinstance(learned, HeavyTailed)
+        new = copy.copy(self)
+        new._df = learned._df
+        return new
+
     def check_given(self) -> None:
         """Raise `ValueError` if the degrees of freedom cannot be."""
         given_df(self.df)
 
-    def with_tails(self, X: Points, totals: Array, memory: float) -> Self:
+    def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
         """Return a copy whose degrees of freedom suit rows (n, d) of clusters (k, p)."""
         if self.df != "auto" or len(X) == 0:
             return self
@@ -65,8 +74,8 @@ class HeavyTailed(Family):
         score = self.predictive_score(totals, np.log(np.maximum(totals[:, 0], 1e-300)))
         z = np.argmax(score.block(T), axis=1)
         new = copy.copy(self)
-        columns = score.frames.centre.shape[1]
-        new._df = learned_df(score.frames.distances(T, z), columns, self._df, memory)
+        far, columns = score.frames.distances(T, z), score.frames.centre.shape[1]
+        new._df = learned_df(far, columns, USUAL if first else self._df, memory)
         return new
 
     def has_heavy_tails(self) -> bool:

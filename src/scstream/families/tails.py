@@ -11,11 +11,12 @@ from scstream.families.taming import level_of
 from scstream.kernels import taming
 
 START = 2.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
-LEAST, MOST = 1.0, 1000.0  # degrees of freedom that may be learned
+USUAL = 8.0  # what is expected before rows are seen
+NORMAL = 1e6  # degrees of freedom that leave no tails
 HEAVY = 30.0  # degrees of freedom below which tails are clearly heavier than normal ones
-_STEPS = 28  # values that are tried
-_TRIED = np.exp(np.linspace(np.log(MOST), np.log(LEAST), _STEPS))
+_TRIED = np.array([NORMAL, *np.exp(np.linspace(np.log(300.0), 0.0, 24))])
 _WORTH = 1.0  # nats by which heavy tails must be better than normal ones
+_SAME = 0.005  # inverses of degrees of freedom that differ by less are the same
 _GRAIN = 0.02  # of the logarithm of what is learned: tables are made for each value
 _ROUNDS = 4  # of the search for a scale, for each value
 
@@ -34,15 +35,17 @@ def learned_df(far: Array, d: int, before: float, memory: float) -> float:
     """Return the degrees of freedom after some rows with squared distances (n,).
 
     Those before and those that the rows show are averaged by their inverses, the former as if
-    they were from so many rows. Distances are known up to a scale. Tails count as normal ones
-    unless heavier ones are clearly better.
+    they were from so many rows. Distances are known up to a scale. Where heavy tails are not
+    clearly better there are none, and if rows are many nothing else counts.
     """
-    level = np.empty(_STEPS)
+    level = np.empty(len(_TRIED))
     taming.log_likelihoods(far, d, _TRIED, level_of(_TRIED, d), _ROUNDS, level)
     level[0] += _WORTH
     best = int(np.argmax(level))
+    if best == 0 and len(far) > memory:
+        return NORMAL
     inverse = 1.0 / _TRIED[best]
-    if 0 < best < _STEPS - 1:
+    if 0 < best < len(_TRIED) - 1:
         inverse = _peak(1.0 / _TRIED[best - 1 : best + 2], level[best - 1 : best + 2])
     share = len(far) / (len(far) + memory)
     log_df = -np.log((1.0 - share) / before + share * inverse)
@@ -51,7 +54,7 @@ def learned_df(far: Array, d: int, before: float, memory: float) -> float:
 
 def differs(df: float, before: float) -> bool:
     """Whether degrees of freedom are clearly others: by a tenth, unless both are large."""
-    return abs(1.0 / df - 1.0 / before) > 0.1 / min(df, before) + 1.0 / MOST
+    return abs(1.0 / df - 1.0 / before) > 0.1 / min(df, before) + _SAME
 
 
 def _peak(x: Array, y: Array) -> float:

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, digamma, gammainccinv, gammaincinv, gammaln
+from scipy.special import betainc, digamma, gammainccinv, gammaincinv, gammaln
 
 from scstream.families.scores import Array, JoinedScore, Labels, Score, StudentScore
 from scstream.kernels import taming
@@ -43,7 +43,7 @@ def tails_of(df: float, d: int) -> tuple[float, Array, float, float]:
     place = np.arange(1, _KNOTS - 1) / (_KNOTS - 1.0)
     x = reach * place / (1.0 - place)  # logarithms of 1 + far / df
     below = betainc(0.5 * d, 0.5 * df, -np.expm1(-x))
-    above = betaincc(0.5 * d, 0.5 * df, -np.expm1(-x))
+    above = betainc(0.5 * df, 0.5 * d, np.exp(-x))
     near = 2.0 * gammaincinv(0.5 * d, np.minimum(below, 0.5))
     far = 2.0 * gammainccinv(0.5 * d, np.clip(above, _LEAST, 0.5))
     square = np.where(below < 0.5, near, far)

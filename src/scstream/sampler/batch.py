@@ -84,7 +84,7 @@ def _learned_tails(steps: Steps, state: State) -> bool:
     """
     before = steps.family
     rows = steps.engine.sample(steps.rng.generator, steps.rules.seed_rows)
-    steps.family = before.with_tails(rows, state.totals, steps.rules.tail_first)
+    steps.family = before.with_tails(rows, state.totals, steps.rules.tail_first, first=True)
     return steps.family.tails_differ(before)
 
 

@@ -355,12 +355,11 @@ def _learn_first(
         assert outliers is not None
         outliers = background_of(outliers, steps, X, 1.0)
         steps.outliers = None  # the start is made without: pieces of clusters look like noise
-    if batch.labels is not None:
-        start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
-    else:
-        start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
-    steps.outliers = outliers
-    state = first_batch(steps, recipe.plan, start, adapt=True, progress=recipe.progress)
+    state = _first_clusters(steps, batch, recipe, outliers)
+    again = family.started_again(steps.family)
+    if again is not None:
+        steps.family, steps.outliers = again, None if recipe.outlier_weight == "auto" else outliers
+        state = _first_clusters(steps, batch, recipe, outliers)
     state = _numbered(engine, state, batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
@@ -400,6 +399,18 @@ def _learn_first(
         ids = np.append(new.state.ids, -1)[engine.labels]
         new = replace(new, warmup=keep(kept, ids))
     return new, outcome
+
+
+def _first_clusters(
+    steps: Steps, batch: Batch, recipe: Recipe, outliers: Outliers | None
+) -> State:  # fmt: skip
+    """Return the clusters of the loaded rows, the first of a stream."""
+    if batch.labels is not None:
+        start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
+    else:
+        start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
+    steps.outliers = outliers
+    return first_batch(steps, recipe.plan, start, adapt=True, progress=recipe.progress)
 
 
 def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outliers | None:
