@@ -38,7 +38,7 @@ def scale_matrix(family, s):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("df", [1.0, 3.0, 30.0])
 def test_a_predictive_density_of_one_column_integrates_to_one(kind, df):
-    family, X, T = prepared(kind, d=1, df=df, n=40)
+    family, _, T = prepared(kind, d=1, df=df, n=40)
     s = np.stack([T.sum(axis=0), T[:3].sum(axis=0), 0.0 * T[0]])
     for i in range(3):
 
@@ -52,7 +52,7 @@ def test_a_predictive_density_of_one_column_integrates_to_one(kind, df):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_predictive_density_of_two_columns_integrates_to_one(kind):
-    family, X, T = prepared(kind, d=2, df=3.0)
+    family, _, T = prepared(kind, d=2, df=3.0)
     s = T.sum(axis=0)[None]
     grid = np.linspace(-np.pi / 2, np.pi / 2, 402)[1:-1]
     u, v = np.meshgrid(grid, grid)
@@ -103,7 +103,7 @@ def test_tamed_rows_are_scored_as_the_normal_family_scores_rows(kind, normal):
 
 
 def test_with_hardly_any_tails_the_predictive_is_the_gaussians():
-    family, X, T = prepared(Student, d=3)
+    _, X, T = prepared(Student, d=3)
     light = Student(df=1e12).prepare(X)
     s = np.stack([T[:5].sum(axis=0), T.sum(axis=0), 0.0 * T[0]])
     expected = Gaussian().prepare(X).log_predictive(X, s)
@@ -128,7 +128,7 @@ def test_distances_of_student_rows_become_chi_squared(df, d):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tamed_row_lies_on_its_ray_where_a_normal_row_would(kind):
     d, df = 3, 3.0
-    family, X, T = prepared(kind, d=d, df=df)
+    family, _, T = prepared(kind, d=d, df=df)
     s = T[:150].sum(axis=0)[None]
     frames, z = family.frames(s), np.zeros(len(T), dtype=np.int64)
     tamed = frames.tamed(T, z)

@@ -55,7 +55,7 @@ def tails_of(df: float, d: int) -> tuple[float, Array, float, float]:
     for _ in range(3):  # what the table makes of it must be d
         now = _tamed_square(np.log1p(typical / df), table, reach)
         typical *= d / now
-    return df, table, reach, typical
+    return df, table, reach, max(typical, float(d))
 
 
 def _tamed_square(x: Any, table: Array, reach: float) -> Any:
