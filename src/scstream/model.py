@@ -64,8 +64,8 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     family : str or Family, default="gaussian"
-        The distribution of a cluster: a name ("gaussian", "diagonal", "spherical",
-        "directional", "multinomial", "poisson", "bernoulli", "categorical", "gamma",
+        The distribution of a cluster: a name ("gaussian", "diagonal", "spherical", "student",
+        "diagonal-student", "directional", "multinomial", "poisson", "bernoulli", "categorical", "gamma",
         "exponential"), an object that carries its prior, a `Product` for columns of several
         kinds, or "auto" to choose by the first batch's columns, and anew by later ones that hold
         something else.
