@@ -65,9 +65,10 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
     ----------
     family : str or Family, default="gaussian"
         The distribution of a cluster: a name ("gaussian", "diagonal", "spherical", "student",
-        "diagonal-student", "directional", "multinomial", "poisson", "bernoulli", "categorical", "gamma",
-        "exponential"), an object that carries its prior, a `Product` for columns of several
-        kinds, or "auto" to choose by the first batch's columns, and anew by later ones that hold
+        "diagonal-student", "directional", "multinomial", "poisson", "bernoulli",
+        "categorical", "gamma", "exponential"), an object that carries its prior, a `Product`
+        for columns of several kinds, or "auto" to choose by the first batch's columns, and anew
+        by later ones that hold
         something else.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: more makes new clusters likelier.
