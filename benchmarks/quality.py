@@ -273,8 +273,8 @@ def run(
     began = time.perf_counter()
     bar = Bar(name, len(seeds), shown=True).open()
     for seed in seeds:
-        options = {**OPTIONS.get(name, {}), **params}
-        model = ScStream(FAMILY.get(name, "gaussian"), random_state=seed, **options)
+        options = {"family": FAMILY.get(name, "gaussian"), **OPTIONS.get(name, {}), **params}
+        model = ScStream(random_state=seed, **options)
         groups = Groups(model)
         result = prequential(model, groups.watched(make(seed)))
         mean = result.mean()
@@ -312,8 +312,10 @@ def main() -> None:
     parser.add_argument("--data", default=os.environ.get("SCSTREAM_DATA"), help="folder of files")
     parser.add_argument("--real-seeds", type=int, default=3, help="seeds on the files")
     parser.add_argument("--half-life", type=float, help="in place of the default")
+    parser.add_argument("--family", help="in place of the one that suits a stream")
     args = parser.parse_args()
-    params = {} if args.half_life is None else {"half_life": args.half_life}
+    given = {"half_life": args.half_life, "family": args.family}
+    params = {name: value for name, value in given.items() if value is not None}
     print(HEADER)
     for name, make in SYNTHETIC.items():
         if not args.only or name in args.only:

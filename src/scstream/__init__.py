@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Bernoulli,
         Categorical,
         Diagonal,
+        DiagonalStudent,
         Directional,
         Exponential,
         Family,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         Poisson,
         Product,
         Spherical,
+        Student,
     )
     from scstream.model import ScStream
     from scstream.sampler.rules import Rules
@@ -38,6 +40,7 @@ __all__ = [
     "Categorical",
     "CheckpointError",
     "Diagonal",
+    "DiagonalStudent",
     "Directional",
     "Event",
     "Exponential",
@@ -50,6 +53,7 @@ __all__ = [
     "Rules",
     "ScStream",
     "Spherical",
+    "Student",
     "__version__",
     "serve",
     "tune",

@@ -298,6 +298,21 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("family", ["student", "diagonal-student"])
+def test_heavy_tails_get_the_labels_of_one_machine(client, family):
+    """The rows are tamed, and pairs of clusters summed up, where they are."""
+    rng = np.random.default_rng(11)
+    here, there = (
+        ScStream(family, random_state=0, engine=engine, max_sweeps=10) for engine in ("cpu", client)
+    )
+    for _ in range(2):
+        X = rng.standard_t(3, size=(9000, 2)) + 15.0 * rng.integers(3, size=(9000, 1))
+        here.partial_fit(X)
+        there.partial_fit(X)
+        assert_array_equal(np.asarray(there.labels_), here.labels_)
+        assert_array_equal(there._learner.state.totals, here._learner.state.totals)
+
+
 @pytest.mark.parametrize("kind", ["local", "collection"])
 def test_rows_with_gaps_get_the_labels_of_one_machine(client, kind):
     rng, options = np.random.default_rng(0), {"random_state": 0, "max_sweeps": 3, "rules": SHORT}

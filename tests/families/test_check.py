@@ -22,7 +22,7 @@ SUPPORT = (np.arange(2000.0)[:, None], np.ones(2000))
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_registered_family_holds(name) -> None:
-    assert len(check_family(BY_NAME[name]())) == 8
+    assert len(check_family(BY_NAME[name]())) == 9
 
 
 def test_a_family_with_the_basic_methods_alone_holds() -> None:

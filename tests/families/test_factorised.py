@@ -18,7 +18,11 @@ from scstream.families import (
 from scstream.families.factorised import Factorised
 
 RNG = np.random.default_rng(0)
-FACTORISED = [name for name, kind in BY_NAME.items() if issubclass(kind, Factorised | Categorical)]
+FACTORISED = [
+    name
+    for name, kind in BY_NAME.items()
+    if issubclass(kind, Factorised | Categorical) and kind.missing
+]
 
 
 def sums(family, X):

@@ -13,6 +13,7 @@ from scstream.engines.ordered_sums import Part, Values
 from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
+from scstream.families.taming import Frames
 from scstream.kernels import labelling
 from scstream.support.frozen import frozen
 
@@ -71,6 +72,8 @@ class FewRows:
         To be written.
     trial : ndarray (n,)
         The sub-labels last tried, to be written.
+    seen : ndarray (n, p) or None
+        The statistics as they came, where those in ``T`` depend on labels: to be written, too.
     """
 
     T: Array
@@ -78,6 +81,7 @@ class FewRows:
     labels: Labels
     sublabels: Labels
     trial: Labels
+    seen: Array | None = None
 
 
 class EngineLost(RuntimeError):
@@ -189,7 +193,7 @@ class Engine(ABC):
         for _ in range(rounds):
             before = current
             log_sub = np.log(before[..., 0] + 0.5 * alpha)
-            sub = family.predictive_score(before.reshape(2 * len(chosen), -1), log_sub.ravel())
+            sub = family.part_score(before.reshape(2 * len(chosen), -1), log_sub.ravel())
             current, doubt = self.resplit(sub, chosen)
             if np.array_equal(current, before):
                 break  # the next round would find the same
@@ -214,6 +218,13 @@ class Engine(ABC):
     def complete(self, score: Score) -> None:
         """Complete the statistics of such rows by the components of their labels: the expected."""
         return
+
+    def joined(self, pairs: Labels, frames: Frames) -> Array:
+        """Return the sums (m, 2, p) of pairs (m, 2) of clusters, tamed in a frame for each pair.
+
+        For families that tame rows, see `scstream.families.taming`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not tame rows.")
 
     @abstractmethod
     def members(self, k: int, key: Key) -> Array:

@@ -58,8 +58,11 @@ def make_engine(
 
 
 def engine_for_gaps(engine: Engine, n_threads: int) -> Engine:
-    """Return an engine of the CPU in place of one of PyTorch, for rows with missing entries."""
-    warn("PyTorch does not complete missing entries: these rows are processed on the CPU.")
+    """Return an engine of the CPU in place of one of PyTorch, for rows that depend on labels."""
+    warn(
+        "PyTorch neither completes missing entries nor draws in heavy tails (family 'student'): "
+        "these rows are processed on the CPU."
+    )
     return DaskEngine(engine.client) if isinstance(engine, DaskEngine) else CpuEngine(n_threads)
 
 

@@ -28,6 +28,7 @@ from scstream.families.scores import (
     form_of,
     to_dense,
 )
+from scstream.families.taming import Frames, Joint
 from scstream.kernels import labelling
 from scstream.support.threads import allowed, mapped, over_slices, together
 
@@ -68,7 +69,11 @@ class CpuEngine(Engine):
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch."""
         n = X.shape[0]
-        self._gaps = Gaps.of(family, X)
+        many = n > ordered_sums.LEAF_ROWS and self._as_large(family, X) is not None
+        small = 8 * n * len(family.prior) <= _KEPT_BYTES
+        keep = small and not (many and not family.tames and len(family.gaps(X)) == 0)
+        self._T = family.statistics(X) if keep or sparse.issparse(X) else None
+        self._gaps = Gaps.of(family, X, self._T)
         if self._gaps is not None:
             weight = self._gaps.weight(weight)
         self._family, self._X, self._weight = family, X, weight
@@ -77,9 +82,6 @@ class CpuEngine(Engine):
         self._trial = np.empty(n, np.int64)
         self._z.fill(-1)
         self._large, self._labelled = None, False
-        many = n > ordered_sums.LEAF_ROWS and self._as_large(family, X) is not None
-        small = 8 * n * len(family.prior) <= _KEPT_BYTES and not (many and self._gaps is None)
-        self._T = family.statistics(X) if small or sparse.issparse(X) else None
         self._few: FewRows | None = None
         if self._gaps is not None:
             self._T = self._gaps.patch(slice(0, n), self._T) if small else None
@@ -132,11 +134,14 @@ class CpuEngine(Engine):
             z, second = self._z[rows], self._second[rows]
             doubt, own_doubt, _ = self._doubts[:, rows]
             u = np.empty((2, 0 if key is None else len(z)))
-            if key is None:
-                labels.best(T, z, second, doubt)
-            else:
+            if key is not None:
                 first = self._first + rows.start
                 labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
+            if self._gaps is not None and self._gaps.everywhere:
+                pass  # all are labelled below
+            elif key is None:
+                labels.best(T, z, second, doubt)
+            else:
                 labels.draw(T, u[0], z, second, doubt)
             if self._gaps is not None and completion is not None:
                 found = self._gaps.label(
@@ -305,6 +310,29 @@ class CpuEngine(Engine):
             return self._X
         return self._X[np.sort(rng.choice(n, size, replace=False))]
 
+    def joined(self, pairs: Labels, frames: Frames) -> Array:
+        """Return the sums (m, 2, p) of pairs of clusters, tamed in a frame for each pair."""
+        return Tree(self.joined_parts(pairs, frames)).total()[0]
+
+    def joined_parts(self, pairs: Labels, frames: Frames) -> list[Part]:
+        """Do as `joined` does, as far as the tree of sums goes."""
+        k = int(max(self._z.max(initial=0), pairs.max(initial=0))) + 1
+        joint, p = Joint.of(pairs, k), len(self._family.prior)
+
+        def one(leaf: slice) -> Values:
+            out = np.zeros((len(pairs), 2, p))
+            for rows in _cut(leaf.stop, self._block_rows(k, _LONG_CELLS), leaf.start):
+                seen = None if self._gaps is None else self._gaps.seen
+                T = self._family.statistics(self._X[rows]) if seen is None else seen[rows]
+                frames.add_joined(T, self._weight[rows], self._z[rows], joint, out)
+            return (out,)
+
+        leaves, first = (
+            _cut(len(self._z), ordered_sums.LEAF_ROWS),
+            self._first // ordered_sums.LEAF_ROWS,
+        )
+        return Tree(Part(first + i, 1, v) for i, v in enumerate(self._map(one, leaves))).parts
+
     def has_gaps(self) -> bool:
         """Whether some rows have missing entries."""
         return self._gaps is not None
@@ -366,18 +394,19 @@ class CpuEngine(Engine):
     def few_rows(self) -> FewRows | None:
         """Return the rows of a small batch; none to a subclass with passes of its own.
 
-        Nor if there are gaps: each sweep completes such rows anew, and who takes rows from here
-        knows nothing of it.
+        Nor if some rows have gaps: each sweep completes such rows anew, and who takes rows from
+        here knows nothing of it.
         """
         if type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit:
             return None
-        if self._gaps is not None:
+        seen = None if self._gaps is None else self._gaps.seen
+        if self._gaps is not None and seen is None:
             return None
         n = len(self._z)
         little = 0 < n <= ordered_sums.LEAF_ROWS and 8 * n * len(self._family.prior) <= _KEPT_BYTES
         if self._few is None and little and self._T is not None:
             T = to_dense(self._T)
-            self._few = FewRows(T, self._weight, self._z, self._sub, self._trial)
+            self._few = FewRows(T, self._weight, self._z, self._sub, self._trial, seen)
         return self._few
 
     def evaluate(

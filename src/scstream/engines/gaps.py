@@ -1,4 +1,4 @@
-"""The rows of a batch with missing entries, for families that complete their statistics."""
+"""The rows of a batch whose statistics depend on their labels: missing entries, heavy tails."""
 
 from __future__ import annotations
 
@@ -29,22 +29,37 @@ class Gaps:
         Those with gaps, in ascending order.
     """
 
-    def __init__(self, family: Family, X: Points, rows: NDArray[np.int64]) -> None:
+    def __init__(
+        self, family: Family, X: Points, rows: NDArray[np.int64], T: Array | None = None
+    ) -> None:
         self._family, self._X, self.rows = family, X, rows
-        self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
+        self.everywhere = len(rows) == X.shape[0]  # whether all rows depend on their labels
+        self.seen: Array | None = None  # the statistics as they came, where they are kept
+        if T is not None and self.everywhere and family.tames:
+            self.seen, self._done = T.copy(), T
+        else:
+            self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
 
     @staticmethod
-    def of(family: Family, X: Points) -> Gaps | None:
-        """Return the gaps of a batch, None if there are none."""
-        rows = family.gaps(X)
-        return Gaps(family, X, rows) if len(rows) else None
+    def of(family: Family, X: Points, T: Array | None) -> Gaps | None:
+        """Return the gaps of a batch, None if there are none.
+
+        Its statistics ``T`` (n, p) are given if they are kept. Where all rows are tamed, what
+        they are completed to is written there.
+        """
+        rows = family.completed_rows(X)
+        return Gaps(family, X, rows, T) if len(rows) else None
 
     def _open(self, some: slice) -> Array:
         """Return the statistics of some of these rows as they are observed, NaN in the gaps."""
+        if self.seen is not None:
+            return self.seen[some]
         return to_dense(self._family.statistics(self._X[self.rows[some]]))
 
     def weight(self, weight: Array) -> Array:
         """Return weights (n,) under which rows of which nothing is observed teach nothing."""
+        if self._family.tames:
+            return weight
         empty = self.rows[np.isnan(self._X[self.rows]).all(axis=1)]
         out: Array = np.array(weight)
         out[empty] = 0.0
@@ -73,7 +88,7 @@ class Gaps:
     def complete(self, z: Labels, completion: Completion, T: Array | None) -> None:
         """Complete all rows with gaps given the batch's labels (n,), in ``T`` (n, p) too."""
         seen = self._open(slice(None))
-        self._done = completion.completed(seen, np.maximum(z[self.rows], 0), None)
+        self._done[:] = completion.completed(seen, np.maximum(z[self.rows], 0), None)
         if T is not None:
             T[self.rows] = self._done
 
@@ -83,7 +98,7 @@ class Gaps:
         """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too.
 
         Second choices and doubts are those of the completed rows: what follows, the moves, takes
-        these for what was observed.
+        these for what was observed. Those of tamed rows are of rows as they came.
         """
         some = self.within(rows)
         at, seen = self.rows[some] - rows.start, self._open(some)
@@ -91,7 +106,8 @@ class Gaps:
         inside = np.minimum(z, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
         T[at] = self._done[some] = done
-        return Labelled(at, z, *_second_choices(score.block(done), z))
+        judged = completion.block(seen) if self._family.tames else score.block(done)
+        return Labelled(at, z, *_second_choices(judged, z))
 
 
 class Labelled:

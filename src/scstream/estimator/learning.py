@@ -16,8 +16,7 @@ from scstream.events import Sight
 from scstream.families import Family
 from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
-from scstream.sampler.choose import few_columns
-from scstream.sampler.gaussian import predicts_at_once
+from scstream.sampler.choose import few_columns, is_small
 from scstream.sampler.learner import Learner, Outcome, learn
 from scstream.sampler.recipe import Batch, Recipe
 from scstream.support.arithmetic import numpy_defaults
@@ -206,7 +205,7 @@ class Learning(Describing):
 
     def _needs_no_threads(self, learner: Learner, batch: Batch, engine: Engine) -> bool:
         """Whether a batch is small, or on a device whose clusters are: then limits cost more."""
-        small = predicts_at_once(learner.family, self._rules, batch.X.shape[0])
+        small = is_small(learner.family, self._rules, batch.X.shape[0])
         if small and not engine.takes_collections:
             return True
         return engine.takes_tensors and few_columns(learner.family, self._rules)

@@ -18,6 +18,8 @@ from scstream.families.poisson import Poisson as Poisson
 from scstream.families.product import Product as Product
 from scstream.families.registry import BY_NAME as BY_NAME
 from scstream.families.spherical import Spherical as Spherical
+from scstream.families.student import DiagonalStudent as DiagonalStudent
+from scstream.families.student import Student as Student
 
 BY_NAME.update(
     (thing.name, thing)

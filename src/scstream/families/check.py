@@ -140,17 +140,19 @@ def _predictive(t: _Trial) -> None:
     z = np.arange(len(t.T)) % 2
     rows = f.statistics(t.points)
     generic = GenericScore(f.log_partition, f.prior + s, log_weight)
-    fused = f.predictive_score(s, log_weight)
+    fused = f.part_score(s, log_weight)
     ratio = (
         f.log_partition(f.prior + s + t.T[:, None, :])
         - f.log_partition(f.prior + s)
         + f.log_base(t.points)[:, None]
     )
-    t.equal(f.log_predictive(t.points, s), ratio, "log_predictive must be a ratio of partitions")
-    t.equal(fused.block(rows), generic.block(t.T), "predictive_score must equal the generic one")
-    t.equal(
-        fused.pairs(rows, z), generic.pairs(t.T, z), "pairs of predictive_score must be its block's"
-    )
+    if not f.tames:
+        t.equal(
+            f.log_predictive(t.points, s), ratio, "log_predictive must be a ratio of partitions"
+        )
+    name = "part_score" if f.tames else "predictive_score"
+    t.equal(fused.block(rows), generic.block(t.T), f"{name} must equal the generic one")
+    t.equal(fused.pairs(rows, z), generic.pairs(t.T, z), f"pairs of {name} must be its block's")
     score = f.sampled_score(np.random.default_rng(1), s, log_weight)
     block, i = score.block(rows), np.arange(len(t.T))
     own = np.stack([block[i, 2 * z], block[i, 2 * z + 1]], axis=1)
@@ -221,6 +223,24 @@ def _missing(t: _Trial) -> None:
     t.equal(score.block(T), np.zeros((1, 2)), "nothing observed must be as likely everywhere")
 
 
+def _taming(t: _Trial) -> None:
+    """Check that tamed rows keep their counts, their directions and their order."""
+    f, s = t.family, t.groups[1:3]
+    if not f.tames:
+        return
+    score = f.predictive_score(s, np.zeros(2))
+    frames, z = f.frames(s), np.zeros(len(t.T), dtype=np.int64)
+    tamed = f.completion(score).completed(t.T, z, None)
+    t.equal(tamed, frames.tamed(t.T, z), "completion must tame rows in the frames of clusters")
+    t.equal(tamed[:, 0], np.ones(len(t.T)), "a tamed row must count as one")
+    far, near = frames.distances(t.T, z), frames.distances(tamed, z)
+    if not np.all(np.diff(near[np.argsort(far)]) >= -_CLOSE):
+        raise t.fail("a row that is further out must be further out when it is tamed.")
+    drawn = f.sampled_score(t.rng, s, np.zeros(2))
+    if not np.all(np.isfinite(f.label_score(drawn, s).block(t.T))):
+        raise t.fail("label_score must be finite at every row.")
+
+
 def _division(t: _Trial) -> None:
     """Check that directions are functionals and a divided past is two sound parts."""
     f, s = t.family, t.groups[[1, 2, 3]]
@@ -277,6 +297,7 @@ _RULES: dict[str, Callable[[_Trial], None]] = {
     "conjugacy": _conjugacy,
     "moments": _moments,
     "missing": _missing,
+    "taming": _taming,
     "division": _division,
     "priors": _priors,
 }

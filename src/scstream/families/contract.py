@@ -17,6 +17,7 @@ from scstream.families.cutting import Projection, Side, first_side, log_odds
 from scstream.families.gaps import NO_ROWS, Completion, observed_scores
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
+from scstream.families.taming import Frames
 
 Array = NDArray[np.float64]
 
@@ -28,6 +29,13 @@ class GaussianPrior(NamedTuple):
     more: float  # nu - kappa
     log_normaliser: float
     columns: int
+
+
+class StudentPrior(NamedTuple):
+    """The prior of clusters of tamed rows, and how heavy tails are."""
+
+    gaussian: GaussianPrior
+    tails: tuple[float, Array, float, float]  # see `scstream.families.taming.tails_of`
 
 
 class Block(NamedTuple):
@@ -77,6 +85,9 @@ class Family(ABC):
         Whether columns may hold words.
     real : bool
         Whether columns are real numbers with clusters that are heaps in them.
+    tames : bool
+        Whether rows enter statistics tamed, see `scstream.families.taming`: they then depend on
+        the label, and `part_score` and `label_score` are other scores than those of rows.
     kept : dict
         What a checkpoint keeps of a prepared copy beyond the constructor's arguments: names of
         attributes and their forms, see `scstream.families.saved`.
@@ -92,6 +103,7 @@ class Family(ABC):
     tabular: ClassVar[bool] = False
     text: ClassVar[bool] = False
     real: ClassVar[bool] = False
+    tames: ClassVar[bool] = False
     kept: ClassVar[Mapping[str, str]] = {}
 
     alone: bool = True
@@ -144,6 +156,29 @@ class Family(ABC):
             Those of the batch that was just learned alone.
         """
         return self
+
+    def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
+        """Return a copy whose tails suit checked rows of clusters (k, p), if it learns them.
+
+        Called for families that tame rows. What was known before counts as so many rows; what is
+        usual does where these are the ``first``.
+        """
+        return self
+
+    def started_again(self, learned: Family) -> Self | None:
+        """Return the copy with which a first batch had better begin once more.
+
+        Given is what became of this one in that batch. None, as here, if it need not.
+        """
+        return None
+
+    def has_heavy_tails(self) -> bool:
+        """Whether many rows of a cluster are where others begin, however far apart they are."""
+        return False
+
+    def tails_differ(self, before: Family) -> bool:
+        """Whether tails are clearly other ones than they were before."""
+        return False
 
     def alike(self) -> Self:
         """Return a copy that will be adapted to clusters of one shape, as few points show none."""
@@ -263,6 +298,10 @@ class Family(ABC):
         """
         return None
 
+    def small_student(self) -> StudentPrior | None:
+        """Return the same for the compiled steps on small batches of Student-t clusters."""
+        return None
+
     @property
     def frame(self) -> tuple[Array, Array]:
         """Centre and scale of the columns in which the family computes: by default 0 and 1.
@@ -289,6 +328,13 @@ class Family(ABC):
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
         return NO_ROWS
+
+    def completed_rows(self, X: Points) -> NDArray[np.int64]:
+        """Return the checked rows whose statistics depend on their labels, in ascending order.
+
+        Those with gaps; all of them in a family that tames rows, see `scstream.families.taming`.
+        """
+        return self.gaps(X)
 
     def filled(self, X: Points) -> Points:
         """Return checked rows with a first guess in place of such gaps, for seeding."""
@@ -384,6 +430,22 @@ class Family(ABC):
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by the posterior predictives of ``s`` (k, p), base measure aside."""
         return GenericScore(self.log_partition, self.prior + s, log_weight)
+
+    def part_score(self, s: Array, log_weight: Array) -> Score:
+        """Score rows as statistics hold them by the predictives of ``s`` (k, p): sub-clusters.
+
+        This is the ratio of partitions. `predictive_score` is the density of rows as they came,
+        which is another one in a family that tames rows.
+        """
+        return self.predictive_score(s, log_weight)
+
+    def label_score(self, score: LinearScore, s: Array) -> Score:
+        """Return the score of rows as they came, for parameters drawn from ``s`` (k, p)."""
+        return score
+
+    def frames(self, s: Array) -> Frames:
+        """Return the frames of clusters (k, p), in a family that tames rows."""
+        raise NotImplementedError(f"{type(self).__name__} does not tame rows.")
 
     def needs_members(self, attempt: NDArray[np.int64]) -> bool:
         """Whether `directions` looks at the members, given how often each was tried (k,)."""

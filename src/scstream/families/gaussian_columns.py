@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scstream.families import rowwise
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import GaussianCompletion, filled, rows_with_gaps
+from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_cuts import GaussianCuts
 from scstream.families.gaussian_scores import MANY, shared
 from scstream.families.packed import unpack, upper
@@ -70,7 +70,7 @@ class GaussianColumns(GaussianCuts):
             return X
         return filled(self.embed(X)) * self._scale + self._shift
 
-    def completion(self, score: Score) -> GaussianCompletion:
+    def completion(self, score: Score) -> Completion:
         """Return the components of a score by which rows with gaps are scored and completed."""
         form = form_of(score)
         assert isinstance(form, Products)

@@ -428,6 +428,16 @@ def _slices(widths: Sequence[int]) -> list[slice]:
 
 
 def _resolved(family: Any) -> Family:
+    made = _made(family)
+    if made.tames:
+        raise ValueError(
+            f"A Product cannot hold the family {made.name!r}: how far out a row is would depend on "
+            "the other columns too. Use 'gaussian' or 'diagonal' for these columns."
+        )
+    return made
+
+
+def _made(family: Any) -> Family:
     if isinstance(family, Family):
         return family
     if family == Idle.name:

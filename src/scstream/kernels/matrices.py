@@ -296,13 +296,13 @@ def student_level(
         power[r] = 0.5 * (kappa + more + 1.0)
         const[r] = (
             log_weight[r]
-            + _log_gammas(power[r], d)
+            + log_gammas(power[r], d)
             + 0.5 * (d * log(2.0 * kappa / (kappa + 1.0)) - log_det[r])
         )
 
 
 @brief_part
-def _log_gammas(x: float, d: int) -> Any:
+def log_gammas(x: float, d: int) -> Any:
     """Return ``lgamma(x) - lgamma(x - d / 2)``."""
     out, product = 0.0, 1.0
     if d % 2 == 1:

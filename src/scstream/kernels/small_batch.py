@@ -75,31 +75,32 @@ def sweep(
     if failed > 0:
         return failed
     if drawn:
-        failed = _draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
+        failed = draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
         if failed > 0:
             return failed
         start = len(totals) * 0  # a constant would have it all compiled once more
         uniforms(key[0], key[1], key[2], start, u)
     else:
-        _log_shares(totals[:k], alpha, log_weight)
+        log_shares(totals[:k], alpha, log_weight)
         for r in range(k, 3 * k):
             log_weight[r] = log(totals[r, 0] + 0.5 * alpha)
-        _student(factors, log_det, prior, log_weight, some, by)
+        student(factors, log_det, prior, log_weight, some, by)
     sweep_rows(rows, by, u, drawn, prior.columns, rest, sums)
     if not drawn:
         stacked(past, sums.current, totals)
-        failed = _log_marginals(totals, prior, some, log_det, levels)
+        failed = log_marginals(totals, prior, some, log_det, levels)
     return failed
 
 
 @brief_part
-def _draw(
+def draw(
     state: Words, sums: Floats, alpha: float, prior: Prior, factors: Floats, log_weight: Floats,
     some: Floats, room: Floats, eta: Floats,
 ) -> Any:  # fmt: skip
     """Draw log weights (m,) and parameters (m, p), as `Gaussian.draw_factors` does.
 
-    Returns how many shapes are too small.
+    Leaves the diagonals (m, d) of Bartlett's factors where the room begins. Returns how many shapes
+    are too small.
     """
     (m, p), d = sums.shape, prior.columns
     nu = prior.row[0] + prior.more
@@ -144,7 +145,7 @@ def assign(
     quad, at = table(room.floats, np.int64(0), k, p)
     each, at = table(room.floats, at, np.int64(3), k)
     log_weight, by = each[0], Scores(quad, each[1], each[2])
-    _log_shares(totals, alpha, log_weight)
+    log_shares(totals, alpha, log_weight)
     rest = Workspace(room.floats[at:], room.ints)
     failed = _predictive(totals, prior, log_weight, rest.floats, by)
     if failed == 0:
@@ -314,7 +315,7 @@ def moves(
 
 
 @brief_part
-def _log_shares(totals: Floats, alpha: float, out: Floats) -> None:
+def log_shares(totals: Floats, alpha: float, out: Floats) -> None:
     """Fill the log weights ``N_k / (N + alpha)`` of k clusters."""
     k = len(totals)
     n = 0.0
@@ -335,12 +336,12 @@ def _predictive(
     groups, nobody, rest = s.reshape(m, 1, p), room[:0].reshape(0, prior.columns), room[at:]
     failed = matrices.factor(groups, prior.row, nobody, rest, factors, log_det)
     if failed == 0:
-        _student(factors, log_det, prior, log_weight, rest, by)
+        student(factors, log_det, prior, log_weight, rest, by)
     return failed
 
 
 @brief_part
-def _student(
+def student(
     factors: Floats, log_det: Floats, prior: Prior, log_weight: Floats, room: Floats, by: Scores
 ) -> None:
     """Fill Student-t predictives by the factors of their scatters."""
@@ -350,7 +351,7 @@ def _student(
 
 
 @brief_part
-def _log_marginals(
+def log_marginals(
     sums: Floats, prior: Prior, room: Floats, each: Floats, levels: Levels
 ) -> Any:  # fmt: skip
     """Fill the log marginals of parts (k, 2) and wholes (k,) of sums as `stacked` has them."""

@@ -88,10 +88,19 @@ def sweep_rows(
     n, k = len(rows.label), len(sums.rows)
     block, at = block_of(room.floats, rows.T.shape[1])
     order, start, behind = order_of(room.ints, n, k)
-    search = _search_of(Workspace(room.floats[at:], room.ints[behind:]), k)
+    search = search_of(Workspace(room.floats[at:], room.ints[behind:]), k)
     for i in range(n):
         order[i] = i
-    _label_rows(rows, by, u, drawn, d, order, block, search, sums)
+    label_rows(rows, by, u, (drawn, drawn), d, order, block, search, sums)
+    sublabel_rows(rows, by, u, drawn, d, (order, start), block, sums)
+
+
+@part
+def sublabel_rows(
+    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, sorted_: Any, block: Block, sums: Sums
+) -> None:  # fmt: skip
+    """Give the rows, which have labels, sub-labels, and add everything up."""
+    (order, start), k = sorted_, len(sums.rows)
     sort(rows.label, k, order, start)
     for c in range(k):
         for first in range(start[c], start[c + 1], BLOCK):
@@ -104,23 +113,27 @@ def sweep_rows(
 
 
 @part
-def _label_rows(
-    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, order: Ints, block: Block,
+def label_rows(
+    rows: Rows, by: Scores, u: Floats, how: Any, d: int, order: Ints, block: Block,
     search: Search, sums: Sums,
 ) -> None:  # fmt: skip
-    """Label the rows, which are in order, and count who came second."""
+    """Label the rows, which are in order, and count who came second.
+
+    ``how`` says whether labels are drawn, and whether scores are plain.
+    """
     k = len(sums.rows)
-    share, off = offness(k, by, drawn)
-    accuracy = Accuracy(share, off, drawn)
+    drawn, plain = how
+    share, off = offness(k, by, plain)
+    accuracy = Accuracy(share, off, plain)
     for first in range(0, len(order), BLOCK):
         m = min(BLOCK, len(order) - first)
         _columns(rows.T, order[first : first + m], d, block.cols)
         products(block.cols, m, by.eta, np.int64(0), k, search.scores)
-        look(search.scores, m, k, by, drawn, search.short, search.top, search.place)
+        look(search.scores, m, k, by, plain, search.short, search.top, search.place)
         left = _unsettled(search, m, accuracy)
         _settle(search, k, by, left, accuracy, block)
         if drawn:
-            _draw(search, u[0, first:], k, left, accuracy.share, block)
+            _draw(search, u[0, first:], k, by, left, accuracy, block)
         _note(search, rows.weight[first:], rows.label[first : first + m], left, block.odds, sums)
 
 
@@ -155,7 +168,7 @@ def best_labels(
     n, d = X.shape
     k, p = by.eta.shape
     block, at = block_of(room.floats, p)
-    search = _search_of(Workspace(room.floats[at:], room.ints), k)
+    search = search_of(Workspace(room.floats[at:], room.ints), k)
     cols, place = block.cols, search.place
     plain = n < 0  # a constant would have it all compiled once more
     share, off = offness(k, by, plain)
@@ -207,7 +220,7 @@ def divide_rows(
 
 def room_needed(n: int, k: int, p: int) -> tuple[int, int]:
     """Return how many floats and whole numbers of room n rows, p columns and k clusters need."""
-    floats = (p + GROUP + 5 + k + 1) * WIDTH + (k + 4) * WIDTH // 2 + k
+    floats = (p + GROUP + 5 + k + 1) * WIDTH + (k + 4) * WIDTH // 2 + k + 1
     return floats, n + 2 * k + 3 + 3 * WIDTH
 
 
@@ -224,9 +237,9 @@ def block_of(floats: Floats, p: int) -> Any:
 
 
 @part
-def _search_of(room: Workspace, k: int) -> Any:
+def search_of(room: Workspace, k: int) -> Any:
     """Return scratch for a search among k labels."""
-    weight, at = line(room.floats, np.int64(0), k)
+    weight, at = line(room.floats, np.int64(0), k + 1)
     scores, at = line(room.floats, at, (k + 1) * WIDTH)
     short, at = line(room.floats, at, (k + 4) * WIDTH // 2)
     place, at = table(room.ints, np.int64(0), np.int64(2), np.int64(WIDTH))
@@ -334,9 +347,7 @@ def _exactly(scores: Floats, k: int, j: int, by: Scores, plain: bool, place: Int
     a = b = -1
     best = second = -np.inf
     for c in range(k):
-        v = scores[c * WIDTH + j]
-        if not plain:
-            v = by.const[c] - by.power[c] * log(max(v, 1.0))
+        v = _one_score(scores[c * WIDTH + j], by, c, plain)
         if v > best:
             b, second = a, best
             a, best = c, v
@@ -347,7 +358,15 @@ def _exactly(scores: Floats, k: int, j: int, by: Scores, plain: bool, place: Int
 
 
 @part
-def _draw(search: Search, u: Floats, k: int, left: int, share: float, block: Block) -> None:
+def _one_score(product: float, by: Scores, c: int, plain: bool) -> Any:
+    """Return the score of a product with the parameters of component c."""
+    return product if plain else by.const[c] - by.power[c] * log(max(product, 1.0))
+
+
+@part
+def _draw(
+    search: Search, u: Floats, k: int, by: Scores, left: int, accuracy: Accuracy, block: Block
+) -> None:  # fmt: skip
     """Draw the labels of rows that are open, and fill the odds of the best other ones.
 
     Where all but two labels have no chance it is between these. Where the best one leads by enough
@@ -359,7 +378,7 @@ def _draw(search: Search, u: Floats, k: int, left: int, share: float, block: Blo
         j, best = search.open_[t], block.pair[t]
         chosen, third = u[j], np.float64(search.top[2 * WIDTH + j])
         a, b = place[0, j], place[1, j]
-        if ahead(best, third, share, -POSSIBLE):
+        if ahead(best, third, accuracy.share, accuracy.off - POSSIBLE):
             below = chosen * (1.0 + odds[t])
             if (odds[t] > below) if b < a else not below < 1.0:
                 odds[t] = 1.0 / odds[t]
@@ -370,10 +389,11 @@ def _draw(search: Search, u: Floats, k: int, left: int, share: float, block: Blo
         reach = 0
         for c in range(k):
             near[reach] = c
-            reach += scores[c * WIDTH + j] - best > POSSIBLE
+            weight[reach] = _one_score(scores[c * WIDTH + j], by, c, accuracy.plain) - best
+            reach += weight[reach] > POSSIBLE
         total = 0.0
         for i in range(reach):  # which is 0 if there is nothing but NaN, or infinities
-            weight[i] = exp(scores[near[i] * WIDTH + j] - best)
+            weight[i] = exp(weight[i])
             total += weight[i]
         at, run = 0, 0.0
         for i in range(reach):

@@ -37,7 +37,7 @@ def first_batch(
     ``adapt`` says so and the family leaves something open.
     """
     state, events, rules = start, Events(), steps.rules
-    best, waited = -np.inf, 0
+    best, waited, calm, moves = -np.inf, 0, 0, 0
     state, _ = give_up(steps, state)
     for sweep in range(plan.max_sweeps):
         state = steps.restricted_sweep(state)
@@ -46,6 +46,10 @@ def first_batch(
         state = split_merge_and_drop(steps, plan, state, events, 0.0)
         if rules.single_points:
             state = move_single_points(steps, state, 0.0)
+        calm = 0 if len(events.splits) + len(events.merges) > moves else calm + 1
+        moves = len(events.splits) + len(events.merges)
+        if adapt and steps.family.tames and max(calm, waited - rules.patience // 2) >= rules.calm:
+            best = -np.inf if _learned_tails(steps, state) else best
         level = log_level(steps, steps.family, state)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)
@@ -58,6 +62,8 @@ def first_batch(
         best = max(best, level)
         if waited >= rules.patience and sweep >= rules.adapt_sweeps:
             break
+    if adapt and steps.family.tames:
+        _learned_tails(steps, state)
     if adapt:
         steps.family = steps.family.settled(state.k)
     for _ in range(rules.settle_sweeps):
@@ -69,6 +75,17 @@ def first_batch(
         if steps.engine.labels_as_kept():
             break
     return state
+
+
+def _learned_tails(steps: Steps, state: State) -> bool:
+    """Let the tails suit the clusters, which have settled; returns whether that changed much.
+
+    While there are pieces of clusters, which have no tails, nothing is learned from them.
+    """
+    before = steps.family
+    rows = steps.engine.sample(steps.rng.generator, steps.rules.seed_rows)
+    steps.family = before.with_tails(rows, state.totals, steps.rules.tail_first, first=True)
+    return steps.family.tails_differ(before)
 
 
 def later_batch(
@@ -105,11 +122,15 @@ def later_batch(
 def split_merge_and_drop(
     steps: Steps, plan: Plan, state: State, events: Events, time: float, *, greedy: bool = False
 ) -> State:
-    """Split, merge and drop clusters as they are divided now."""
+    """Split, merge and drop clusters as they are divided now.
+
+    The best labels cut a heavy tail off where another cluster begins, and what is left of it looks
+    like more than one: greedy moves split no such clusters.
+    """
     for_splits, for_merges = log_u = decisions(steps, state, greedy=greedy)
     if not steps.may_move(state, log_u):
         return state
-    if plan.splits:
+    if plan.splits and not (greedy and steps.family.has_heavy_tails()):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(
             steps, state, time, room=room, greedy=greedy, log_u=for_splits

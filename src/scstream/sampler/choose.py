@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scstream.engines import Engine
+from scstream.engines.ordered_sums import LEAF_ROWS
 from scstream.families.contract import Family
 from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
@@ -11,6 +12,7 @@ from scstream.sampler.generic import GenericSteps
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rules import Rules
 from scstream.sampler.steps import Steps
+from scstream.sampler.student import SmallStudentSteps
 
 
 def few_columns(family: Family, rules: Rules) -> bool:
@@ -19,10 +21,25 @@ def few_columns(family: Family, rules: Rules) -> bool:
     return prior is not None and prior.columns <= rules.compiled_columns
 
 
+def few_heavy_columns(family: Family, rules: Rules) -> bool:
+    """Whether that is so of Student-t clusters."""
+    student = family.small_student()
+    return student is not None and student.gaussian.columns <= rules.compiled_columns
+
+
+def is_small(family: Family, rules: Rules, n: int) -> bool:
+    """Whether a batch of n rows is one for compiled steps, if an engine of the CPU holds it."""
+    few = few_columns(family, rules) or few_heavy_columns(family, rules)
+    return few and 0 < n <= LEAF_ROWS
+
+
 def choose_steps(
     family: Family, engine: Engine, outliers: Outliers | None, rules: Rules, *, records: bool
 ) -> type[Steps]:
     """Return the steps for a loaded batch; ``records`` says that each past batch has its own."""
+    if few_heavy_columns(family, rules) and not records:
+        few_rows = outliers is None and engine.few_rows() is not None
+        return SmallStudentSteps if few_rows else GenericSteps
     if not few_columns(family, rules):
         return GenericSteps
     few_rows = outliers is None and engine.few_rows() is not None

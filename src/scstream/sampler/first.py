@@ -93,11 +93,21 @@ def _found(steps: Steps, recipe: Recipe, batch: Batch, X: Points) -> State:
 
     The start is made without a background that is learned: pieces of clusters look like noise.
     """
-    outliers = steps.outliers
+    outliers, family = steps.outliers, steps.family
     if recipe.outlier_weight == "auto":
         assert outliers is not None
         outliers = background_of(outliers, steps, X, 1.0)
-        steps.outliers = None
+    state = _started(steps, recipe, batch, outliers)
+    again = family.started_again(steps.family)
+    if again is not None:
+        steps.family = again
+        state = _started(steps, recipe, batch, outliers)
+    return state
+
+
+def _started(steps: Steps, recipe: Recipe, batch: Batch, outliers: Outliers | None) -> State:
+    """Do so beside a background."""
+    steps.outliers = None if recipe.outlier_weight == "auto" else outliers
     if batch.labels is not None:
         start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
     else:

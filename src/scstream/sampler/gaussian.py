@@ -59,7 +59,7 @@ class _Compiled(GenericSteps):
         """Return memory to work in on the rows and k clusters, as a plain tuple."""
         of, room = self._room
         if of != k:
-            room = _room(self.n_few, k, len(self.prior[0]), self.rules.neighbours)
+            room = workspace(self.n_few, k, len(self.prior[0]), self.rules.neighbours)
             self._room = k, room
         return room  # type: ignore[no-any-return]
 
@@ -96,13 +96,12 @@ class SmallSweeps(_Compiled):
 
     def _swept(self, state: State, draws: Any, key: Key) -> State | None:
         """Return the clusters after a sweep; None if a matrix is not positive definite."""
-        rows, k, p = self.rows, state.k, state.past.shape[2]
+        k, p = state.k, state.past.shape[2]
         now, drawn = Sums.nothing(k, p), len(draws) > 0
         each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
-        failed = small_batch.sweep(
-            state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
-            self.room(k), (now.current, now.rows, now.rivals, now.doubt), (each, whole),
+        failed = self._fill(
+            state, draws, key, self.room(k),
+            (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
             return None
@@ -110,6 +109,16 @@ class SmallSweeps(_Compiled):
         if not drawn:
             new.learn(LogMarginals(self.family, each, whole))
         return new
+
+    def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
+        rows = self.rows
+        failed: int = small_batch.sweep(
+            state.past, state.now.current, draws, self.alpha, self.prior,
+            (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
+            room, sums, levels,
+        )  # fmt: skip
+        return failed
 
 
 class GaussianSteps(_Compiled):
@@ -183,7 +192,7 @@ class GaussianSteps(_Compiled):
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
         known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
         usual = most <= rules.neighbours
-        room = self.room(k) if usual else _room(0, k, state.past.shape[2], most)
+        room = self.room(k) if usual else workspace(0, k, state.past.shape[2], most)
         found: int = small_batch.moves(
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
             (known.each, known.whole), log_u, state.lived,
@@ -227,7 +236,7 @@ def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
     assert prior is not None
     z: Labels = np.empty(len(X), dtype=np.int64)
     X, totals = family.narrowed(family.check(X)), state.totals
-    room = _room(0, *totals.shape)
+    room = workspace(0, *totals.shape)
     if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, z):
         z = _best_by_scores(family, X, totals, alpha)
     labelling.named(z, state.ids, z)
@@ -239,7 +248,7 @@ def _best_by_scores(family: Family, X: Points, totals: Array, alpha: float) -> L
     return CpuEngine().assign(family, X, predictive(family, totals, alpha))
 
 
-def _room(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:
+def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:
     """Return memory to work in on n rows and k clusters with p statistics, as a plain tuple."""
     floats, ints = room_of(*_needed(n, k, p, neighbours))
     return floats, ints

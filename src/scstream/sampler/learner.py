@@ -113,6 +113,9 @@ def _learn_later(
         state, events = later_batch(steps, recipe.plan, state, batch.time, learner.dormant)
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
+    if family.tames and learner.n_batches % recipe.rules.tail_every == 0 and batch.X.shape[0]:
+        rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))[0]
+        family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
     scores = learner.scores
     if is_scored(scores, learner.n_batches, batch, recipe.rules):

@@ -197,6 +197,25 @@ class Rules:
         Columns up to which valleys are looked for; above, overlaps alone decide.
     group_same : float
         Overlap, where it alone decides, of two clusters that are taken for the same.
+    frame_rounds : int
+        How often the frame of two clusters of heavy tails taken together is sought anew.
+    frame_hopeless : float
+        Nats a row by which a merge of two such clusters may lose, judged by their sums alone, to be
+        judged by their rows: no two pieces of one cluster lose that much.
+    heavy_rows : int
+        Rows of a first batch that clusters of heavy tails are started from, at most.
+    tail_every : int
+        Batches from one look at the tails to the next: these change slowly.
+    tail_rows : int
+        Rows of a batch by which the degrees of freedom of heavy tails are learned, if there are so
+        many; and of more rows one in four.
+    calm : int
+        Sampled sweeps of a first batch without a split or a merge after which tails are learned, or
+        some more without a better log posterior.
+    tail_first : float
+        Rows that the degrees of freedom before count as, while a first batch converges.
+    tail_memory : float
+        The same in a later batch.
     compiled_columns : int
         Columns up to which Gaussian clusters take the compiled steps, see `scstream.sampler.steps`;
         above, an inverse for each sub-cluster costs too much. 0 takes the generic steps always: the
@@ -272,6 +291,14 @@ class Rules:
     group_chunk: int = 500
     group_columns: int = 100
     group_same: float = 0.25
+    frame_rounds: int = 3
+    frame_hopeless: float = 0.3
+    heavy_rows: int = 2000
+    tail_every: int = 4
+    tail_rows: int = 250
+    calm: int = 2
+    tail_first: float = 100.0
+    tail_memory: float = 500.0
     compiled_columns: int = 15
 
     def __post_init__(self) -> None:

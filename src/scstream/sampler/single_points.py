@@ -25,6 +25,11 @@ def move_single_points(ctx: Context, state: State, time: float) -> State:
     own marginal.
     """
     rows, m = ctx.engine.few_rows(), ctx.rules.single_points
+    if ctx.family.tames:
+        raise ValueError(
+            f"The rule single_points is not for the family {ctx.family.name!r}, whose rows depend "
+            "on their labels. Set it to 0."
+        )
     if rows is None:
         raise ValueError(
             "The rule single_points is for up to 4,096 rows on engine='cpu'; got "

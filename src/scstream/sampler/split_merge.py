@@ -10,6 +10,7 @@ from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import joined_log_marginals, log_marginals
+from scstream.sampler.merged_frames import in_merged_frames, joined_in_frames
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import restart
@@ -75,9 +76,13 @@ def propose_merges(
             taken |= pair
     if not chosen:
         return state, []
-    before = state.ids
+    apart, before = state, state.ids
     first, second = np.ascontiguousarray(pairs[chosen].T)
     state, label, sublabel = state.merge(first, second, level[chosen])
+    if steps.family.tames:
+        lighter = sublabel[first, 0] == 1
+        ordered = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
+        state = in_merged_frames(steps, apart, ordered, state, label[first, 0])
     steps.engine.relabel(label, sublabel)
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])
@@ -96,7 +101,10 @@ def merge_ratios(
     pairs = pairs[(state.ids[pairs] >= born_from).any(axis=1)]
     a, b = pairs.T
     doubt = state.past_doubt[a, b] + state.now.doubt[a, b]
-    whole = joined_log_marginals(ctx, state, a, b)
+    if ctx.family.tames:
+        whole = joined_in_frames(ctx, state, pairs, known.whole)
+    else:
+        whole = joined_log_marginals(ctx, state, a, b)
     counts, each = state.totals[pairs, :1], known.whole[pairs]
     return pairs, -log_hastings_split(ctx, counts, doubt, each, whole, least=0.0), whole
 

@@ -24,7 +24,8 @@ def restricted_sweep(ctx: Context, state: State, key: Key | None = None) -> Stat
     everything, weights = draw_weights(ctx, state)
     score = ctx.family.sampled_score(ctx.rng.generator, everything, weights)
     key = ctx.next_key() if key is None else key
-    return _swept(ctx, state, score.part(slice(k)), score.part(slice(k, None)), key)
+    of_rows = ctx.family.label_score(score.part(slice(k)), everything[:k])
+    return _swept(ctx, state, of_rows, score.part(slice(k, None)), key)
 
 
 def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
@@ -58,7 +59,7 @@ def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
     parts = state.parts
     score = predictive(ctx.family, state.totals, ctx.alpha)
     log_sub = np.log(parts[..., 0] + 0.5 * ctx.alpha)
-    sub = ctx.family.predictive_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
+    sub = ctx.family.part_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
     return _swept(ctx, state, score, sub, key)
 
 

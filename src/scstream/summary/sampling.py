@@ -42,7 +42,7 @@ def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generat
     about = family.describe(tau)
     if "covariance" in about:
         root = np.linalg.cholesky(about["covariance"])[place]
-        noise = rng.normal(size=(len(place), d, 1))
+        noise = rng.normal(size=(len(place), d, 1)) / _tails(about, place, rng)[:, :, None]
         return about["mean"][place] + (root @ noise)[:, :, 0]
     if "concentration" in about and "mean" in about:
         out = np.empty((len(place), d))
@@ -61,14 +61,25 @@ def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generat
         shape = about["shape"][place]
         return rng.gamma(shape, about["mean"][place] / shape)
     if "variance" in about:
-        spread = np.sqrt(about["variance"])
-        return rng.normal(about["mean"][place], np.broadcast_to(spread, about["mean"].shape)[place])
+        spread = np.broadcast_to(np.sqrt(about["variance"]), about["mean"].shape)[place]
+        if "df" in about:
+            spread = spread / _tails(about, place, rng)
+        return rng.normal(about["mean"][place], spread)
     if family.text:
         return _draw_words(family, tau, place, d, rng)
     raise ValueError(
         f"The family {family.name!r} describes parts of a row, not how long a row is, so no rows "
         "can be drawn. Draw from model.clusters_[i].parameters instead."
     )
+
+
+def _tails(about: dict[str, Array], place: Any, rng: np.random.Generator) -> Array:
+    """Return what normal rows are divided by (n, 1) to have tails: 1 unless these are heavy."""
+    if "df" not in about:
+        return np.ones((len(place), 1))
+    df = about["df"][place]
+    out: Array = np.sqrt(rng.chisquare(df) / df)[:, None]
+    return out
 
 
 def _draw_words(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generator) -> Any:

@@ -28,6 +28,7 @@ from scstream.engines.dask.shard import EngineMaker, Shard, cut_evenly
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack
+from scstream.families.taming import Frames
 
 _PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
 
@@ -206,6 +207,10 @@ class DaskEngine(Engine):
     def complete(self, score: Score) -> None:
         """Complete the rows with gaps by the components of their labels."""
         self._all("complete", score)
+
+    def joined(self, pairs: Labels, frames: Frames) -> Array:
+        """Return the sums (m, 2, p) of pairs of clusters, tamed in a frame for each pair."""
+        return _joined(self._all("joined", pairs, frames))[0]
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""

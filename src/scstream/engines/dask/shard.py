@@ -17,6 +17,7 @@ from scstream.engines.cpu import CpuEngine
 from scstream.engines.ordered_sums import Part, Tree
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack, to_dense
+from scstream.families.taming import Frames
 from scstream.kernels import labelling
 from scstream.support.blas import single_threaded
 
@@ -121,6 +122,11 @@ class Shard:
     def complete(self, score: Score) -> None:
         """Complete the rows with gaps by the components of their labels."""
         self._engine.complete(score)
+
+    def joined(self, pairs: Labels, frames: Frames) -> list[Part]:
+        """Return the parts of the sums of pairs of clusters, tamed in a frame for each pair."""
+        assert isinstance(self._engine, CpuEngine)
+        return self._sent(self._engine.joined_parts(pairs, frames))
 
     def members(self, k: int, key: Key) -> tuple[Array, Array]:
         """Return the statistics (k, p) of the row of each cluster with the least draw (k,)."""

@@ -93,8 +93,8 @@ class TorchEngine(Engine):
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
-        if isinstance(X, np.ndarray) and len(family.gaps(X)):
-            raise MissingEntries("The engine 'torch' does not complete missing entries.")
+        if isinstance(X, np.ndarray) and len(family.completed_rows(X)):
+            raise MissingEntries("The engine 'torch' has no rows that depend on their labels.")
         upload = None if self._courier is None else self._courier.upload
         self._rows = rows = rows_of(family, X, self._device, self._dtype, upload)
         self._ledger = Ledger(X.shape[1] if isinstance(rows, QuadraticRows) else 0)

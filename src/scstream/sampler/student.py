@@ -1,0 +1,87 @@
+"""The steps of a small batch for Student-t clusters of few columns: one compiled call each.
+
+Tamed rows are those of Gaussian clusters (`scstream.families.taming`), so most steps are those of
+`scstream.sampler.gaussian`. Sweeps tame the rows. Pairs that may merge are judged in a frame of
+both, see `scstream.sampler.merged_frames`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scstream.engines import Key
+from scstream.families.contract import Array, StudentPrior
+from scstream.families.scores import Labels
+from scstream.kernels import heavy_batch, heavy_moves
+from scstream.sampler.clusters import Ints, State
+from scstream.sampler.gaussian import SmallGaussianSteps, workspace
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.log_marginals import log_marginals
+from scstream.sampler.split_merge import reluctance
+
+
+class SmallStudentSteps(SmallGaussianSteps):
+    """All steps of a small batch of Student-t clusters."""
+
+    @property
+    def student(self) -> StudentPrior:
+        """The prior and the tails."""
+        prior = self.family.small_student()
+        assert prior is not None
+        return prior
+
+    @property
+    def prior(self) -> tuple[Array, float, float, int]:
+        """The prior of tamed rows in the numbers that kernels take."""
+        row, more, log_normaliser, columns = self.student.gaussian
+        return row, more, log_normaliser, columns
+
+    def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
+        failed: int = heavy_batch.sweep(
+            state.past, state.now.current, draws, self.alpha, self.prior,
+            self._rows, self.student.tails, (key.seed, key.batch, key.sweep), room, (sums, levels),
+        )  # fmt: skip
+        return failed
+
+    def merge_ratios(
+        self, state: State, neighbours: int, born_from: int
+    ) -> tuple[Ints, Array, Array]:
+        """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
+        k, most = state.k, max(min(neighbours, state.k - 1), 0)
+        pairs = np.empty((k * most, 2), dtype=np.int64)
+        ratio, both = np.empty((2, k * most))
+        m = self._merged(state, (np.empty((k, most), dtype=np.int64), pairs, ratio, both))
+        if m < 0:
+            return GenericSteps.merge_ratios(self, state, neighbours, born_from)
+        young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
+        return pairs[:m][young], ratio[:m][young], both[:m][young]
+
+    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+        """Whether some cluster is to be split, merged or dropped."""
+        never = np.full(len(log_u[1]), np.inf)
+        if super().may_move(state, (log_u[0], never)):
+            return True
+        pairs, ratio, _ = self.merge_ratios(state, self.rules.neighbours, 0)
+        least = log_u[1][: len(pairs)] + reluctance(self, state.lived[pairs].min(axis=1))
+        return bool((ratio > least).any())
+
+    def _merged(self, state: State, merges: Any) -> int:
+        """Fill merges with neighbours, see `heavy_moves.merged`; -1 if a matrix failed."""
+        now, rules, n = state.now, self.rules, self.engine.n_rows
+        found: int = heavy_moves.merged(
+            (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
+            log_marginals(self, state).whole, self._rows, self.student.tails, self.prior,
+            self.ratio, (rules.frame_rounds, rules.frame_hopeless),
+            workspace(n, state.k, state.past.shape[2]), merges,
+        )  # fmt: skip
+        return found
+
+    @property
+    def _rows(self) -> tuple[Array, Array, Labels, Labels, Array]:
+        """The rows, tamed and as they came, as kernels take them."""
+        rows = self.rows
+        assert rows.seen is not None
+        return rows.T, rows.weight, rows.labels, rows.sublabels, rows.seen

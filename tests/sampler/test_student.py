@@ -1,0 +1,135 @@
+"""Steps for Student-t clusters: compiled against generic, and pairs of clusters in one frame."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import chi2, f
+
+from scstream import ScStream, Student
+from scstream.engines import CpuEngine
+from scstream.families import DiagonalStudent
+from scstream.sampler.rules import Rules
+
+
+def heavy_batches(seed, n_batches=3, k=4, d=2, df=3.0, n=400, apart=7.0):
+    """Clusters close enough for their tails to meet, drifting."""
+    rng = np.random.default_rng(seed)
+    centres = apart * rng.permutation(np.stack(np.meshgrid(*[np.arange(3)] * d), -1).reshape(-1, d))
+    batches = []
+    for b in range(n_batches):
+        y = rng.integers(k, size=n)
+        rows = rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(df, size=(n, 1)) / df)
+        batches.append((rows + centres[y] + 0.3 * b, y))
+    return batches
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_compiled_steps_do_what_the_generic_ones_do(seed, d):
+    prior = Student(3.0, mean=np.zeros(d), mean_strength=0.01, cov=1.0, cov_strength=d + 2.0)
+    models = [
+        ScStream(prior, random_state=seed, rules=rules)
+        for rules in (Rules(), Rules(compiled_columns=0))
+    ]
+    for X, _ in heavy_batches(seed, d=d, k=3 if d == 1 else 5):
+        for model in models:
+            model.partial_fit(X)
+        fast, plain = models
+        assert_array_equal(fast.labels_, plain.labels_)
+        assert_array_equal(fast.sublabels_, plain.sublabels_)
+        a, b = (m._learner.state.totals for m in models)
+        assert_allclose(a, b, rtol=1e-7, atol=1e-7)
+
+
+def test_with_hardly_any_tails_a_stream_is_clustered_as_by_the_gaussian_family():
+    student, gaussian = (
+        ScStream(family, random_state=3) for family in (Student(df=1e9), "gaussian")
+    )
+    for X, _ in heavy_batches(2, df=1e6, apart=3.0, n=600):
+        student.partial_fit(X)
+        gaussian.partial_fit(X)
+        assert_array_equal(student.labels_, gaussian.labels_)
+
+
+@pytest.mark.parametrize("kind", [Student, DiagonalStudent])
+def test_pairs_are_summed_up_in_the_frames_of_both(kind):
+    """Against a loop over rows, by SciPy's quantiles."""
+    rng = np.random.default_rng(4)
+    d, df = 2, 3.0
+    X = rng.standard_t(df, size=(200, d)) + 6.0 * rng.integers(3, size=(200, 1))
+    family = kind(df=df).prepare(X)
+    engine, weight = CpuEngine(), rng.random(200)
+    engine.load(family, X, weight)
+    z = rng.integers(-1, 3, size=200)
+    engine.start(z)
+    pairs = np.array([[0, 1], [2, 0], [1, 2]])
+    T = family.statistics(X)
+    sums = np.stack([T[z == c].sum(axis=0) for c in range(3)])
+    frames = family.frames(sums[pairs].sum(axis=1))
+    got = engine.joined(pairs, frames)
+    expected = np.zeros_like(got)
+    for i, pair in enumerate(pairs):
+        for side, c in enumerate(pair):
+            for r in np.flatnonzero(z == c):
+                far = df * (T[r] @ frames.quad[i] - 1.0)
+                by = np.sqrt(chi2.isf(f.sf(far / d, d, df), d) / far)
+                place = (X[r] - family.frame[0]) / family.frame[1]
+                tamed = frames.centre[i] + by * (place - frames.centre[i])
+                row = family.statistics((tamed * family.frame[1] + family.frame[0])[None])[0]
+                expected[i, side] += weight[r] * row
+    assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("family", ["student", "diagonal-student"])
+def test_a_piece_of_a_tail_joins_its_cluster(family):
+    """Labels that cut a heavy tail in pieces are given; they do not last."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(800, 2)) / np.sqrt(rng.chisquare(3.0, size=(800, 1)) / 3.0)
+    far = np.linalg.norm(X, axis=1) > 3.0
+    pieces = np.where(far, 1 + (X[:, 0] > 0) + 2 * (X[:, 1] > 0), 0)
+    model = ScStream(family, random_state=0)
+    model.partial_fit(X, labels=pieces)
+    for _ in range(3):
+        model.partial_fit(rng.normal(size=(800, 2)) / np.sqrt(rng.chisquare(3.0, (800, 1)) / 3.0))
+    assert model.n_clusters_ == 1
+
+
+def test_a_small_cluster_in_the_tail_of_a_large_one_is_found():
+    rng = np.random.default_rng(6)
+    model = ScStream("student", random_state=0)
+    for _ in range(5):
+        large = rng.normal(size=(900, 2)) / np.sqrt(rng.chisquare(3.0, size=(900, 1)) / 3.0)
+        small = 0.3 * rng.normal(size=(100, 2)) + [9.0, 0.0]
+        model.partial_fit(np.concatenate([large, small]))
+    own = model.labels_[900:]
+    assert model.n_clusters_ == 2
+    assert np.mean(own == own[0]) == 1.0
+    assert np.mean(model.labels_[:900] == own[0]) < 0.03
+
+
+def test_two_clusters_whose_tails_overlap_are_two_all_the_time():
+    # broken on purpose (greedy splits of heavy tails): there are three in every other batch
+    rng = np.random.default_rng(2)
+    model, found = ScStream(Student(df=3.0), random_state=2), []
+    for _ in range(10):
+        X = rng.normal(size=(1000, 2)) / np.sqrt(rng.chisquare(3.0, size=(1000, 1)) / 3.0)
+        X[500:, 0] += 4.0
+        model.partial_fit(X)
+        found.append(model.n_clusters_)
+    assert found == [2] * 10
+
+
+def test_single_points_are_refused_in_words():
+    X = np.random.default_rng(7).normal(size=(100, 2))
+    with pytest.raises(ValueError, match="single_points is not for the family 'student'"):
+        ScStream("student", rules=Rules(single_points=5)).partial_fit(X)
+
+
+def test_every_engine_and_every_number_of_threads_gives_the_same_bits():
+    (X, _), (more, _) = heavy_batches(8, 2, n=6000)
+    states = []
+    for threads in (1, 3):
+        model = ScStream("student", random_state=0, n_jobs=threads, max_sweeps=20)
+        model.partial_fit(X).partial_fit(more)
+        states.append(model._learner.state.totals)
+    assert_array_equal(states[0], states[1])
