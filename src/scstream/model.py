@@ -300,7 +300,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         self._remember(X, learner, new, outcome)
         before = Grouping() if learner is None else self.__dict__.get("_grouping", Grouping())
         asked = self.group_level is not None
-        self._grouping = before.after(batch, outcome.record, self._rules, asked=asked)
+        self._grouping = before.after(batch, outcome, new, self._rules, asked=asked)
         if asked:
             self._grouped(None)
         if self.on_event is not None:

@@ -91,7 +91,10 @@ def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:
     return {
         "learner": tables.pack_learner(model._learner, packer),
         "history": tables.pack_history(model._history, packer),
-        "groups": pack_grouping(model._groups_kept(), packer, rows=model.group_level is not None),
+        "groups": pack_grouping(
+            model._groups_kept(), model._learner, model._rules, packer,
+            rows=model.group_level is not None,
+        ),
         "labels": packer.array(_here(model.labels_)),
         "sublabels": packer.array(_here(model.sublabels_)),
         "n_features": int(model.n_features_in_),
@@ -194,7 +197,7 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     model._learner, model._history = learner, history
     if "groups" in node.tree:
         width = tables.row_width(learner.family, d)
-        model._grouping = unpack_grouping(node.node("groups"), width, learner)
+        model._grouping = unpack_grouping(node.node("groups"), width, learner, model._rules)
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_ = d
     model.dates_ = node.flag("dates") if "dates" in node.tree else False

@@ -56,8 +56,13 @@ class Lasting:
         """Return the groups of clusters with these ids and weights, given their parts (k,).
 
         A part takes over the id of the old group that it shares most weight with, each id once and
-        so that the weight under old ids is the largest. Parts are numbered from 0.
+        so that the weight under old ids is the largest. Parts are numbered from 0, by their first
+        clusters.
         """
+        names = [self.group.get(i, -1) for i in ids]
+        number: dict[int, int] = {}
+        if -1 not in names and [number.setdefault(i, len(number)) for i in names] == part.tolist():
+            return Lasting(dict(zip(ids, names, strict=True)), self.next_id)
         n = int(part.max()) + 1
         old = sorted({self.group[i] for i in ids if i in self.group})
         shared = np.zeros((n, len(old)))

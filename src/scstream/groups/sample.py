@@ -1,53 +1,78 @@
-"""The latest rows of a stream, a bounded number of them: what the valleys are looked for in."""
+"""The rows of a batch that its seams are looked for in, a bounded number of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.engines import RemoteRows
+from scstream.engines import CpuEngine, RemoteRows
 from scstream.engines.tensors import to_host
-from scstream.families.scores import Points
+from scstream.groups.seams import Rows
+from scstream.groups.shapes import Shapes
+from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Batch
 from scstream.sampler.rules import Rules
-from scstream.support.frozen import frozen
+from scstream.sampler.sweep import predictive
+
+_FAR = 9.0  # squared deviations a column: what is farther is not measured
 
 
-@frozen
-class Recent:
-    """Some rows of the latest batches, the latest last; small batches are put together."""
+def rows_of(batch: Batch, labels: Any, learner: Learner, most: int) -> Rows | None:
+    """Return some rows of a batch and their clusters' ids; None where there are no numbers.
 
-    batches: tuple[Any, ...] = ()
-
-    def after(self, batch: Batch, rules: Rules) -> Recent:
-        """Return the rows kept after a further batch; those without weight do not count."""
-        X, remote = batch.X, isinstance(batch.X, RemoteRows)
-        n, d = X.shape
-        most = max(min(rules.group_rows, rules.group_numbers // max(d, 1)), rules.group_least)
-        if not (remote or batch.even):
-            weight = to_host(batch.weight)
-            if not np.all(weight > 0):
-                return self.after(batch.rows(weight > 0), rules)
-        if n == 0:
-            return self
-        rows = np.arange(n) if n <= most else np.arange(most) * n // most
-        new = X.take(rows) if remote else to_host(X if n <= most else X[rows]).astype(np.float64)
-        before = self.batches
-        if before and before[-1].shape[0] + len(rows) <= rules.group_chunk:
-            before, new = before[:-1], stacked([before[-1], new])
-        kept, left = [new], most - new.shape[0]
-        for one in reversed(before):
-            if one.shape[0] > left:
-                break
-            kept.append(one)
-            left -= one.shape[0]
-        return Recent(tuple(reversed(kept)))
+    They may be those of the batch itself. Rows without weight do not count. Rows that are
+    elsewhere are fetched, and labelled here.
+    """
+    X = batch.X
+    if isinstance(X, RemoteRows):
+        here = X.take(_spread(X.shape[0], most)).astype(np.float64)
+        score = predictive(learner.family, learner.state.totals, learner.alpha)
+        return here, learner.state.ids[CpuEngine(1).assign(learner.family, here, score)]
+    if sparse.issparse(X):
+        return None
+    if not batch.even:
+        counts = to_host(batch.weight) > 0
+        if not counts.all():
+            X, labels = X[counts], labels[counts]
+    if X.shape[0] > most:
+        chosen = _spread(X.shape[0], most)
+        X, labels = X[chosen], labels[chosen]
+    return (
+        np.ascontiguousarray(to_host(X), dtype=np.float64),
+        np.ascontiguousarray(to_host(labels), dtype=np.int64),
+    )
 
 
-def stacked(batches: list[Points]) -> Points:
-    """Return the rows of several batches as one."""
-    if any(sparse.issparse(X) for X in batches):
-        return sparse.vstack(batches).tocsr()
-    return np.concatenate(batches)
+def together(parts: tuple[Rows, ...], d: int) -> Rows:
+    """Return the rows of several batches of d columns as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return np.empty((0, d)), np.empty(0, dtype=np.int64)
+    return np.concatenate([X for X, _ in parts]), np.concatenate([z for _, z in parts])
+
+
+def fresh(parts: tuple[Rows, ...], shapes: Shapes, rules: Rules) -> tuple[Rows, ...]:
+    """Return the latest batches, as far back as rows are about as near to their clusters."""
+    if len(parts) < 2:
+        return parts
+    inverse = np.linalg.pinv(shapes.cov, hermitian=True)
+    place = {i: j for j, i in enumerate(shapes.ids.tolist())}
+    least, first = np.inf, len(parts)
+    for X, labels in reversed(parts):
+        z = np.array([place.get(i, -1) for i in labels.tolist()])
+        off = (X[z >= 0] - shapes.frame[0]) / shapes.frame[1] - shapes.mean[z[z >= 0]]
+        far = np.einsum("ni,nij,nj->n", off, inverse[z[z >= 0]], off) / X.shape[1]
+        distance = float(np.minimum(far[np.isfinite(far)], _FAR).mean()) if len(far) else np.inf
+        if distance > least + rules.group_stale:
+            break
+        least, first = min(least, distance), first - 1
+    return parts[first:]
+
+
+def _spread(n: int, most: int) -> NDArray[np.int64]:
+    """Return the places of at most so many of n rows, at even distances."""
+    return np.arange(n) if n <= most else np.arange(most) * n // most

@@ -1,0 +1,76 @@
+"""The clusters as Gaussians: what their seams are computed from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array
+from scstream.kernels import seams
+from scstream.sampler.choose import few_columns
+from scstream.sampler.learner import Learner
+from scstream.sampler.rules import Rules
+from scstream.support.frozen import frozen
+
+
+@frozen
+class Shapes:
+    """k Gaussians in d columns, in a frame: a row x is at ``(x - shift) / scale``."""
+
+    ids: NDArray[np.int64]
+    count: Array  # (k,): points
+    mean: Array  # (k, d)
+    cov: Array  # (k, d, d)
+    frame: tuple[Array, Array]  # shift and scale, (d,) each
+
+    @staticmethod
+    def of(learner: Learner, rules: Rules) -> Shapes | None:
+        """Return the clusters of a model; None if they are not Gaussian, or too wide."""
+        state, family = learner.state, learner.family
+        totals, k = state.totals, state.k
+        count = np.ascontiguousarray(totals[:, 0])
+        prior = family.small_gaussian() if few_columns(family, rules) else None
+        if prior is not None and prior.columns == family.columns_taken():
+            d = prior.columns
+            mean, cov = np.empty((k, d)), np.empty((k, d, d))
+            seams.shapes(totals, prior.row, prior.more, mean, cov)
+            return Shapes(state.ids, count, mean, cov, family.frame)
+        described = family.describe(family.prior + totals)
+        mean = described.get("mean", np.empty(0))
+        if mean.ndim != 2 or mean.shape[1] > rules.group_columns:
+            return None
+        d = mean.shape[1]
+        if "covariance" in described:
+            cov = described["covariance"]
+        elif "variance" in described and "shape" not in described:
+            each = np.broadcast_to(described["variance"].reshape(k, -1), mean.shape)
+            cov = each[:, :, None] * np.eye(d)
+        else:
+            return None
+        frame = np.zeros(d), np.ones(d)
+        return Shapes(state.ids, count, np.ascontiguousarray(mean), np.ascontiguousarray(cov), frame)
+
+    def nearest_of_few(self, least: float) -> NDArray[np.int64]:
+        """Return pairs (m, 2) of clusters of too few points to stand alone, each with a larger one.
+
+        That is the one that its place is most probable under.
+        """
+        small = self.count < least
+        if not small.any() or small.all():
+            return np.zeros((0, 2), dtype=np.int64)
+        large = np.flatnonzero(~small)
+        cov = self.cov[large]
+        jitter = 1e-10 * np.trace(cov, axis1=1, axis2=2)[:, None, None] + 1e-300
+        cov = cov + jitter * np.eye(cov.shape[1])
+        gap = self.mean[small][:, None] - self.mean[large]
+        white = np.linalg.solve(cov, gap[..., None])[..., 0]
+        level = np.log(self.count[large]) - 0.5 * np.linalg.slogdet(cov)[1]
+        level = level - 0.5 * np.einsum("skd,skd->sk", white, gap)
+        return np.column_stack([np.flatnonzero(small), large[np.argmax(level, axis=1)]])
+
+    def distances(self) -> Array:
+        """Return how far clusters are from each other (k, k), in units of the columns' spread."""
+        spread = np.sqrt(self.mean.var(axis=0) + np.einsum("kii->ki", self.cov).mean(axis=0))
+        place = self.mean / np.where(spread > 0, spread, 1.0)
+        out: Array = ((place[:, None] - place) ** 2).sum(axis=2)
+        return out

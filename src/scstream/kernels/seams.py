@@ -1,0 +1,324 @@
+"""Compiled kernels for the seam between two clusters: which rows lie there, and on the far sides.
+
+Clusters are Gaussians with means (k, d) and covariances (k, d, d) in a frame: a row x is at
+``(x - shift) / scale``. The rows of two clusters are seen along Fisher's direction, on which the
+first cluster's mean is at 0 and the clusters' mean variance is 1.
+"""
+
+from __future__ import annotations
+
+from math import exp, sqrt
+from typing import Any
+
+from scstream.kernels.compiling import bare, brief, brief_part, part
+
+SUMS = 15  # numbers of a seam: see `_look`
+BINS = 48  # of the profile between two clusters, from two deviations before to two behind
+_REACH = 0.6  # deviations on either side of a mean that are its peak
+_NONE = 1e-9  # rows that a profile counts as where there are none
+
+
+@brief
+def shapes(totals: Any, prior: Any, more: float, mean: Any, cov: Any) -> None:
+    """Fill expected means and covariances of Gaussian clusters from their statistics (k, p).
+
+    ``more`` is by how much the prior's degrees of freedom exceed its count.
+    """
+    k, d = mean.shape
+    for r in range(k):
+        n = prior[0] + totals[r, 0]
+        for i in range(d):
+            mean[r, i] = (prior[1 + i] + totals[r, 1 + i]) / n
+        freedom = max(n + more - d - 1.0, 1.0)
+        q = 1 + d
+        for i in range(d):
+            for j in range(i, d):
+                scatter = prior[q] + totals[r, q] - n * mean[r, i] * mean[r, j]
+                cov[r, i, j] = cov[r, j, i] = scatter / freedom
+                q += 1
+
+
+@bare
+def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: Any) -> Any:
+    """Fill which clusters touch, and what is known of their seams after some more rows.
+
+    Two clusters touch where the doubt between them is a share of the smaller one's points. Of a
+    seam that was known before, a share is remembered.
+
+    Parameters
+    ----------
+    rows : tuple
+        Rows (n, d) and their clusters' ids (n,); those of other clusters do not count.
+    frame : tuple
+        Shift and scale, (d,) each.
+    clusters : tuple
+        Ids, counts (k,), means (k, d), covariances (k, d, d) and doubts (k, k).
+    before : tuple
+        Pairs of ids (m, 2) and sums (m, 15) of earlier rows, the share of them (k,) that each
+        cluster keeps, and the share of doubt that makes a pair touch.
+    room : tuple
+        Floats (d, d), (d,) and (BINS,); whole numbers (2, t), t a power of two larger than k,
+        (k + 1,), (n,) and (k, k).
+    out : tuple
+        Pairs of places (a, b), a < b, and sums, one row a pair.
+
+    Returns
+    -------
+    int
+        How many pairs there are; those that there is no room for are left out.
+    """
+    X, label = rows
+    ids, count, mean, cov, doubt = clusters
+    old, old_sums, kept, overlap = before
+    L, u, profile, table, start, order, index = room
+    pairs, sums = out
+    _fill_table(ids, table)
+    k, m = len(ids), 0
+    for a in range(k):
+        for b in range(a + 1, k):
+            index[a, b] = -1
+            enough = doubt[a, b] > 0.0 and doubt[a, b] >= overlap * min(count[a], count[b])
+            if enough and m < len(pairs):
+                pairs[m, 0], pairs[m, 1] = a, b
+                index[a, b] = m
+                m += 1
+    for i in range(m):
+        for c in range(SUMS):
+            sums[i, c] = 0.0
+    for i in range(len(old)):
+        a, b = _place(old[i, 0], table), _place(old[i, 1], table)
+        if a < 0 or b < 0 or index[min(a, b), max(a, b)] < 0:
+            continue
+        _carry(old_sums[i], a > b, min(kept[a], kept[b]), sums[index[min(a, b), max(a, b)]])
+    _by_cluster(label, table, start, order)
+    _look((X, order, start), frame, (count, mean, cov), pairs[:m], (L, u, profile), sums)
+    return m
+
+
+@part
+def _fill_table(ids: Any, table: Any) -> None:
+    """Fill a table (2, t) of ids (k,) and their places, in which `_place` looks."""
+    mask = table.shape[1] - 1
+    for slot in range(mask + 1):
+        table[1, slot] = -1
+    for j in range(len(ids)):
+        slot = ids[j] & mask
+        while table[1, slot] >= 0:
+            slot = (slot + 1) & mask
+        table[0, slot], table[1, slot] = ids[j], j
+
+
+@part
+def _place(name: int, table: Any) -> int:
+    """Return the place of a cluster, -1 if there is none of this id."""
+    mask = table.shape[1] - 1
+    slot = name & mask
+    while table[1, slot] >= 0:
+        if table[0, slot] == name:
+            return table[1, slot]  # type: ignore[no-any-return]
+        slot = (slot + 1) & mask
+    return -1
+
+
+@part
+def _carry(old: Any, turned: bool, share: float, out: Any) -> None:
+    """Add a share of a seam's sums, whose two clusters may have changed places."""
+    for c in range(SUMS):
+        to = c
+        if turned and c % 3 > 0 and c < 9:
+            to = c + 1 if c % 3 == 1 else c - 1
+        elif turned and c >= 9:
+            to = c + 3 if c < 12 else c - 3
+        out[to] += share * old[c]
+
+
+@part
+def _by_cluster(label: Any, table: Any, start: Any, order: Any) -> None:
+    """Fill the places of rows in the order of their clusters, and where each cluster's begin."""
+    k = len(start) - 1
+    for j in range(k + 1):
+        start[j] = 0
+    for i in range(len(label)):
+        j = _place(label[i], table)
+        if j >= 0:
+            start[j + 1] += 1
+    for j in range(k):
+        start[j + 1] += start[j]
+    for i in range(len(label)):
+        j = _place(label[i], table)
+        if j >= 0:
+            order[start[j]] = i
+            start[j] += 1
+    for j in range(k, 0, -1):
+        start[j] = start[j - 1]
+    start[0] = 0
+
+
+@part
+def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any) -> None:
+    """Add to the sums (m, 15) of the seams between pairs (m, 2) what some rows show.
+
+    The sums are: rows in the valley and on the two peaks, how many were expected there, and the
+    expected density; then, for the rows on the first cluster's far side, how many there are, and
+    the sums of their distances from its mean and of the squares, in its deviations; and the same
+    for the second one.
+
+    Parameters
+    ----------
+    rows : tuple
+        Rows (n, d), and what `_by_cluster` fills: order and start.
+    frame : tuple
+        Shift and scale, (d,) each.
+    clusters : tuple
+        Counts (k,), means (k, d), covariances (k, d, d).
+    pairs : ndarray (m, 2)
+    room : tuple
+        Floats: (d, d), (d,), (BINS,).
+    out : ndarray (m, 15)
+    """
+    X, order, start = rows
+    shift, scale = frame
+    count, mean, cov = clusters
+    L, u, profile = room
+    d = X.shape[1]
+    for m in range(len(pairs)):
+        a, b = pairs[m, 0], pairs[m, 1]
+        length = fisher(mean, cov, a, b, L, u)
+        if not length > 1e-6:
+            continue
+        first, second = _deviation(cov, a, u), _deviation(cov, b, u)
+        low, high = -2.0 * first, length + 2.0 * second
+        width = (high - low) / BINS
+        total = _fill_profile(profile, low, width, (count[a] / first, count[b] / second),
+                              (length, first, second))  # fmt: skip
+        i, j = int(-low / width), min(int((length - low) / width), BINS - 1)
+        if j - i < 4 or not total > 0.0:
+            continue
+        v = _lowest(profile, i, j)
+        near, reach = max(1, round((j - i) / 8)), max(1, round(_REACH * first / width))
+        left, right = max(v - near, i), min(v + near, j)
+        one_left, one_right = max(i - reach, 0), min(i + reach, v - 1)
+        reach = max(1, round(_REACH * second / width))
+        two_left, two_right = max(j - reach, v + 1), min(j + reach, BINS - 1)
+        before = 0.0  # what is taken off a row's coordinate: the frame's and the first's place
+        for c in range(d):
+            before += u[c] * mean[a, c]
+            u[c] /= scale[c]
+            before += u[c] * shift[c]
+        inside = 0
+        for side in range(2):
+            which = b if side else a
+            centre, deviation = (length, second) if side else (0.0, -first)
+            for r in range(start[which], start[which + 1]):
+                row, at = order[r], -before
+                for c in range(d):
+                    at += u[c] * X[row, c]
+                far = (at - centre) / deviation
+                if far > 0.0:
+                    out[m, 9 + 3 * side] += 1.0
+                    out[m, 10 + 3 * side] += far
+                    out[m, 11 + 3 * side] += far * far
+                if at > low and at < high:
+                    inside += 1
+                    place = min(int((at - low) / width), BINS - 1)
+                    out[m, 0] += 1.0 if left <= place <= right else 0.0
+                    out[m, 1] += 1.0 if one_left <= place <= one_right else 0.0
+                    out[m, 2] += 1.0 if two_left <= place <= two_right else 0.0
+        _expect(profile, left, right, inside, total, m, 0, out)
+        _expect(profile, one_left, one_right, inside, total, m, 1, out)
+        _expect(profile, two_left, two_right, inside, total, m, 2, out)
+
+
+@brief_part
+def _expect(
+    profile: Any, low: int, high: int, rows: int, total: float, m: int, which: int, out: Any
+) -> None:
+    """Add what a profile expects in the bins from low to high, of so many rows in all of them."""
+    share = 0.0
+    for i in range(low, high + 1):
+        share += profile[i]
+    out[m, 3 + which] += share * rows / total
+    out[m, 6 + which] += share * (rows + _NONE) / (total * (high - low + 1))
+
+
+@brief_part
+def fisher(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
+    """Fill Fisher's direction (d,) from a cluster to another, and return how far that one is."""
+    d = len(u)
+    for i in range(d):
+        for j in range(i + 1):
+            L[i, j] = 0.5 * (cov[a, i, j] + cov[b, i, j])
+    if not factored(L):
+        return 0.0
+    for i in range(d):
+        u[i] = mean[b, i] - mean[a, i]
+    length = sqrt(white(L, u))
+    for i in range(d - 1, -1, -1):
+        for j in range(i + 1, d):
+            u[i] -= L[j, i] * u[j]
+        u[i] /= L[i, i]
+    for i in range(d):
+        u[i] /= length
+    return length
+
+
+@brief_part
+def factored(L: Any) -> bool:
+    """Make the lower triangle of a matrix its Cholesky factor; False if that cannot be."""
+    for i in range(len(L)):
+        for j in range(i + 1):
+            s = L[i, j]
+            for c in range(j):
+                s -= L[i, c] * L[j, c]
+            if j < i:
+                L[i, j] = s / L[j, j]
+            elif s > 1e-12 * L[i, i]:
+                L[i, i] = sqrt(s)
+            else:
+                return False
+    return True
+
+
+@brief_part
+def white(L: Any, u: Any) -> Any:
+    """Solve ``L x = u`` in place, and return the squared length of x."""
+    total = 0.0
+    for i in range(len(u)):
+        for j in range(i):
+            u[i] -= L[i, j] * u[j]
+        u[i] /= L[i, i]
+        total += u[i] * u[i]
+    return total
+
+
+@brief_part
+def _deviation(cov: Any, which: int, u: Any) -> Any:
+    """Return a cluster's deviation along a direction."""
+    total = 0.0
+    for i in range(len(u)):
+        for j in range(len(u)):
+            total += u[i] * cov[which, i, j] * u[j]
+    return sqrt(max(total, 1e-300))
+
+
+@brief_part
+def _fill_profile(profile: Any, low: float, width: float, height: Any, ends: Any) -> Any:
+    """Fill the density of two Gaussians with these heights in bins, and return the sum."""
+    length, first, second = ends
+    total = 0.0
+    for i in range(BINS):
+        at = low + (i + 0.5) * width
+        one, two = at / first, (at - length) / second
+        profile[i] = height[0] * exp(-0.5 * one * one) + height[1] * exp(-0.5 * two * two)
+        total += profile[i]
+    return total
+
+
+@brief_part
+def _lowest(profile: Any, i: int, j: int) -> int:
+    """Return the bin of the valley between two bins; half way if there is none."""
+    v = i
+    for c in range(i, j + 1):
+        if profile[c] < profile[v]:
+            v = c
+    return v if i < v < j else (i + j) // 2
