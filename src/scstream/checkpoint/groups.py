@@ -30,9 +30,9 @@ def pack_grouping(
             "pairs": packer.array(seams.pairs),
             "sums": packer.array(seams.sums),
             "rows": seams.rows,
-            "clusters": packer.array(_ints(list(seams.whole))),
-            "wholes": packer.array(_ints(list(seams.whole.values()))),
-            "changed": packer.array(_ints(sorted(seams.changed))),
+            "clusters": packer.array(seams.ids),
+            "wholes": packer.array(seams.whole),
+            "changed": packer.array(seams.changed),
         },
         "pending": [{"rows": pack_rows(X, packer), "ids": packer.array(z)} for X, z in pending],
         "joined": None
@@ -79,9 +79,8 @@ def _unpack_seams(node: Node) -> Seams:
     wholes = node.array("wholes", np.int64, len(clusters))
     if np.any(wholes < 0):
         raise node.fail("wholes", "of numbers below 0")
-    changed = frozenset(node.array("changed", np.int64, None).tolist())
-    whole = dict(zip(clusters.tolist(), wholes.tolist(), strict=True))
-    return Seams(pairs, sums, whole, changed, node.number("rows", 0.0))
+    changed = node.array("changed", np.int64, None)
+    return Seams(pairs, sums, clusters, wholes, changed, node.number("rows", -1e-300))
 
 
 def _unpack_merges(node: Node, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

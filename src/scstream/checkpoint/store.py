@@ -92,7 +92,10 @@ def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:
         "learner": tables.pack_learner(model._learner, packer),
         "history": tables.pack_history(model._history, packer),
         "groups": pack_grouping(
-            model._groups_kept(), model._learner, model._rules, packer,
+            model._groups_kept(),
+            model._learner,
+            model._rules,
+            packer,
             rows=model.group_level is not None,
         ),
         "labels": packer.array(_here(model.labels_)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from scstream.groups.lasting import Lasting
 from scstream.groups.sample import fresh, rows_of, together
 from scstream.groups.seams import Rows, Seams
 from scstream.groups.shapes import Shapes
-from scstream.groups.tree import Joined, Links, Tree, grow, join
+from scstream.groups.tree import Joined, Links, Tree, grow, join, parts, same
 from scstream.records import Cluster, Group
 from scstream.sampler.learner import Learner, Outcome
 from scstream.sampler.recipe import Batch
@@ -72,7 +71,7 @@ class Grouping:
             rows = rows_of(batch, outcome.labels, learner, rules.group_rows)
             if rows is not None and len(rows[0]):
                 new._keep(rows, rules, asked=asked)
-        if new.waits and self._ids is not None and np.array_equal(self._ids, learner.state.ids):
+        if new.waits and self._ids is not None and same(self._ids, learner.state.ids):
             new._joined, new._ids, new._left = self._joined, self._ids, (new.seams, new.pending)
         return new
 
@@ -83,7 +82,10 @@ class Grouping:
         if self.waits or not asked:
             rows = rows[0].copy(), rows[1].copy()
         if self.pending and len(self.pending[-1][0]) + len(rows[0]) <= rules.group_chunk:
-            self.pending = (*self.pending[:-1], together((self.pending[-1], rows)))
+            self.pending = (
+                *self.pending[:-1],
+                together((self.pending[-1], rows), rows[0].shape[1]),
+            )
         else:
             self.pending = (*self.pending, rows)[-rules.group_kept :]
 
@@ -92,28 +94,25 @@ class Grouping:
         return grow(learner.state.ids, self._join(learner, rules), level)
 
     def _join(self, learner: Learner, rules: Rules) -> Joined:
-        if self._joined is None:
-            links = self._links(learner, rules)
-            self._joined = join(links, rules.group_level, rules.group_bridge)
-            self._ids = learner.state.ids
-            if self._left is not None:
-                seams, pending = self._left
-                part = self._joined.at(rules.group_level)
-                self._left = seams.judged(self._ids, part), pending
-        return self._joined
-
-    def _links(self, learner: Learner, rules: Rules) -> Links:
-        """Return what lies between the clusters of a model, by all that is known."""
+        """Return who is joined to whom, by all that is known."""
+        if self._joined is not None:
+            return self._joined
         state = learner.state
         doubt = state.window.weighted(state.window.doubt)
         shapes = Shapes.of(learner, rules)
         if shapes is None:
-            return _overlaps(doubt, state.totals[:, 0], rules)
+            links = _overlaps(doubt, state.totals[:, 0], rules)
+            self._joined = join(links, rules.group_level, rules.group_bridge)
+        else:
+            seams, self._joined = self._looked(shapes, doubt, rules)
+            self._left = seams, self.pending if self.waits else ()
+        self._ids = state.ids
+        return self._joined
+
+    def _looked(self, shapes: Shapes, doubt: Array, rules: Rules) -> tuple[Seams, Joined]:
+        """Return what is known of the seams after all rows but those that wait, and groups."""
         pending = () if self.waits else fresh(self.pending, shapes, rules)
-        rows = together(pending, shapes.mean.shape[1])
-        seams = self.seams.after(shapes, doubt, rows, rules)
-        self._left = seams, self.pending if self.waits else ()
-        return seams.links(shapes, rules)
+        return self.seams.after(shapes, doubt, together(pending, shapes.mean.shape[1]), rules)
 
     @property
     def merges(self) -> tuple[NDArray[np.int64], Array] | None:
@@ -125,17 +124,18 @@ class Grouping:
     ) -> tuple[Seams, tuple[Rows, ...]]:
         """Return what the next batch begins with; if ``looked``, with no rows left to look at."""
         if looked and self._left is None and self.pending:
-            twin = Grouping(self.seams, self.pending)
-            twin._links(learner, rules)
-            return twin._left or (self.seams, ())
+            doubt = learner.state.window.weighted(learner.state.window.doubt)
+            shapes = Shapes.of(learner, rules)
+            return (self.seams if shapes is None else self._looked(shapes, doubt, rules)[0]), ()
         return self._left or (self.seams, self.pending)
 
     def restore(
         self, merges: tuple[NDArray[np.int64], Array], learner: Learner, rules: Rules
     ) -> None:
         """Take over merges that were formed before the model was saved."""
-        links = Grouping()._links(learner, rules)
-        self._joined = Joined(learner.state.k, *merges, links.distance)
+        part = parts(*merges, rules.group_level, learner.state.k)
+        distance = Grouping()._join(learner, rules).distance
+        self._joined = Joined(part, *merges, distance)
         self._ids, self._left = learner.state.ids, (self.seams, self.pending)
 
     def changes(self, level: float) -> Lasting | None:
@@ -146,9 +146,9 @@ class Grouping:
         """Return the groups at a level, with their lasting ids."""
         if level not in self.formed:
             joined, state = self._join(learner, rules), learner.state
-            part = joined.at(level) if level < 1.0 else np.zeros(state.k, dtype=np.int64)
+            part = joined.part if level == rules.group_level else joined.at(level)
             before = self.lasting.get(level, Lasting())
-            self.lasting[level] = before.form(state.ids.tolist(), state.totals[:, 0], part)
+            self.lasting[level] = before.form(state.ids, state.totals[:, 0], part)
             self.formed.append(level)
         return self.lasting[level]
 

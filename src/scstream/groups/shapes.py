@@ -48,25 +48,9 @@ class Shapes:
         else:
             return None
         frame = np.zeros(d), np.ones(d)
-        return Shapes(state.ids, count, np.ascontiguousarray(mean), np.ascontiguousarray(cov), frame)
-
-    def nearest_of_few(self, least: float) -> NDArray[np.int64]:
-        """Return pairs (m, 2) of clusters of too few points to stand alone, each with a larger one.
-
-        That is the one that its place is most probable under.
-        """
-        small = self.count < least
-        if not small.any() or small.all():
-            return np.zeros((0, 2), dtype=np.int64)
-        large = np.flatnonzero(~small)
-        cov = self.cov[large]
-        jitter = 1e-10 * np.trace(cov, axis1=1, axis2=2)[:, None, None] + 1e-300
-        cov = cov + jitter * np.eye(cov.shape[1])
-        gap = self.mean[small][:, None] - self.mean[large]
-        white = np.linalg.solve(cov, gap[..., None])[..., 0]
-        level = np.log(self.count[large]) - 0.5 * np.linalg.slogdet(cov)[1]
-        level = level - 0.5 * np.einsum("skd,skd->sk", white, gap)
-        return np.column_stack([np.flatnonzero(small), large[np.argmax(level, axis=1)]])
+        return Shapes(
+            state.ids, count, np.ascontiguousarray(mean), np.ascontiguousarray(cov), frame
+        )
 
     def distances(self) -> Array:
         """Return how far clusters are from each other (k, k), in units of the columns' spread."""

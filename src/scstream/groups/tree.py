@@ -88,16 +88,13 @@ class Tree:
 
     def at(self, level: float) -> Ints:
         """Return the group (k,) of each cluster at a level, numbered from 0 in their order."""
-        return self._after(int(np.searchsorted(self.heights, level, side="right")))
+        return parts(self.merges, self.heights, level, len(self.ids))
 
     def cut(self, n: Any) -> Ints:
         """Return the group (k,) of each cluster where there are n groups, or k if that is less."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be a whole number of groups, at least 1; got {n!r}.")
-        return self._after(max(len(self.ids) - int(n), 0))
-
-    def _after(self, n_merges: int) -> Ints:
-        return _parts(self.merges, n_merges, len(self.ids))
+        return _parts(self.merges, max(len(self.ids) - int(n), 0), len(self.ids))
 
     def __str__(self) -> str:
         """Return a line for each number of groups."""
@@ -112,8 +109,8 @@ class Joined:
 
     Attributes
     ----------
-    k : int
-        The number of clusters.
+    part : ndarray (k,)
+        The group of each cluster at the level that the rules have.
     merges : ndarray (n, 2)
     heights : ndarray (n,)
         As those of `Tree`.
@@ -121,15 +118,16 @@ class Joined:
         That of `Links`.
     """
 
-    k: int
+    part: Ints
     merges: Ints
     heights: Array
     distance: Callable[[], Array]
 
     def at(self, level: float) -> Ints:
-        """Return the group (k,) of each cluster at a level below 1."""
-        n = int(np.searchsorted(self.heights, level, side="right"))
-        return _parts(self.merges, n, self.k)
+        """Return the group (k,) of each cluster at a level."""
+        if level >= 1.0:
+            return np.zeros(len(self.part), dtype=np.int64)
+        return parts(self.merges, self.heights, level, len(self.part))
 
 
 def join(links: Links, level: float, bridge: float) -> Joined:
@@ -146,7 +144,8 @@ def join(links: Links, level: float, bridge: float) -> Joined:
     power = log1p(-min(level, 1.0 - 1e-6)) / log(bridge)
     room = np.empty(k, dtype=np.int64), np.empty(k)
     n = wholes.join(links.pairs, links.ratio, links.peak, power, room, (merges, heights))
-    return Joined(k, merges[:n], heights[:n], links.distance)
+    merges, heights = merges[:n], heights[:n]
+    return Joined(parts(merges, heights, level, k), merges, heights, links.distance)
 
 
 def grow(ids: Ints, joined: Joined, level: float) -> Tree:
@@ -170,8 +169,18 @@ def grow(ids: Ints, joined: Joined, level: float) -> Tree:
     return Tree(ids, table, np.array(heights, dtype=np.float64), counts, level)
 
 
+def parts(merges: Ints, heights: Array, level: float, k: int) -> Ints:
+    """Return the group (k,) of each cluster at a level, given merges and their heights."""
+    return _parts(merges, int(np.searchsorted(heights, level, side="right")), k)
+
+
 def _parts(merges: Ints, n: int, k: int) -> Ints:
     """Return the group (k,) of each cluster after n merges, numbered from 0 in their order."""
     out = np.empty(k, dtype=np.int64)
     wholes.numbered(merges, n, np.empty(2 * k, dtype=np.int64), out)
     return out
+
+
+def same(a: Ints, b: Ints) -> bool:
+    """Whether two lists of whole numbers (n,) are the same; NumPy's `array_equal` takes 4 us."""
+    return a is b or a.tobytes() == b.tobytes()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import exp, sqrt
 from typing import Any
 
-from scstream.kernels.compiling import bare, brief, brief_part, part
+from scstream.kernels.compiling import bare, brief, brief_part, helper, part
 
 SUMS = 15  # numbers of a seam: see `_look`
 BINS = 48  # of the profile between two clusters, from two deviations before to two behind
@@ -54,11 +54,11 @@ def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: An
     clusters : tuple
         Ids, counts (k,), means (k, d), covariances (k, d, d) and doubts (k, k).
     before : tuple
-        Pairs of ids (m, 2) and sums (m, 15) of earlier rows, the share of them (k,) that each
-        cluster keeps, and the share of doubt that makes a pair touch.
+        Pairs of ids (m, 2) and sums (m, 15) of earlier rows, ids of clusters that changed since,
+        the share of the sums that is kept, and that of those that changed; the share of doubt from
+        which two touch.
     room : tuple
-        Floats (d, d), (d,) and (BINS,); whole numbers (2, t), t a power of two larger than k,
-        (k + 1,), (n,) and (k, k).
+        Floats and whole numbers, see `room_needed`.
     out : tuple
         Pairs of places (a, b), a < b, and sums, one row a pair.
 
@@ -67,32 +67,55 @@ def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: An
     int
         How many pairs there are; those that there is no room for are left out.
     """
-    X, label = rows
     ids, count, mean, cov, doubt = clusters
-    old, old_sums, kept, overlap = before
-    L, u, profile, table, start, order, index = room
+    old, old_sums, changed, share, share_changed, overlap = before
+    floats, whole_numbers = room
     pairs, sums = out
+    k, d, n, m = len(ids), mean.shape[1], len(rows[1]), 0
+    L, u = floats[: d * d].reshape(d, d), floats[d * d : d * d + d]
+    profile, kept = floats[d * d + d :][:BINS], floats[d * d + d + BINS :][:k]
+    slots = _slots(k)
+    table, index = whole_numbers[: 2 * slots].reshape(2, slots), whole_numbers[2 * slots :]
+    first, then, index = index[:k], index[k:][:n], index[k + n :][: k * k].reshape(k, k)
     _fill_table(ids, table)
-    k, m = len(ids), 0
+    for j in range(k):
+        kept[j] = share
+    for i in range(len(changed)):
+        j = _place(changed[i], table)
+        if j >= 0:
+            kept[j] = share * share_changed
     for a in range(k):
         for b in range(a + 1, k):
             index[a, b] = -1
             enough = doubt[a, b] > 0.0 and doubt[a, b] >= overlap * min(count[a], count[b])
-            if enough and m < len(pairs):
+            if enough and m < len(sums):
                 pairs[m, 0], pairs[m, 1] = a, b
                 index[a, b] = m
+                for c in range(SUMS):
+                    sums[m, c] = 0.0
                 m += 1
-    for i in range(m):
-        for c in range(SUMS):
-            sums[i, c] = 0.0
     for i in range(len(old)):
         a, b = _place(old[i, 0], table), _place(old[i, 1], table)
-        if a < 0 or b < 0 or index[min(a, b), max(a, b)] < 0:
-            continue
-        _carry(old_sums[i], a > b, min(kept[a], kept[b]), sums[index[min(a, b), max(a, b)]])
-    _by_cluster(label, table, start, order)
-    _look((X, order, start), frame, (count, mean, cov), pairs[:m], (L, u, profile), sums)
+        if a >= 0 and b >= 0 and index[min(a, b), max(a, b)] >= 0:
+            _carry(old_sums[i], a > b, min(kept[a], kept[b]), sums[index[min(a, b), max(a, b)]])
+    if m > 0:
+        _by_cluster(rows[1], table, first, then)
+        _look((rows[0], first, then), frame, (count, mean, cov), pairs[:m], (L, u, profile), sums)
     return m
+
+
+def room_needed(k: int, d: int, n: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers `follow` works in."""
+    return d * d + d + BINS + k, 2 * _slots(k) + k + n + k * k
+
+
+@helper
+def _slots(k: int) -> int:
+    """Return a power of two that is at least twice as many as k."""
+    slots = 4
+    while slots < 2 * k:
+        slots *= 2
+    return slots
 
 
 @part
@@ -133,25 +156,15 @@ def _carry(old: Any, turned: bool, share: float, out: Any) -> None:
 
 
 @part
-def _by_cluster(label: Any, table: Any, start: Any, order: Any) -> None:
-    """Fill the places of rows in the order of their clusters, and where each cluster's begin."""
-    k = len(start) - 1
-    for j in range(k + 1):
-        start[j] = 0
+def _by_cluster(label: Any, table: Any, first: Any, then: Any) -> None:
+    """Chain the rows of each cluster: its first row (k,), and after each row the next (n,)."""
+    for j in range(len(first)):
+        first[j] = -1
     for i in range(len(label)):
         j = _place(label[i], table)
         if j >= 0:
-            start[j + 1] += 1
-    for j in range(k):
-        start[j + 1] += start[j]
-    for i in range(len(label)):
-        j = _place(label[i], table)
-        if j >= 0:
-            order[start[j]] = i
-            start[j] += 1
-    for j in range(k, 0, -1):
-        start[j] = start[j - 1]
-    start[0] = 0
+            then[i] = first[j]
+            first[j] = i
 
 
 @part
@@ -166,7 +179,7 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
     Parameters
     ----------
     rows : tuple
-        Rows (n, d), and what `_by_cluster` fills: order and start.
+        Rows (n, d), and what `_by_cluster` fills: the first of each cluster and the next.
     frame : tuple
         Shift and scale, (d,) each.
     clusters : tuple
@@ -176,7 +189,7 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
         Floats: (d, d), (d,), (BINS,).
     out : ndarray (m, 15)
     """
-    X, order, start = rows
+    X, chain, then = rows
     shift, scale = frame
     count, mean, cov = clusters
     L, u, profile = room
@@ -209,8 +222,9 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
         for side in range(2):
             which = b if side else a
             centre, deviation = (length, second) if side else (0.0, -first)
-            for r in range(start[which], start[which + 1]):
-                row, at = order[r], -before
+            row = chain[which]
+            while row >= 0:
+                at = -before
                 for c in range(d):
                     at += u[c] * X[row, c]
                 far = (at - centre) / deviation
@@ -224,6 +238,7 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
                     out[m, 0] += 1.0 if left <= place <= right else 0.0
                     out[m, 1] += 1.0 if one_left <= place <= one_right else 0.0
                     out[m, 2] += 1.0 if two_left <= place <= two_right else 0.0
+                row = then[row]
         _expect(profile, left, right, inside, total, m, 0, out)
         _expect(profile, one_left, one_right, inside, total, m, 1, out)
         _expect(profile, two_left, two_right, inside, total, m, 2, out)

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scstream.kernels.compiling import brief, brief_part
-from scstream.kernels.seams import factored, white
+from scstream.kernels.compiling import bare, brief, brief_part
+from scstream.kernels.seams import factored, follow, white
 
 _LEAST = 1e-300
 _TIE = 1e-9  # where nothing speaks for either, the two are one
 
 
 class Judging(NamedTuple):
-    """The numbers that `judge` goes by: see `scstream.sampler.group_rules`, in the same order."""
+    """The numbers that `form` goes by: see `scstream.sampler.group_rules`, in the same order."""
 
     level: float
     deviations: float
@@ -29,19 +29,19 @@ class Judging(NamedTuple):
     tail_from: float
     around: float
     lasting: float
+    points: float
+    bridge: float
 
 
 @brief
-def judge(
-    sums: Any, pairs: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: Any
-) -> None:  # fmt: skip
-    """Fill how much of the lower peak the seam of each pair has, and how high each cluster's is.
+def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: Any) -> Any:
+    """Judge the seams of clusters, and fill who is joined to whom.
 
     Parameters
     ----------
-    sums : ndarray (m, 15)
-        See `scstream.kernels.seams`.
-    pairs : ndarray (m, 2)
+    seams : tuple
+        Pairs of places, (m, 2) and room for k more; and sums (m, 15), see
+        `scstream.kernels.seams`.
     clusters : tuple
         Counts (k,), means (k, d), covariances (k, d, d).
     whole : ndarray (k,)
@@ -49,36 +49,114 @@ def judge(
     numbers : tuple
         `Judging`.
     room : tuple
-        Floats: (d, d), (d,), (2, k).
+        Floats and whole numbers, see `room_needed`.
     out : tuple
-        Ratios (m,), of 1 where nothing separates the two, and log densities of peaks (k,).
+        Merges (k, 2) and heights (k,), see `join`; the whole (k,) of each cluster, see `numbered`.
+
+    Returns
+    -------
+    int
+        How many merges there are.
     """
     rules = Judging(*numbers)
+    pairs, sums = seams
     count, mean, cov = clusters
-    L, u, sizes = room
-    ratio, peak = out
-    d = mean.shape[1]
-    for j in range(len(count)):
-        volume = _log_volume(cov, j, L)
-        peak[j] = log(max(count[j], _LEAST)) - volume
-        sizes[0, j] = volume / d
-        sizes[1, j] = log(max(count[j], _LEAST)) - min(d, 3) * volume / d
+    floats, nodes = room
+    merges, heights, part = out
+    (k, d), m = mean.shape, len(sums)
+    L, u = floats[: d * d].reshape(d, d), floats[d * d : d * d + d]
+    sizes, floats = floats[d * d + d :][: 2 * k].reshape(2, k), floats[d * d + d + 2 * k :]
+    peak, top, ratio = floats[:k], floats[k : 2 * k], floats[2 * k :]
+    for j in range(k):
+        volume, points = _log_volume(cov, j, L), log(max(count[j], _LEAST))
+        peak[j] = points - volume
+        sizes[0, j], sizes[1, j] = volume, points - min(d, 3) * volume / d
+    _judge((pairs, sums), (mean, cov, sizes), whole, rules, (L, u), ratio)
+    m = _few((count, mean, cov, peak), rules.points, (L, u), (pairs, ratio), m)
+    power = log(1.0 - rules.level) / log(rules.bridge)
+    n = join(pairs[:m], ratio[:m], peak, power, (nodes[:k], top), (merges, heights))
+    low = 0
+    while low < n and heights[low] <= rules.level:
+        low += 1
+    numbered(merges, low, nodes[k:], part)
+    return n
+
+
+def room_needed(k: int, d: int, m: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers `form` works in."""
+    return d * d + d + 5 * k + m, 3 * k
+
+
+@bare
+def step(
+    rows: Any, frame: Any, clusters: Any, before: Any, whole: Any, numbers: Any, room: Any, out: Any
+) -> Any:  # fmt: skip
+    """Do what `scstream.kernels.seams.follow` and then `form` do; return pairs and merges.
+
+    ``out`` is pairs, sums, merges, heights and the whole of each cluster.
+    """
+    pairs, sums, merges, heights, part = out
+    m = follow(rows, frame, clusters, before, room, (pairs, sums))
+    _, count, mean, cov, _ = clusters
+    n = form(
+        (pairs, sums[:m]), (count, mean, cov), whole, numbers, room, (merges, heights, part)
+    )  # fmt: skip
+    return m, n
+
+
+@brief_part
+def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: Any) -> None:
+    """Fill how much of the lower peak the seam of each pair has; 1 if nothing separates the two."""
+    pairs, sums = seams
+    mean, cov, sizes = clusters
+    L, u = room
     power = log(rules.level) / log(0.5)
-    for m in range(len(pairs)):
+    for m in range(len(sums)):
         a, b = pairs[m, 0], pairs[m, 1]
-        wider = a if sizes[0, a] > sizes[0, b] else b
         z = min(_bell(sums[m, 9:12], rules), _bell(sums[m, 12:15], rules)) - _TIE
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
-        for i in range(d):
-            u[i] = mean[a, i] - mean[b, i]
-            for j in range(i + 1):
-                L[i, j] = cov[wider, i, j]
-        inside = factored(L) and white(L, u) < rules.around**2
-        apart = 0.0 if inside else (0.5 * erfc(-z / sqrt(2.0))) ** power
+        inside = _distance(mean, cov, a, b, a if sizes[0, a] > sizes[0, b] else b, L, u)
+        apart = 0.0
+        if inside >= rules.around**2:
+            apart = (0.5 * erfc(-z / sqrt(2.0))) ** power
         more = rules.flat_deviations * min(max(-0.5 * z, 0.0), 1.0)
         ratio[m] = min(_valley(sums[m], rules.prior_rows, rules.deviations + more), 1.0 - apart)
+
+
+@brief_part
+def _distance(mean: Any, cov: Any, a: int, b: int, whose: int, L: Any, u: Any) -> Any:
+    """Return the squared distance of two means in a cluster's deviations, 0 if it has none."""
+    for i in range(len(u)):
+        u[i] = mean[a, i] - mean[b, i]
+        for j in range(i + 1):
+            L[i, j] = cov[whose, i, j]
+    return white(L, u) if factored(L) else 0.0
+
+
+@brief_part
+def _few(clusters: Any, least: float, room: Any, out: Any, m: int) -> Any:
+    """Link each cluster of too few points to the larger one that its place is most probable under.
+
+    Returns how many links there are, with the m that there were.
+    """
+    count, mean, cov, peak = clusters
+    pairs, ratio = out
+    for a in range(len(count)):
+        if count[a] >= least:
+            continue
+        best, level = -1, -np.inf
+        for b in range(len(count)):
+            if count[b] >= least:
+                here = peak[b] - 0.5 * _distance(mean, cov, a, b, b, room[0], room[1])
+                if here > level:
+                    best, level = b, here
+        if best >= 0:
+            pairs[m, 0], pairs[m, 1] = a, best
+            ratio[m] = 1.0
+            m += 1
+    return m
 
 
 @brief_part

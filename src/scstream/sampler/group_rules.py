@@ -7,6 +7,9 @@ Scores are mean ARIs of groups on two seeds of the streams of ``benchmarks/quali
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+
+from scstream.kernels.wholes import Judging
 
 
 @dataclass(frozen=True)
@@ -99,3 +102,24 @@ class GroupRules:
     group_stale: float = 0.3
     group_columns: int = 100
     group_same: float = 0.25
+
+    @cached_property
+    def group_numbers(self) -> tuple[float, ...]:
+        """What seams are judged by, as kernels take it: `scstream.kernels.wholes.Judging`."""
+        numbers = Judging(
+            level=min(max(self.group_level, 1e-6), 1.0 - 1e-6),
+            deviations=self.group_deviations,
+            flat_deviations=self.group_flat_deviations,
+            prior_rows=self.group_prior_rows,
+            flat=self.group_flat,
+            heavy=self.group_heavy,
+            spread=self.group_spread,
+            side_rows=self.group_side_rows,
+            tail=self.group_tail,
+            tail_from=self.group_tail_from,
+            around=self.group_around,
+            lasting=self.group_lasting,
+            points=self.group_points,
+            bridge=self.group_bridge,
+        )
+        return tuple(float(number) for number in numbers)
