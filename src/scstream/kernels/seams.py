@@ -7,10 +7,11 @@ first cluster's mean is at 0 and the clusters' mean variance is 1.
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import exp
 from typing import Any
 
 from scstream.kernels.compiling import bare, brief, brief_part, helper, part
+from scstream.kernels.directions import deviation, fisher
 
 SUMS = 15  # numbers of a seam: see `_look`
 BINS = 48  # of the profile between two clusters, from two deviations before to two behind
@@ -189,137 +190,96 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
         Floats: (d, d), (d,), (BINS,).
     out : ndarray (m, 15)
     """
-    X, chain, then = rows
-    shift, scale = frame
     count, mean, cov = clusters
     L, u, profile = room
-    d = X.shape[1]
     for m in range(len(pairs)):
         a, b = pairs[m, 0], pairs[m, 1]
         length = fisher(mean, cov, a, b, L, u)
         if not length > 1e-6:
             continue
-        first, second = _deviation(cov, a, u), _deviation(cov, b, u)
-        low, high = -2.0 * first, length + 2.0 * second
-        width = (high - low) / BINS
-        total = _fill_profile(profile, low, width, (count[a] / first, count[b] / second),
-                              (length, first, second))  # fmt: skip
-        i, j = int(-low / width), min(int((length - low) / width), BINS - 1)
-        if j - i < 4 or not total > 0.0:
+        ends = length, deviation(cov, a, u), deviation(cov, b, u)
+        total = _fill_profile(profile, ends, (count[a] / ends[1], count[b] / ends[2]))
+        windows = _windows(profile, ends)
+        if windows[0] < 0 or not total > 0.0:
             continue
-        v = _lowest(profile, i, j)
-        near, reach = max(1, round((j - i) / 8)), max(1, round(_REACH * first / width))
-        left, right = max(v - near, i), min(v + near, j)
-        one_left, one_right = max(i - reach, 0), min(i + reach, v - 1)
-        reach = max(1, round(_REACH * second / width))
-        two_left, two_right = max(j - reach, v + 1), min(j + reach, BINS - 1)
-        before = 0.0  # what is taken off a row's coordinate: the frame's and the first's place
-        for c in range(d):
+        before = 0.0  # the first cluster's place in the frame
+        for c in range(len(u)):
             before += u[c] * mean[a, c]
-            u[c] /= scale[c]
-            before += u[c] * shift[c]
-        inside = 0
-        for side in range(2):
-            which = b if side else a
-            centre, deviation = (length, second) if side else (0.0, -first)
-            row = chain[which]
-            while row >= 0:
-                at = -before
-                for c in range(d):
-                    at += u[c] * X[row, c]
-                far = (at - centre) / deviation
-                if far > 0.0:
-                    out[m, 9 + 3 * side] += 1.0
-                    out[m, 10 + 3 * side] += far
-                    out[m, 11 + 3 * side] += far * far
-                if at > low and at < high:
-                    inside += 1
-                    place = min(int((at - low) / width), BINS - 1)
-                    out[m, 0] += 1.0 if left <= place <= right else 0.0
-                    out[m, 1] += 1.0 if one_left <= place <= one_right else 0.0
-                    out[m, 2] += 1.0 if two_left <= place <= two_right else 0.0
-                row = then[row]
-        _expect(profile, left, right, inside, total, m, 0, out)
-        _expect(profile, one_left, one_right, inside, total, m, 1, out)
-        _expect(profile, two_left, two_right, inside, total, m, 2, out)
+            u[c] /= frame[1][c]
+        inside = _count(rows, (frame[0], u, before), ends, (a, b), windows, out[m])
+        for which in range(3):
+            _expect(profile, windows, which, inside, total, out[m])
+
+
+@part
+def _count(rows: Any, direction: Any, ends: Any, clusters: Any, windows: Any, out: Any) -> Any:
+    """Add the rows of two clusters in windows and on the far sides; return how many are in bins."""
+    X, chain, then = rows
+    shift, u, before = direction
+    length, first, second = ends
+    low, width = -2.0 * first, (length + 2.0 * (first + second)) / BINS
+    inside = valley = one = two = 0
+    for side in range(2):
+        row, at_side = chain[clusters[side]], 9 + 3 * side
+        centre, unit = (length, second) if side else (0.0, -first)
+        while row >= 0:
+            at = -before
+            for c in range(len(u)):
+                at += u[c] * (X[row, c] - shift[c])
+            far, place = (at - centre) / unit, (at - low) / width
+            if far > 0.0:
+                out[at_side] += 1.0
+                out[at_side + 1] += far
+                out[at_side + 2] += far * far
+            if place >= 0.0 and place < BINS:
+                inside, b = inside + 1, int(place)
+                valley += windows[0] <= b <= windows[1]
+                one += windows[2] <= b <= windows[3]
+                two += windows[4] <= b <= windows[5]
+            row = then[row]
+    out[0], out[1], out[2] = out[0] + valley, out[1] + one, out[2] + two
+    return inside
+
+
+@brief_part
+def _windows(profile: Any, ends: Any) -> Any:
+    """Return the first and last bins of the valley and the two peaks; -1 if these are too near."""
+    length, first, second = ends
+    width = (length + 2.0 * (first + second)) / BINS
+    i, j = int(2.0 * first / width), min(int((length + 2.0 * first) / width), BINS - 1)
+    if j - i < 4:
+        return -1, -1, -1, -1, -1, -1
+    v = _lowest(profile, i, j)
+    near = max(1, round((j - i) / 8))
+    one, two = max(1, round(_REACH * first / width)), max(1, round(_REACH * second / width))
+    return (
+        max(v - near, i), min(v + near, j),
+        max(i - one, 0), min(i + one, v - 1),
+        max(j - two, v + 1), min(j + two, BINS - 1),
+    )  # fmt: skip
 
 
 @brief_part
 def _expect(
-    profile: Any, low: int, high: int, rows: int, total: float, m: int, which: int, out: Any
-) -> None:
-    """Add what a profile expects in the bins from low to high, of so many rows in all of them."""
+    profile: Any, windows: Any, which: int, rows: int, total: float, out: Any
+) -> None:  # fmt: skip
+    """Add what a profile expects in one of the windows, of so many rows in all bins."""
+    low, high = windows[2 * which], windows[2 * which + 1]
     share = 0.0
     for i in range(low, high + 1):
         share += profile[i]
-    out[m, 3 + which] += share * rows / total
-    out[m, 6 + which] += share * (rows + _NONE) / (total * (high - low + 1))
+    out[3 + which] += share * rows / total
+    out[6 + which] += share * (rows + _NONE) / (total * (high - low + 1))
 
 
 @brief_part
-def fisher(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
-    """Fill Fisher's direction (d,) from a cluster to another, and return how far that one is."""
-    d = len(u)
-    for i in range(d):
-        for j in range(i + 1):
-            L[i, j] = 0.5 * (cov[a, i, j] + cov[b, i, j])
-    if not factored(L):
-        return 0.0
-    for i in range(d):
-        u[i] = mean[b, i] - mean[a, i]
-    length = sqrt(white(L, u))
-    for i in range(d - 1, -1, -1):
-        for j in range(i + 1, d):
-            u[i] -= L[j, i] * u[j]
-        u[i] /= L[i, i]
-    for i in range(d):
-        u[i] /= length
-    return length
+def _fill_profile(profile: Any, ends: Any, height: Any) -> Any:
+    """Fill the density of two Gaussians with these heights in bins, and return the sum.
 
-
-@brief_part
-def factored(L: Any) -> bool:
-    """Make the lower triangle of a matrix its Cholesky factor; False if that cannot be."""
-    for i in range(len(L)):
-        for j in range(i + 1):
-            s = L[i, j]
-            for c in range(j):
-                s -= L[i, c] * L[j, c]
-            if j < i:
-                L[i, j] = s / L[j, j]
-            elif s > 1e-12 * L[i, i]:
-                L[i, i] = sqrt(s)
-            else:
-                return False
-    return True
-
-
-@brief_part
-def white(L: Any, u: Any) -> Any:
-    """Solve ``L x = u`` in place, and return the squared length of x."""
-    total = 0.0
-    for i in range(len(u)):
-        for j in range(i):
-            u[i] -= L[i, j] * u[j]
-        u[i] /= L[i, i]
-        total += u[i] * u[i]
-    return total
-
-
-@brief_part
-def _deviation(cov: Any, which: int, u: Any) -> Any:
-    """Return a cluster's deviation along a direction."""
-    total = 0.0
-    for i in range(len(u)):
-        for j in range(len(u)):
-            total += u[i] * cov[which, i, j] * u[j]
-    return sqrt(max(total, 1e-300))
-
-
-@brief_part
-def _fill_profile(profile: Any, low: float, width: float, height: Any, ends: Any) -> Any:
-    """Fill the density of two Gaussians with these heights in bins, and return the sum."""
+    ``ends`` are how far the second one is, and the two deviations.
+    """
     length, first, second = ends
+    low, width = -2.0 * first, (length + 2.0 * (first + second)) / BINS
     total = 0.0
     for i in range(BINS):
         at = low + (i + 0.5) * width

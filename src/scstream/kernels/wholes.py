@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scstream.kernels.compiling import bare, brief, brief_part
-from scstream.kernels.seams import factored, follow, white
+from scstream.kernels.directions import factored, white
+from scstream.kernels.seams import follow
 
 _LEAST = 1e-300
 _TIE = 1e-9  # where nothing speaks for either, the two are one
