@@ -66,8 +66,9 @@ class Grouping:
         if batch.widened:
             seams, pending = Seams(), ()
         new = Grouping(seams.follow(record), pending, followed)
-        if batch.X.shape[0] and (asked or isinstance(batch.X, np.ndarray)):
-            rows = rows_of(batch, outcome.labels, learner, rules.group_rows)
+        n, d = batch.X.shape
+        if n and d <= rules.group_columns and (asked or isinstance(batch.X, np.ndarray)):
+            rows = rows_of(batch, outcome.labels, rules.group_rows)
             if rows is not None and len(rows[0]):
                 new._keep(rows, rules, asked=asked)
         if new.waits and self._ids is not None and same(self._ids, learner.state.ids):
@@ -80,13 +81,13 @@ class Grouping:
         self.waits = asked and n < min(rules.group_chunk, self.seams.rows)
         if self.waits or not asked:
             rows = rows[0].copy(), rows[1].copy()
-        if self.pending and len(self.pending[-1][0]) + len(rows[0]) <= rules.group_chunk:
-            self.pending = (
-                *self.pending[:-1],
-                together((self.pending[-1], rows), rows[0].shape[1]),
-            )
-        else:
-            self.pending = (*self.pending, rows)[-rules.group_kept :]
+        parts = (*self.pending, rows)
+        if len(parts) > 1 and len(parts[-2][0]) + len(rows[0]) <= rules.group_chunk:
+            parts = (*parts[:-2], together(parts[-2:], rows[0].shape[1]))
+        most = min(rules.group_kept, rules.group_numbers // rows[0].shape[1])
+        while len(parts) > 1 and sum(len(X) for X, _ in parts) > most:
+            parts = parts[1:]
+        self.pending = parts
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
         """Return the tree above the clusters of a model, with a level that serves as default."""

@@ -8,35 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.engines import CpuEngine, RemoteRows
+from scstream.engines import RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.groups.seams import Rows
 from scstream.groups.shapes import Shapes
-from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Batch
 from scstream.sampler.rules import Rules
-from scstream.sampler.sweep import predictive
 
 _FAR = 9.0  # squared deviations a column: what is farther is not measured
 
 
-def rows_of(batch: Batch, labels: Any, learner: Learner, most: int) -> Rows | None:
-    """Return some rows of a batch and their clusters' ids; None where there are no numbers.
+def rows_of(batch: Batch, labels: Any, most: int) -> Rows | None:
+    """Return some rows of a batch and their clusters' ids; None where rows are sparse.
 
-    They may be those of the batch itself. Rows without weight do not count. Rows that are
-    elsewhere are fetched, and labelled here.
+    They may be those of the batch itself. Rows without weight do not count. Rows and labels that
+    are elsewhere are fetched.
     """
-    X = batch.X
+    X: Any = batch.X
     if isinstance(X, RemoteRows):
-        here = X.take(_spread(X.shape[0], most)).astype(np.float64)
-        score = predictive(learner.family, learner.state.totals, learner.alpha)
-        return here, learner.state.ids[CpuEngine(1).assign(learner.family, here, score)]
-    if sparse.issparse(X):
-        return None
-    if not batch.even:
+        chosen = _spread(X.shape[0], most)
+        X, labels = X.take(chosen), X.here(labels[chosen])
+    elif not batch.even:
         counts = to_host(batch.weight) > 0
         if not counts.all():
             X, labels = X[counts], labels[counts]
+    if sparse.issparse(X):
+        return None
     if X.shape[0] > most:
         chosen = _spread(X.shape[0], most)
         X, labels = X[chosen], labels[chosen]

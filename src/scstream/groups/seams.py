@@ -90,7 +90,7 @@ class Seams:
             (shapes.ids, shapes.count, shapes.mean, shapes.cov, doubt),
             (self.pairs, self.sums, self.changed, share, rules.group_changed, rules.group_overlap),
             self._whole_of(shapes.ids),
-            rules.group_numbers,
+            rules.group_judging,
             (np.empty(floats), np.empty(ints, dtype=np.int64)),
             (pairs, sums, merges, heights, part),
         )

@@ -69,7 +69,9 @@ class GroupRules:
     group_chunk : int
         Rows that are collected before they are looked at: for fewer it does not pay.
     group_kept : int
-        Batches that are kept, where groups are formed only when asked for, at most.
+        Rows that are kept, where groups are formed only when asked for, at most.
+    group_numbers : int
+        Numbers in these rows, at most.
     group_stale : float
         Mean squared deviations a column by which rows kept may be further from their clusters than
         the latest rows are: where clusters move, old rows show nothing of today.
@@ -98,13 +100,14 @@ class GroupRules:
     group_points: float = 5.0
     group_rows: int = 4000
     group_chunk: int = 500
-    group_kept: int = 6
+    group_kept: int = 6000
+    group_numbers: int = 400_000
     group_stale: float = 0.3
     group_columns: int = 100
     group_same: float = 0.25
 
     @cached_property
-    def group_numbers(self) -> tuple[float, ...]:
+    def group_judging(self) -> tuple[float, ...]:
         """What seams are judged by, as kernels take it: `scstream.kernels.wholes.Judging`."""
         numbers = Judging(
             level=min(max(self.group_level, 1e-6), 1.0 - 1e-6),
