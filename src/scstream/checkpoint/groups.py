@@ -19,12 +19,9 @@ from scstream.sampler.rules import Rules
 _MOST = 2**62  # ids
 
 
-def pack_grouping(
-    grouping: Grouping, learner: Learner, rules: Rules, packer: Packer, *, rows: bool
-) -> dict[str, Any]:
+def pack_grouping(grouping: Grouping, packer: Packer, *, rows: bool) -> dict[str, Any]:
     """Return the groups of a model; rows only where it forms groups by itself."""
-    seams, pending = grouping.known(learner, rules, looked=not rows)
-    merges = grouping.merges
+    (seams, pending), merges = grouping.known, grouping.merges
     return {
         "seams": {
             "pairs": packer.array(seams.pairs),
@@ -34,7 +31,9 @@ def pack_grouping(
             "wholes": packer.array(seams.whole),
             "changed": packer.array(seams.changed),
         },
-        "pending": [{"rows": pack_rows(X, packer), "ids": packer.array(z)} for X, z in pending],
+        "pending": [
+            {"rows": pack_rows(X, packer), "ids": packer.array(z)} for X, z in pending if rows
+        ],
         "joined": None
         if merges is None
         else {"merges": packer.array(merges[0]), "heights": packer.array(merges[1])},

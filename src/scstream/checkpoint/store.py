@@ -91,13 +91,7 @@ def _pack_fitted(model: ScStream, packer: Packer) -> dict[str, Any]:
     return {
         "learner": tables.pack_learner(model._learner, packer),
         "history": tables.pack_history(model._history, packer),
-        "groups": pack_grouping(
-            model._groups_kept(),
-            model._learner,
-            model._rules,
-            packer,
-            rows=model.group_level is not None,
-        ),
+        "groups": pack_grouping(model._groups_kept(), packer, rows=model.group_level is not None),
         "labels": packer.array(_here(model.labels_)),
         "sublabels": packer.array(_here(model.sublabels_)),
         "n_features": int(model.n_features_in_),

@@ -62,7 +62,7 @@ class Grouping:
         """
         record = outcome.record
         followed = {level: groups.follow(record) for level, groups in self.lasting.items()}
-        seams, pending = self._left or (self.seams, self.pending)
+        seams, pending = self.known
         if batch.widened:
             seams, pending = Seams(), ()
         new = Grouping(seams.follow(record), pending, followed)
@@ -104,29 +104,21 @@ class Grouping:
             links = _overlaps(doubt, state.totals[:, 0], rules)
             self._joined = join(links, rules.group_level, rules.group_bridge)
         else:
-            seams, self._joined = self._looked(shapes, doubt, rules)
+            pending = () if self.waits else fresh(self.pending, shapes, rules)
+            rows = together(pending, shapes.mean.shape[1])
+            seams, self._joined = self.seams.after(shapes, doubt, rows, rules)
             self._left = seams, self.pending if self.waits else ()
         self._ids = state.ids
         return self._joined
-
-    def _looked(self, shapes: Shapes, doubt: Array, rules: Rules) -> tuple[Seams, Joined]:
-        """Return what is known of the seams after all rows but those that wait, and groups."""
-        pending = () if self.waits else fresh(self.pending, shapes, rules)
-        return self.seams.after(shapes, doubt, together(pending, shapes.mean.shape[1]), rules)
 
     @property
     def merges(self) -> tuple[NDArray[np.int64], Array] | None:
         """The merges (n, 2) of clusters that touch and their heights (n,), if they were formed."""
         return None if self._joined is None else (self._joined.merges, self._joined.heights)
 
-    def known(
-        self, learner: Learner, rules: Rules, *, looked: bool
-    ) -> tuple[Seams, tuple[Rows, ...]]:
-        """Return what the next batch begins with; if ``looked``, with no rows left to look at."""
-        if looked and self._left is None and self.pending:
-            doubt = learner.state.window.weighted(learner.state.window.doubt)
-            shapes = Shapes.of(learner, rules)
-            return (self.seams if shapes is None else self._looked(shapes, doubt, rules)[0]), ()
+    @property
+    def known(self) -> tuple[Seams, tuple[Rows, ...]]:
+        """What the next batch begins with: what is known of seams, and rows to be looked at."""
         return self._left or (self.seams, self.pending)
 
     def restore(
