@@ -302,7 +302,7 @@ class ScStream(TakesRows, TransformerMixin, ClusterMixin, BaseEstimator):
         asked = self.group_level is not None
         self._grouping = before.after(batch, outcome, new, self._rules, asked=asked)
         if asked:
-            self._grouped(None)
+            self._grouping.at(new, self._rules, self._level)
         if self.on_event is not None:
             for event in self.events_:
                 self.on_event(event)
