@@ -17,7 +17,7 @@ BELOW = {
     "engines": {"families", "kernels", "support"},
     "records": {"families", "support"},
     "sampler": {"engines", "families", "kernels", "records", "support"},
-    "groups": {"engines", "families", "records", "sampler", "support"},
+    "groups": {"engines", "families", "kernels", "records", "sampler", "support"},
     "events": {"families", "groups", "records", "sampler", "support"},
     "validation": {"engines", "families", "sampler", "support"},
     "inputs": {"engines", "families", "sampler", "validation"},

@@ -49,6 +49,20 @@ class FittedAnew:
         self._ids = self._numbering.update([c.parameters[centre] for c in clusters])
 
 
+class Groups:
+    """ScStream that gives rows the groups of their clusters, see docs/groups.md."""
+
+    def __init__(self, model: ScStream) -> None:
+        self._model = model
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        labels: NDArray[np.int64] = self._model.predict_group(X)
+        return labels
+
+    def partial_fit(self, X: Any) -> None:
+        self._model.partial_fit(X)
+
+
 def _tunable(task: Task, seed: int, **settings: Any) -> ScStream:
     return build(settings, FAMILIES[task.kind], task.first, random_state=seed, n_jobs=1)
 
@@ -84,6 +98,10 @@ def _sampled(task: Task, seed: int) -> ScStream:
     return SampledThroughout(FAMILIES[task.kind], random_state=seed, n_jobs=1)
 
 
+def _groups(task: Task, seed: int) -> Groups:
+    return Groups(ScStream(FAMILIES[task.kind], random_state=seed, n_jobs=1, group_level=0.3))
+
+
 def _anew(task: Task, seed: int) -> FittedAnew:
     return FittedAnew(ScStream(FAMILIES[task.kind], random_state=seed, n_jobs=1))
 
@@ -92,6 +110,7 @@ _KINDS = ("real", "counts")
 
 CONTESTANTS = (
     Contestant("ScStream", _tunable, _space, kinds=_KINDS),
+    Contestant("ScStream, groups", _groups, kinds=("real",)),
     Contestant("ScStream, paper's prior", _as_in_the_paper, kinds=_KINDS),
     Contestant("ScStream, no deterministic sweep", _sampled, kinds=_KINDS),
     Contestant("DPMM sampler, each batch anew", _anew, kinds=_KINDS),

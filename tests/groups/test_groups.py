@@ -50,6 +50,26 @@ def test_a_shape_is_one_group(draw):
     assert len(model.groups_) == len(np.unique(y))
 
 
+def overlapping(b, n=1000):
+    rng = np.random.default_rng([10, b])
+    y = rng.integers(4, size=n)
+    return 3.4 * CENTRES[y] / 9.0 + rng.normal(size=(n, 2)) * [0.9, 1.1], y
+
+
+@pytest.mark.parametrize("level", [None, 0.3])
+def test_gaussians_that_overlap_stay_apart(level):
+    model, scores = ScStream(random_state=1, group_level=level), []
+    for b in range(25):
+        X, y = overlapping(b)
+        model.partial_fit(X)
+        if b >= 10:
+            clusters = Contingency.from_labels(y, model.predict(X)).ari
+            scores.append((clusters, Contingency.from_labels(y, model.predict_group(X)).ari))
+    clusters, groups = np.mean(scores, axis=0)
+    assert clusters > 0.6
+    assert groups > clusters - 0.05
+
+
 @pytest.mark.parametrize(("d", "box"), [(5, 20.0), (16, 8.0)])
 def test_separated_gaussians_are_groups_of_their_own(d, box):
     stream = gaussian_stream(6, 1000, 12, d, box=box, speed=0.5, random_state=2)
@@ -129,13 +149,32 @@ def test_a_loaded_model_goes_on_with_its_groups(tmp_path):
     assert again.tree_.heights.tobytes() == model.tree_.heights.tobytes()
 
 
-def test_no_row_is_saved_unless_groups_are_formed_after_every_batch(tmp_path):
-    for name, level in (("plain", None), ("asked", 0.3)):
-        learned(squares, group_level=level).save(tmp_path / name)
-    assert (tmp_path / "asked").stat().st_size > (tmp_path / "plain").stat().st_size + 8 * 2 * 1000
-    again = ScStream.load(tmp_path / "plain")
-    assert again._grouping.recent.batches == ()
-    assert sum(len(group.members) for group in again.groups_) == again.n_clusters_
+def test_no_row_is_saved_unless_it_waits_to_be_looked_at(tmp_path):
+    for name, level, n in (("plain", None, 1000), ("asked", 0.3, 1000), ("small", 0.3, 60)):
+        model = learned(lambda b, n=n: squares(b, n), 20 if n < 100 else 8, group_level=level)
+        model.save(tmp_path / name)
+        again = ScStream.load(tmp_path / name)
+        waiting = sum(len(X) for X, _ in again._grouping.pending)
+        assert {"plain": waiting == 0, "asked": waiting < 2000, "small": 0 < waiting < 2000}[name]
+        assert sum(len(group.members) for group in again.groups_) == again.n_clusters_
+        if name != "plain":
+            assert [g.members for g in again.groups_] == [g.members for g in model.groups_]
+
+
+def test_a_model_of_small_batches_goes_on_after_loading(tmp_path):
+    model = ScStream(random_state=1, group_level=0.3)
+    for b in range(40):
+        model.partial_fit(squares(b, 60)[0])
+        if b == 25:
+            model.save(tmp_path / "model")
+            again = ScStream.load(tmp_path / "model")
+        elif b > 25:
+            again.partial_fit(squares(b, 60)[0])
+            assert again.groups_ == model.groups_
+            assert again.events_ == model.events_
+            assert again.tree_.heights.tobytes() == model.tree_.heights.tobytes()
+    X, y = squares(40)
+    assert Contingency.from_labels(y, model.predict_group(X)).ari > 0.95
 
 
 def test_events_say_which_groups_merge_and_split():

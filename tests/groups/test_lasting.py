@@ -12,7 +12,7 @@ def record(splits=(), merges=()):
 
 def form(before, ids, part, weight=None):
     weight = np.ones(len(ids)) if weight is None else np.array(weight, dtype=float)
-    return before.form(ids, weight, np.array(part))
+    return before.form(np.array(ids), weight, np.array(part))
 
 
 def test_ids_stay_while_members_stay():
@@ -20,6 +20,16 @@ def test_ids_stay_while_members_stay():
     again = form(first, [7, 6, 5], [0, 1, 1])
     assert first.group == again.group == {5: 0, 6: 0, 7: 1}
     assert (again.splits, again.merges, again.next_id) == ((), (), 2)
+
+
+def test_what_happened_once_is_told_once():
+    first = form(Lasting(), [1, 2], [0, 0])
+    apart = form(first, [1, 2], [0, 1])
+    assert apart.splits
+    again = form(apart, [1, 2], [0, 1])
+    assert (again.splits, again.merges) == ((), ())
+    assert again.group == apart.group
+    assert form(again, [1, 2], [0, 1]) is again
 
 
 def test_the_heavier_part_keeps_the_id():

@@ -1,76 +1,63 @@
-"""The latest rows of a stream: bounded, whatever the batches are."""
+"""The rows that seams are looked for in: few, spread over the batch, and with their clusters."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from scstream.groups.sample import Recent, stacked
+from scstream import ScStream
+from scstream.groups.sample import fresh, rows_of, together
+from scstream.groups.shapes import Shapes
 from scstream.sampler.recipe import Batch
-from scstream.sampler.rules import Rules
-
-RULES = Rules(group_rows=100, group_chunk=20, group_least=4, group_numbers=1000)
+from scstream.sampler.rules import RULES
 
 
-def batch(X):
-    return Batch(X, np.ones(X.shape[0]), 0.0, even=True)
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)) + 20.0 * rng.integers(2, size=(600, 1))
+    return ScStream(random_state=0).partial_fit(X)
 
 
-def test_the_latest_rows_are_kept_and_small_batches_put_together():
-    recent = Recent()
-    for i in range(500):
-        recent = recent.after(batch(np.full((1, 2), float(i))), RULES)
-    rows = stacked(list(recent.batches))
-    assert 80 <= len(rows) <= 100
-    assert len(recent.batches) <= 6
-    np.testing.assert_array_equal(rows[:, 0], np.arange(500 - len(rows), 500))
+def taken(X, labels, most=100, weight=None):
+    even = weight is None
+    batch = Batch(X, np.ones(X.shape[0]) if even else weight, 0.0, even=even)
+    return rows_of(batch, labels, most)
 
 
 def test_a_large_batch_is_thinned_evenly():
-    recent = Recent().after(batch(np.arange(1000.0)[:, None]), RULES)
-    np.testing.assert_array_equal(stacked(list(recent.batches))[:, 0], np.arange(0, 1000, 10))
+    X, labels = taken(np.arange(1000.0)[:, None], np.arange(1000))
+    np.testing.assert_array_equal(X[:, 0], np.arange(0, 1000, 10))
+    np.testing.assert_array_equal(labels, X[:, 0])
 
 
-def test_wide_rows_are_few_and_sparse_ones_stay_sparse():
-    wide = sparse.csr_array(np.eye(50, 500))
-    recent = Recent().after(batch(wide), RULES).after(batch(wide[:1]), RULES)
-    kept = stacked(list(recent.batches))
-    assert sparse.issparse(kept)
-    assert kept.shape[0] <= 5
+def test_rows_without_weight_do_not_count():
+    weight = np.array([1.0, 0.0, 2.0])
+    X, labels = taken(np.arange(3.0)[:, None], np.array([5, 6, 7]), weight=weight)
+    assert X[:, 0].tolist() == [0.0, 2.0]
+    assert labels.tolist() == [5, 7]
 
 
-def test_what_is_kept_is_a_copy():
-    X = np.zeros((5, 2))
-    recent = Recent().after(batch(X), RULES)
-    X[:] = 1.0
-    assert not recent.batches[0].any()
+def test_single_precision_is_taken_and_sparse_rows_are_not():
+    X, _ = taken(np.zeros((3, 2), dtype=np.float32), np.zeros(3, dtype=int))
+    assert X.dtype == np.float64
+    assert taken(sparse.csr_array(np.eye(3)), np.zeros(3, dtype=int)) is None
 
 
-def plainly(sizes):
-    """Return the rows, by number, of the chunks that are kept of batches of such sizes."""
-    chunks, n = [], 0
-    for size in sizes:
-        new = list(range(n, n + size))
-        n += size
-        new = [new[i * size // 100] for i in range(100)] if size > 100 else new
-        if chunks and len(chunks[-1]) + len(new) <= RULES.group_chunk:
-            new = chunks.pop() + new
-        chunks.append(new)
-        while len(chunks) > 1 and sum(map(len, chunks)) > 100:
-            chunks.pop(0)
-    return chunks
+def test_rows_from_elsewhere_are_old_where_clusters_have_moved(model):
+    shapes = Shapes.of(model._learner, RULES)
+    rng = np.random.default_rng(1)
+    names = [cluster.id for cluster in model.clusters_]
+    place = np.array([cluster.mean for cluster in model.clusters_])
+    z = rng.integers(2, size=300)
+    now = place[z] + rng.normal(size=(300, 2)), np.array(names)[z]
+    moved = now[0] + 2.0, now[1]
+    assert len(fresh((now, now, now), shapes, RULES)) == 3
+    assert len(fresh((now, moved, now), shapes, RULES)) == 1
+    gone = now[0], now[1] + 1000
+    assert len(fresh((gone, now), shapes, RULES)) == 1
 
 
-@pytest.mark.parametrize("most", [1, 3, 12, 45, 130])
-def test_chunks_are_those_of_rows_put_together_at_once(most):
-    rng = np.random.default_rng(most)
-    sizes, recent, n = [], Recent(), 0
-    for step in range(60):
-        sizes.append(int(rng.integers(0 if step else 1, most + 1)))
-        rows = np.arange(n, n + sizes[-1], dtype=float)[:, None]
-        n += sizes[-1]
-        recent = recent.after(batch(rows), RULES)
-        if step % 7 == 0:
-            recent = Recent.of(recent.batches)  # as a checkpoint does
-        kept = [chunk[:, 0].astype(int).tolist() for chunk in recent.batches]
-        assert kept == plainly([size for size in sizes if size])
-        assert recent.n_full + recent.n_latest == sum(map(len, kept))
+def test_rows_together():
+    one = np.zeros((2, 3)), np.zeros(2, dtype=np.int64)
+    assert together((), 3)[0].shape == (0, 3)
+    assert together((one, one), 3)[0].shape == (4, 3)

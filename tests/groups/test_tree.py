@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 
-from scstream.groups.tree import Links, grow
+from scstream.groups.tree import Links, grow, join
 
 
 def links(k, edges, peak=None):
@@ -12,11 +12,11 @@ def links(k, edges, peak=None):
     ratio = np.array([edge[2] for edge in edges], dtype=float)
     peak = np.zeros(k) if peak is None else np.array(peak, dtype=float)
     place = np.arange(k, dtype=float)
-    return Links(pairs, ratio, peak, (place[:, None] - place) ** 2)
+    return Links(pairs, ratio, peak, lambda: (place[:, None] - place) ** 2)
 
 
 def tree(k, edges, peak=None, level=0.3, bridge=0.15):
-    return grow(np.arange(10, 10 + k), links(k, edges, peak), level, bridge)
+    return grow(np.arange(10, 10 + k), join(links(k, edges, peak), level, bridge), level)
 
 
 def test_no_valley_joins_and_a_deep_one_does_not():
@@ -68,3 +68,14 @@ def test_a_single_cluster_is_a_group():
     grown = tree(1, [])
     assert grown.at(0.3).tolist() == [0]
     assert grown.levels == [(0.0, 1)]
+
+
+def test_groups_need_no_tree():
+    rng = np.random.default_rng(1)
+    for k in (1, 2, 9):
+        edges = [(i, j, rng.uniform()) for i in range(k) for j in range(i) if rng.uniform() < 0.5]
+        made = links(k, edges, rng.normal(size=k))
+        joined, grown = join(made, 0.3, 0.15), tree(k, edges, made.peak)
+        assert joined.part.tolist() == grown.at(0.3).tolist()
+        for level in (0.0, 0.2, 0.6, 1.0):
+            assert joined.at(level).tolist() == grown.at(level).tolist()

@@ -1,44 +1,96 @@
-"""What a checkpoint holds of groups: the rows they are formed by, and their ids by level."""
+"""What a checkpoint holds of groups: what is known of seams, and ids by level."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scstream.checkpoint.rows import pack_rows, unpack_rows
 from scstream.checkpoint.values import Node, Packer
 from scstream.groups.grouping import Grouping
 from scstream.groups.lasting import Lasting
-from scstream.groups.sample import Recent
+from scstream.groups.seams import Rows, Seams
+from scstream.kernels.seams import SUMS
 from scstream.sampler.learner import Learner
+from scstream.sampler.rules import Rules
 
 _MOST = 2**62  # ids
 
 
 def pack_grouping(grouping: Grouping, packer: Packer, *, rows: bool) -> dict[str, Any]:
-    """Return the groups of a model; the rows themselves only where it forms groups by itself."""
-    batches = grouping.recent.batches if rows else ()
+    """Return the groups of a model; rows only where it forms groups by itself."""
+    (seams, pending), merges = grouping.known, grouping.merges
     return {
-        "recent": [{"rows": pack_rows(X, packer)} for X in batches],
+        "seams": {
+            "pairs": packer.array(seams.pairs),
+            "sums": packer.array(seams.sums),
+            "rows": seams.rows,
+            "clusters": packer.array(seams.ids),
+            "wholes": packer.array(seams.whole),
+            "changed": packer.array(seams.changed),
+        },
+        "pending": [
+            {"rows": pack_rows(X, packer), "ids": packer.array(z)} for X, z in pending if rows
+        ],
+        "joined": None
+        if merges is None
+        else {"merges": packer.array(merges[0]), "heights": packer.array(merges[1])},
         "levels": [
             {
                 "level": level,
                 "next_id": lasting.next_id,
-                "clusters": packer.array(np.array(list(lasting.group), dtype=np.int64)),
-                "groups": packer.array(np.array(list(lasting.group.values()), dtype=np.int64)),
+                "clusters": packer.array(_ints(list(lasting.group))),
+                "groups": packer.array(_ints(list(lasting.group.values()))),
             }
             for level, lasting in grouping.lasting.items()
         ],
     }
 
 
-def unpack_grouping(node: Node, d: int, learner: Learner) -> Grouping:
-    """Return the groups of a model of d columns."""
-    batches = tuple(unpack_rows(one, None, d) for one in node.nodes("recent"))
-    if any(X.shape[0] == 0 or not learner.family.sound(X) for X in batches):
-        raise node.fail("recent", f"not what the family {learner.family.name!r} takes")
-    return Grouping(Recent.of(batches), dict(_unpack_level(one) for one in node.nodes("levels")))
+def unpack_grouping(node: Node, d: int, learner: Learner, rules: Rules) -> Grouping:
+    """Return the groups of a model of d columns; of files of old versions, the ids alone."""
+    levels = dict(_unpack_level(one) for one in node.nodes("levels"))
+    if "seams" not in node.tree:
+        return Grouping(lasting=levels)
+    pending = tuple(_unpack_rows(one, d, learner) for one in node.nodes("pending"))
+    grouping = Grouping(_unpack_seams(node.node("seams")), pending, levels)
+    joined = node.maybe("joined")
+    if joined is not None:
+        grouping.restore(_unpack_merges(joined, learner.state.k), learner, rules)
+    return grouping
+
+
+def _unpack_rows(node: Node, d: int, learner: Learner) -> Rows:
+    X = unpack_rows(node, None, d)
+    if not isinstance(X, np.ndarray) or len(X) == 0 or not learner.family.sound(X):
+        raise node.fail("rows", f"not what the family {learner.family.name!r} takes")
+    return X, node.array("ids", np.int64, len(X))
+
+
+def _unpack_seams(node: Node) -> Seams:
+    pairs = node.array("pairs", np.int64, None, 2)
+    sums = node.array("sums", float, len(pairs), SUMS)
+    if np.any(pairs < 0) or not np.all(np.isfinite(sums)) or np.any(sums < 0):
+        raise node.fail("sums", "not those of rows at seams")
+    clusters = node.array("clusters", np.int64, None)
+    wholes = node.array("wholes", np.int64, len(clusters))
+    if np.any(wholes < 0):
+        raise node.fail("wholes", "of numbers below 0")
+    changed = node.array("changed", np.int64, None)
+    return Seams(pairs, sums, clusters, wholes, changed, node.number("rows", -1e-300))
+
+
+def _unpack_merges(node: Node, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    merges = node.array("merges", np.int64, None, 2)
+    heights = node.array("heights", float, len(merges))
+    later = k + np.arange(len(merges))
+    own = merges.ravel()
+    sound = len(merges) < k and len(np.unique(own)) == len(own) and np.all(merges.min(axis=1) >= 0)
+    if not sound or np.any(merges.max(axis=1) >= later) or np.any(np.diff(heights) < 0):
+        raise node.fail("merges", "not those of a tree")
+    return merges, heights
 
 
 def _unpack_level(node: Node) -> tuple[float, Lasting]:
@@ -49,3 +101,7 @@ def _unpack_level(node: Node) -> tuple[float, Lasting]:
     if np.any(groups < 0) or np.any(groups >= next_id) or np.any(clusters < 0):
         raise node.fail("groups", "about unknown ids")
     return level, Lasting(dict(zip(clusters.tolist(), groups.tolist(), strict=True)), next_id)
+
+
+def _ints(values: list[int]) -> NDArray[np.int64]:
+    return np.array(values, dtype=np.int64)

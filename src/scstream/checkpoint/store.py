@@ -194,7 +194,7 @@ def _unpack_fitted(model: ScStream, node: Node, kernel: Any) -> None:
     model._learner, model._history = learner, history
     if "groups" in node.tree:
         width = tables.row_width(learner.family, d)
-        model._grouping = unpack_grouping(node.node("groups"), width, learner)
+        model._grouping = unpack_grouping(node.node("groups"), width, learner, model._rules)
     model.labels_, model.sublabels_ = labels, sublabels
     model.n_features_in_ = d
     model.dates_ = node.flag("dates") if "dates" in node.tree else False

@@ -104,6 +104,10 @@ class RemoteRows(ABC):
         """Fetch the given rows, in ascending order."""
 
     @abstractmethod
+    def here(self, values: Any) -> Any:
+        """Fetch an array that is where the rows are; one that is here stays as it is."""
+
+    @abstractmethod
     def after(self, rows: Points, weight: Array) -> RemoteRows:
         """Return the same batch with some local rows, and their weights, put before it."""
 

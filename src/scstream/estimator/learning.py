@@ -112,9 +112,9 @@ class Learning(Describing):
         self._remember(X, learner, new, outcome)
         before = (learner and self.__dict__.get("_grouping")) or Grouping()
         asked = self.group_level is not None
-        self._grouping = before.after(batch, outcome.record, self._rules, asked=asked)
+        self._grouping = before.after(batch, outcome, new, self._rules, asked=asked)
         if asked:
-            self._grouped(None)
+            self._grouping.at(new, self._rules, self._level)
         if self.on_event is not None:
             for event in self.events_:
                 self.on_event(event)

@@ -1,72 +1,134 @@
-"""What a model keeps for its groups, and how they are formed when they are asked for."""
+"""What a model keeps for its groups, and how they are formed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from scstream.engines import CpuEngine
-from scstream.engines.outputs import Probabilities
 from scstream.families.contract import Array
 from scstream.groups.lasting import Lasting
-from scstream.groups.mixture import Normals
-from scstream.groups.sample import Recent, stacked
-from scstream.groups.tree import Links, Tree, grow
-from scstream.groups.valleys import touching, valley_links
-from scstream.records import BatchRecord, Cluster, Group
-from scstream.sampler.learner import Learner
+from scstream.groups.sample import fresh, rows_of, together
+from scstream.groups.seams import Rows, Seams
+from scstream.groups.shapes import Shapes
+from scstream.groups.tree import Joined, Links, Tree, grow, join, parts, same
+from scstream.records import Cluster, Group
+from scstream.sampler.learner import Learner, Outcome
 from scstream.sampler.recipe import Batch
 from scstream.sampler.rules import Rules
-from scstream.sampler.sweep import predictive
-from scstream.support.blas import single_threaded
 
 
 class Grouping:
-    """The groups of a model between two batches: rows to look at, and ids by level.
+    """The groups of a model between two batches: what is known of seams, and ids by level.
 
     A batch makes a new one. What was formed since the batch is remembered here.
 
     Attributes
     ----------
-    recent : Recent
+    seams : Seams
+        What is known of the seams, but for the rows in ``pending``.
+    pending : tuple of Rows
+        Rows that nobody has looked at yet, the latest last.
     lasting : dict of float to Lasting
         By level, the groups as they were last formed.
     formed : list of float
         The levels at which groups were formed since the last batch.
+    waits : bool
+        Whether there are too few rows yet for another look at the seams.
     """
 
     def __init__(
-        self, recent: Recent | None = None, lasting: dict[float, Lasting] | None = None
+        self,
+        seams: Seams | None = None,
+        pending: tuple[Rows, ...] = (),
+        lasting: dict[float, Lasting] | None = None,
     ) -> None:
-        self.recent = Recent() if recent is None else recent
+        self.seams = Seams() if seams is None else seams
+        self.pending = pending
         self.lasting = {} if lasting is None else lasting
         self.formed: list[float] = []
-        self._tree: Tree | None = None
+        self.waits = False
+        self._joined: Joined | None = None  # once someone asked for groups
+        self._ids: NDArray[np.int64] | None = None  # of the clusters that were joined
+        self._left: tuple[Seams, tuple[Rows, ...]] | None = None  # to the next batch
 
-    def after(self, batch: Batch, record: BatchRecord, rules: Rules, *, asked: bool) -> Grouping:
-        """Return the grouping after a batch that was learned.
+    def after(
+        self, batch: Batch, outcome: Outcome, learner: Learner, rules: Rules, *, asked: bool
+    ) -> Grouping:
+        """Return the grouping after a batch that a model learned.
 
         ``asked`` says that groups are formed after every batch: rows on other machines or devices
-        are fetched for nothing less. Rows of before a column became wider have another form.
+        are fetched for nothing less. Where batches are small, rows are collected, and groups stay
+        what they are while clusters do. Rows of before a column became wider have another form.
         """
-        lasting = self.lasting
-        if record.splits or record.merges:
-            lasting = {level: groups.follow(record) for level, groups in lasting.items()}
-        recent = Recent() if batch.widened else self.recent
-        if asked or isinstance(batch.X, np.ndarray) or sparse.issparse(batch.X):
-            recent = recent.after(batch, rules)
-        return Grouping(recent, dict(lasting))
+        record = outcome.record
+        followed = {level: groups.follow(record) for level, groups in self.lasting.items()}
+        seams, pending = self.known
+        if batch.widened:
+            seams, pending = Seams(), ()
+        new = Grouping(seams.follow(record), pending, followed)
+        n, d = batch.X.shape
+        if n and d <= rules.group_columns and (asked or isinstance(batch.X, np.ndarray)):
+            rows = rows_of(batch, outcome.labels, rules.group_rows)
+            if rows is not None and len(rows[0]):
+                new._keep(rows, rules, asked=asked)
+        if new.waits and self._ids is not None and same(self._ids, learner.state.ids):
+            new._joined, new._ids, new._left = self._joined, self._ids, (new.seams, new.pending)
+        return new
+
+    def _keep(self, rows: Rows, rules: Rules, *, asked: bool) -> None:
+        """Add rows to those that are to be looked at; those of a batch itself are copied."""
+        n = len(rows[0]) + sum(len(X) for X, _ in self.pending)
+        self.waits = asked and n < min(rules.group_chunk, self.seams.rows)
+        if self.waits or not asked:
+            rows = rows[0].copy(), rows[1].copy()
+        parts = (*self.pending, rows)
+        if len(parts) > 1 and len(parts[-2][0]) + len(rows[0]) <= rules.group_chunk:
+            parts = (*parts[:-2], together(parts[-2:], rows[0].shape[1]))
+        most = min(rules.group_kept, rules.group_numbers // rows[0].shape[1])
+        while len(parts) > 1 and sum(len(X) for X, _ in parts) > most:
+            parts = parts[1:]
+        self.pending = parts
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
         """Return the tree above the clusters of a model, with a level that serves as default."""
-        if self._tree is None:
-            with single_threaded():
-                links = _links(learner, self.recent, rules)
-            self._tree = grow(learner.state.ids, links, rules.group_level, rules.group_bridge)
-        return replace(self._tree, level=level)
+        return grow(learner.state.ids, self._join(learner, rules), level)
+
+    def _join(self, learner: Learner, rules: Rules) -> Joined:
+        """Return who is joined to whom, by all that is known."""
+        if self._joined is not None:
+            return self._joined
+        state = learner.state
+        doubt = state.window.weighted(state.window.doubt)
+        shapes = Shapes.of(learner, rules)
+        if shapes is None:
+            links = _overlaps(doubt, state.totals[:, 0], rules)
+            self._joined = join(links, rules.group_level, rules.group_bridge)
+        else:
+            pending = () if self.waits else fresh(self.pending, shapes, rules)
+            rows = together(pending, shapes.mean.shape[1])
+            seams, self._joined = self.seams.after(shapes, doubt, rows, rules)
+            self._left = seams, self.pending if self.waits else ()
+        self._ids = state.ids
+        return self._joined
+
+    @property
+    def merges(self) -> tuple[NDArray[np.int64], Array] | None:
+        """The merges (n, 2) of clusters that touch and their heights (n,), if they were formed."""
+        return None if self._joined is None else (self._joined.merges, self._joined.heights)
+
+    @property
+    def known(self) -> tuple[Seams, tuple[Rows, ...]]:
+        """What the next batch begins with: what is known of seams, and rows to be looked at."""
+        return self._left or (self.seams, self.pending)
+
+    def restore(
+        self, merges: tuple[NDArray[np.int64], Array], learner: Learner, rules: Rules
+    ) -> None:
+        """Take over merges that were formed before the model was saved."""
+        part = parts(*merges, rules.group_level, learner.state.k)
+        distance = Grouping()._join(learner, rules).distance
+        self._joined = Joined(part, *merges, distance)
+        self._ids, self._left = learner.state.ids, (self.seams, self.pending)
 
     def changes(self, level: float) -> Lasting | None:
         """Return the groups at a level if they were formed since the last batch."""
@@ -74,18 +136,18 @@ class Grouping:
 
     def preview(self, learner: Learner, rules: Rules, level: float) -> Lasting:
         """Return the groups at a level as `at` would, and form none: no id and no event follows."""
-        self.tree(learner, rules, level)
-        copy = Grouping(self.recent, dict(self.lasting))
-        copy.formed, copy._tree = list(self.formed), self._tree
+        self._join(learner, rules)
+        copy = Grouping(self.seams, self.pending, dict(self.lasting))
+        copy.formed, copy.waits, copy._joined = list(self.formed), self.waits, self._joined
         return copy.at(learner, rules, level)
 
     def at(self, learner: Learner, rules: Rules, level: float) -> Lasting:
         """Return the groups at a level, with their lasting ids."""
         if level not in self.formed:
-            part = self.tree(learner, rules, level).at(level)
-            state = learner.state
+            joined, state = self._join(learner, rules), learner.state
+            part = joined.part if level == rules.group_level else joined.at(level)
             before = self.lasting.get(level, Lasting())
-            self.lasting[level] = before.form(state.ids.tolist(), state.totals[:, 0], part)
+            self.lasting[level] = before.form(state.ids, state.totals[:, 0], part)
             self.formed.append(level)
         return self.lasting[level]
 
@@ -114,36 +176,13 @@ def _record(name: int, members: list[Cluster]) -> Group:
     )
 
 
-def _links(learner: Learner, recent: Recent, rules: Rules) -> Links:
-    """Return what lies between the clusters of a model, by the latest rows.
-
-    Where none are known, as after loading, the clusters stand for the rows that they would give.
-    """
-    k = learner.state.k
-    normals = Normals.of(learner, rules.group_columns)
-    if normals is not None and not recent.batches and k > 1:
-        return valley_links(normals, [normals.rows(rules.group_chunk * 4)], rules)
-    if normals is not None and recent.batches and not hasattr(recent.batches[-1], "tocsr"):
-        whole = [X[np.isfinite(X).all(axis=1)] for X in recent.batches]
-        batches = [X.astype(np.float64, copy=False) for X in whole if len(X)]
-        if batches:
-            return valley_links(normals, batches, rules)
-    share: Array = np.zeros((0, k))
-    if recent.batches:
-        score = predictive(learner.family, learner.state.totals, learner.alpha)
-        X = stacked(list(recent.batches))
-        found = CpuEngine(1).evaluate(learner.family, X, score, Probabilities(k))
-        share = found.astype(np.float64)
-    return _overlaps(share, rules)
-
-
-def _overlaps(share: Array, rules: Rules) -> Links:
-    """Return what lies between clusters of which nothing but the rows' probabilities is known.
+def _overlaps(doubt: Array, count: Array, rules: Rules) -> Links:
+    """Return what lies between clusters of which nothing but the doubt between them is known.
 
     Two clusters are the same where a row of the smaller is as likely one of the other.
     """
-    both, own = share.T @ share, np.maximum(share.sum(axis=0), 1e-9)
-    pairs: NDArray[np.int64] = touching(share, rules)
-    a, b = pairs[:, 0], pairs[:, 1]
-    ratio = np.minimum(1.0, both[a, b] / (rules.group_same * np.minimum(own[a], own[b])))
-    return Links(pairs, ratio, np.zeros(len(own)), -both)
+    k = len(count)
+    smaller = np.maximum(np.minimum(count[:, None], count), 1e-9)
+    a, b = np.nonzero(np.triu(doubt >= rules.group_overlap * smaller, 1) & (doubt > 0.0))
+    ratio = np.minimum(1.0, doubt[a, b] / (rules.group_same * smaller[a, b]))
+    return Links(np.column_stack([a, b]), ratio, np.zeros(k), lambda: -doubt)

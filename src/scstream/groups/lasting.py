@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,9 +9,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from scstream.families.contract import Array
+from scstream.groups.tree import same
 from scstream.records import BatchRecord
 
 Pairs = tuple[tuple[int, int], ...]
+Ints = NDArray[np.int64]
+_NOBODY = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,16 @@ class Lasting:
         Groups that came apart when they were last formed: who kept the id, and the new part's.
     merges : tuple of (int, int)
         Groups that were joined then: who survived, and who is gone.
+    ids, part : ndarray (k,)
+        The clusters and their parts that they were last formed of.
     """
 
     group: dict[int, int] = field(default_factory=dict)
     next_id: int = 0
     splits: Pairs = ()
     merges: Pairs = ()
+    ids: Ints = field(default_factory=lambda: _NOBODY, compare=False)
+    part: Ints = field(default_factory=lambda: _NOBODY, compare=False)
 
     def follow(self, record: BatchRecord) -> Lasting:
         """Return the groups after a batch: the parts of a cluster are in the group it was in.
@@ -50,16 +56,19 @@ class Lasting:
                 group.setdefault(survivor, group[gone])
         return Lasting(group, self.next_id, self.splits, self.merges)
 
-    def form(self, ids: Sequence[int], weight: Array, part: NDArray[np.int64]) -> Lasting:
+    def form(self, ids: Ints, weight: Array, part: Ints) -> Lasting:
         """Return the groups of clusters with these ids and weights, given their parts (k,).
 
         A part takes over the id of the old group that it shares most weight with, each id once and
         so that the weight under old ids is the largest. Parts are numbered from 0.
         """
+        if same(ids, self.ids) and same(part, self.part):
+            quiet = not self.splits and not self.merges
+            return self if quiet else Lasting(self.group, self.next_id, (), (), ids, part)
         n = int(part.max()) + 1
-        old = sorted({self.group[i] for i in ids if i in self.group})
+        old = sorted({self.group[i] for i in ids.tolist() if i in self.group})
         shared = np.zeros((n, len(old)))
-        for i, w, p in zip(ids, weight.tolist(), part.tolist(), strict=True):
+        for i, w, p in zip(ids.tolist(), weight.tolist(), part.tolist(), strict=True):
             if i in self.group:
                 shared[p, old.index(self.group[i])] += w
         name: dict[int, int] = {}
@@ -77,5 +86,5 @@ class Lasting:
             for o, gone in enumerate(old)
             if gone not in kept
         ]
-        group = {i: name[int(p)] for i, p in zip(ids, part.tolist(), strict=True)}
-        return Lasting(group, next_id, tuple(splits), tuple(merges))
+        group = {i: name[p] for i, p in zip(ids.tolist(), part.tolist(), strict=True)}
+        return Lasting(group, next_id, tuple(splits), tuple(merges), ids, part)

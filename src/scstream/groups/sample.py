@@ -1,90 +1,75 @@
-"""The latest rows of a stream, a bounded number of them: what the valleys are looked for in."""
+"""The rows of a batch that its seams are looked for in, a bounded number of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.engines import RemoteRows
 from scstream.engines.tensors import to_host
-from scstream.families.scores import Points
+from scstream.groups.seams import Rows
+from scstream.groups.shapes import Shapes
 from scstream.sampler.recipe import Batch
 from scstream.sampler.rules import Rules
-from scstream.support.frozen import frozen
+
+_FAR = 9.0  # squared deviations a column: what is farther is not measured
 
 
-@frozen
-class Recent:
-    """Some rows of the latest batches, the latest last; small batches are put together.
+def rows_of(batch: Batch, labels: Any, most: int) -> Rows | None:
+    """Return some rows of a batch and their clusters' ids; None where rows are sparse.
 
-    That is done when a chunk is full, or when someone asks: most streams never form groups.
-
-    Attributes
-    ----------
-    full : tuple of ndarray or sparse matrix
-        Chunks of rows, the oldest first.
-    latest : tuple of ndarray or sparse matrix
-        The parts of the last chunk.
+    They may be those of the batch itself. Rows without weight do not count. Rows and labels that
+    are elsewhere are fetched.
     """
-
-    full: tuple[Any, ...] = ()
-    latest: tuple[Any, ...] = ()
-    n_full: int = 0  # rows
-    n_latest: int = 0
-
-    @staticmethod
-    def of(batches: tuple[Any, ...]) -> Recent:
-        """Return the rows of some chunks."""
-        n = sum(X.shape[0] for X in batches)
-        last = batches[-1].shape[0] if batches else 0
-        return Recent(batches[:-1], batches[-1:], n - last, last)
-
-    @property
-    def batches(self) -> tuple[Any, ...]:
-        """The chunks of rows, the latest last."""
-        return (*self.full, stacked(self.latest)) if self.latest else ()
-
-    def after(self, batch: Batch, rules: Rules) -> Recent:
-        """Return the rows kept after a further batch; those without weight do not count."""
-        X, (n, d) = batch.X, batch.X.shape
-        here = type(X) is np.ndarray
-        remote = not here and isinstance(X, RemoteRows)
-        if not (remote or batch.even):
-            weight = to_host(batch.weight)
-            if not np.all(weight > 0):
-                return self.after(batch.rows(weight > 0), rules)
-        if n == 0:
-            return self
-        most = max(min(rules.group_rows, rules.group_numbers // max(d, 1)), rules.group_least)
-        if remote:
-            new = X.take(np.arange(n) if n <= most else np.arange(most) * n // most)
-        else:
-            some = X if n <= most else X[np.arange(most) * n // most]
-            new = (some if here else to_host(some)).astype(np.float64)
-        return self._with(new, most, rules.group_chunk)
-
-    def _with(self, new: Any, most: int, chunk: int) -> Recent:
-        """Return the rows with new ones, as many of the latest chunks as make ``most`` rows."""
-        n, full, n_full = new.shape[0], self.full, self.n_full
-        if self.latest and self.n_latest + n <= chunk:
-            latest, n_latest = (*self.latest, new), self.n_latest + n
-        else:
-            latest, n_latest = (new,), n
-            full, n_full = self.batches, n_full + self.n_latest
-        first = 0
-        while first < len(full) and n_full + n_latest > most:
-            n_full -= full[first].shape[0]
-            first += 1
-        return Recent(full[first:], latest, n_full, n_latest)
+    X: Any = batch.X
+    if isinstance(X, RemoteRows):
+        chosen = _spread(X.shape[0], most)
+        X, labels = X.take(chosen), X.here(labels[chosen])
+    elif not batch.even:
+        counts = to_host(batch.weight) > 0
+        if not counts.all():
+            X, labels = X[counts], labels[counts]
+    if sparse.issparse(X):
+        return None
+    if X.shape[0] > most:
+        chosen = _spread(X.shape[0], most)
+        X, labels = X[chosen], labels[chosen]
+    return (
+        np.ascontiguousarray(to_host(X), dtype=np.float64),
+        np.ascontiguousarray(to_host(labels), dtype=np.int64),
+    )
 
 
-def stacked(batches: Sequence[Points]) -> Points:
-    """Return the rows of several batches as one."""
-    if len(batches) == 1:
-        return batches[0]
-    if any(sparse.issparse(X) for X in batches):
-        return sparse.vstack(batches).tocsr()
-    return np.concatenate(batches)
+def together(parts: tuple[Rows, ...], d: int) -> Rows:
+    """Return the rows of several batches of d columns as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return np.empty((0, d)), np.empty(0, dtype=np.int64)
+    return np.concatenate([X for X, _ in parts]), np.concatenate([z for _, z in parts])
+
+
+def fresh(parts: tuple[Rows, ...], shapes: Shapes, rules: Rules) -> tuple[Rows, ...]:
+    """Return the latest batches, as far back as rows are about as near to their clusters."""
+    if len(parts) < 2:
+        return parts
+    inverse = np.linalg.pinv(shapes.cov, hermitian=True)
+    place = {i: j for j, i in enumerate(shapes.ids.tolist())}
+    least, first = np.inf, len(parts)
+    for X, labels in reversed(parts):
+        z = np.array([place.get(i, -1) for i in labels.tolist()])
+        off = (X[z >= 0] - shapes.frame[0]) / shapes.frame[1] - shapes.mean[z[z >= 0]]
+        far = np.einsum("ni,nij,nj->n", off, inverse[z[z >= 0]], off) / X.shape[1]
+        distance = float(np.minimum(far[np.isfinite(far)], _FAR).mean()) if len(far) else np.inf
+        if distance > least + rules.group_stale:
+            break
+        least, first = min(least, distance), first - 1
+    return parts[first:]
+
+
+def _spread(n: int, most: int) -> NDArray[np.int64]:
+    """Return the places of at most so many of n rows, at even distances."""
+    return np.arange(n) if n <= most else np.arange(most) * n // most

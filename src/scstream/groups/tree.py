@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import log, log1p
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.kernels import wholes
 from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
@@ -26,14 +29,14 @@ class Links:
         Density in the valley between the two over that of the lower peak; 1 without a valley.
     peak : ndarray (k,)
         Log density at each cluster's place.
-    distance : ndarray (k, k)
-        How far clusters are from each other; orders those that do not touch.
+    distance : callable
+        Returns how far clusters are from each other (k, k); orders those that do not touch.
     """
 
     pairs: Ints
     ratio: Array
     peak: Array
-    distance: Array
+    distance: Callable[[], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,22 +88,13 @@ class Tree:
 
     def at(self, level: float) -> Ints:
         """Return the group (k,) of each cluster at a level, numbered from 0 in their order."""
-        return self._after(int(np.searchsorted(self.heights, level, side="right")))
+        return parts(self.merges, self.heights, level, len(self.ids))
 
     def cut(self, n: Any) -> Ints:
         """Return the group (k,) of each cluster where there are n groups, or k if that is less."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be a whole number of groups, at least 1; got {n!r}.")
-        return self._after(max(len(self.ids) - int(n), 0))
-
-    def _after(self, n_merges: int) -> Ints:
-        k = len(self.ids)
-        owner = np.arange(k + n_merges)
-        for i in range(n_merges):
-            owner[self.merges[i]] = k + i
-        for node in range(len(owner) - 1, -1, -1):  # what joins whom is always the later node
-            owner[node] = owner[owner[node]]
-        return _numbered(owner[:k])
+        return _parts(self.merges, max(len(self.ids) - int(n), 0), len(self.ids))
 
     def __str__(self) -> str:
         """Return a line for each number of groups."""
@@ -109,8 +103,35 @@ class Tree:
         return "\n".join([*lines, f"default level {self.level:.2f}: {chosen} groups"])
 
 
-def grow(ids: Ints, links: Links, level: float, bridge: float) -> Tree:
-    """Return the tree of some clusters.
+@frozen
+class Joined:
+    """Merges of clusters that touch: what groups at a level are, without the tree above them.
+
+    Attributes
+    ----------
+    part : ndarray (k,)
+        The group of each cluster at the level that the rules have.
+    merges : ndarray (n, 2)
+    heights : ndarray (n,)
+        As those of `Tree`.
+    distance : callable
+        That of `Links`.
+    """
+
+    part: Ints
+    merges: Ints
+    heights: Array
+    distance: Callable[[], Array]
+
+    def at(self, level: float) -> Ints:
+        """Return the group (k,) of each cluster at a level."""
+        if level >= 1.0:
+            return np.zeros(len(self.part), dtype=np.int64)
+        return parts(self.merges, self.heights, level, len(self.part))
+
+
+def join(links: Links, level: float, bridge: float) -> Joined:
+    """Join clusters that touch.
 
     The two groups with the shallowest valley are joined first. A link between two groups counts as
     deep as the deeper of two valleys: the one between the two clusters that touch, and, where their
@@ -118,42 +139,48 @@ def grow(ids: Ints, links: Links, level: float, bridge: float) -> Tree:
     connects nobody: it joins one of them, and is low ground from the other's view. The second
     depth is scaled so that a link at ``bridge`` times the lower peak has the height ``level``.
     """
-    k = len(ids)
-    with np.errstate(divide="ignore"):
-        saddle = links.peak[links.pairs].min(axis=1) + np.log(links.ratio)
-        power = np.log1p(-level) / np.log(bridge)
-    node, top = np.arange(k), links.peak.copy()  # by cluster: its group, and that one's peak
+    k = len(links.peak)
+    merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
+    power = log1p(-min(level, 1.0 - 1e-6)) / log(bridge)
+    room = np.empty(k, dtype=np.int64), np.empty(k)
+    n = wholes.join(links.pairs, links.ratio, links.peak, power, room, (merges, heights))
+    merges, heights = merges[:n], heights[:n]
+    return Joined(parts(merges, heights, level, k), merges, heights, links.distance)
+
+
+def grow(ids: Ints, joined: Joined, level: float) -> Tree:
+    """Return the tree of some clusters: what does not touch is joined at the height 1."""
+    k, n = len(ids), len(joined.merges)
+    node = np.arange(k)
     size = dict.fromkeys(range(k), 1)
-    merges: list[list[int]] = []
-    heights: list[float] = []
-    counts: list[int] = []
-    far = links.distance.copy()
+    merges, heights = joined.merges.tolist(), joined.heights.tolist()
+    far = joined.distance() if n < k - 1 else np.zeros((k, k))
     for step in range(k - 1):
-        a, b = links.pairs[:, 0], links.pairs[:, 1]
-        low = np.minimum(top[a], top[b])
-        value = np.minimum(links.ratio, np.exp(np.minimum(saddle - low, 0.0) * power))
-        value = np.where(node[a] == node[b], -1.0, value)
-        best = np.lexsort((-saddle, -value))[:1]
-        if len(best) and value[best[0]] > 0.0:
-            i, j, height = int(a[best[0]]), int(b[best[0]]), 1.0 - float(value[best[0]])
-        else:
+        if step >= n:
             far[node[:, None] == node] = np.inf
-            i, j = (int(x) for x in np.unravel_index(int(np.argmin(far)), far.shape))
-            height = 1.0
-        pair = sorted((int(node[i]), int(node[j])))
-        both = (node == pair[0]) | (node == pair[1])
-        merges.append(pair)
-        heights.append(max(height, heights[-1] if heights else 0.0))
+            nearest = np.unravel_index(int(np.argmin(far)), far.shape)
+            merges.append(sorted(node[list(nearest)].tolist()))
+            heights.append(1.0)
+        pair = merges[step]
         size[k + step] = size[pair[0]] + size[pair[1]]
-        counts.append(size[k + step])
-        node[both], top[both] = k + step, top[both].max()
+        node[(node == pair[0]) | (node == pair[1])] = k + step
     table = np.array(merges, dtype=np.int64).reshape(-1, 2)
-    return Tree(ids, table, np.array(heights), np.array(counts, dtype=np.int64), level)
+    counts = np.array([size[k + step] for step in range(k - 1)], dtype=np.int64)
+    return Tree(ids, table, np.array(heights, dtype=np.float64), counts, level)
 
 
-def _numbered(owner: Ints) -> Ints:
-    """Return names (k,) as numbers from 0, by their first place."""
-    _, first, inverse = np.unique(owner, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))
-    out: Ints = order[inverse]
+def parts(merges: Ints, heights: Array, level: float, k: int) -> Ints:
+    """Return the group (k,) of each cluster at a level, given merges and their heights."""
+    return _parts(merges, int(np.searchsorted(heights, level, side="right")), k)
+
+
+def _parts(merges: Ints, n: int, k: int) -> Ints:
+    """Return the group (k,) of each cluster after n merges, numbered from 0 in their order."""
+    out = np.empty(k, dtype=np.int64)
+    wholes.numbered(merges, n, np.empty(2 * k, dtype=np.int64), out)
     return out
+
+
+def same(a: Ints, b: Ints) -> bool:
+    """Whether two lists of whole numbers (n,) are the same; NumPy's `array_equal` takes 4 us."""
+    return a is b or a.tobytes() == b.tobytes()

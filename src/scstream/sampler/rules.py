@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from scstream.sampler.group_rules import GroupRules
+
 
 @dataclass(frozen=True)
-class Rules:
-    """How the sampler decides, wherever the data do not.
+class Rules(GroupRules):
+    """How the sampler decides, wherever the data do not; and, as `GroupRules` has it, groups.
 
     The defaults serve all streams that we know. They are here for experiments:
     ``ScStream(rules=Rules(founders=0))``.
@@ -165,38 +167,6 @@ class Rules:
     scores_kept : float
         Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
         what one row in a thousand looks like.
-    group_level : float
-        The height up to which clusters are of one group: how deep the valley between them is.
-        At .2 bent shapes come apart (crescents and rings .92, .96 with .3), at .5 more
-        Gaussians that overlap are joined (drift .01 lower than at .4).
-    group_bridge : float
-        Density of a place, over that of the lower of two peaks, below which it joins no two groups:
-        a tail does not connect what lies on its two sides.
-    group_deviations : float
-        Deviations by which a valley must be significant: one that few rows show is none.
-    group_prior_rows : float
-        Rows that the fitted density counts as, beside those seen in a window.
-    group_overlap : float
-        Share of the smaller cluster that must be shared by two for them to touch.
-    group_neighbours : int
-        Clusters that each may touch, at most.
-    group_points : float
-        Points that make a cluster; one of fewer joins whom it is nearest to, and connects nobody.
-    group_stale : float
-        Nats a row by which older rows may fit the clusters worse than the latest, to be looked at:
-        where clusters move, old rows show nothing of today.
-    group_rows : int
-        Rows that are kept for groups, at most.
-    group_numbers : int
-        Numbers in these rows, at most, unless rows are very wide.
-    group_least : int
-        Rows that are kept for groups however wide they are.
-    group_chunk : int
-        Rows up to which small batches are kept as one.
-    group_columns : int
-        Columns up to which valleys are looked for; above, overlaps alone decide.
-    group_same : float
-        Overlap, where it alone decides, of two clusters that are taken for the same.
     frame_rounds : int
         How often the frame of two clusters of heavy tails taken together is sought anew.
     frame_hopeless : float
@@ -277,20 +247,6 @@ class Rules:
     background_stretch: float = 1.5
     scored_rows: int = 1000
     scores_kept: float = 10_000.0
-    group_level: float = 0.3
-    group_bridge: float = 0.15
-    group_deviations: float = 1.3
-    group_prior_rows: float = 2.0
-    group_overlap: float = 0.01
-    group_neighbours: int = 8
-    group_points: float = 5.0
-    group_stale: float = 0.15
-    group_rows: int = 6000
-    group_numbers: int = 400_000
-    group_least: int = 200
-    group_chunk: int = 500
-    group_columns: int = 100
-    group_same: float = 0.25
     frame_rounds: int = 3
     frame_hopeless: float = 0.3
     heavy_rows: int = 2000

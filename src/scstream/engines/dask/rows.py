@@ -92,6 +92,13 @@ class DaskRows(RemoteRows):
         within = [at - end + n for at, end, n in zip(cuts, ends, self.lengths, strict=True)]
         return stack(self.each(_taken, within))
 
+    def here(self, values: Any) -> Any:
+        """Fetch a Dask array; one that is here stays as it is."""
+        if not is_collection(values):
+            return values
+        with lost_is_an_error():
+            return self._client.compute(values).result()
+
     def after(self, rows: Points, weight: Array) -> DaskRows:
         """Return the batch with local rows before it."""
         from dask.delayed import delayed

@@ -1,0 +1,113 @@
+"""What is known of the seams between clusters: sums over the rows that were seen there.
+
+The rows of two clusters are looked at along Fisher's direction. How many lie in the valley, and how
+many on the two peaks, says how deep the valley is. How the rows on the far sides fall off says what
+the two are: a Gaussian falls off as half a Gaussian does, a piece of a larger shape ends flat.
+Rows are looked at once. What they showed is remembered, and forgotten as rows come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array
+from scstream.groups.shapes import Shapes
+from scstream.groups.tree import Joined, same
+from scstream.kernels import seams, wholes
+from scstream.records import BatchRecord
+from scstream.sampler.rules import Rules
+from scstream.support.frozen import frozen
+
+Ints = NDArray[np.int64]
+Rows = tuple[Array, Ints]  # rows (n, d), and the ids of their clusters (n,)
+_A_CLUSTER = 16  # pairs for which there is room, for each cluster
+_NOBODY = np.zeros(0, dtype=np.int64)
+_NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+@frozen
+class Seams:
+    """The seams of a model's clusters.
+
+    Attributes
+    ----------
+    pairs : ndarray (m, 2)
+        The ids of the two clusters of each seam.
+    sums : ndarray (m, 15)
+        What rows showed, see `scstream.kernels.seams`.
+    ids, whole : ndarray (k,)
+        Clusters, and what each was last found to be a part of.
+    changed : ndarray (c,)
+        Ids of clusters that were split or merged since rows were last looked at.
+    rows : float
+        How many rows were looked at, forgotten ones aside.
+    """
+
+    pairs: Ints = field(default_factory=lambda: _NO_PAIRS)
+    sums: Array = field(default_factory=lambda: np.zeros((0, seams.SUMS)))
+    ids: Ints = field(default_factory=lambda: _NOBODY)
+    whole: Ints = field(default_factory=lambda: _NOBODY)
+    changed: Ints = field(default_factory=lambda: _NOBODY)
+    rows: float = 0.0
+
+    def follow(self, record: BatchRecord) -> Seams:
+        """Return the seams after a batch: the parts of a cluster are parts of what it was."""
+        if not record.splits and not record.merges:
+            return self
+        known = dict(zip(self.ids.tolist(), self.whole.tolist(), strict=True))
+        for parent, part in record.splits:
+            if parent in known:
+                known.setdefault(part, known[parent])
+        names = {i for pair in (*record.splits, *record.merges) for i in pair}
+        return Seams(
+            self.pairs,
+            self.sums,
+            np.array(list(known), dtype=np.int64),
+            np.array(list(known.values()), dtype=np.int64),
+            np.array(sorted(names.union(self.changed.tolist())), dtype=np.int64),
+            self.rows,
+        )
+
+    def after(self, shapes: Shapes, doubt: Array, rows: Rows, rules: Rules) -> tuple[Seams, Joined]:
+        """Return what is known of the seams after some more rows, and who is joined to whom.
+
+        ``doubt`` (k, k) says which clusters touch.
+        """
+        (k, d), n = shapes.mean.shape, len(rows[1])
+        most = min(k * (k - 1) // 2, _A_CLUSTER * k)
+        pairs, sums = np.empty((most + k, 2), dtype=np.int64), np.empty((most, seams.SUMS))
+        merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
+        part = np.empty(k, dtype=np.int64)
+        floats, ints = _room(k, d, n, most)
+        share = 0.5 ** (n / rules.group_memory)
+        m, n_merges = wholes.step(
+            rows,
+            shapes.frame,
+            (shapes.ids, shapes.count, shapes.mean, shapes.cov, doubt),
+            (self.pairs, self.sums, self.changed, share, rules.group_changed, rules.group_overlap),
+            self._whole_of(shapes.ids),
+            rules.group_judging,
+            (np.empty(floats), np.empty(ints, dtype=np.int64)),
+            (pairs, sums, merges, heights, part),
+        )
+        joined = Joined(part, merges[:n_merges], heights[:n_merges], shapes.distances)
+        seen = share * self.rows + n
+        return Seams(shapes.ids[pairs[:m]], sums[:m], shapes.ids, part, _NOBODY, seen), joined
+
+    def _whole_of(self, ids: Ints) -> Ints:
+        """Return what each cluster (k,) was a part of, -1 if that is not known."""
+        if same(ids, self.ids):
+            return self.whole
+        known = dict(zip(self.ids.tolist(), self.whole.tolist(), strict=True))
+        return np.array([known.get(i, -1) for i in ids.tolist()], dtype=np.int64)
+
+
+@lru_cache
+def _room(k: int, d: int, n: int, most: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers of room kernels need."""
+    one, other = seams.room_needed(k, d, n), wholes.room_needed(k, d, most)
+    return max(one[0], other[0]), max(one[1], other[1])

@@ -1,0 +1,62 @@
+"""The clusters as Gaussians: what their seams are computed from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array
+from scstream.kernels import seams
+from scstream.sampler.choose import few_columns
+from scstream.sampler.learner import Learner
+from scstream.sampler.rules import Rules
+from scstream.support.frozen import frozen
+
+
+@frozen
+class Shapes:
+    """k Gaussians in d columns, in a frame: a row x is at ``(x - shift) / scale``."""
+
+    ids: NDArray[np.int64]
+    count: Array  # (k,): points
+    mean: Array  # (k, d)
+    cov: Array  # (k, d, d)
+    frame: tuple[Array, Array]  # shift and scale, (d,) each
+
+    @staticmethod
+    def of(learner: Learner, rules: Rules) -> Shapes | None:
+        """Return the clusters of a model; None if they are not Gaussian, or too wide."""
+        state, family = learner.state, learner.family
+        if family.independent_blocks(0)[0].family is not family:
+            return None  # blocks of columns, of which some only may be Gaussian
+        totals, k = state.totals, state.k
+        count = np.ascontiguousarray(totals[:, 0])
+        prior = family.small_gaussian() if few_columns(family, rules) else None
+        if prior is not None and prior.columns == family.columns_taken():
+            d = prior.columns
+            mean, cov = np.empty((k, d)), np.empty((k, d, d))
+            seams.shapes(totals, prior.row, prior.more, mean, cov)
+            return Shapes(state.ids, count, mean, cov, family.frame)
+        described = family.describe(family.prior + totals)
+        mean = described.get("mean", np.empty(0))
+        if mean.ndim != 2 or mean.shape[1] > rules.group_columns:
+            return None
+        d = mean.shape[1]
+        if "covariance" in described:
+            cov = described["covariance"]
+        elif "variance" in described and "shape" not in described:
+            each = np.broadcast_to(described["variance"].reshape(k, -1), mean.shape)
+            cov = each[:, :, None] * np.eye(d)
+        else:
+            return None
+        frame = np.zeros(d), np.ones(d)
+        return Shapes(
+            state.ids, count, np.ascontiguousarray(mean), np.ascontiguousarray(cov), frame
+        )
+
+    def distances(self) -> Array:
+        """Return how far clusters are from each other (k, k), in units of the columns' spread."""
+        spread = np.sqrt(self.mean.var(axis=0) + np.einsum("kii->ki", self.cov).mean(axis=0))
+        place = self.mean / np.where(spread > 0, spread, 1.0)
+        out: Array = ((place[:, None] - place) ** 2).sum(axis=2)
+        return out

@@ -1,0 +1,269 @@
+"""Compiled kernels that judge the seams between clusters, and join clusters to wholes."""
+
+from __future__ import annotations
+
+from math import erfc, exp, log, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scstream.kernels.compiling import bare, brief, brief_part
+from scstream.kernels.directions import factored, white
+from scstream.kernels.seams import follow
+
+_LEAST = 1e-300
+_TIE = 1e-9  # where nothing speaks for either, the two are one
+
+
+class Judging(NamedTuple):
+    """The numbers that `form` goes by: see `scstream.sampler.group_rules`, in the same order."""
+
+    level: float
+    deviations: float
+    flat_deviations: float
+    prior_rows: float
+    flat: float
+    heavy: float
+    spread: float
+    side_rows: float
+    tail: float
+    tail_from: float
+    around: float
+    lasting: float
+    points: float
+    bridge: float
+
+
+@brief
+def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: Any) -> Any:
+    """Judge the seams of clusters, and fill who is joined to whom.
+
+    Parameters
+    ----------
+    seams : tuple
+        Pairs of places, (m, 2) and room for k more; and sums (m, 15), see
+        `scstream.kernels.seams`.
+    clusters : tuple
+        Counts (k,), means (k, d), covariances (k, d, d).
+    whole : ndarray (k,)
+        What each cluster was a part of before, -1 if that is not known.
+    numbers : tuple
+        `Judging`.
+    room : tuple
+        Floats and whole numbers, see `room_needed`.
+    out : tuple
+        Merges (k, 2) and heights (k,), see `join`; the whole (k,) of each cluster, see `numbered`.
+
+    Returns
+    -------
+    int
+        How many merges there are.
+    """
+    rules = Judging(*numbers)
+    pairs, sums = seams
+    count, mean, cov = clusters
+    floats, nodes = room
+    merges, heights, part = out
+    (k, d), m = mean.shape, len(sums)
+    L, u = floats[: d * d].reshape(d, d), floats[d * d : d * d + d]
+    sizes, floats = floats[d * d + d :][: 2 * k].reshape(2, k), floats[d * d + d + 2 * k :]
+    peak, top, ratio = floats[:k], floats[k : 2 * k], floats[2 * k :]
+    for j in range(k):
+        volume, points = _log_volume(cov, j, L), log(max(count[j], _LEAST))
+        peak[j] = points - volume
+        sizes[0, j], sizes[1, j] = volume, points - min(d, 3) * volume / d
+    _judge((pairs, sums), (mean, cov, sizes), whole, rules, (L, u), ratio)
+    m = _few((count, mean, cov, peak), rules.points, (L, u), (pairs, ratio), m)
+    power = log(1.0 - rules.level) / log(rules.bridge)
+    n = join(pairs[:m], ratio[:m], peak, power, (nodes[:k], top), (merges, heights))
+    low = 0
+    while low < n and heights[low] <= rules.level:
+        low += 1
+    numbered(merges, low, nodes[k:], part)
+    return n
+
+
+def room_needed(k: int, d: int, m: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers `form` works in."""
+    return d * d + d + 5 * k + m, 3 * k
+
+
+@bare
+def step(
+    rows: Any, frame: Any, clusters: Any, before: Any, whole: Any, numbers: Any, room: Any, out: Any
+) -> Any:  # fmt: skip
+    """Do what `scstream.kernels.seams.follow` and then `form` do; return pairs and merges.
+
+    ``out`` is pairs, sums, merges, heights and the whole of each cluster.
+    """
+    pairs, sums, merges, heights, part = out
+    m = follow(rows, frame, clusters, before, room, (pairs, sums))
+    _, count, mean, cov, _ = clusters
+    n = form(
+        (pairs, sums[:m]), (count, mean, cov), whole, numbers, room, (merges, heights, part)
+    )  # fmt: skip
+    return m, n
+
+
+@brief_part
+def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: Any) -> None:
+    """Fill how much of the lower peak the seam of each pair has; 1 if nothing separates the two."""
+    pairs, sums = seams
+    mean, cov, sizes = clusters
+    L, u = room
+    power = log(rules.level) / log(0.5)
+    for m in range(len(sums)):
+        a, b = pairs[m, 0], pairs[m, 1]
+        z = min(_bell(sums[m, 9:12], rules), _bell(sums[m, 12:15], rules)) - _TIE
+        z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
+        if whole[a] >= 0 and whole[b] >= 0:
+            z += rules.lasting if whole[a] != whole[b] else -rules.lasting
+        inside = _distance(mean, cov, a, b, a if sizes[0, a] > sizes[0, b] else b, L, u)
+        apart = 0.0
+        if inside >= rules.around**2:
+            apart = (0.5 * erfc(-z / sqrt(2.0))) ** power
+        more = rules.flat_deviations * min(max(-0.5 * z, 0.0), 1.0)
+        ratio[m] = min(_valley(sums[m], rules.prior_rows, rules.deviations + more), 1.0 - apart)
+
+
+@brief_part
+def _distance(mean: Any, cov: Any, a: int, b: int, whose: int, L: Any, u: Any) -> Any:
+    """Return the squared distance of two means in a cluster's deviations, 0 if it has none."""
+    for i in range(len(u)):
+        u[i] = mean[a, i] - mean[b, i]
+        for j in range(i + 1):
+            L[i, j] = cov[whose, i, j]
+    return white(L, u) if factored(L) else 0.0
+
+
+@brief_part
+def _few(clusters: Any, least: float, room: Any, out: Any, m: int) -> Any:
+    """Link each cluster of too few points to the larger one that its place is most probable under.
+
+    Returns how many links there are, with the m that there were.
+    """
+    count, mean, cov, peak = clusters
+    pairs, ratio = out
+    for a in range(len(count)):
+        if count[a] >= least:
+            continue
+        best, level = -1, -np.inf
+        for b in range(len(count)):
+            if count[b] >= least:
+                here = peak[b] - 0.5 * _distance(mean, cov, a, b, b, room[0], room[1])
+                if here > level:
+                    best, level = b, here
+        if best >= 0:
+            pairs[m, 0], pairs[m, 1] = a, best
+            ratio[m] = 1.0
+            m += 1
+    return m
+
+
+@brief_part
+def _log_volume(cov: Any, which: int, L: Any) -> Any:
+    """Return the log of the product of a cluster's deviations, 0 if it has none."""
+    for i in range(len(L)):
+        for j in range(i + 1):
+            L[i, j] = cov[which, i, j]
+    if not factored(L):
+        return 0.0
+    total = 0.0
+    for i in range(len(L)):
+        total += log(L[i, i])
+    return total
+
+
+@brief_part
+def _bell(side: Any, rules: Any) -> Any:
+    """Return by how many deviations the far side of a cluster is more like a Gaussian's.
+
+    The mean square of distances over the square of their mean is 1.57 for half a Gaussian, 1.33
+    where rows end as an even strip does, 2 and more for tails. Few rows say little.
+    """
+    n, r = side[0], rules.flat
+    if n > 0.0 and side[1] > 0.0:
+        r = (n * n * side[2] / (side[1] * side[1]) + rules.side_rows * r) / (n + rules.side_rows)
+    return min(r - rules.flat, rules.heavy - r) * sqrt(n + rules.side_rows) / rules.spread
+
+
+@brief_part
+def _valley(sums: Any, rows: float, deviations: float) -> Any:
+    """Return the density in the valley over that of the lower peak, at most 1; 1 if unknown.
+
+    The fit counts as so many rows beside those seen. The valley is taken for shallower, by so many
+    deviations of the estimate.
+    """
+    valley = sums[6] * (sums[0] + rows) / (sums[3] + rows)
+    one = sums[7] * (sums[1] + rows) / (sums[4] + rows)
+    two = sums[8] * (sums[2] + rows) / (sums[5] + rows)
+    lower, seen = (one, sums[1]) if one < two else (two, sums[2])
+    if not lower > 0.0:
+        return 1.0
+    noise = sqrt(1.0 / (sums[0] + 1.0) + 1.0 / (seen + 1.0))
+    return min(valley / lower * exp(deviations * noise), 1.0)
+
+
+@brief
+def join(pairs: Any, ratio: Any, peak: Any, power: float, room: Any, out: Any) -> Any:
+    """Fill merges (k - 1, 2) and their heights (k - 1,), as far as links go, and return how many.
+
+    The two wholes with the shallowest valley are joined first. A link between two wholes counts as
+    deep as the deeper of two valleys: the one between the two clusters that touch, and, where
+    their place is low ground, the one between the peaks of the two wholes, to a power.
+
+    ``room`` is for the node (k,) and the highest peak (k,) of each cluster's whole.
+    """
+    node, top = room
+    merges, heights = out
+    k = len(peak)
+    for i in range(k):
+        node[i], top[i] = i, peak[i]
+    least = 0.0
+    for step in range(k - 1):
+        best, value, place = -1, -np.inf, -np.inf
+        for m in range(len(pairs)):
+            a, b = pairs[m, 0], pairs[m, 1]
+            if node[a] == node[b] or not ratio[m] > 0.0:
+                continue
+            depth = log(ratio[m])
+            saddle = min(peak[a], peak[b]) + depth
+            depth = min(depth, power * min(saddle - min(top[a], top[b]), 0.0))
+            if depth > value or (depth == value and saddle > place):
+                best, value, place = m, depth, saddle
+        if best < 0:
+            return step
+        one, other = node[pairs[best, 0]], node[pairs[best, 1]]
+        merges[step, 0], merges[step, 1] = min(one, other), max(one, other)
+        least = max(1.0 - exp(value), least)
+        heights[step] = least
+        high = max(top[pairs[best, 0]], top[pairs[best, 1]])
+        for i in range(k):
+            if node[i] == one or node[i] == other:
+                node[i], top[i] = k + step, high
+    return k - 1
+
+
+@brief
+def numbered(merges: Any, n: int, owner: Any, out: Any) -> None:
+    """Fill the whole (k,) of each cluster after n merges, numbered from 0 in their order.
+
+    ``owner`` is room, (2 k,).
+    """
+    k = len(out)
+    for node in range(k + n):
+        owner[node] = node
+    for i in range(n):
+        owner[merges[i, 0]] = owner[merges[i, 1]] = k + i
+    for node in range(k + n - 1, -1, -1):  # what joins whom is always the later node
+        owner[node] = owner[owner[node]]
+    found = 0
+    for i in range(k):
+        out[i] = -1
+        for j in range(i):
+            if owner[j] == owner[i]:
+                out[i] = out[j]
+                break
+        if out[i] < 0:
+            out[i] = found
+            found += 1

@@ -1,0 +1,130 @@
+"""Every number that steers how clusters are joined to groups, with what showed its value.
+
+Scores are mean ARIs of groups on seeds 100 to 103 of the streams of ``benchmarks/quality.py`` and
+``benchmarks/shapes.py``; those of ``docs/groups.md`` come from other seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from scstream.kernels.wholes import Judging
+
+
+@dataclass(frozen=True)
+class GroupRules:
+    """How groups are formed. These are fields of `scstream.sampler.rules.Rules`.
+
+    Attributes
+    ----------
+    group_level : float
+        The height up to which clusters are of one group: how deep the valley between them is.
+    group_bridge : float
+        Density of a place, over that of the lower of two peaks, below which it joins no two groups:
+        a tail does not connect what lies on its two sides. At .25 bent shapes come apart (crescents
+        and rings .951, .965 with .15).
+    group_deviations : float
+        Deviations by which a valley must be significant, whatever the shape of the two: one that
+        few rows show is none. With .5 Gaussians that overlap are joined a little more often (unit
+        variance .003 lower).
+    group_flat_deviations : float
+        The same, in addition, where the far sides of the two are flat as those of pieces are. With
+        1 bent shapes come apart (crescents and rings .966, .971 with 1.3).
+    group_prior_rows : float
+        Rows that the fitted density counts as, beside those seen in a window.
+    group_flat : float
+        Mean square over squared mean of a far side's distances, between those of an even strip
+        (1.33) and of half a Gaussian (1.57): what is below is flat. At 1.48 Gaussians that overlap
+        are joined (unit variance .01 lower).
+    group_heavy : float
+        The same, above which a side is a tail: that of an exponential has 2.
+    group_spread : float
+        Deviation of that number for a single row of half a Gaussian; it falls with the root of
+        their number.
+    group_side_rows : float
+        Rows of a far side that are neither flat nor a Gaussian's, beside those seen.
+    group_tail : float
+        Deviations towards one whole for each unit by which log count less log volume of the two,
+        in at most three columns, differ by more than ``group_tail_from``. A thin and wide cluster
+        beside a dense one is its tail, or that of a skewed shape (gamma .977, .959 with 0).
+    group_tail_from : float
+        See there.
+    group_around : float
+        Deviations of the wider of two clusters within which the other's mean lies in it: these are
+        core and tail of one whole.
+    group_lasting : float
+        Deviations that speak for what was so before: for two wholes or for one. Without, groups
+        come and go (gamma's full NMI over NMI .91, with it .98).
+    group_memory : float
+        Rows after which half of what a seam showed is forgotten.
+    group_changed : float
+        The share that is kept when one of the two clusters was split or merged.
+    group_overlap : float
+        Doubt between two clusters, as a share of the smaller one's rows, from which they touch.
+    group_points : float
+        Points that make a cluster; one of fewer joins whom it is nearest to, and connects nobody.
+    group_rows : int
+        Rows of a batch that are looked at, at most.
+    group_chunk : int
+        Rows that are collected before they are looked at, where groups are formed after every
+        batch. Of batches of 1,000 rows in 2-D every other one is looked at, which adds 5 % to a
+        batch; with 1,000 it adds 8 %, and scores are the same.
+    group_kept : int
+        Rows that are kept, where groups are formed only when asked for, at most.
+    group_numbers : int
+        Numbers in these rows, at most.
+    group_stale : float
+        Mean squared deviations a column by which rows kept may be further from their clusters than
+        the latest rows are: where clusters move, old rows show nothing of today.
+    group_columns : int
+        Columns up to which seams are looked at; above, overlaps alone decide.
+    group_same : float
+        Overlap, where it alone decides, of two clusters that are taken for the same.
+    """
+
+    group_level: float = 0.3
+    group_bridge: float = 0.15
+    group_deviations: float = 0.3
+    group_flat_deviations: float = 1.3
+    group_prior_rows: float = 2.0
+    group_flat: float = 1.45
+    group_heavy: float = 1.75
+    group_spread: float = 0.62
+    group_side_rows: float = 4.0
+    group_tail: float = 1.0
+    group_tail_from: float = 1.0
+    group_around: float = 2.0
+    group_lasting: float = 1.3
+    group_memory: float = 17_000.0
+    group_changed: float = 0.3
+    group_overlap: float = 0.01
+    group_points: float = 5.0
+    group_rows: int = 4000
+    group_chunk: int = 2000
+    group_kept: int = 6000
+    group_numbers: int = 400_000
+    group_stale: float = 0.3
+    group_columns: int = 100
+    group_same: float = 0.25
+
+    @cached_property
+    def group_judging(self) -> tuple[float, ...]:
+        """What seams are judged by, as kernels take it: `scstream.kernels.wholes.Judging`."""
+        numbers = Judging(
+            level=min(max(self.group_level, 1e-6), 1.0 - 1e-6),
+            deviations=self.group_deviations,
+            flat_deviations=self.group_flat_deviations,
+            prior_rows=self.group_prior_rows,
+            flat=self.group_flat,
+            heavy=self.group_heavy,
+            spread=self.group_spread,
+            side_rows=self.group_side_rows,
+            tail=self.group_tail,
+            tail_from=self.group_tail_from,
+            around=self.group_around,
+            lasting=self.group_lasting,
+            points=self.group_points,
+            bridge=self.group_bridge,
+        )
+        return tuple(float(number) for number in numbers)

@@ -1,0 +1,150 @@
+"""What rows show at the seams between clusters, against the same in plain NumPy."""
+
+import numpy as np
+import pytest
+
+from scstream.families import Gaussian
+from scstream.kernels import seams
+
+BINS = seams.BINS
+
+
+def world(seed, d=3, k=4, n=400):
+    """Return clusters near each other in a frame, rows of them, and doubts that all touch."""
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(k, d, d)) + 2.0 * np.eye(d)
+    mean, cov = 3.0 * rng.normal(size=(k, d)), factor @ factor.transpose(0, 2, 1)
+    shift, scale = 100.0 * rng.normal(size=d), np.exp(rng.normal(size=d))
+    ids = np.array([40, 7, 1_000_003, 12])[:k]
+    z = rng.integers(k, size=n)
+    X = shift + scale * (mean[z] + np.einsum("nij,nj->ni", factor[z], rng.normal(size=(n, d))))
+    count = np.bincount(z, minlength=k).astype(float)
+    return X, ids[z], (shift, scale), (ids, count, mean, cov, np.full((k, k), 1e6))
+
+
+def followed(X, labels, frame, clusters, old=None, changed=(), share=1.0, most=None):
+    k, d = clusters[2].shape
+    most = k * (k - 1) // 2 if most is None else most
+    pairs, sums = np.empty((most, 2), dtype=np.int64), np.empty((most, seams.SUMS))
+    floats, ints = seams.room_needed(k, d, len(X))
+    if old is None:
+        old = np.zeros((0, 2), dtype=np.int64), np.zeros((0, seams.SUMS))
+    before = (*old, np.array(changed, dtype=np.int64), share, 0.3, 0.01)
+    room = np.empty(floats), np.empty(ints, dtype=np.int64)
+    m = seams.follow((X, labels), frame, clusters, before, room, (pairs, sums))
+    return pairs[:m], sums[:m]
+
+
+def plain(X, labels, frame, clusters, a, b):
+    """Return the sums of one seam, None if there is none."""
+    ids, count, mean, cov, _ = clusters
+    Z = (X - frame[0]) / frame[1]
+    pooled, gap = 0.5 * (cov[a] + cov[b]), mean[b] - mean[a]
+    length = np.sqrt(gap @ np.linalg.solve(pooled, gap))
+    u = np.linalg.solve(pooled, gap) / length
+    deviation = [np.sqrt(u @ cov[c] @ u) for c in (a, b)]
+    low, high = -2.0 * deviation[0], length + 2.0 * deviation[1]
+    width = (high - low) / BINS
+    at = low + width * (np.arange(BINS) + 0.5)
+    profile = sum(
+        count[c] / s * np.exp(-0.5 * ((at - middle) / s) ** 2)
+        for c, s, middle in zip((a, b), deviation, (0.0, length), strict=True)
+    )
+    i, j = int(-low / width), int((length - low) / width)
+    if j - i < 4:  # the two are at about one place
+        return None
+    v = i + int(np.argmin(profile[i : j + 1]))
+    v = v if i < v < j else (i + j) // 2
+    near = max(1, round((j - i) / 8))
+    reach = [max(1, round(0.6 * s / width)) for s in deviation]
+    windows = [
+        slice(max(v - near, i), min(v + near, j) + 1),
+        slice(max(i - reach[0], 0), min(i + reach[0], v - 1) + 1),
+        slice(max(j - reach[1], v + 1), min(j + reach[1], BINS - 1) + 1),
+    ]
+    along = [(Z[labels == ids[c]] - mean[a]) @ u for c in (a, b)]
+    seen = np.histogram(np.concatenate(along), BINS, (low, high))[0]
+    expected = profile / profile.sum() * seen.sum()
+    sides = [-along[0] / deviation[0], (along[1] - length) / deviation[1]]
+    far = [t[t > 0] for t in sides]
+    return np.array([
+        *(seen[w].sum() for w in windows),
+        *(expected[w].sum() for w in windows),
+        *(expected[w].mean() for w in windows),
+        *(value for t in far for value in (len(t), t.sum(), (t**2).sum())),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sums_are_those_of_plain_numpy(d, seed):
+    data = world(seed, d)
+    pairs, sums = followed(*data)
+    assert len(pairs) == 6
+    shown = 0
+    for (a, b), found in zip(pairs, sums, strict=True):
+        wanted = plain(*data, a, b)
+        if wanted is None:
+            assert not found.any()
+        else:
+            shown += 1
+            np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    assert shown >= 3
+
+
+def test_a_share_of_earlier_sums_is_kept_whatever_the_order_of_clusters():
+    X, labels, frame, clusters = world(0)
+    pairs, sums = followed(X, labels, frame, clusters)
+    ids = clusters[0]
+    turn = np.array([2, 0, 3, 1])
+    turned = (*(part[turn] for part in clusters[:4]), clusters[4])
+    nothing = X[:0], labels[:0]
+    later, kept = followed(*nothing, frame, turned, (ids[pairs], sums), [ids[1]], share=0.5)
+    known = {tuple(ids[pair]): row for pair, row in zip(pairs, sums, strict=True)}
+    for pair, row in zip(turned[0][later], kept, strict=True):
+        share = 0.5 * (0.3 if ids[1] in pair else 1.0)
+        if tuple(pair) in known:
+            np.testing.assert_allclose(row, share * known[tuple(pair)], atol=1e-6)
+        else:  # the other way round: peaks and sides change places
+            swap = [0, 2, 1, 3, 5, 4, 6, 8, 7, 12, 13, 14, 9, 10, 11]
+            np.testing.assert_allclose(row, share * known[tuple(pair[::-1])][swap], atol=1e-6)
+
+
+def test_only_clusters_that_touch_have_a_seam():
+    X, labels, frame, (ids, count, mean, cov, doubt) = world(0)
+    doubt[:] = 0.0
+    doubt[0, 2] = doubt[2, 0] = 0.011 * min(count[0], count[2])
+    doubt[1, 3] = doubt[3, 1] = 0.009 * min(count[1], count[3])
+    pairs, _ = followed(X, labels, frame, (ids, count, mean, cov, doubt))
+    assert pairs.tolist() == [[0, 2]]
+    full = followed(*world(0), most=2)[0]
+    assert full.tolist() == [[0, 1], [0, 2]]  # there is room for no more
+
+
+def test_rows_with_gaps_and_of_unknown_clusters_do_not_count():
+    X, labels, frame, clusters = world(1)
+    _, sums = followed(X, labels, frame, clusters)
+    more = np.concatenate([X, np.full((3, 3), np.nan), X[:5]])
+    names = np.concatenate([labels, clusters[0][:3], np.full(5, -1)])
+    np.testing.assert_array_equal(followed(more, names, frame, clusters)[1], sums)
+
+
+def test_clusters_at_one_place_have_no_direction():
+    X, labels, frame, (ids, count, mean, cov, doubt) = world(2)
+    _, sums = followed(X, labels, frame, (ids, count, 0.0 * mean, cov, doubt))
+    assert not sums.any()
+
+
+def test_shapes_are_those_that_the_family_describes():
+    rng = np.random.default_rng(3)
+    X = 50.0 + rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
+    family = Gaussian().prepare(X)
+    T = family.statistics(X)
+    totals = np.array([T[:100].sum(axis=0), T[100:].sum(axis=0)])
+    prior = family.small_gaussian()
+    mean, cov = np.empty((2, 4)), np.empty((2, 4, 4))
+    seams.shapes(totals, prior.row, prior.more, mean, cov)
+    shift, scale = family.frame
+    described = family.describe(family.prior + totals)
+    np.testing.assert_allclose(shift + scale * mean, described["mean"])
+    np.testing.assert_allclose(cov * np.outer(scale, scale), described["covariance"])

@@ -1,0 +1,97 @@
+"""Who is joined to whom, by what rows showed at the seams."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from scstream.kernels import wholes
+from scstream.sampler.rules import RULES, Rules
+
+HALF_GAUSSIAN, STRIP, EXPONENTIAL = np.pi / 2.0, 4.0 / 3.0, 2.0
+
+
+def seam(valley=1.0, rows=1000.0, sides=(HALF_GAUSSIAN, HALF_GAUSSIAN), n=400.0):
+    """Return the sums of a seam whose valley has a share of the peaks' rows."""
+    return np.array([
+        valley * rows, rows, rows, valley * rows, rows, rows, valley, 1.0, 1.0,
+        n, n, n * sides[0], n, n, n * sides[1],
+    ])  # fmt: skip
+
+
+def formed(sums, count=(100.0, 100.0), mean=((0.0, 0.0), (3.0, 0.0)), size=(1.0, 1.0),
+           whole=(-1, -1), rules=RULES, pairs=((0, 1),)):  # fmt: skip
+    """Return merges, heights and the whole of each cluster."""
+    k, sums = len(count), np.array(sums).reshape(-1, 15)
+    cov = np.array([s * np.eye(2) for s in size])
+    floats, ints = wholes.room_needed(k, 2, len(sums))
+    room = np.empty(floats), np.empty(ints, dtype=np.int64)
+    table = np.zeros((len(sums) + k, 2), dtype=np.int64)
+    table[: len(sums)] = np.array(pairs)[: len(sums)]
+    merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
+    part = np.empty(k, dtype=np.int64)
+    clusters = np.array(count), np.array(mean), cov
+    n = wholes.form((table, sums), clusters, np.array(whole), rules.group_judging, room,
+                    (merges, heights, part))  # fmt: skip
+    return merges[:n], heights[:n], part.tolist()
+
+
+def plain_height(sums, whole=(-1, -1)):
+    """Return the height of the merge of two like clusters three deviations apart."""
+    z = []
+    for n, t, t2 in (sums[9:12], sums[12:15]):
+        r = (n * t2 / t**2 * n + 1.45 * 4.0) / (n + 4.0)
+        z.append(min(r - 1.45, 1.75 - r) * np.sqrt(n + 4.0) / 0.62)
+    z = min(z)
+    if whole[0] >= 0:
+        z += 1.3 if whole[0] != whole[1] else -1.3
+    apart = norm.cdf(z) ** (np.log(0.3) / np.log(0.5))
+    level = sums[6:9] * (sums[:3] + 2.0) / (sums[3:6] + 2.0)
+    low = 1 if level[1] < level[2] else 2
+    noise = np.sqrt(1.0 / (sums[0] + 1.0) + 1.0 / (sums[low] + 1.0))
+    deviations = 0.3 + 1.3 * min(max(-0.5 * z, 0.0), 1.0)
+    return 1.0 - min(level[0] / level[low] * np.exp(deviations * noise), 1.0, 1.0 - apart)
+
+
+@pytest.mark.parametrize("whole", [(-1, -1), (0, 0), (0, 1)])
+def test_heights_are_those_of_plain_numpy(whole):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        sums = seam(
+            rng.uniform(), rng.uniform(5, 500), rng.uniform(1.3, 1.8, 2), rng.uniform(1, 500)
+        )
+        sums[:3] *= rng.uniform(0.5, 2.0, 3)
+        assert formed(sums, whole=whole)[1][0] == pytest.approx(plain_height(sums, whole), abs=1e-6)
+
+
+def test_far_sides_tell_gaussians_from_pieces():
+    assert formed(seam(sides=(HALF_GAUSSIAN, HALF_GAUSSIAN)))[2] == [0, 1]
+    assert formed(seam(sides=(STRIP, STRIP)))[2] == [0, 0]
+    assert formed(seam(sides=(HALF_GAUSSIAN, STRIP)))[2] == [0, 0]
+    assert formed(seam(sides=(HALF_GAUSSIAN, EXPONENTIAL)))[2] == [0, 0]
+
+
+def test_a_valley_separates_whatever_the_sides_are():
+    assert formed(seam(0.4, sides=(STRIP, STRIP)))[2] == [0, 1]
+    assert formed(seam(0.4, rows=3.0, sides=(STRIP, STRIP)))[2] == [0, 0]  # few rows show it
+
+
+def test_a_tail_belongs_to_its_core():
+    around = ((0.0, 0.0), (1.0, 0.0))
+    assert formed(seam(), mean=around, size=(1.0, 9.0))[2] == [0, 0]
+    thin = {"count": (1000.0, 20.0), "size": (1.0, 2.0)}
+    assert formed(seam(n=60.0), **thin)[2] == [0, 0]
+    assert formed(seam(n=60.0), **thin, rules=Rules(group_tail=0.0))[2] == [0, 1]
+
+
+def test_what_was_so_before_speaks_for_itself():
+    unsure = seam(sides=(1.45, 1.45))
+    assert formed(unsure, whole=(3, 5))[2] == [0, 1]
+    assert formed(unsure, whole=(3, 3))[2] == [0, 0]
+
+
+def test_few_points_join_the_nearest_larger_cluster_and_nobody_else():
+    mean = ((0.0, 0.0), (30.0, 0.0), (4.0, 0.0))
+    one = {"mean": mean, "size": (1.0, 1.0, 1.0), "whole": (-1, -1, -1)}
+    assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 3.0), **one)[2] == [0, 1, 0]
+    assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 6.0), **one)[2] == [0, 1, 2]
+    assert formed(np.zeros((0, 15)), count=(1.0, 1.0, 1.0), **one)[2] == [0, 1, 2]
