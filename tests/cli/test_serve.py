@@ -143,12 +143,19 @@ def test_a_run_shows_itself_while_it_goes_on(command, tmp_path):
     whole = ask(running, "/api/chronicle").json
     assert whole["columns"] == ["a", "b"]
     assert ask(running, "/predict", stream[2].tolist()).status == 200
-    ages = re.findall(
-        r"\nscstream_checkpoint_age_seconds (\S+)", ask(running, "/metrics").body.decode()
-    )
-    assert 0 <= float(ages[0]) < 60
+    assert 0 <= figure(running, "scstream_checkpoint_age_seconds") < 60
+    assert figure(running, "scstream_unread_bytes") == 0
+    with open(table, "a") as file:
+        file.write("1.5,2\n" * 7)  # not enough for a batch
+    assert figure(running, "scstream_unread_bytes") == 7 * 6
     assert running.end() == 143
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 601
+
+
+def figure(running, name: str) -> float:
+    """Return a figure of the metrics."""
+    text = ask(running, "/metrics").body.decode()
+    return float(re.findall(rf"\n{name} (\S+)", text)[0])
 
 
 def test_a_run_with_a_page_labels_as_one_without(tmp_path):

@@ -84,7 +84,8 @@ class _Service:
 
     async def metrics(self, request: Request) -> Response:
         """Answer Prometheus."""
-        text = self._served.metrics.text(self._served.feed.n_pages)
+        figures = self._served.metrics  # a source may have to ask its server
+        text = await asyncio.to_thread(figures.text, self._served.feed.n_pages)
         return Response(text, headers={"content-type": metrics.TYPE})
 
     async def chronicle(self, request: Request) -> Response:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from typing import BinaryIO
 
 from scstream.sources.base import Place
-from scstream.sources.rotation import open_copy, open_next
+from scstream.sources.rotation import bytes_after, open_copy, open_next
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.messages import warn
 from scstream.support.paths import Identity, identity, look
@@ -49,6 +49,10 @@ class Reader(ABC):
     @abstractmethod
     def read(self) -> bytes | None:
         """Return the next bytes, none at the end, None if there is nothing more just now."""
+
+    def length(self) -> int | None:
+        """Return how many bytes the stream has so far, None where that is unknown."""
+        return None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -204,6 +208,13 @@ class FileReader(Reader):
         self._head = self._last = b""
         if self.trail is not None:
             self.trail.begin_file(self.base)
+
+    def length(self) -> int | None:
+        """Return how many bytes the file and those rotated after it have so far."""
+        if not self._regular:
+            return None
+        later = bytes_after(self.path, self._identity) if self.follow else 0
+        return self.base + _size(self._file) + later
 
     def close(self) -> None:
         """Close the file."""

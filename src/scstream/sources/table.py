@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.columns import absent, kind_of
-from scstream.sources.base import Place
+from scstream.sources.base import Place, Unread
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import columns_of_look, used_roles
 from scstream.sources.guess.dialect import spread
@@ -119,6 +119,10 @@ class TableSource(RowSource):
             f"{self.name} {what}: it is not the file that the checkpoint was made with. Put it "
             "back, or begin anew with another folder for checkpoints and new outputs."
         )
+
+    def unread(self, place: Place) -> Unread | None:
+        """Return how many rows lie behind a place."""
+        return Unread(self.n_rows - place["offset"], "rows")
 
     def mark(self, place: Place) -> Place:
         """Return a place with a digest of the columns and of the last row before it."""

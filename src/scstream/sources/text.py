@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scstream.sources.base import MalformedRow, Place, Source
+from scstream.sources.base import MalformedRow, Place, Source, Unread
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import columns_of_look, used_roles
 from scstream.sources.guess.encoding import LOOK
@@ -130,6 +130,11 @@ class TextSource(RowSource):
         """Return a place with a digest of what comes before it."""
         trail = self._reader.trail
         return place if trail is None else {**place, "seen": trail.mark(place["offset"])}
+
+    def unread(self, place: Place) -> Unread | None:
+        """Return how many bytes lie behind a place."""
+        length = self._reader.length()
+        return None if length is None else Unread(max(0, length - place["offset"]), "bytes")
 
     def _passed(self, place: Place) -> None:
         if self._reader.trail is not None:
