@@ -84,7 +84,7 @@ def blaming(path: Path) -> Iterator[None]:
 def other_score(path: Path) -> ValueError:
     """Return what to say of a checkpoint whose outputs hold scores of another meaning."""
     return ValueError(
-        f"The checkpoint in {path.parent} was made by a version of scstream whose field 'score' was "
+        f"The checkpoint in {path.parent} was made by a version whose field 'score' was "
         f"minus the {LOG_DENSITY}; now it is the {LOG_DENSITY}. Going on would mix the two in one "
         "output. Begin anew with another folder and new outputs, or finish the run with the "
         "version that began it."
