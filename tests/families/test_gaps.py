@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import gaps as reference
 
-from scstream import Gaussian, Product
-from scstream import ScStream
+from scstream import Gaussian, Product, ScStream
 from scstream.families.gaps import by_pattern, filled, rows_with_gaps
 
 WEIGHT = np.log([0.5, 0.3, 0.2])

@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from scstream import ScStream
 from scstream.chronicle import Chronicle
 from scstream.service.feed import Feed
 from scstream.service.served import Served
+from scstream.sources.base import Unread
 
 
 def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
@@ -131,6 +133,20 @@ def test_metrics_count_what_was_learned(start):
     assert f'scstream_events_total{{kind="birth"}} {float(births)}' in text
 
 
+def test_what_is_left_of_the_source_is_told_while_it_is_known(start, model):
+    live = start(Served(model))
+    figures = live.served.metrics
+    assert "scstream_unread" not in ask(live, "/metrics").body.decode()
+    figures.look = lambda: Unread(1234, "rows")
+    assert "scstream_unread_rows 1234.0" in ask(live, "/metrics").body.decode()
+
+    def closed():
+        raise ValueError("I/O operation on closed file")
+
+    figures.look = closed
+    assert "scstream_unread_rows NaN" in ask(live, "/metrics").body.decode()
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_service_listens_where_it_is_told(start, model, host):
     try:
@@ -152,7 +168,10 @@ def test_the_dashboard_asks_for_figures_that_there_are(start, model):
     live = start(Served(model))
     live.observe(model, [1.0] * 200)
     ask(live, "/health")
-    text = ask(live, "/metrics").body.decode()
+    text = ""
+    for unit in ("bytes", "rows", "messages", "seconds"):  # a source counts in one of them
+        live.served.metrics.look = partial(Unread, 1, unit)
+        text += ask(live, "/metrics").body.decode()
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(asked) >= 8
     for name in re.findall(r"scstream_\w+", " ".join(asked)):

@@ -55,6 +55,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._settings = settings
+        self._hosts = settings.hosts
         self._token = None if settings.token is None else settings.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +94,7 @@ class Guard:
 
     def _check_host(self, headers: dict[str, bytes]) -> None:
         host = _name(headers.get("host", b"").decode("latin-1"))
-        known = host in self._settings.hosts
+        known = host in self._hosts
         if not known and not (is_any(self._settings.host) and is_address(host)):
             raise Refused(421, "This service does not answer for that host.")
         origin = headers.get("origin")
@@ -146,7 +147,8 @@ class Guard:
             if done:  # what follows is the client going away, however long that takes
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), self._settings.patience)
+                async with asyncio.timeout(self._settings.patience):
+                    message = await receive()
             except TimeoutError:
                 raise Refused(408, "The body did not come in time.") from None
             if message["type"] == "http.request":

@@ -8,7 +8,6 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from scstream.chronicle import Moment
@@ -75,7 +74,7 @@ class Served:
         scores = -self.model.score_samples(X) if model.n_batches_ else None
         self._last = monotonic()
         model.partial_fit(X, time=time)
-        self.observe(model, scores, X if isinstance(X, np.ndarray) else None)
+        self.observe(model, scores, X)
         return {"label": model.labels_.tolist(), "n_clusters": model.n_clusters_}
 
     def whole_text(self) -> str:

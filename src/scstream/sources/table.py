@@ -238,7 +238,7 @@ class ParquetSource(TableSource):
                 continue
             for lot in self._file.iter_batches(_ROWS, row_groups=[group]):
                 if start < lot.num_rows:
-                    yield [_array(column) for column in lot.slice(start).columns]
+                    yield [array_of(column) for column in lot.slice(start).columns]
                 start = max(0, start - lot.num_rows)
 
     def close(self) -> None:
@@ -257,8 +257,8 @@ def require_parquet() -> Any:
     return pyarrow.parquet
 
 
-def _array(column: Any) -> NDArray[Any]:
-    """Return a column as numbers with NaN, as dates, or as objects with None for missing."""
+def array_of(column: Any) -> NDArray[Any]:
+    """Return a column of Arrow as numbers with NaN, as dates, or as objects with None for missing."""
     import pyarrow as pa
 
     if pa.types.is_nested(column.type):  # which no family takes; the column may be left out
