@@ -46,7 +46,7 @@ def tab(browser):
 def run():
     """Return a model with its page, and a way to learn batches."""
     model = ScStream(random_state=0)
-    live = Live(Served(model), Settings())
+    live = Live(Served(model, share=1.0), Settings())
 
     def learn(X):
         scores = -model.score_samples(X) if model.n_batches_ else None
@@ -152,7 +152,7 @@ def test_after_a_restart_the_page_goes_on(tab, run):
     page.wait("document.getElementById('status').textContent === 'live'")
     live.close()
     page.wait("document.getElementById('status').textContent === 'reconnecting'")
-    again = Live(Served(model), Settings(port=live.port))
+    again = Live(Served(model, share=1.0), Settings(port=live.port))
     try:
         for X in stream[1:3]:
             again.observe(model.partial_fit(X))

@@ -103,6 +103,8 @@ class Chronicle:
         self.totals = Totals()
         self._moments: list[Moment] = []
         self._stride = 1
+        self._n_noted = 0  # moments, those thinned out included
+        self._passed: Outline | None = None  # batches counted since the last moment
         self._first_events: list[dict[str, Any]] = []
         self._last_events: list[dict[str, Any]] = []
 
@@ -139,6 +141,7 @@ class Chronicle:
             means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
         places, seen = self._drawn(means, spreads)
         events, labels = model.events_, np.asarray(to_host(model.labels_))
+        passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection
         deviations = None
         if narrow and spreads is not None:
@@ -163,8 +166,19 @@ class Chronicle:
             words=tuple(likely_words(record.columns) for record in records),
             groups=_groups(model),
         )
-        self._add(moment)
+        self._count(moment.outline)
+        moment = moment.after(passed)
+        self._keep(moment)
+        self._thin()
         return moment
+
+    def count(self, batch: Outline) -> None:
+        """Count a batch of which no moment is noted, see `Outline.of`; the next one is of it, too.
+
+        For batches that come faster than they can be shown.
+        """
+        self._count(batch)
+        self._passed = batch if self._passed is None else self._passed.and_then(batch)
 
     def _name(self, key: Any) -> str:
         """Return what to call a column that the model knows by a name or a number."""
@@ -213,9 +227,10 @@ class Chronicle:
 
     def _keep(self, moment: Moment) -> None:
         """Keep a moment as the last. The one before goes, unless its turn had come."""
-        if len(self._moments) > 1 and (self.totals.n_batches - 1) % self._stride:
+        if len(self._moments) > 1 and (self._n_noted - 1) % self._stride:
             self._moments.pop()
         self._moments.append(moment)
+        self._n_noted += 1
 
     def _thin(self) -> None:
         """Leave out every second moment if there is one too many; the last stays."""

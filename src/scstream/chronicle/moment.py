@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,11 @@ from scstream.chronicle.lines import (
     to_short,
 )
 from scstream.chronicle.rows import SampledRows, UnusualRow
+from scstream.events import events_of
+
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+    from scstream.records import BatchRecord
 
 _TABLES = ("weights", "counts", "born", "means", "deviations", "places", "spreads", "speeds")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # of the anomaly score, kept of each batch
@@ -68,6 +73,39 @@ class Outline:
     time: float
     highest: float | None
     events: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def of(cls, model: ScStream, scores: ArrayLike | None) -> Outline:
+        """Return that of the batch that a model has just learned, without a look at its clusters."""
+        highest = None
+        if scores is not None:
+            values = np.asarray(scores, dtype=float)
+            top = float(values.max(initial=-math.inf))
+            if not math.isfinite(top):
+                top = float(values.max(initial=-math.inf, where=np.isfinite(values)))
+            highest = top if math.isfinite(top) else None
+        record = model._history[-1]  # `history_` is a copy
+        events = lasting_events(model, record)
+        return cls(record.n_points, record.n_clusters, record.time, highest, events)
+
+    def and_then(self, later: Outline) -> Outline:
+        """Return that of two batches as if they were one."""
+        highs = [one.highest for one in (self, later) if one.highest is not None]
+        return replace(
+            later,
+            n_points=self.n_points + later.n_points,
+            highest=max(highs, default=None),
+            events=(*self.events, *later.events),
+        )
+
+
+def lasting_events(model: ScStream, record: BatchRecord) -> tuple[dict[str, Any], ...]:
+    """Return what happened to clusters in the last batch, their drift aside."""
+    if model.group_level is None:
+        found = events_of(record, None, None, ())  # which computes nothing
+    else:
+        found = model.events_
+    return tuple(event.to_dict() for event in found if event.kind != "drift")
 
 
 @dataclass(frozen=True)
@@ -140,6 +178,17 @@ class Moment:
         """What sums over all batches need of it."""
         highest = None if self.score is None else self.score.quantiles[-1]
         return Outline(self.n_points, self.n_clusters, self.time, highest, self.events)
+
+    def after(self, passed: Outline | None) -> Moment:
+        """Return the moment as one of several batches, this one the last of them."""
+        if passed is None:
+            return self
+        score = self.score
+        if score is not None and passed.highest is not None:
+            *rest, top = score.quantiles
+            score = Score(score.mean, (*rest, max(top, passed.highest)))
+        n_points, events = self.n_points + passed.n_points, (*passed.events, *self.events)
+        return replace(self, n_points=n_points, score=score, events=events)
 
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from scstream.chronicle import QUANTILES, Moment
+from scstream.chronicle import QUANTILES, Outline, Score
 from scstream.sources.base import Unread
 
 TYPE = CONTENT_TYPE_LATEST
@@ -71,17 +71,20 @@ class Metrics:
         self._last: float | None = None
         self._saved: float | None = None
 
-    def learned(self, moment: Moment, seconds: float) -> None:
+    def learned(self, batch: Outline, seconds: float) -> None:
         """Count a batch."""
         self._last = time.time()
-        self.rows.inc(moment.n_points)
+        self.rows.inc(batch.n_points)
         self.batches.inc()
-        self.clusters.set(moment.n_clusters)
+        self.clusters.set(batch.n_clusters)
         self.seconds.observe(seconds)
-        for event in moment.events:
+        for event in batch.events:
             self.events.labels(str(event["kind"])).inc()
-        if moment.score is not None:
-            for quantile, value in zip(QUANTILES, moment.score.quantiles, strict=True):
+
+    def scored(self, score: Score | None) -> None:
+        """Note how unusual the last rows were."""
+        if score is not None:
+            for quantile, value in zip(QUANTILES, score.quantiles, strict=True):
                 self.score.labels(f"{quantile:g}").set(value)
 
     def _tell_unread(self) -> None:

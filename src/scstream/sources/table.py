@@ -258,7 +258,7 @@ def require_parquet() -> Any:
 
 
 def array_of(column: Any) -> NDArray[Any]:
-    """Return a column of Arrow as numbers with NaN, as dates, or as objects with None for missing."""
+    """Return a column of Arrow as numbers with NaN, as dates, or as objects with None."""
     import pyarrow as pa
 
     if pa.types.is_nested(column.type):  # which no family takes; the column may be left out
