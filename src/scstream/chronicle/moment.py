@@ -76,7 +76,7 @@ class Outline:
 
     @classmethod
     def of(cls, model: ScStream, scores: ArrayLike | None) -> Outline:
-        """Return that of the batch that a model has just learned, without a look at its clusters."""
+        """Return that of the batch that a model has learned, without a look at its clusters."""
         highest = None
         if scores is not None:
             values = np.asarray(scores, dtype=float)
@@ -101,10 +101,8 @@ class Outline:
 
 def lasting_events(model: ScStream, record: BatchRecord) -> tuple[dict[str, Any], ...]:
     """Return what happened to clusters in the last batch, their drift aside."""
-    if model.group_level is None:
-        found = events_of(record, None, None, ())  # which computes nothing
-    else:
-        found = model.events_
+    plain = model.group_level is None  # then there is nothing to compute
+    found = events_of(record, None, None, ()) if plain else model.events_
     return tuple(event.to_dict() for event in found if event.kind != "drift")
 
 
