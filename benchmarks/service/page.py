@@ -14,7 +14,7 @@ import numpy as np
 
 from scstream.chronicle import Chronicle, Moment
 from scstream.chronicle.moment import Score
-from scstream.chronicle.rows import SampledRows, UnusualRow
+from scstream.chronicle.rows import KeptRow, SampledRows
 from scstream.plot.projection import Projection
 from scstream.service.live import Live
 from scstream.service.settings import Settings
@@ -30,7 +30,7 @@ def write_run(path: Path, batches: int = BATCHES, clusters: int = CLUSTERS) -> N
     centre, way = rng.normal(scale=20.0, size=(2, clusters, COLUMNS))
     names = [f"sensor {j + 1}" for j in range(COLUMNS)]
     chronicle = Chronicle(columns=names)
-    chronicle.columns = names
+    chronicle.columns = chronicle.fields = names
     chronicle.projection = Projection.between(centre, None, np.ones(clusters), names)
     with path.open("w") as file:
         file.write(chronicle._head())
@@ -60,7 +60,7 @@ def _moment(b: int, centre: Any, view: Projection, rng: np.random.Generator) -> 
         speeds=rng.random(k),
         score=Score(3.0, (1.0, 2.0, 3.0, 4.0, 6.0, 9.0 + rng.random())),
         rows=SampledRows(rows, labels),
-        unusual=(UnusualRow(9.5, int(labels[0]), centre[0].tolist()),),
+        unusual=(KeptRow(int(labels[0]), centre[0].tolist(), 9.5),),
         events=(event,) if b % 40 == 0 else (),
     )
 

@@ -17,7 +17,7 @@ from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import likely_words, locations, speeds
 from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import ChronicleFile, outline_of
-from scstream.chronicle.rows import sampled, unusual
+from scstream.chronicle.rows import FIELDS, examples, sampled, unusual
 from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
 
@@ -65,6 +65,8 @@ class Chronicle:
         None before the first batch, and where clusters have no location.
     columns : list of str
         The names of the columns that locations have.
+    fields : list of str
+        The names of all columns of the data, as rows that are kept whole have them.
     dates : bool
         Whether times are dates, in seconds since 1970.
     totals : Totals
@@ -98,6 +100,7 @@ class Chronicle:
         self.event_limit = event_limit
         self.projection = projection
         self.columns: list[str] = []
+        self.fields: list[str] = []
         self.dates = False
         self._names = None if columns is None else list(columns)
         self.totals = Totals()
@@ -132,6 +135,8 @@ class Chronicle:
         keys, means, spreads = locations(records)
         if not self.totals.n_batches:
             names = self.columns = [self._name(key) for key in keys]
+            known = getattr(model, "feature_names_in_", range(model.n_features_in_))
+            self.fields = [self._name(key) for key in list(known)[:FIELDS]]
             self.dates = model.dates_
             if self.projection is None and means is not None:
                 weights = [record.weight for record in records]
@@ -162,6 +167,7 @@ class Chronicle:
             score=None if scores is None else Score.of(scores),
             rows=None if rows is None else sampled(rows, labels, self._ordered(keys), view),
             unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
+            examples=() if rows is None else examples(rows, labels),
             events=tuple(event.to_dict() for event in events if event.kind != "drift"),
             words=tuple(likely_words(record.columns) for record in records),
             groups=_groups(model),
@@ -335,7 +341,7 @@ class Chronicle:
         """Return the first line of a file."""
         view = None if self.projection is None else self.projection.to_dict()
         head = {"chronicle": _FORMAT, "columns": self.columns, "projection": view}
-        return to_line(head | {"dates": self.dates})
+        return to_line(head | {"dates": self.dates, "fields": self.fields})
 
     @classmethod
     def read(cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000) -> Chronicle:
@@ -408,6 +414,7 @@ class Chronicle:
                 f"format {_FORMAT}: install a newer one"
             )
         self.columns = [str(name) for name in head["columns"]]
+        self.fields = [str(name) for name in head.get("fields", head["columns"])]
         self.dates = head.get("dates") is True
         if head["projection"] is not None:
             self.projection = Projection.from_dict(head["projection"])

@@ -19,14 +19,14 @@ from scstream.chronicle.lines import (
     to_line,
     to_short,
 )
-from scstream.chronicle.rows import SampledRows, UnusualRow
+from scstream.chronicle.rows import KeptRow, SampledRows
 from scstream.events import events_of
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
     from scstream.records import BatchRecord
 
-_TABLES = ("weights", "counts", "born", "means", "deviations", "places", "spreads", "speeds")
+_TABLES = ("weights", "counts", "means", "deviations", "places", "spreads", "speeds")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # of the anomaly score, kept of each batch
 
 
@@ -137,8 +137,10 @@ class Moment:
         The anomaly scores of the batch, if they were given.
     rows : SampledRows or None
         Some rows of the batch as they are drawn, if the rows were given.
-    unusual : tuple of UnusualRow
+    unusual : tuple of KeptRow
         The rows that were least expected, if rows and scores were given.
+    examples : tuple of KeptRow
+        Some other rows of the batch, if the rows were given.
     groups : ndarray (k,) or None
         The group of each cluster, if the model forms groups after every batch.
     events : tuple of dict
@@ -161,7 +163,8 @@ class Moment:
     speeds: Floats | None = None
     score: Score | None = None
     rows: SampledRows | None = None
-    unusual: tuple[UnusualRow, ...] = ()
+    unusual: tuple[KeptRow, ...] = ()
+    examples: tuple[KeptRow, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
     words: tuple[dict[str, dict[str, float]], ...] = ()
     groups: NDArray[np.int64] | None = None
@@ -200,12 +203,15 @@ class Moment:
             values = getattr(self, name)
             if values is not None:
                 saved[name] = to_short(values)
+        saved["born"] = self.born.tolist()  # times, of which dates need every digit
         if self.score is not None:
             saved["score"] = to_short([self.score.mean, *self.score.quantiles])
         if self.rows is not None:
             saved["rows"] = self.rows.to_dict()
         if self.unusual:
             saved["unusual"] = [row.to_dict() for row in self.unusual]
+        if self.examples:
+            saved["examples"] = [row.to_dict() for row in self.examples]
         if self.groups is not None:
             saved["groups"] = self.groups.tolist()
         if self.events:
@@ -240,7 +246,8 @@ class Moment:
             speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),
             score=score,
             rows=None if saved.get("rows") is None else SampledRows.from_dict(saved["rows"]),
-            unusual=tuple(UnusualRow.from_dict(row) for row in saved.get("unusual", ())),
+            unusual=tuple(KeptRow.from_dict(row) for row in saved.get("unusual", ())),
+            examples=tuple(KeptRow.from_dict(row) for row in saved.get("examples", ())),
             events=tuple(read_event(event) for event in saved.get("events", ())),
             words=read_words(saved.get("words", ()), k),
             groups=read_ids(saved.get("groups"), k),

@@ -33,6 +33,7 @@ class PageData:
         view, totals = chronicle.projection, chronicle.totals
         head = {
             "columns": chronicle.columns,
+            "fields": chronicle.fields,
             "dates": chronicle.dates,
             "projection": None if view is None else view.to_dict(),
             "totals": {**vars(totals), "events": dict(totals.events)},
