@@ -23,7 +23,9 @@ export class Chart {
   private plot: uPlot | null = null;
   private now: Lines | null = null;
   private shape = "";
+  private mark = ""; // of the data that are drawn
   private due = 0;
+  private line = make("div", "", { class: "now" }); // the moment that is looked at
   private tip = make("div", "", { class: "tip" });
 
   constructor(
@@ -37,13 +39,18 @@ export class Chart {
     new ResizeObserver(() => this.resize()).observe(element);
   }
 
-  // Charts are drawn at most four times a second: numbers that change faster cannot be read.
+  // Charts are drawn when there is something new, and at most four times a second: numbers that
+  // change faster cannot be read. Those of many clusters take longer, and have longer pauses.
   update(): void {
-    if (this.due) return;
+    this.showMoment();
+    const { moments } = this.store;
+    if (this.due || this.mark === markOf(this.store)) return;
+    const large = moments.length * (moments.at(-1)?.ids.length ?? 0) > 20_000;
     this.due = window.setTimeout(() => {
       this.due = 0;
       this.draw();
-    }, 250);
+    }, large ? 1000 : 250);
+    if (!this.plot) this.draw();
   }
 
   rebuild(): void {
@@ -52,12 +59,14 @@ export class Chart {
   }
 
   draw(): void {
+    this.mark = markOf(this.store);
     const lines = (this.now = this.lines(this.store));
     this.element.closest("section")!.hidden = lines === null;
     if (!lines || this.element.clientWidth === 0) return;
     const shape = lines.series.map((s) => `${s.label}${s.stroke}${s.fill}`).join();
     if (this.plot && shape === this.shape) {
       this.plot.setData(lines.data as uPlot.AlignedData);
+      this.showMoment();
       return;
     }
     this.plot?.destroy();
@@ -65,6 +74,8 @@ export class Chart {
     this.plot = new uPlot(this.options(lines), lines.data as uPlot.AlignedData, this.element);
     this.plot.over.addEventListener("click", (event) => this.clicked(event));
     this.plot.over.addEventListener("pointerleave", () => (this.tip.hidden = true));
+    this.plot.over.append(this.line);
+    this.showMoment();
   }
 
   private clicked(event: MouseEvent): void {
@@ -96,6 +107,7 @@ export class Chart {
     if (!this.plot) return this.draw();
     const { clientWidth: width, clientHeight: height } = this.element;
     if (width) this.plot.setSize({ width, height });
+    this.showMoment();
   }
 
   private options(lines: Lines): uPlot.Options {
@@ -119,25 +131,20 @@ export class Chart {
       ],
       series: [{}, ...lines.series],
       bands: lines.bands,
-      hooks: { draw: [(plot) => this.mark(plot)], setCursor: [(plot) => this.point(plot)] },
+      hooks: { setCursor: [(plot) => this.point(plot)] },
     };
   }
 
-  // The moment that is looked at.
-  private mark(plot: uPlot): void {
+  private showMoment(): void {
     const moment = this.store.current;
-    if (!moment || this.store.following) return;
-    const x = Math.round(plot.valToPos(moment.time, "x", true));
-    const { ctx, bbox } = plot;
-    ctx.save();
-    ctx.strokeStyle = styleOf("--ink");
-    ctx.lineWidth = 2;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.restore();
+    this.line.hidden = !moment || !this.plot || this.store.following;
+    if (this.line.hidden) return;
+    this.line.style.transform = `translateX(${Math.round(this.plot!.valToPos(moment!.time, "x"))}px)`;
   }
+}
+
+function markOf(store: Store): string {
+  return `${store.moments.length}/${store.moments.at(-1)?.batch}`;
 }
 
 function thinned(store: Store) {

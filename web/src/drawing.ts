@@ -13,37 +13,40 @@ export interface Seen {
   group: number | undefined;
 }
 
-const LABELLED = 60; // the largest clusters
+const LARGEST = 60; // clusters that are filled and have their number: more make mud, and take time
 
 export function drawClusters(g: CanvasRenderingContext2D, view: View, seen: Seen[], store: Store): void {
   const x = (u: number) => view.left + view.k * u;
   const y = (v: number) => view.top - view.k * v;
   const chosen = store.selected;
-  for (const { id, weight, shape: e, opacity } of seen) {
+  const largest = new Set([...seen].sort((p, q) => q.weight - p.weight).slice(0, LARGEST));
+  for (const one of seen) {
+    const { id, weight, shape: e, opacity } = one;
     const color = colorOf(id);
     const strong = chosen === id || store.hovered === id;
     const dim = chosen !== null && !strong ? 0.35 : 1;
     g.beginPath();
     g.ellipse(x(e.x), y(e.y), Math.max(view.k * e.a, 2), Math.max(view.k * e.b, 2), -e.angle, 0, 2 * Math.PI);
-    g.fillStyle = faded(color, (0.09 + 0.28 * Math.sqrt(weight)) * opacity * dim * (strong ? 1.4 : 1));
-    g.fill();
+    if (strong || largest.has(one)) {
+      g.fillStyle = faded(color, (0.09 + 0.28 * Math.sqrt(weight)) * opacity * dim * (strong ? 1.4 : 1));
+      g.fill();
+    }
     g.lineWidth = strong ? 3 : 1.5;
     g.strokeStyle = faded(color, opacity * dim);
     g.stroke();
   }
-  drawLabels(g, x, y, seen, store);
+  const labelled = seen.filter((d) => largest.has(d) || d.id === chosen || d.id === store.hovered);
+  drawLabels(g, x, y, labelled, store);
 }
 
 function drawLabels(g: CanvasRenderingContext2D, x: Scale, y: Scale, seen: Seen[], store: Store): void {
-  const largest = [...seen].sort((p, q) => q.weight - p.weight).slice(0, LABELLED);
-  const chosen = seen.filter((d) => d.id === store.selected || d.id === store.hovered);
   g.font = "650 12px Inter, system-ui, sans-serif";
   g.textAlign = "center";
   g.textBaseline = "middle";
   g.lineJoin = "round";
   g.lineWidth = 3.5;
   const [ink, ground] = [styleOf("--ink"), styleOf("--ground")];
-  for (const { id, shape, opacity } of new Set([...largest, ...chosen])) {
+  for (const { id, shape, opacity } of seen) {
     const dim = store.selected !== null && store.selected !== id && store.hovered !== id ? 0.45 : 1;
     g.strokeStyle = faded(ground, 0.75 * opacity * dim);
     g.strokeText(String(id), x(shape.x), y(shape.y));
