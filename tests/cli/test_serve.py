@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from serving import ask, batches
+from serving import Command, ask, batches
 
 from scstream import ScStream
 from scstream.cli import main
@@ -22,33 +19,6 @@ from scstream.cli.serving import settings_of
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("prometheus_client")
-
-
-class Command:
-    """A command in a process of its own, with a page."""
-
-    def __init__(self, *words: str, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "scstream", *words],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stdin=subprocess.PIPE,
-            env={**os.environ, **environment},
-            text=True,
-        )
-        assert self.process.stderr is not None
-        self.said = ""
-        while "page is at" not in self.said:
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said += line
-        self.link = re.search(r"http://\S+", self.said)[0]
-        self.port = int(re.search(r":(\d+)/", self.link)[1])
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        self.said += self.process.communicate(timeout=60)[1]
-        return self.process.returncode
 
 
 @pytest.fixture
