@@ -63,8 +63,9 @@ def tried(words: list[str], end: float | None) -> str | None:
         return "it takes too long"
     except OSError as error:
         return str(error.strerror)
-    lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    return None if done.returncode == 0 else (lines or ["no reason given"])[-1].strip()[:120]
+    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()] + lines[-1:]
+    return None if done.returncode == 0 else (errors or ["no reason given"])[0][:120]
 
 
 def say(reason: str) -> None:

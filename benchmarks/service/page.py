@@ -82,7 +82,7 @@ def measure(rounds: int, run: Path | None = None) -> str:
         size = path.stat().st_size
     middle = {name: sorted(one[name] for one in found)[rounds // 2] for name in found[0]}
     rows = {
-        f"a run of {BATCHES:,} batches and {CLUSTERS} clusters, its file": f"{size / 2**20:,.0f} MB",
+        f"file of {BATCHES:,} batches and {CLUSTERS} clusters": f"{size / 2**20:,.0f} MB",
         "`scstream watch` reads the file in": f"{read:.1f} s",
         "sent to the page": f"{middle['bytes'] / 2**20:.1f} MB",
         "the page shows it after": f"{middle['open']:.1f} s",
@@ -156,4 +156,3 @@ class _tab:
     def __exit__(self, *_: object) -> None:
         self._browser.close()
         self._driver.stop()
-

@@ -28,7 +28,8 @@ def running(tmp_path_factory):
     yield command
     if command.process.poll() is None:
         command.process.kill()
-    command.process.communicate()
+    said = command.process.communicate()[1]
+    assert said == "", said  # clients cannot fill the log
 
 
 def memory(running) -> float:

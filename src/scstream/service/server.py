@@ -40,6 +40,7 @@ class Server:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="error",  # else each malformed request is a line, as many as a client likes
             access_log=False,
             server_header=False,
             timeout_keep_alive=int(settings.patience),
