@@ -185,7 +185,7 @@ def test_the_page_can_be_used_by_keyboard(tab, shown):
     assert {"theme", "pause", "replay", "scrub", "map", "search"} <= reached
     page.page.locator("#cluster-list button").first.focus()
     page.page.keyboard.press("Enter")
-    assert page.page.locator("#detail").is_visible()
+    page.wait("!document.getElementById('detail').hidden")
     assert page.complaints == []
 
 

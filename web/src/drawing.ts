@@ -1,7 +1,7 @@
 // How clusters, groups and paths are drawn on the map.
 
 import { colorOf, faded, styleOf } from "./colors";
-import { type Ellipse, hull, outline } from "./ellipse";
+import type { Ellipse } from "./ellipse";
 import type { Store } from "./store";
 import type { View } from "./view";
 
@@ -79,28 +79,40 @@ export function drawPath(g: CanvasRenderingContext2D, view: View, store: Store, 
   g.stroke();
 }
 
+const layer = document.createElement("canvas");
+const OUTSIDE = 9; // pixels from a cluster to the outline of its group
+
+// A line around the clusters of each group, as if they were one.
 export function drawGroups(g: CanvasRenderingContext2D, view: View, seen: Seen[]): void {
   const groups = new Map<number, Seen[]>();
   for (const d of seen) {
     if (d.group !== undefined) groups.set(d.group, [...(groups.get(d.group) ?? []), d]);
   }
-  g.setLineDash([7, 5]);
-  g.lineWidth = 1.75;
+  const ratio = g.getTransform().a;
   for (const [group, members] of groups) {
     if (members.length < 2) continue;
-    g.beginPath();
-    hull(members.flatMap((d) => outline(d.shape))).forEach(([u, v], i) => {
-      const at: [number, number] = [view.left + view.k * u, view.top - view.k * v];
-      if (i) g.lineTo(...at);
-      else g.moveTo(...at);
-    });
-    g.closePath();
-    g.fillStyle = faded(colorOf(group), 0.05);
-    g.fill();
-    g.strokeStyle = faded(colorOf(group), 0.9);
-    g.stroke();
+    layer.width = g.canvas.width;
+    layer.height = g.canvas.height;
+    const own = layer.getContext("2d")!;
+    own.setTransform(ratio, 0, 0, ratio, 0, 0);
+    own.fillStyle = faded(colorOf(group), 0.9);
+    fillAll(own, view, members, OUTSIDE);
+    own.globalCompositeOperation = "destination-out";
+    own.fillStyle = "#000000";
+    fillAll(own, view, members, OUTSIDE - 2);
+    g.save();
+    g.setTransform(1, 0, 0, 1, 0, 0);
+    g.drawImage(layer, 0, 0);
+    g.restore();
   }
-  g.setLineDash([]);
+}
+
+function fillAll(g: CanvasRenderingContext2D, view: View, members: Seen[], wider: number): void {
+  for (const { shape: e } of members) {
+    g.beginPath();
+    g.ellipse(view.left + view.k * e.x, view.top - view.k * e.y, view.k * e.a + wider, view.k * e.b + wider, -e.angle, 0, 2 * Math.PI);
+    g.fill();
+  }
 }
 
 export function drawAxes(g: CanvasRenderingContext2D, axes: [string, string], w: number, h: number): void {

@@ -23,6 +23,7 @@ export function showNumbers(store: Store): void {
   if (slider.value !== String(store.index)) slider.value = String(store.index);
   slider.setAttribute("aria-valuetext", moment ? `time ${format.time(moment.time)}` : "no batch yet");
   setText(byId("pause"), store.following ? "Pause" : store.status === "ended" ? "To the end" : "Go live");
+  byId("pause").hidden = store.following && store.status === "ended"; // nothing goes on there
   setText(byId("replay"), store.replaying ? "Stop" : "Replay");
 }
 

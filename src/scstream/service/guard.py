@@ -9,6 +9,7 @@ import logging
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scstream.service.settings import Settings, is_address, is_any
@@ -87,6 +88,8 @@ class Guard:
         except Refused as refused:
             if not begun:
                 await _answer(refused.status, refused.reason, guarded)
+        except ClientDisconnect:  # before its request was whole: there is nobody to answer
+            return
         except Exception:
             _LOG.exception("A request failed.")
             if not begun:
