@@ -9,6 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
+BROWSER := $(VENV)/.browser
 DOCS_READY := $(VENV)/.ready-docs
 
 # Old syntax on purpose: a Python too old must get as far as the message.
@@ -41,7 +42,7 @@ lint: $(READY)  ## ruff: format and rules
 types: $(READY)  ## mypy
 	@$(RUN) -m mypy
 
-unit: $(READY)  ## pytest (ARGS="-k name" to choose)
+unit: $(READY) $(BROWSER)  ## pytest (ARGS="-k name" to choose)
 	@$(RUN) -m pytest -q -n 2 $(ARGS)
 
 test-slow: $(READY)  ## the slow statistical tests
@@ -99,6 +100,11 @@ $(READY): pyproject.toml
 	@test -x $(RUN) || "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+# A browser for the tests of the page, if one may be had; tried once, and never a reason to fail.
+$(BROWSER): $(READY)
+	@$(RUN) tests/get_browser.py || true
 	@touch $@
 
 # What builds the documentation.

@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +24,18 @@ _QUIET = [
 
 
 def find_chromium() -> str | None:
-    """Return where Chromium is: as the variable CHROMIUM says, or on the path."""
+    """Return where Chromium is: as the variable CHROMIUM says, on the path, or Playwright's own."""
     named = os.environ.get("CHROMIUM")
-    return named or next((path for name in _NAMES if (path := shutil.which(name))), None)
+    here = (path for name in _NAMES if (path := shutil.which(name)))
+    return named or next(here, None) or _playwrights_own()
+
+
+def _playwrights_own() -> str | None:
+    """Return where ``playwright install`` has put a Chromium without a window, None if nowhere."""
+    folder = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or "~/.cache/ms-playwright"
+    found = sorted(Path(folder).expanduser().glob("chromium*/*/*"))
+    programs = ("headless_shell", "chrome", "chrome-headless-shell")
+    return next((str(path) for path in found if path.name in programs), None)
 
 
 @contextmanager

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -86,3 +91,30 @@ def follow(live: Any, after: str) -> Iterator[Page]:
     with connection.getresponse() as response:
         yield Page(response)
     connection.close()
+
+
+class Command:
+    """A command in a process of its own, with a page."""
+
+    def __init__(self, *words: str, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "scstream", *words],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            env={**os.environ, **environment},
+            text=True,
+        )
+        assert self.process.stderr is not None
+        self.said = ""
+        while "page is at" not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said += line
+        self.link = re.search(r"http://\S+", self.said)[0]
+        self.port = int(re.search(r":(\d+)/", self.link)[1])
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        self.said += self.process.communicate(timeout=60)[1]
+        return self.process.returncode

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from scstream import Product, ScStream
-from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Score
+from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Outline, Score
+from scstream.chronicle.lines import to_short
 from scstream.datasets import gaussian_stream
 from scstream.plot import Projection
 
@@ -306,3 +307,37 @@ def test_good_lines_of_these_tests_are_good(tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_text(HEAD + GOOD)
     assert len(Chronicle.read(path)) == 1
+
+
+def test_batches_that_are_only_counted_are_part_of_the_next_moment():
+    model, chronicle, whole = ScStream(random_state=0), Chronicle(limit=8), Chronicle(limit=8)
+    shown = []
+    for b, batch in enumerate(gaussian_stream(n_batches=60, n_clusters=3, random_state=2)):
+        model.partial_fit(batch.X)
+        scores = -model.score_samples(batch.X)
+        whole.observe(model, scores)
+        if b and b % 3:
+            chronicle.count(Outline.of(model, scores))
+        else:
+            shown.append(chronicle.observe(model, scores))
+    chronicle.observe(model.partial_fit(batch.X), scores)
+    whole.observe(model, scores)
+    assert chronicle.totals == whole.totals
+    assert chronicle.events == whole.events
+    assert len(chronicle) <= 8
+    batches = [moment.batch for moment in chronicle]
+    assert batches == sorted(set(batches))
+    assert (batches[0], batches[-1]) == (0, 60)
+    first = len(shown[0].ids) and shown[0].n_points
+    assert all(moment.n_points == 3 * first for moment in shown[1:])
+
+
+def test_short_numbers_are_those_of_the_digits():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000) * 10.0 ** rng.integers(-12, 18, size=3000)
+    found = to_short(x)
+    np.testing.assert_allclose(found, [float(f"{v:.7g}") for v in x], rtol=2e-7)
+    assert max(len(repr(v).replace("-", "").replace(".", "").strip("0")) for v in found) <= 13
+    assert all(float(f"{v:.7g}") == v for v in found)
+    odd = np.array([0.0, -0.0, np.nan, np.inf, 1e-300, 1e300])
+    assert to_short(odd) == [0.0, 0.0, None, None, 1e-300, 1e300]

@@ -36,6 +36,7 @@ class Runner:
         self.memory: list[list[float]] = []
         self._born = 0.0
         self._disk_is_full = False
+        self._counted = 0, 0  # bytes of the output, and the lines in them
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -47,6 +48,7 @@ class Runner:
         self.memory.append([])
         self._born = time.time()
         self._disk_is_full = False
+        self._counted = 0, 0
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -59,14 +61,20 @@ class Runner:
         return self.output.exists() and self.output.stat().st_mtime > self._born + 0.5
 
     def rows_written(self) -> int:
-        """Return about how many rows the output has, by the length of its last lines."""
-        if not self.output.exists():
-            return 0
-        with self.output.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - 4096))
-            tail = file.read()
-        return round(size * tail.count(b"\n") / max(len(tail), 1))
+        """Return how many lines the output has. After a kill it is cut back, and counted anew."""
+        size = self.output.stat().st_size if self.output.exists() else 0
+        counted, lines = self._counted if self._counted[0] <= size else (0, 0)
+        if size > counted:
+            with self.output.open("rb") as file:
+                file.seek(counted)
+                while counted < size:
+                    part = file.read(min(1 << 20, size - counted))
+                    if not part:
+                        break
+                    counted += len(part)
+                    lines += part.count(b"\n")
+        self._counted = counted, lines
+        return lines
 
     def look(self) -> None:
         """Note the memory; a run that ended by itself is an error, unless its disk is full."""

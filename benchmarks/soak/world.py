@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 HEADER = "id,t,x,y\n"
 _BURSTS = (1, 7, 40, 200, 1500)  # rows of a burst: sizes jump
 _JUMPS = (0.0, 0.0, 0.0, 60.0, 3600.0, 3 * 86400.0)  # seconds of silence before one
-_BAD_CSV = ("{i},{t},one,2", "{i},{t},1", "{i},{t},1,2,3", "{i},{t},,2")
+_BAD_CSV = ("{i},{t},one,2", "{i},{t},1", "{i},{t},1,2,3", "{i},{t},inf,2")
 _BAD_JSON = (b"{", b'{"x": 1}', b'{"x": "one", "y": 2}', b"17", b'{"x": 1e999, "y": 0}')
 _BAD = 0.01  # share of rows that cannot be read
+_GAPS = 0.0025  # share of rows that lack a value
 
 
 class Clusters:
@@ -73,7 +74,8 @@ class LogFile:
             self._id += 1
             self._time += 0.01
             late = 5.0 if self._chance.random() < 0.01 else 0.0  # a row may come late
-            lines.append(f"{self._id},{max(self._time - late, 0.0):.2f},{x:.6f},{y:.6f}")
+            first = "" if self._chance.random() < _GAPS else f"{x:.6f}"
+            lines.append(f"{self._id},{max(self._time - late, 0.0):.2f},{first},{y:.6f}")
             self.good.append(self._id)
         with self.path.open("a") as file:
             file.write("\n".join(lines) + "\n")

@@ -176,6 +176,8 @@ class TakesRows:
             return check.read_columns(table, least)
         if table.matrix is None or not _is_finite(table.matrix):
             check.check_complete(table, family)
+        elif table.matrix.dtype == np.float64 and len(table.matrix) >= max(least, 1):
+            return np.ascontiguousarray(table.matrix)  # what most batches are
         return check_array(
             numbers_of(table),
             ensure_all_finite="allow-nan" if family.missing else True,

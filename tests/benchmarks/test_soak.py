@@ -36,6 +36,18 @@ def test_a_row_that_is_missing_or_there_twice_is_found(tmp_path):
     assert checks.each_row_once(write(tmp_path / "c", [2, 1, 4]), [1, 2, 4])
 
 
+def test_lines_of_an_output_are_counted_however_long_they_are(tmp_path):
+    run = Runner("file", [], tmp_path / "out", tmp_path)
+    assert run.rows_written() == 0
+    run.output.write_text("".join(f"{'x' * (i // 50)}\n" for i in range(5000)))
+    assert run.rows_written() == 5000
+    with run.output.open("a") as file:
+        file.write("y\n" * 7)
+    assert run.rows_written() == 5007
+    run.output.write_text("z\n" * 3)  # cut back
+    assert run.rows_written() == 3
+
+
 def test_memory_that_grows_is_found(tmp_path):
     run = Runner("file", [], tmp_path / "out", tmp_path)
     run.memory = [[50.0, 300.0, 300.0, 300.0, 301.0, 300.0, 301.0, 302.0, 301.0]]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from serving import ask, batches
+from serving import Command, ask, batches
 
 from scstream import ScStream
 from scstream.cli import main
@@ -22,33 +19,6 @@ from scstream.cli.serving import settings_of
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("prometheus_client")
-
-
-class Command:
-    """A command in a process of its own, with a page."""
-
-    def __init__(self, *words: str, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "scstream", *words],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stdin=subprocess.PIPE,
-            env={**os.environ, **environment},
-            text=True,
-        )
-        assert self.process.stderr is not None
-        self.said = ""
-        while "page is at" not in self.said:
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said += line
-        self.link = re.search(r"http://\S+", self.said)[0]
-        self.port = int(re.search(r":(\d+)/", self.link)[1])
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        self.said += self.process.communicate(timeout=60)[1]
-        return self.process.returncode
 
 
 @pytest.fixture
@@ -143,12 +113,19 @@ def test_a_run_shows_itself_while_it_goes_on(command, tmp_path):
     whole = ask(running, "/api/chronicle").json
     assert whole["columns"] == ["a", "b"]
     assert ask(running, "/predict", stream[2].tolist()).status == 200
-    ages = re.findall(
-        r"\nscstream_checkpoint_age_seconds (\S+)", ask(running, "/metrics").body.decode()
-    )
-    assert 0 <= float(ages[0]) < 60
+    assert 0 <= figure(running, "scstream_checkpoint_age_seconds") < 60
+    assert figure(running, "scstream_unread_bytes") == 0
+    with open(table, "a") as file:
+        file.write("1.5,2\n" * 7)  # not enough for a batch
+    assert figure(running, "scstream_unread_bytes") == 7 * 6
     assert running.end() == 143
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 601
+
+
+def figure(running, name: str) -> float:
+    """Return a figure of the metrics."""
+    text = ask(running, "/metrics").body.decode()
+    return float(re.findall(rf"\n{name} (\S+)", text)[0])
 
 
 def test_a_run_with_a_page_labels_as_one_without(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import gaps as reference
 
-from scstream import Gaussian, Product
+from scstream import Gaussian, Product, ScStream
 from scstream.families.gaps import by_pattern, filled, rows_with_gaps
 
 WEIGHT = np.log([0.5, 0.3, 0.2])
@@ -183,3 +183,20 @@ def test_first_guesses_come_from_the_nearest_row():
     assert_allclose(out[3], [5.0, 8.0])
     assert np.isfinite(out).all()
     assert_allclose(filled(np.full((3, 2), np.nan)), 0.0)
+
+
+def test_no_rows_have_no_pattern():
+    """A part of a batch without gaps: compiled code must not look at its first row."""
+    order, starts = by_pattern(np.zeros((0, 3), dtype=bool))
+    assert (order.tolist(), starts.tolist()) == ([], [0])
+
+
+def test_gaps_in_one_part_of_a_batch_alone():
+    """The rest of 12,000 rows is labelled as if it were complete, which it is."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 2)) + 8.0 * rng.integers(3, size=(12_000, 1))
+    X[7, 1] = np.nan
+    model = ScStream(random_state=0, family="gaussian", n_jobs=1).partial_fit(X)
+    model.partial_fit(X)
+    assert model.n_clusters_ == 3
+    assert len(np.unique(model.labels_[np.flatnonzero(X[:, 0] < 3.5)])) == 1

@@ -5,8 +5,10 @@ import json
 import re
 import socket
 import time
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from serving import ask, batches, follow
 
@@ -14,11 +16,12 @@ from scstream import ScStream
 from scstream.chronicle import Chronicle
 from scstream.service.feed import Feed
 from scstream.service.served import Served
+from scstream.sources.base import Unread
 
 
 def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
     model = ScStream(random_state=0)
-    served = Served(model)
+    served = Served(model, share=1.0)
     live = start(served)
     stream = batches(6)
     for X in stream[:3]:
@@ -36,7 +39,7 @@ def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
 
 def test_a_page_that_comes_back_misses_nothing(start):
     model = ScStream(random_state=0)
-    live = start(Served(model))
+    live = start(Served(model, share=1.0))
     stream = batches(6)
     live.observe(model.partial_fit(stream[0]))
     whole = ask(live, "/api/chronicle").json
@@ -51,7 +54,7 @@ def test_a_page_that_comes_back_misses_nothing(start):
 
 def test_a_page_of_an_earlier_server_loads_the_run_anew(start):
     model = ScStream(random_state=0).partial_fit(batches(1)[0])
-    served = Served(model)
+    served = Served(model, share=1.0)
     live = start(served)
     live.observe(model)
     for after in ("", "other-0", "x", "-1"):
@@ -62,7 +65,7 @@ def test_a_page_of_an_earlier_server_loads_the_run_anew(start):
 def test_a_page_too_far_behind_loads_the_run_anew():
     chronicle, model = Chronicle(), ScStream(random_state=0)
     feed = Feed(chronicle)
-    first = feed.whole()["next"]
+    first, _ = feed.whole()
     moment = chronicle.observe(model.partial_fit(batches(1)[0]))
     for _ in range(2000):
         feed.add(moment)
@@ -77,7 +80,7 @@ def test_a_page_too_far_behind_loads_the_run_anew():
 def test_a_page_that_does_not_read_holds_up_nobody(start):
     """Its connection is full after some megabytes; the run goes on, and so do others."""
     model = ScStream(random_state=0).partial_fit(batches(1)[0])
-    served = Served(model)
+    served = Served(model, share=1.0)
     live = start(served)
     with socket.create_connection(("127.0.0.1", live.port)) as stuck:
         name = ask(live, "/api/chronicle").json["next"]
@@ -93,7 +96,7 @@ def test_a_page_that_does_not_read_holds_up_nobody(start):
 
 
 def test_only_so_many_pages_follow(start, model):
-    live = start(Served(model), most_pages=1)
+    live = start(Served(model, share=1.0), most_pages=1)
     live.observe(model)
     name = ask(live, "/api/chronicle").json["next"]
     with follow(live, name) as first:
@@ -106,7 +109,7 @@ def test_only_so_many_pages_follow(start, model):
 
 
 def test_pages_that_are_gone_are_forgotten(start, model):
-    live = start(Served(model))
+    live = start(Served(model, share=1.0))
     live.observe(model)
     name = ask(live, "/api/chronicle").json["next"]
     with follow(live, name):
@@ -118,9 +121,51 @@ def test_pages_that_are_gone_are_forgotten(start, model):
     assert live.served.feed.n_pages == 0
 
 
+def test_batches_that_come_too_fast_are_shown_together(start):
+    """A page may take no time at all here: only the first batch and the last are moments."""
+    model = ScStream(random_state=0)
+    live = start(Served(model, share=0.0))
+    name = ask(live, "/api/chronicle").json["next"]
+    stream = batches(40)
+    births, highest = 0, -np.inf
+    for X in stream:
+        scores = -model.score_samples(X) if model.n_batches_ else None
+        live.observe(model.partial_fit(X), scores, X)
+        births += len(model.history_[-1].births)
+        highest = max(highest, -np.inf if scores is None else scores.max())
+    figures = ask(live, "/metrics").body.decode()
+    assert "scstream_rows_total 8000.0" in figures
+    assert "scstream_batches_total 40.0" in figures
+    deadline = time.monotonic() + 20
+    with follow(live, name) as page:
+        seen = [page.next()[2]]
+        while seen[-1]["batch"] < 39:
+            assert time.monotonic() < deadline
+            seen.append(page.next()[2])
+    assert len(seen) < 40
+    assert sum(moment["n_points"] for moment in seen) == 8000
+    told = [event for moment in seen for event in moment.get("events", ())]
+    assert sum(event["kind"] == "birth" for event in told) == births
+    assert max(moment["score"][-1] for moment in seen if "score" in moment) == pytest.approx(
+        highest, rel=1e-6
+    )
+    assert seen[-1]["ids"] == [cluster.id for cluster in model.clusters_]
+    whole = ask(live, "/api/chronicle").json
+    assert (whole["totals"]["n_batches"], whole["totals"]["n_points"]) == (40, 8000)
+
+
+def test_a_page_that_loads_sees_the_last_batch(start):
+    model = ScStream(random_state=0)
+    live = start(Served(model, share=0.0))
+    for b, X in enumerate(batches(30)):
+        live.observe(model.partial_fit(X))
+        if b % 7 == 0:
+            assert ask(live, "/api/chronicle").json["moments"][-1]["batch"] == b
+
+
 def test_metrics_count_what_was_learned(start):
     model = ScStream(random_state=0)
-    live = start(Served(model))
+    live = start(Served(model, share=1.0))
     for X in batches(3):
         live.observe(model.partial_fit(X))
     text = ask(live, "/metrics").body.decode()
@@ -131,10 +176,24 @@ def test_metrics_count_what_was_learned(start):
     assert f'scstream_events_total{{kind="birth"}} {float(births)}' in text
 
 
+def test_what_is_left_of_the_source_is_told_while_it_is_known(start, model):
+    live = start(Served(model, share=1.0))
+    figures = live.served.metrics
+    assert "scstream_unread" not in ask(live, "/metrics").body.decode()
+    figures.look = lambda: Unread(1234, "rows")
+    assert "scstream_unread_rows 1234.0" in ask(live, "/metrics").body.decode()
+
+    def closed():
+        raise ValueError("I/O operation on closed file")
+
+    figures.look = closed
+    assert "scstream_unread_rows NaN" in ask(live, "/metrics").body.decode()
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_service_listens_where_it_is_told(start, model, host):
     try:
-        live = start(Served(model), host=host)
+        live = start(Served(model, share=1.0), host=host)
     except OSError as error:  # no IPv6 here
         pytest.skip(f"this machine has no such address: {error}")
     with socket.create_connection((host, live.port), timeout=5):
@@ -142,17 +201,20 @@ def test_the_service_listens_where_it_is_told(start, model, host):
 
 
 def test_a_port_that_is_taken_is_said(start, model):
-    live = start(Served(model))
+    live = start(Served(model, share=1.0))
     with pytest.raises(OSError, match="Choose another port"):
-        start(Served(model), port=live.port)
+        start(Served(model, share=1.0), port=live.port)
 
 
 def test_the_dashboard_asks_for_figures_that_there_are(start, model):
     dashboard = json.loads((Path(__file__).parents[2] / "examples" / "grafana.json").read_text())
-    live = start(Served(model))
+    live = start(Served(model, share=1.0))
     live.observe(model, [1.0] * 200)
     ask(live, "/health")
-    text = ask(live, "/metrics").body.decode()
+    text = ""
+    for unit in ("bytes", "rows", "messages", "seconds"):  # a source counts in one of them
+        live.served.metrics.look = partial(Unread, 1, unit)
+        text += ask(live, "/metrics").body.decode()
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(asked) >= 8
     for name in re.findall(r"scstream_\w+", " ".join(asked)):

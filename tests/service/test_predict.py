@@ -1,6 +1,9 @@
 """Predictions and learning over HTTP."""
 
+import http.client
 import io
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -41,6 +44,74 @@ def test_arrow_goes_in_and_out(live, model):
     assert answer.status == 200
     with pa.ipc.open_stream(answer.body) as reader:
         assert reader.read_all()["label"].to_pylist() == model.predict(X).tolist()
+
+
+@pytest.fixture(scope="module")
+def by_name():
+    """Return a model that knows its columns by name: two of numbers, one of words."""
+    from scstream.families.columns import Columns
+
+    model = ScStream(random_state=0, family="auto")
+    for X in batches():
+        words = np.where(X[:, 0] > 0, "high", "low").astype(object)
+        model.partial_fit(Columns([X[:, 0], X[:, 1], words], ["a", "b", "c"], len(X)))
+    return model
+
+
+def test_rows_with_names_are_taken_by_their_names(start, by_name):
+    live = start(Served(by_name))
+    X = batches()[-1][:20]
+    words = np.where(X[:, 0] > 0, "high", "low").tolist()
+    plain = [[a, b, c] for (a, b), c in zip(X.tolist(), words, strict=True)]
+    named = [{"c": c, "b": b, "more": 1, "a": a} for a, b, c in plain]
+    found = ask(live, "/predict?fields=label,score", plain).json
+    assert len(set(found["label"])) > 1
+    assert ask(live, "/predict?fields=label,score", {"rows": named}).json == found
+    named[3] = {"a": named[3]["a"], "c": named[3]["c"]}  # one that is missing
+    changed = ask(live, "/predict?fields=score", named).json["score"]
+    assert [i for i in range(20) if changed[i] != found["score"][i]] == [3]
+    answer = ask(live, "/predict", [{"a": 1.0, "c": "low"}])
+    assert (answer.status, "'b'" in answer.json["error"]) == (422, True)
+    answer = ask(live, "/predict", [{"a": 1.0, "b": [2], "c": "low"}])
+    assert (answer.status, "numbers, words or null" in answer.json["error"]) == (422, True)
+
+
+def test_names_of_plain_numbers_may_come_in_any_order(start):
+    from scstream.families.columns import Columns
+
+    model, X = ScStream(random_state=0, family="gaussian"), batches()[-1]
+    model.partial_fit(Columns(list(X.T), ["a", "b"], len(X), X))
+    live = start(Served(model))
+    expected = model.predict(Columns(list(X.T), ["a", "b"], len(X), X)).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn's of names that are missing
+        assert ask(live, "/predict", X.tolist()).json["label"] == expected
+    rows = [{"b": b, "a": a} for a, b in X.tolist()]
+    assert ask(live, "/predict", rows).json["label"] == expected
+    rows[1::2] = [{"a": row["a"], "b": row["b"]} for row in rows[1::2]]
+    assert ask(live, "/predict", rows).json["label"] == expected
+
+
+def test_what_is_learned_by_name_first_is_known_by_name(start):
+    model = ScStream(random_state=0)
+    live = start(Served(model), learning=True)
+    rows = [{"a": a, "b": b} for a, b in batches()[0].tolist()]
+    assert ask(live, "/learn", {"rows": rows}).status == 200
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert ask(live, "/api/chronicle").json["columns"] == ["a", "b"]
+
+
+def test_answers_are_sent_at_once(live):
+    """Two small writes must not wait for each other: 40 ms each, where they do."""
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=20)
+    times = []
+    for _ in range(30):
+        begun = time.perf_counter()
+        connection.request("GET", "/health")
+        connection.getresponse().read()
+        times.append(time.perf_counter() - begun)
+    connection.close()
+    assert min(times[5:]) < 0.035
 
 
 @pytest.mark.parametrize(

@@ -132,10 +132,12 @@ def test_a_wrong_password_is_said_in_one_line_without_it(server, capfd):
     status, text = command(capfd, "run", url, "-o", "none", *RUN)
     lines = [line for line in text.splitlines() if "CONFWARN" not in line]
     assert status == 1
-    assert len(lines) == 1, lines
-    assert "refuses the user" in lines[0]
-    assert f"SCSTREAM_{kind.upper()}_PASSWORD" in lines[0]
-    assert "not-the-word" not in lines[0]
+    assert len(lines) == 2, lines
+    assert "can see the password on the command line" in lines[0]
+    assert "refuses the user" in lines[1]
+    for line in lines:
+        assert f"SCSTREAM_{kind.upper()}_PASSWORD" in line
+        assert "not-the-word" not in line
 
 
 # -- encrypted ------------------------------------------------------------------------------------
@@ -219,6 +221,7 @@ def test_a_run_leaves_no_password_anywhere(server, tmp_path, capfd):
     plain = f"{scheme}://{address}/{stream}?{END}&patience=60"
     status, text = command(capfd, "run", plain, "--access", file, *words)
     assert status == 0, text
+    assert "can see the password" not in text
 
 
 FOREVER = "import sys; from scstream.cli import main; sys.exit(main())"

@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from browser import Tab, chromium
 from serving import batches
 
 pytest.importorskip("starlette")
@@ -21,39 +20,6 @@ from scstream.service.served import Served
 from scstream.service.settings import Settings
 
 HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def tab(browser):
-    tabs = []
-
-    def make(**more):
-        tabs.append(Tab(browser, **more))
-        return tabs[-1]
-
-    yield make
-    for one in tabs:
-        one.close()
-
-
-@pytest.fixture
-def run():
-    """Return a model with its page, and a way to learn batches."""
-    model = ScStream(random_state=0)
-    live = Live(Served(model), Settings())
-
-    def learn(X):
-        scores = -model.score_samples(X) if model.n_batches_ else None
-        live.observe(model.partial_fit(X), scores, X)
-
-    yield model, live, learn
-    live.close()
 
 
 def drawn(tab):
@@ -152,7 +118,7 @@ def test_after_a_restart_the_page_goes_on(tab, run):
     page.wait("document.getElementById('status').textContent === 'live'")
     live.close()
     page.wait("document.getElementById('status').textContent === 'reconnecting'")
-    again = Live(Served(model), Settings(port=live.port))
+    again = Live(Served(model, share=1.0), Settings(port=live.port))
     try:
         for X in stream[1:3]:
             again.observe(model.partial_fit(X))

@@ -3,19 +3,21 @@
 export interface ClusterEvent {
   kind: string;
   time: number;
-  cluster: number;
+  cluster: number | null;
   other?: number | null;
+  column?: string; // of the kind "widen"
+  was?: string;
+  now?: string;
   [more: string]: unknown;
 }
 
 export interface SampledRows {
   places: [number, number][];
   labels: number[];
-  scores?: (number | null)[];
 }
 
-export interface UnusualRow {
-  score: number;
+export interface KeptRow {
+  score?: number;
   label: number;
   values: (number | string | null)[];
 }
@@ -34,9 +36,10 @@ export interface Moment {
   spreads?: [number, number, number][];
   speeds?: (number | null)[];
   groups?: number[];
-  score?: number[]; // the mean, then the quantiles
+  score?: number[]; // the mean, then the quantiles .05, .25, .5, .75, .95 and 1
   rows?: SampledRows;
-  unusual?: UnusualRow[];
+  unusual?: KeptRow[];
+  examples?: KeptRow[];
   events?: ClusterEvent[];
   words?: Record<string, Record<string, number>>[]; // likely categories, by column
 }
@@ -44,7 +47,8 @@ export interface Moment {
 export interface Chronicle {
   title?: string;
   next?: string;
-  columns: string[];
+  columns: string[]; // of the means
+  fields: string[]; // of rows that are kept whole
   dates?: boolean; // whether times are seconds since 1970
   projection: { labels: [string, string] } | null;
   totals: { n_batches: number; n_points: number; events: Record<string, number> };
@@ -52,5 +56,3 @@ export interface Chronicle {
   events_left_out: number;
   moments: Moment[];
 }
-
-export const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95, 1];

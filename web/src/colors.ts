@@ -9,21 +9,47 @@ const DARK = [
   "#44AA99", "#D079C4", "#B5B54A", "#4FA8E0", "#EE8844", "#A9A9A9",
 ];
 
-export const PALETTE_SIZE = LIGHT.length;
+const given = new Map<number, number>(); // the place in the palette, by cluster
 
-export function isDark(): boolean {
+// A cluster that is new takes the colour of its number, or the next that fewest living ones have.
+export function meet(ids: number[]): void {
+  const fresh = ids.filter((id) => id >= 0 && !given.has(id));
+  if (!fresh.length) return;
+  const used = new Array<number>(LIGHT.length).fill(0);
+  for (const id of ids) if (given.has(id)) used[given.get(id)!]! += 1;
+  for (const id of fresh) {
+    let best = id % LIGHT.length;
+    for (let step = 0; step < LIGHT.length; step += 1) {
+      const place = (id + step) % LIGHT.length;
+      if (used[place]! < used[best]!) best = place;
+    }
+    given.set(id, best);
+    used[best]! += 1;
+  }
+}
+
+let dark = false;
+const styles = new Map<string, string>();
+
+// Reading styles takes time: they are read once, and again when light becomes dark.
+export function restyle(): void {
   const chosen = document.documentElement.dataset.theme;
-  if (chosen) return chosen === "dark";
-  return matchMedia("(prefers-color-scheme: dark)").matches;
+  dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  styles.clear();
 }
 
 export function colorOf(id: number): string {
-  const palette = isDark() ? DARK : LIGHT;
-  return id < 0 ? styleOf("--others") : palette[id % palette.length]!;
+  const palette = dark ? DARK : LIGHT;
+  return id < 0 ? styleOf("--others") : palette[given.get(id) ?? id % palette.length]!;
 }
 
 export function styleOf(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  let found = styles.get(name);
+  if (found === undefined) {
+    found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    styles.set(name, found);
+  }
+  return found;
 }
 
 // A colour with so much of it, as canvases take it.

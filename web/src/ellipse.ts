@@ -46,32 +46,3 @@ export function between(p: Ellipse, q: Ellipse, t: number): Ellipse {
     angle: p.angle + t * turn,
   };
 }
-
-export function outline(e: Ellipse, n = 24): [number, number][] {
-  const c = Math.cos(e.angle);
-  const s = Math.sin(e.angle);
-  return Array.from({ length: n }, (_, i) => {
-    const u = e.a * Math.cos((2 * Math.PI * i) / n);
-    const v = e.b * Math.sin((2 * Math.PI * i) / n);
-    return [e.x + c * u - s * v, e.y + s * u + c * v];
-  });
-}
-
-// The convex hull of points (Andrew's monotone chain).
-export function hull(points: [number, number][]): [number, number][] {
-  const sorted = [...points].sort((p, q) => p[0] - q[0] || p[1] - q[1]);
-  const half = (all: [number, number][]) => {
-    const out: [number, number][] = [];
-    for (const p of all) {
-      while (out.length > 1 && turn(out[out.length - 2]!, out[out.length - 1]!, p) <= 0) out.pop();
-      out.push(p);
-    }
-    out.pop();
-    return out;
-  };
-  return [...half(sorted), ...half(sorted.reverse())];
-}
-
-function turn(o: [number, number], p: [number, number], q: [number, number]): number {
-  return (p[0] - o[0]) * (q[1] - o[1]) - (p[1] - o[1]) * (q[0] - o[0]);
-}

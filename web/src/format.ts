@@ -12,8 +12,13 @@ export function number(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
+  if (size >= 1e9 || size < 1e-3) return value.toExponential(2);
+  if (size >= 1e4) return Math.round(value).toLocaleString("en-GB");
   return value.toLocaleString("en-GB", { maximumSignificantDigits: 4 });
+}
+
+export function value(found: number | string | null | undefined): string {
+  return typeof found === "number" ? number(found) : (found ?? "–");
 }
 
 let dates = false;
@@ -22,16 +27,39 @@ export function showDates(yes: boolean): void {
   dates = yes;
 }
 
-// Seconds since 1970 are shown as dates; other clocks as numbers.
-export function time(value: number): string {
-  if (dates) {
-    return new Date(1000 * value).toISOString().replace("T", " ").slice(0, 19);
-  }
-  return number(value);
+export function datesShown(): boolean {
+  return dates;
 }
 
-export function rate(value: number): string {
-  if (value >= 1e6) return `${(value / 1e6).toFixed(1)} M/s`;
-  if (value >= 1e4) return `${(value / 1e3).toFixed(0)} k/s`;
-  return `${count(value)}/s`;
+// Seconds since 1970 are shown as dates; other clocks as numbers.
+export function time(when: number): string {
+  if (!dates) return Math.abs(when) >= 1e9 ? when.toLocaleString("en-GB", { maximumFractionDigits: 0, useGrouping: false }) : number(when);
+  return new Date(1000 * when).toISOString().replace("T", " ").slice(0, 19);
+}
+
+// Times along an axis: of a date only the part that changes.
+export function times(marks: number[]): string[] {
+  const step = marks.length > 1 ? marks[1]! - marks[0]! : 0;
+  if (!dates) {
+    const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step))) : 0;
+    return marks.map((v) => v.toLocaleString("en-GB", { maximumFractionDigits: Math.min(digits, 12), useGrouping: Math.abs(v) < 1e9 }));
+  }
+  const from = step >= 86400 ? 0 : 11;
+  const to = step >= 86400 ? 10 : step >= 60 ? 16 : 19;
+  return marks.map((v, i) => {
+    const text = new Date(1000 * v).toISOString().replace("T", " ");
+    const before = i ? new Date(1000 * marks[i - 1]!).toISOString() : "";
+    return text.slice(text.slice(0, 10) === before.slice(0, 10) ? from : 5 * Number(from > 0), to);
+  });
+}
+
+// How fast a cluster moves, in a unit of time that people use.
+export function speed(perUnit: number): string {
+  return dates ? `${number(3600 * perUnit)} sd an hour` : `${number(perUnit)} sd a unit of time`;
+}
+
+export function rate(found: number): string {
+  if (found >= 1e6) return `${(found / 1e6).toFixed(1)} M`;
+  if (found >= 1e4) return `${(found / 1e3).toFixed(0)} k`;
+  return count(found);
 }

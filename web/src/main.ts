@@ -2,15 +2,21 @@
 
 import type { Chronicle } from "./chronicle";
 import { Chart, clusterCount, river, unusual } from "./charts";
+import { restyle } from "./colors";
+import { showDetail } from "./detail";
 import { byId } from "./dom";
+import { showEvents } from "./events";
 import { follow } from "./feed";
 import { ClusterMap } from "./map";
 import * as panels from "./panels";
 import { Store } from "./store";
+import { Timeline } from "./timeline";
 
 function start(): void {
+  restyle();
   const store = new Store();
-  const map = new ClusterMap(byId<HTMLCanvasElement>("map"), store);
+  const map = new ClusterMap(byId<HTMLCanvasElement>("map"), byId("tip"), store);
+  const timeline = new Timeline(byId<HTMLCanvasElement>("ticks"), store);
   const charts = [
     new Chart(byId("river"), store, river, [0, 1]),
     new Chart(byId("count"), store, clusterCount, [0, null]),
@@ -20,10 +26,11 @@ function start(): void {
     document.body.classList.toggle("empty", store.moments.length === 0);
     panels.showNumbers(store);
     panels.showClusters(store);
-    panels.showDetail(store);
     panels.showUnusual(store);
-    panels.showEvents(store);
+    showDetail(store);
+    showEvents(store);
     map.update();
+    timeline.update();
     for (const chart of charts) chart.update();
   };
   let waiting = false;
@@ -36,7 +43,9 @@ function start(): void {
     });
   });
   controls(store, () => {
+    restyle();
     show();
+    timeline.draw();
     for (const chart of charts) chart.rebuild();
   });
   Object.assign(window, { scstream: { store, map } });
@@ -49,8 +58,9 @@ function start(): void {
   }
 }
 
-function controls(store: Store, restyle: () => void): void {
+function controls(store: Store, restyled: () => void): void {
   byId("pause").addEventListener("click", () => (store.following ? store.pause() : store.follow()));
+  byId("replay").addEventListener("click", () => store.replay());
   const scrub = byId<HTMLInputElement>("scrub");
   scrub.addEventListener("input", () => store.goTo(Number(scrub.value)));
   const search = byId<HTMLInputElement>("search");
@@ -65,16 +75,20 @@ function controls(store: Store, restyle: () => void): void {
       ? root.dataset.theme === "dark"
       : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
-    restyle();
+    restyled();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyled);
+  window.addEventListener("beforeprint", restyled);
   document.addEventListener("keydown", (event) => {
     const typing = event.target instanceof HTMLInputElement;
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") (document.activeElement as HTMLElement | null)?.blur();
+    else if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "ArrowLeft") store.step(-1);
     else if (event.key === "ArrowRight") store.step(1);
     else if (event.key === "Escape") store.select(null);
     else if (event.key === "/") byId("search").focus();
+    else if (event.key === "r") store.replay();
+    else if (event.key === "m") store.openMoment();
     else if (event.key === " " && !(event.target instanceof HTMLButtonElement)) {
       if (store.following) store.pause();
       else store.follow();

@@ -1,16 +1,20 @@
 // The run as the page knows it, and what its reader looks at.
 
 import type { Chronicle, ClusterEvent, Moment } from "./chronicle";
+import { meet } from "./colors";
 import { showDates } from "./format";
 
 const MOST_MOMENTS = 2000;
 const MOST_EVENTS = 2000;
+const REPLAY = 20_000; // milliseconds that a whole run takes, if it has moments enough
+const STEP = 140; // milliseconds of a step of it
 
 export type Status = "live" | "waiting" | "ended";
 type Listener = () => void;
 
 export class Store {
   columns: string[] = [];
+  fields: string[] = [];
   axes: [string, string] = ["", ""];
   title = "";
   moments: Moment[] = [];
@@ -20,7 +24,10 @@ export class Store {
   rows = 0;
   rowsPerSecond = 0;
   status: Status = "waiting";
-  selected: number | null = null;
+  selected: number | null = null; // the cluster whose detail is shown
+  momentOpen = false; // or that of the moment
+  hovered: number | null = null;
+  private playing = 0; // the timer of a replay
   private at = -1; // the moment that is looked at; -1 for the latest
   private arrivals: { when: number; rows: number }[] = [];
   private listeners: Listener[] = [];
@@ -36,10 +43,12 @@ export class Store {
   load(whole: Chronicle): void {
     const seen = this.current?.batch;
     this.columns = whole.columns;
+    this.fields = whole.fields;
     showDates(whole.dates === true);
     this.axes = whole.projection?.labels ?? ["", ""];
     this.title = whole.title ?? "";
     this.moments = whole.moments;
+    for (const moment of this.moments) meet(moment.ids);
     this.events = whole.events;
     this.eventsLeftOut = whole.events_left_out;
     this.batches = whole.totals.n_batches;
@@ -51,6 +60,7 @@ export class Store {
   add(moment: Moment): void {
     const last = this.moments.at(-1);
     if (last && moment.batch <= last.batch) return;
+    meet(moment.ids);
     this.moments.push(moment);
     this.batches = Math.max(this.batches + 1, moment.batch + 1);
     this.rows += moment.n_points;
@@ -104,6 +114,11 @@ export class Store {
   }
 
   goTo(index: number): void {
+    this.stop();
+    this.show(index);
+  }
+
+  private show(index: number): void {
     this.at = Math.max(0, Math.min(index, this.moments.length - 1));
     this.changed();
   }
@@ -123,6 +138,7 @@ export class Store {
   }
 
   follow(): void {
+    this.stop();
     this.at = -1;
     this.changed();
   }
@@ -131,8 +147,52 @@ export class Store {
     this.goTo(this.index);
   }
 
+  // -- replay ---------------------------------------------------------------------------------
+
+  get replaying(): boolean {
+    return this.playing !== 0;
+  }
+
+  // How long clusters glide from one moment to the next.
+  get pace(): number {
+    return this.replaying ? STEP : 450;
+  }
+
+  replay(): void {
+    if (this.replaying) return this.pause();
+    if (this.moments.length < 2) return;
+    const by = Math.max(1, Math.round((this.moments.length * STEP) / REPLAY));
+    const start = this.following || this.index === this.moments.length - 1 ? 0 : this.index;
+    this.playing = window.setInterval(() => {
+      const to = this.index + by;
+      if (to < this.moments.length - 1) this.show(to);
+      else this.follow();
+    }, STEP);
+    this.show(start);
+  }
+
+  private stop(): void {
+    window.clearInterval(this.playing);
+    this.playing = 0;
+  }
+
+  // -- details --------------------------------------------------------------------------------
+
   select(id: number | null): void {
     this.selected = id;
+    this.momentOpen = false;
+    this.changed();
+  }
+
+  openMoment(): void {
+    this.selected = null;
+    this.momentOpen = true;
+    this.changed();
+  }
+
+  hover(id: number | null): void {
+    if (id === this.hovered) return;
+    this.hovered = id;
     this.changed();
   }
 

@@ -5,7 +5,16 @@ while it is being written. `scstream.report` draws it.
 """
 
 from scstream.chronicle.book import Chronicle, ChronicleError
-from scstream.chronicle.moment import QUANTILES, Moment, Score, Totals
+from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import Rewritten
 
-__all__ = ["QUANTILES", "Chronicle", "ChronicleError", "Moment", "Rewritten", "Score", "Totals"]
+__all__ = [
+    "QUANTILES",
+    "Chronicle",
+    "ChronicleError",
+    "Moment",
+    "Outline",
+    "Rewritten",
+    "Score",
+    "Totals",
+]

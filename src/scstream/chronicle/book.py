@@ -17,7 +17,7 @@ from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import likely_words, locations, speeds
 from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import ChronicleFile, outline_of
-from scstream.chronicle.rows import sampled, unusual
+from scstream.chronicle.rows import FIELDS, examples, sampled, unusual
 from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
 
@@ -65,6 +65,8 @@ class Chronicle:
         None before the first batch, and where clusters have no location.
     columns : list of str
         The names of the columns that locations have.
+    fields : list of str
+        The names of all columns of the data, as rows that are kept whole have them.
     dates : bool
         Whether times are dates, in seconds since 1970.
     totals : Totals
@@ -98,11 +100,14 @@ class Chronicle:
         self.event_limit = event_limit
         self.projection = projection
         self.columns: list[str] = []
+        self.fields: list[str] = []
         self.dates = False
         self._names = None if columns is None else list(columns)
         self.totals = Totals()
         self._moments: list[Moment] = []
         self._stride = 1
+        self._n_noted = 0  # moments, those thinned out included
+        self._passed: Outline | None = None  # batches counted since the last moment
         self._first_events: list[dict[str, Any]] = []
         self._last_events: list[dict[str, Any]] = []
 
@@ -130,6 +135,8 @@ class Chronicle:
         keys, means, spreads = locations(records)
         if not self.totals.n_batches:
             names = self.columns = [self._name(key) for key in keys]
+            known = getattr(model, "feature_names_in_", range(model.n_features_in_))
+            self.fields = [self._name(key) for key in list(known)[:FIELDS]]
             self.dates = model.dates_
             if self.projection is None and means is not None:
                 weights = [record.weight for record in records]
@@ -139,6 +146,7 @@ class Chronicle:
             means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
         places, seen = self._drawn(means, spreads)
         events, labels = model.events_, np.asarray(to_host(model.labels_))
+        passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection
         deviations = None
         if narrow and spreads is not None:
@@ -159,12 +167,24 @@ class Chronicle:
             score=None if scores is None else Score.of(scores),
             rows=None if rows is None else sampled(rows, labels, self._ordered(keys), view),
             unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
+            examples=() if rows is None else examples(rows, labels),
             events=tuple(event.to_dict() for event in events if event.kind != "drift"),
             words=tuple(likely_words(record.columns) for record in records),
             groups=_groups(model),
         )
-        self._add(moment)
+        self._count(moment.outline)
+        moment = moment.after(passed)
+        self._keep(moment)
+        self._thin()
         return moment
+
+    def count(self, batch: Outline) -> None:
+        """Count a batch of which no moment is noted, see `Outline.of`; the next one is of it, too.
+
+        For batches that come faster than they can be shown.
+        """
+        self._count(batch)
+        self._passed = batch if self._passed is None else self._passed.and_then(batch)
 
     def _name(self, key: Any) -> str:
         """Return what to call a column that the model knows by a name or a number."""
@@ -213,9 +233,10 @@ class Chronicle:
 
     def _keep(self, moment: Moment) -> None:
         """Keep a moment as the last. The one before goes, unless its turn had come."""
-        if len(self._moments) > 1 and (self.totals.n_batches - 1) % self._stride:
+        if len(self._moments) > 1 and (self._n_noted - 1) % self._stride:
             self._moments.pop()
         self._moments.append(moment)
+        self._n_noted += 1
 
     def _thin(self) -> None:
         """Leave out every second moment if there is one too many; the last stays."""
@@ -320,7 +341,7 @@ class Chronicle:
         """Return the first line of a file."""
         view = None if self.projection is None else self.projection.to_dict()
         head = {"chronicle": _FORMAT, "columns": self.columns, "projection": view}
-        return to_line(head | {"dates": self.dates})
+        return to_line(head | {"dates": self.dates, "fields": self.fields})
 
     @classmethod
     def read(cls, path: str | Path, *, limit: int = 1000, event_limit: int = 1000) -> Chronicle:
@@ -393,6 +414,7 @@ class Chronicle:
                 f"format {_FORMAT}: install a newer one"
             )
         self.columns = [str(name) for name in head["columns"]]
+        self.fields = [str(name) for name in head.get("fields", head["columns"])]
         self.dates = head.get("dates") is True
         if head["projection"] is not None:
             self.projection = Projection.from_dict(head["projection"])

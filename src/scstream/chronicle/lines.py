@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _DIGITS = 7  # of the numbers in a file
+_TINY, _HUGE = 1e-14, 1e21  # between them powers of ten that shift these digits are exact
 
 Floats = NDArray[np.float64]
 
@@ -28,11 +29,30 @@ def to_short(values: ArrayLike) -> Any:
     [[0.3333333, 2.0], [None, 12345680.0]]
     """
     if isinstance(values, np.ndarray):
+        quick = _rounded(values)
+        if quick is not None:
+            return quick.tolist()
         values = values.tolist()
     if isinstance(values, list):
         return [to_short(value) for value in values]
     number = float(f"{values:.{_DIGITS}g}")
     return number if math.isfinite(number) else None
+
+
+def _rounded(values: NDArray[Any]) -> Floats | None:
+    """Return numbers with few digits, all at once; None if some are not finite, or tiny or huge.
+
+    A whole number over a power of ten that is exact is the number nearest to the digits, so that
+    it is written with no more of them.
+    """
+    x = np.asarray(values, dtype=float)
+    size = np.abs(x)
+    if not x.size or not (((size >= _TINY) & (size < _HUGE)) | (x == 0.0)).all():
+        return None
+    places = (_DIGITS - 1) - np.floor(np.log10(np.where(x == 0.0, 1.0, size)))
+    up, down = 10.0 ** np.maximum(places, 0.0), 10.0 ** np.maximum(-places, 0.0)
+    out: Floats = np.rint(x * up / down) / up * down
+    return out
 
 
 def from_line(raw: bytes) -> dict[str, Any]:

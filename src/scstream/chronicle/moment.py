@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,14 @@ from scstream.chronicle.lines import (
     to_line,
     to_short,
 )
-from scstream.chronicle.rows import SampledRows, UnusualRow
+from scstream.chronicle.rows import KeptRow, SampledRows
+from scstream.events import events_of
 
-_TABLES = ("weights", "counts", "born", "means", "deviations", "places", "spreads", "speeds")
+if TYPE_CHECKING:
+    from scstream.model import ScStream
+    from scstream.records import BatchRecord
+
+_TABLES = ("weights", "counts", "means", "deviations", "places", "spreads", "speeds")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)  # of the anomaly score, kept of each batch
 
 
@@ -69,6 +74,37 @@ class Outline:
     highest: float | None
     events: tuple[dict[str, Any], ...]
 
+    @classmethod
+    def of(cls, model: ScStream, scores: ArrayLike | None) -> Outline:
+        """Return that of the batch that a model has learned, without a look at its clusters."""
+        highest = None
+        if scores is not None:
+            values = np.asarray(scores, dtype=float)
+            top = float(values.max(initial=-math.inf))
+            if not math.isfinite(top):
+                top = float(values.max(initial=-math.inf, where=np.isfinite(values)))
+            highest = top if math.isfinite(top) else None
+        record = model._history[-1]  # `history_` is a copy
+        events = lasting_events(model, record)
+        return cls(record.n_points, record.n_clusters, record.time, highest, events)
+
+    def and_then(self, later: Outline) -> Outline:
+        """Return that of two batches as if they were one."""
+        highs = [one.highest for one in (self, later) if one.highest is not None]
+        return replace(
+            later,
+            n_points=self.n_points + later.n_points,
+            highest=max(highs, default=None),
+            events=(*self.events, *later.events),
+        )
+
+
+def lasting_events(model: ScStream, record: BatchRecord) -> tuple[dict[str, Any], ...]:
+    """Return what happened to clusters in the last batch, their drift aside."""
+    plain = model.group_level is None  # then there is nothing to compute
+    found = events_of(record, None, None, ()) if plain else model.events_
+    return tuple(event.to_dict() for event in found if event.kind != "drift")
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -101,8 +137,10 @@ class Moment:
         The anomaly scores of the batch, if they were given.
     rows : SampledRows or None
         Some rows of the batch as they are drawn, if the rows were given.
-    unusual : tuple of UnusualRow
+    unusual : tuple of KeptRow
         The rows that were least expected, if rows and scores were given.
+    examples : tuple of KeptRow
+        Some other rows of the batch, if the rows were given.
     groups : ndarray (k,) or None
         The group of each cluster, if the model forms groups after every batch.
     events : tuple of dict
@@ -125,7 +163,8 @@ class Moment:
     speeds: Floats | None = None
     score: Score | None = None
     rows: SampledRows | None = None
-    unusual: tuple[UnusualRow, ...] = ()
+    unusual: tuple[KeptRow, ...] = ()
+    examples: tuple[KeptRow, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
     words: tuple[dict[str, dict[str, float]], ...] = ()
     groups: NDArray[np.int64] | None = None
@@ -141,6 +180,17 @@ class Moment:
         highest = None if self.score is None else self.score.quantiles[-1]
         return Outline(self.n_points, self.n_clusters, self.time, highest, self.events)
 
+    def after(self, passed: Outline | None) -> Moment:
+        """Return the moment as one of several batches, this one the last of them."""
+        if passed is None:
+            return self
+        score = self.score
+        if score is not None and passed.highest is not None:
+            *rest, top = score.quantiles
+            score = Score(score.mean, (*rest, max(top, passed.highest)))
+        n_points, events = self.n_points + passed.n_points, (*passed.events, *self.events)
+        return replace(self, n_points=n_points, score=score, events=events)
+
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""
         saved: dict[str, Any] = {
@@ -153,12 +203,15 @@ class Moment:
             values = getattr(self, name)
             if values is not None:
                 saved[name] = to_short(values)
+        saved["born"] = self.born.tolist()  # times, of which dates need every digit
         if self.score is not None:
             saved["score"] = to_short([self.score.mean, *self.score.quantiles])
         if self.rows is not None:
             saved["rows"] = self.rows.to_dict()
         if self.unusual:
             saved["unusual"] = [row.to_dict() for row in self.unusual]
+        if self.examples:
+            saved["examples"] = [row.to_dict() for row in self.examples]
         if self.groups is not None:
             saved["groups"] = self.groups.tolist()
         if self.events:
@@ -193,7 +246,8 @@ class Moment:
             speeds=None if saved.get("speeds") is None else read_table(saved["speeds"], k),
             score=score,
             rows=None if saved.get("rows") is None else SampledRows.from_dict(saved["rows"]),
-            unusual=tuple(UnusualRow.from_dict(row) for row in saved.get("unusual", ())),
+            unusual=tuple(KeptRow.from_dict(row) for row in saved.get("unusual", ())),
+            examples=tuple(KeptRow.from_dict(row) for row in saved.get("examples", ())),
             events=tuple(read_event(event) for event in saved.get("events", ())),
             words=read_words(saved.get("words", ()), k),
             groups=read_ids(saved.get("groups"), k),

@@ -13,8 +13,9 @@ from scstream.chronicle.lines import Floats, read_table, to_short
 from scstream.plot.projection import Projection
 
 SAMPLED = 50  # rows of a batch that are drawn
-UNUSUAL = 3  # rows of a batch that are kept whole
-_VALUES = 32  # of a row, at most
+UNUSUAL = 3  # rows of a batch that are kept whole, the least expected
+EXAMPLES = 6  # and others, spread over the batch
+FIELDS = 32  # values of a row, at most
 _WORD = 80  # characters of a value, at most
 
 
@@ -44,31 +45,33 @@ class SampledRows:
 
 
 @dataclass(frozen=True)
-class UnusualRow:
-    """A row that was hardly foreseen.
+class KeptRow:
+    """A row that is kept whole.
 
     Attributes
     ----------
-    score : float
-        Minus its log density.
     label : int
     values : list
         What its columns hold, at most 32 of them: numbers, words or None.
+    score : float or None
+        Minus its log density, of rows that are kept because they were hardly expected.
     """
 
-    score: float
     label: int
     values: list[Any]
+    score: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"score": to_short(self.score), "label": self.label, "values": self.values}
+        plain = {"label": self.label, "values": self.values}
+        return plain if self.score is None else {"score": to_short(self.score), **plain}
 
     @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> UnusualRow:
+    def from_dict(cls, saved: dict[str, Any]) -> KeptRow:
         """Return what plain values say."""
         values = [_plain(value) for value in saved["values"]]
-        return cls(float(saved["score"]), int(saved["label"]), values)
+        score = saved.get("score")
+        return cls(int(saved["label"]), values, None if score is None else float(score))
 
 
 def sampled(
@@ -87,16 +90,22 @@ def sampled(
     return SampledRows(view(table[known]), np.asarray(labels)[chosen[known]])
 
 
-def unusual(X: Any, labels: NDArray[np.int64], scores: ArrayLike) -> tuple[UnusualRow, ...]:
+def unusual(X: Any, labels: NDArray[np.int64], scores: ArrayLike) -> tuple[KeptRow, ...]:
     """Return the rows with the highest scores, the highest first."""
     values = np.asarray(scores, dtype=float).ravel()
     values = np.where(np.isfinite(values), values, -np.inf)
     order = np.argsort(-values, kind="stable")[:UNUSUAL]
     return tuple(
-        UnusualRow(float(values[i]), int(labels[i]), _row(X, int(i)))
+        KeptRow(int(labels[i]), _row(X, int(i)), float(values[i]))
         for i in order
         if np.isfinite(values[i])
     )
+
+
+def examples(X: Any, labels: NDArray[np.int64]) -> tuple[KeptRow, ...]:
+    """Return some rows spread evenly over a batch."""
+    chosen = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), EXAMPLES)).astype(int))
+    return tuple(KeptRow(int(labels[i]), _row(X, int(i))) for i in chosen)
 
 
 def _column(X: Any, key: Any, rows: NDArray[np.int64]) -> Floats:
@@ -114,8 +123,8 @@ def _column(X: Any, key: Any, rows: NDArray[np.int64]) -> Floats:
 def _row(X: Any, i: int) -> list[Any]:
     """Return what a row holds, as plain values."""
     if hasattr(X, "values") and hasattr(X, "place"):
-        return [_plain(column[i]) for column in X.values[:_VALUES]]
-    row = X[i : i + 1, :_VALUES]
+        return [_plain(column[i]) for column in X.values[:FIELDS]]
+    row = X[i : i + 1, :FIELDS]
     return [
         _plain(v) for v in np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()
     ]

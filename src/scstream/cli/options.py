@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
 from scstream.cli.names import SOURCE_FORMATS
+from scstream.support.messages import warn
 from scstream.support.times import is_length
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from scstream.sources import SourceOptions
     from scstream.sources.access import Access
 
+_VARIABLES = {"rediss": "REDIS", "tls": "NATS"}  # where they are not called like the URL
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -286,6 +288,13 @@ def _of_family(args: argparse.Namespace, family: Any) -> dict[str, Any]:
 def _access(args: argparse.Namespace) -> Access | None:
     """Return how to get into a broker, as far as the command line says."""
     login: Access | None = args.login
+    if login is not None and login.password is not None:
+        scheme = args.source.partition("://")[0]
+        variable = f"SCSTREAM_{_VARIABLES.get(scheme, scheme.upper())}_PASSWORD"
+        warn(
+            "warning: others on this machine can see the password on the command line (ps), and "
+            f"the shell may keep it. Give it in the variable {variable}, or in a file (--access)."
+        )
     if args.access is None:
         return login
     if login is None:

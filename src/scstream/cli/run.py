@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from scstream.cli.errors import UsageError
@@ -156,7 +157,7 @@ def main(args: argparse.Namespace) -> int:
                 every=args.every or 100,
                 settings=_settings(args, options),
                 score_by=args.score_by,
-                progress=_watched(progress, live),
+                progress=_watched(progress, live, source),
                 interrupt=interrupt,
             )
         finally:
@@ -191,16 +192,18 @@ def _page(args: argparse.Namespace, model: Any, outputs: dict[str, Any]) -> Iter
         yield live
 
 
-def _watched(progress: Any, live: Any) -> Any:
-    """Return what is called after each batch: the progress, and the age of the checkpoint."""
+def _watched(progress: Any, live: Any, source: Any) -> Any:
+    """Return what is called after each batch: the progress, and what the page says of the run."""
     if live is None:
         return progress
+    figures = live.served.metrics
 
     def after(result: Any) -> None:
         if progress is not None:
             progress(result)
         if result.checkpoint is not None:
-            live.served.metrics.saved(result.checkpoint)
+            figures.saved(result.checkpoint)
+        figures.look = partial(source.unread, result.place)
 
     return after
 

@@ -164,7 +164,8 @@ def by_pattern(missing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[n
     bits = np.packbits(missing, axis=1)
     order = np.lexsort(bits.T)
     changes = np.flatnonzero((bits[order][1:] != bits[order][:-1]).any(axis=1)) + 1
-    return order, np.concatenate([[0], changes, [len(order)]]).astype(np.int64)
+    end = [len(order)] * (len(order) > 0)  # no rows have no pattern
+    return order, np.concatenate([[0], changes, end]).astype(np.int64)
 
 
 def _unpacked(packed: Array, d: int) -> Array:

@@ -16,7 +16,7 @@ from scstream.groups.reading import renamed
 from scstream.pipeline.assess import Assessment, assess, learner_of
 from scstream.pipeline.folder import CheckpointFolder, Kept
 from scstream.pipeline.interrupt import Interrupt, Interrupted
-from scstream.pipeline.resume import RunState, Totals, blaming
+from scstream.pipeline.resume import LOG_DENSITY, RunState, Totals, blaming, other_score
 from scstream.sinks.base import Floats, Output, Recorder, Sink
 from scstream.sinks.journals import RejectJournal
 from scstream.sources.base import Batch, Place, Source
@@ -54,6 +54,8 @@ class RunResult:
         The last checkpoint.
     done : float or None
         The share of the source that was read, from 0 to 1; None if its size is not known.
+    place : dict
+        Where the source stands behind the last batch.
     """
 
     model: ScStream
@@ -64,6 +66,7 @@ class RunResult:
     interrupted: str | None = None
     checkpoint: Path | None = None
     done: float | None = None
+    place: Place = field(default_factory=dict)
 
 
 def run(
@@ -211,6 +214,8 @@ class _Loop:
     def _resume(self, kept: Kept) -> None:
         """Set the model and the source to a checkpoint."""
         state = RunState.of(kept.extra, kept.path)
+        if self._writes_scores() and state.score != LOG_DENSITY:
+            raise other_score(kept.path)
         for name in sorted({*self.settings, *state.settings}):
             now, then = self.settings.get(name), state.settings.get(name)
             if name == "source" and isinstance(then, str):
@@ -228,6 +233,10 @@ class _Loop:
         self.committed = self.place
         self.places = state.outputs
         self.source.seek(self.place)
+
+    def _writes_scores(self) -> bool:
+        """Whether an output holds the score of each row."""
+        return any(isinstance(o, Sink) and "score" in o.needs for o in self.outputs.values())
 
     def _width(self) -> int:
         return int(self.result.model.n_features_in_)
@@ -293,7 +302,7 @@ class _Loop:
         for output in self.outputs.values():
             if isinstance(output, RejectJournal):
                 output.note(batch)
-        self.place = batch.place
+        self.place = self.result.place = batch.place
         self.torn = False
         self.unkept += 1
 
@@ -349,6 +358,7 @@ class _Loop:
             "outputs": {name: output.place() for name, output in self.outputs.items()},
             "totals": asdict(self.result.totals),
             "settings": self.settings,
+            "score": LOG_DENSITY,
         }
         self.result.checkpoint = self.folder.save(self.result.model, extra)
         self.unkept = 0

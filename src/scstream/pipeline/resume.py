@@ -14,6 +14,8 @@ from scstream.sources.base import Batch, Place
 if TYPE_CHECKING:
     from scstream.model import ScStream
 
+LOG_DENSITY = "log density"  # what the field `score` of outputs is
+
 
 @dataclass
 class Totals:
@@ -40,12 +42,13 @@ class Totals:
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stood: its places, its counts and its settings."""
+    """Where a run stood: its places, its counts, its settings, and what its scores are."""
 
     source: Place
     outputs: dict[str, Place]
     totals: Totals
     settings: dict[str, Any]
+    score: str | None
 
     @classmethod
     def of(cls, extra: dict[str, Any], path: Path) -> RunState:
@@ -63,7 +66,10 @@ class RunState:
         counts = extra["totals"]
         if not set(counts) <= known or any(type(n) is not int or n < 0 for n in counts.values()):
             raise _unsound(path, f"totals are {str(counts)[:80]!r}")
-        return cls(extra["source"], extra["outputs"], Totals(**counts), extra["settings"])
+        score = extra.get("score")
+        if score is not None and not isinstance(score, str):
+            raise _unsound(path, f"score is {str(score)[:80]!r}")
+        return cls(extra["source"], extra["outputs"], Totals(**counts), extra["settings"], score)
 
 
 @contextlib.contextmanager
@@ -73,6 +79,16 @@ def blaming(path: Path) -> Iterator[None]:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise _unsound(path, f"{type(error).__name__}: {error}") from error
+
+
+def other_score(path: Path) -> ValueError:
+    """Return what to say of a checkpoint whose outputs hold scores of another meaning."""
+    return ValueError(
+        f"The checkpoint in {path.parent} was made by a version whose field 'score' was "
+        f"minus the {LOG_DENSITY}; now it is the {LOG_DENSITY}. Going on would mix the two in one "
+        "output. Begin anew with another folder and new outputs, or finish the run with the "
+        "version that began it."
+    )
 
 
 def _unsound(path: Path, what: str) -> CheckpointError:

@@ -12,7 +12,7 @@ from scstream.report.run import Run
 from scstream.report.svg import figure
 from scstream.report.tables import clusters, events, summary
 from scstream.support.paths import check_file, whole_file
-from scstream.web import page_data, standalone
+from scstream.web import PageData, standalone
 
 _MARK = '<meta name="generator" content="scstream report">'
 
@@ -68,7 +68,7 @@ def render_report(chronicle: Chronicle, *, title: str = "A stream") -> str:
         events(chronicle),
     ]
     return standalone(
-        page_data(chronicle),
+        PageData.of(chronicle),
         title=title,
         mark=_MARK,
         still="\n".join(still),

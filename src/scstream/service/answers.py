@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.families.columns import Columns, columns_of
 from scstream.model import ScStream
 from scstream.service.guard import Refused
+from scstream.sources.table import array_of
 
 ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
 
 
-@dataclass(frozen=True)
-class Named:
-    """Rows whose values have names.
-
-    Attributes
-    ----------
-    names : list of str
-    columns : list of ndarray (n,)
-    """
-
-    names: list[str]
-    columns: list[NDArray[Any]]
-
-    def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
-
-    def for_model(self, model: ScStream) -> Any:
-        """Return the rows as a model takes them: by name, if it knows its columns by name."""
-        if hasattr(model, "feature_names_in_"):
-            import pandas as pd
-
-            return pd.DataFrame(dict(zip(self.names, self.columns, strict=True)))
-        return np.column_stack(self.columns)
-
-
 def read_rows(body: bytes, kind: str, most: int) -> tuple[Any, dict[str, Any]]:
-    """Return the rows of a request, an array or `Named`, and what else it says.
+    """Return the rows of a request, an array or columns with names, and what else it says.
 
     Parameters
     ----------
@@ -62,16 +39,26 @@ def read_rows(body: bytes, kind: str, most: int) -> tuple[Any, dict[str, Any]]:
         rows, more = _read_json(body)
     else:
         raise Refused(415, f"Send rows as {JSON} or {ARROW}, and say which in Content-Type.")
-    if len(rows) > most:
-        raise Refused(413, f"There are {len(rows):,} rows; at most {most:,} are taken at once.")
-    if len(rows) == 0:
+    n = rows.shape[0]
+    if n > most:
+        raise Refused(413, f"There are {n:,} rows; at most {most:,} are taken at once.")
+    if n == 0:
         raise Refused(422, "There are no rows.")
     return rows, more
 
 
 def for_model(rows: Any, model: ScStream) -> Any:
-    """Return the rows of a request as a model takes them."""
-    return rows.for_model(model) if isinstance(rows, Named) else rows
+    """Return the rows of a request as a model takes them.
+
+    Those without names are in the order of the model's columns, whose names need not be said
+    again; a model that knows no names takes columns in the order in which they came.
+    """
+    named = hasattr(model, "feature_names_in_")
+    if isinstance(rows, Columns):
+        return rows if named or not model.n_batches_ else np.column_stack(rows.values)
+    if named and rows.dtype.kind == "f":
+        return Columns(list(rows.T), range(rows.shape[1]), len(rows), rows)
+    return columns_of(rows) if named else rows
 
 
 def _read_json(body: bytes) -> tuple[Any, dict[str, Any]]:
@@ -85,36 +72,57 @@ def _read_json(body: bytes) -> tuple[Any, dict[str, Any]]:
         found = found.get("rows")
     if not isinstance(found, list):
         raise Refused(422, 'Send {"rows": [[...], ...]}, or a list of rows.')
+    try:
+        rows = np.array(found, dtype=float)  # as most requests are; null becomes NaN
+    except (TypeError, ValueError):
+        rows = None  # some are words, or have names
+    if rows is None or rows.ndim != 2:
+        rows = _read_carefully(found)
+    return rows, more
+
+
+def _read_carefully(found: list[Any]) -> Any:
+    """Return rows that are not plain numbers, or say what is wrong with them."""
     if found and all(isinstance(row, dict) for row in found):
-        return _named(found), more
+        return _named(found)
     if not all(isinstance(row, list) for row in found):
         raise Refused(422, "Each row must be a list of values, or an object of names and values.")
     if len({len(row) for row in found}) > 1:
         raise Refused(422, "All rows must have the same number of values.")
-    try:
-        return np.array(found, dtype=float), more
-    except (TypeError, ValueError):
-        pass  # some are words
-    rows = np.array(found, dtype=object)
-    if rows.ndim != 2:
+    rows = np.empty((len(found), len(found[0]) if found else 0), dtype=object)
+    for i, row in enumerate(found):
+        rows[i] = row
+    if any(isinstance(value, list | dict) for value in rows.flat):
         raise Refused(422, "Values must be numbers, words or null.")
-    return rows, more
+    return rows
 
 
-def _named(rows: list[dict[str, Any]]) -> Named:
+def _named(rows: list[dict[str, Any]]) -> Columns:
     """Return rows that name their values; what a row does not name is missing."""
+    names = list(rows[0])
+    if len(names) > 1 and all(len(row) == len(names) for row in rows):
+        try:
+            table = np.array(list(map(itemgetter(*names), rows)), dtype=float)
+            return Columns(list(table.T), names, len(rows), table)
+        except (KeyError, TypeError, ValueError):
+            pass  # other names, or words
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return Named(names, [_column([row.get(name) for row in rows]) for name in names])
+    return Columns([_column([row.get(name) for row in rows]) for name in names], names, len(rows))
 
 
 def _column(values: list[Any]) -> NDArray[Any]:
     try:
-        return np.array(values, dtype=float)  # None becomes NaN
+        column = np.array(values, dtype=float)  # null becomes NaN
+        if column.ndim == 1:
+            return column
     except (TypeError, ValueError):
-        return np.array(values, dtype=object)
+        pass
+    if any(isinstance(value, list | dict) for value in values):
+        raise Refused(422, "Values must be numbers, words or null.")
+    return np.array(values, dtype=object)
 
 
-def _read_arrow(body: bytes) -> Named:
+def _read_arrow(body: bytes) -> Columns:
     try:
         import pyarrow as pa
     except ImportError:
@@ -126,8 +134,8 @@ def _read_arrow(body: bytes) -> Named:
             table = reader.read_all()
     except (pa.ArrowInvalid, pa.ArrowException, OSError):
         raise Refused(400, "The body is not an Arrow stream.") from None
-    columns = [column.to_numpy() for column in table.columns]
-    return Named([str(name) for name in table.column_names], columns)
+    columns = [array_of(column.combine_chunks()) for column in table.columns]
+    return Columns(columns, [str(name) for name in table.column_names], table.num_rows)
 
 
 def _labels(model: ScStream, X: Any) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any
 
 from starlette.applications import Starlette
@@ -35,7 +36,12 @@ _Handler = Callable[[Request], Awaitable[Response]]
 def make_app(served: Served, settings: Settings) -> ASGIApp:
     """Return the service as an ASGI application."""
     service = _Service(served, settings)
-    routes = [
+    routes = []  # looked through in this order: what is asked for most comes first
+    if served.has_model:
+        routes.append(Route("/predict", service.predict, methods=["POST"]))
+        if settings.learning:
+            routes.append(Route("/learn", service.learn, methods=["POST"]))
+    routes += [
         Route("/", service.page("index.html")),
         Route("/page/{name:str}", service.asset),
         Route("/docs", service.page("docs.html")),
@@ -45,10 +51,6 @@ def make_app(served: Served, settings: Settings) -> ASGIApp:
         Route("/api/chronicle", service.chronicle),
         Route("/api/updates", service.updates),
     ]
-    if served.has_model:
-        routes.append(Route("/predict", service.predict, methods=["POST"]))
-        if settings.learning:
-            routes.append(Route("/learn", service.learn, methods=["POST"]))
     handlers = {Refused: _refusal, HTTPException: _no_such_address}
     app = Starlette(routes=routes, exception_handlers=handlers)
     return Guard(_Counted(app, served), settings)
@@ -84,7 +86,8 @@ class _Service:
 
     async def metrics(self, request: Request) -> Response:
         """Answer Prometheus."""
-        text = self._served.metrics.text(self._served.feed.n_pages)
+        figures = self._served.metrics  # a source may have to ask its server
+        text = await asyncio.to_thread(figures.text, self._served.feed.n_pages)
         return Response(text, headers={"content-type": metrics.TYPE})
 
     async def chronicle(self, request: Request) -> Response:
@@ -122,30 +125,25 @@ class _Service:
         return answers.read_rows(await request.body(), kind, self._settings.most_rows)
 
 
+_PATHS = ("/predict", "/learn", "/metrics", "/health", "/api/chronicle", "/api/updates")
+
+
 class _Counted:
     """Counts answers by path and status."""
 
     def __init__(self, app: ASGIApp, served: Served) -> None:
         self._app = app
-        self._requests = served.metrics.requests
-        self._paths = (
-            "/predict",
-            "/learn",
-            "/metrics",
-            "/health",
-            "/api/chronicle",
-            "/api/updates",
-        )
+        self._counter = cache(served.metrics.requests.labels)  # of few paths and few statuses
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path = scope["path"] if scope["path"] in self._paths else "other"
+        path = scope["path"] if scope["path"] in _PATHS else "other"
 
         async def counted(message: Any) -> None:
             if message["type"] == "http.response.start":
-                self._requests.labels(path, str(message["status"])).inc()
+                self._counter(path, str(message["status"])).inc()
             await send(message)
 
         await self._app(scope, receive, counted)

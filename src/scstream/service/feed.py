@@ -8,10 +8,9 @@ from collections import deque
 from collections.abc import AsyncIterator
 from itertools import islice
 from threading import Lock
-from typing import Any
 
 from scstream.chronicle import Chronicle, Moment
-from scstream.web import page_data
+from scstream.web import PageData
 
 _KEPT_LINES = 512  # that a page may lie behind before it loads the chronicle anew
 _KEPT_BYTES = 32 * 2**20
@@ -85,11 +84,10 @@ class Feed:
         """How many pages follow."""
         return len(self._pages)
 
-    def whole(self) -> dict[str, Any]:
-        """Return what a page begins with: the thinned chronicle, and where the feed continues."""
+    def whole(self) -> tuple[str, PageData]:
+        """Return where the feed continues, and what a page begins with: the chronicle, thinned."""
         with self._lock:
-            name = f"{self._epoch}-{self._next}"
-            return {"next": name, **page_data(self.chronicle)}
+            return f"{self._epoch}-{self._next}", PageData.of(self.chronicle)
 
     async def follow(self, name: str, every: float = 15.0) -> AsyncIterator[str]:
         """Return server-sent events after the one of a name, without end.

@@ -9,6 +9,7 @@ import logging
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scstream.service.settings import Settings, is_address, is_any
@@ -55,6 +56,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._settings = settings
+        self._hosts = settings.hosts
         self._token = None if settings.token is None else settings.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,6 +88,8 @@ class Guard:
         except Refused as refused:
             if not begun:
                 await _answer(refused.status, refused.reason, guarded)
+        except ClientDisconnect:  # before its request was whole: there is nobody to answer
+            return
         except Exception:
             _LOG.exception("A request failed.")
             if not begun:
@@ -93,7 +97,7 @@ class Guard:
 
     def _check_host(self, headers: dict[str, bytes]) -> None:
         host = _name(headers.get("host", b"").decode("latin-1"))
-        known = host in self._settings.hosts
+        known = host in self._hosts
         if not known and not (is_any(self._settings.host) and is_address(host)):
             raise Refused(421, "This service does not answer for that host.")
         origin = headers.get("origin")
@@ -146,7 +150,8 @@ class Guard:
             if done:  # what follows is the client going away, however long that takes
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), self._settings.patience)
+                async with asyncio.timeout(self._settings.patience):
+                    message = await receive()
             except TimeoutError:
                 raise Refused(408, "The body did not arrive in time.") from None
             if message["type"] == "http.request":

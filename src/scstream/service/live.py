@@ -45,7 +45,7 @@ class Live:
 
     def close(self) -> None:
         """End the service: pages are disconnected, and open requests finished."""
-        self.served.feed.end()
+        self.served.close()
         self._server.close()
 
     def __enter__(self) -> Self:

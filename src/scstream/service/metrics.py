@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from scstream.chronicle import QUANTILES, Moment
+from scstream.chronicle import QUANTILES, Outline, Score
+from scstream.sources.base import Unread
 
 TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+_BEHIND = {
+    "bytes": ("scstream_unread_bytes", "Bytes of the source that are not learned yet"),
+    "rows": ("scstream_unread_rows", "Rows of the source that are not learned yet"),
+    "messages": ("scstream_unread_messages", "Messages of the source that are not learned yet"),
+    "seconds": ("scstream_lag_seconds", "Seconds from the last row learned to the newest sent"),
+}
 
 
 @dataclass
@@ -39,9 +48,11 @@ class Metrics:
             ["quantile"],
             registry=r,
         )
-        self.lag = Gauge(
-            "scstream_lag_seconds", "Seconds since the last batch was learned", registry=r
+        self.age = Gauge(
+            "scstream_batch_age_seconds", "Seconds since the last batch was learned", registry=r
         )
+        self.look: Callable[[], Unread | None] | None = None  # at what the source has not yet given
+        self._unread: dict[str, Gauge] = {}
         self.memory = Gauge(
             "scstream_resident_bytes", "Memory of the process, in bytes", registry=r
         )
@@ -60,31 +71,50 @@ class Metrics:
         self._last: float | None = None
         self._saved: float | None = None
 
-    def learned(self, moment: Moment, seconds: float) -> None:
+    def learned(self, batch: Outline, seconds: float) -> None:
         """Count a batch."""
         self._last = time.time()
-        self.rows.inc(moment.n_points)
+        self.rows.inc(batch.n_points)
         self.batches.inc()
-        self.clusters.set(moment.n_clusters)
+        self.clusters.set(batch.n_clusters)
         self.seconds.observe(seconds)
-        for event in moment.events:
+        for event in batch.events:
             self.events.labels(str(event["kind"])).inc()
-        if moment.score is not None:
-            for quantile, value in zip(QUANTILES, moment.score.quantiles, strict=True):
+
+    def scored(self, score: Score | None) -> None:
+        """Note how unusual the last rows were."""
+        if score is not None:
+            for quantile, value in zip(QUANTILES, score.quantiles, strict=True):
                 self.score.labels(f"{quantile:g}").set(value)
 
-    def saved(self, path: Any) -> None:
+    def _tell_unread(self) -> None:
+        """Say how far the run lies behind its source, in whatever the source counts."""
+        for gauge in self._unread.values():
+            gauge.set(math.nan)
+        try:
+            left = None if self.look is None else self.look()
+        except (OSError, RuntimeError, ValueError):  # the run closes or changes what it reads
+            return
+        if left is None:
+            return
+        if left.unit not in self._unread:
+            name, what = _BEHIND[left.unit]
+            self._unread[left.unit] = Gauge(name, what, registry=self.registry)
+        self._unread[left.unit].set(left.amount)
+
+    def saved(self, path: Path) -> None:
         """Note when a checkpoint was written."""
         try:
-            self._saved = os.stat(path).st_mtime
+            self._saved = path.stat().st_mtime
         except OSError:
             self._saved = None
 
     def text(self, n_pages: int) -> bytes:
         """Return all figures as Prometheus reads them."""
-        now, nan = time.time(), float("nan")
-        self.lag.set(nan if self._last is None else now - self._last)
+        now, nan = time.time(), math.nan
+        self.age.set(nan if self._last is None else now - self._last)
         self.checkpoint.set(nan if self._saved is None else now - self._saved)
+        self._tell_unread()
         self.memory.set(_resident_bytes())
         self.pages.set(n_pages)
         return generate_latest(self.registry)
@@ -96,4 +126,4 @@ def _resident_bytes() -> float:
         with open("/proc/self/statm", "rb") as file:
             return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
-        return float("nan")
+        return math.nan

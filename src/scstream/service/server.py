@@ -40,6 +40,7 @@ class Server:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="error",  # else each malformed request is a line, as many as a client likes
             access_log=False,
             server_header=False,
             timeout_keep_alive=int(settings.patience),
@@ -72,7 +73,8 @@ class Server:
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends answers at once (TCP_NODELAY) only where the protocol is named.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))

@@ -78,6 +78,21 @@ class Batch:
         return int(self.X.shape[0])
 
 
+@dataclass(frozen=True)
+class Unread:
+    """How much of a stream lies behind a place.
+
+    Attributes
+    ----------
+    amount : float
+    unit : {"bytes", "rows", "messages", "seconds"}
+        Seconds are those from the place to the newest message, by the server's clock.
+    """
+
+    amount: float
+    unit: str
+
+
 class Source(ABC):
     """A stream of batches: ``for batch in source``.
 
@@ -104,6 +119,10 @@ class Source(ABC):
     def mark(self, place: Place) -> Place:
         """Return the place of the last batch with what `seek` knows the stream again by."""
         return place
+
+    def unread(self, place: Place) -> Unread | None:
+        """Return how much has come that lies behind the place of a batch; None if unknown."""
+        return None
 
     def commit(self, place: Place) -> None:
         """Let the server, if there is one, forget what lies before a place that is safely saved."""

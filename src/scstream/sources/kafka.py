@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scstream.sources.access import Access
+from scstream.sources.base import Unread
 from scstream.sources.kafka_client import KafkaBrokers
 from scstream.sources.message_urls import read_url
 from scstream.sources.messages import Message, MessageSource, need_package
@@ -202,6 +203,15 @@ class KafkaSource(MessageSource):
             self._consumer.incremental_assign([first])
         elif not self._brokers.passes(error):
             raise self._brokers.meaning(error)
+
+    def _newer(self, at: dict[str, Any]) -> Unread | None:
+        """Return the messages behind a position, as far as the last fetches know."""
+        left = 0
+        for partition, offset in at.items():
+            part = self._part(int(partition))
+            bounds = self._consumer.get_watermark_offsets(part, cached=True)
+            left += max(0, bounds[1] - offset)
+        return Unread(left, "messages")
 
     def _message(self, message: Any) -> Message:
         partition, offset = message.partition(), message.offset()

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from scstream.sources.base import Batch, MalformedRow, Place, Reject, Source
+from scstream.sources.base import Batch, MalformedRow, Place, Reject, Source, Unread
 from scstream.sources.message_rows import Kind, MessageTable, Name
-from scstream.sources.patience import PATIENCE, BrokerAwayError, Patience
+from scstream.sources.patience import PATIENCE, Away, BrokerAwayError, BrokerError, Patience
 from scstream.sources.places import unsound, whole
 
 _COMMIT = 10.0  # seconds for which a commit is tried
@@ -187,6 +187,10 @@ class MessageSource(Source):
         """Raise `ValueError` if no reader of this kind could have made a position."""
         return
 
+    def _newer(self, at: dict[str, Any]) -> Unread | None:
+        """Return how much the server has behind a position, None if it does not say."""
+        return None
+
     def _reconnect(self) -> None:
         """Make a new connection in place of a broken one, if the client does not by itself."""
         return
@@ -212,6 +216,14 @@ class MessageSource(Source):
         self._at = dict(place["at"])
         self._count = place["messages"]
         self._time = place.get("time", -math.inf)
+
+    def unread(self, place: Place) -> Unread | None:
+        """Return how much the server has behind a place; a server that is away is not asked."""
+        if self.patience.away:
+            return None
+        with suppress(Away, BrokerError):
+            return self._newer(place["at"])
+        return None
 
     def commit(self, place: Place) -> None:
         """Tell the server that a checkpoint holds everything up to this place.

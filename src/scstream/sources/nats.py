@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from scstream.sources.access import Access
+from scstream.sources.base import Unread
 from scstream.sources.message_urls import read_url, yes_or_no
 from scstream.sources.messages import Message, MessageSource, need_package
 from scstream.sources.nats_client import Connection, Reader
@@ -69,6 +70,7 @@ class NatsSource(MessageSource):
         self._reader: Reader | None = None
         self._delivered = 0  # messages that it has handed out
         self._sequence = 0
+        self._pending: int | None = None  # messages behind the last that came
         try:
             self.patience.keep_trying(self._enter)
         except BaseException:
@@ -143,6 +145,7 @@ class NatsSource(MessageSource):
             sequences = [message.move["sequence"] for message in messages]
             self._check_gaps(sequences)
             self._sequence = sequences[-1]
+            self._pending = found[len(messages) - 1].metadata.num_pending
         return messages
 
     async def _fetch(self, n: int, wait: float) -> list[Any]:
@@ -177,6 +180,10 @@ class NatsSource(MessageSource):
                 f"messages behind {lost[0]} have been deleted before they were read; the stream "
                 f"now begins at {first}."
             )
+
+    def _newer(self, at: dict[str, Any]) -> Unread | None:
+        """Return the messages behind the last that was read, as the server said with it."""
+        return None if self._pending is None else Unread(self._pending, "messages")
 
     def _message(self, message: Any) -> Message:
         sequence = message.metadata.sequence.stream

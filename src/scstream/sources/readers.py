@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from typing import BinaryIO
 
 from scstream.sources.base import Place
-from scstream.sources.rotation import open_copy, open_next
+from scstream.sources.rotation import bytes_after, open_copy, open_next
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
 from scstream.support.messages import warn
 from scstream.support.paths import Identity, identity, look
@@ -51,8 +51,12 @@ class Reader(ABC):
         """Return the next bytes, none at the end, None if there is nothing more just now."""
 
     @property
-    def size(self) -> int | None:
-        """How many bytes there are in all; None if nobody knows."""
+    def ends(self) -> bool:
+        """Whether what is there now is all."""
+        return False
+
+    def length(self) -> int | None:
+        """Return how many bytes the stream has so far, None where that is unknown."""
         return None
 
     def close(self) -> None:
@@ -94,9 +98,9 @@ class FileReader(Reader):
             self.trail.resume(base, self._head, offset, self._last, self._identity)
 
     @property
-    def size(self) -> int | None:
-        """How many bytes there are in all; None for a pipe, or a file that grows."""
-        return None if self.follow or not self._regular else _size(self._file)
+    def ends(self) -> bool:
+        """Whether what is there now is all: not so for a pipe, or a file that grows."""
+        return self._regular and not self.follow
 
     def _holds(self, file: BinaryIO, at: int, digest: str | None) -> bool:
         """Whether a file begins with what was read before."""
@@ -214,6 +218,13 @@ class FileReader(Reader):
         self._head = self._last = b""
         if self.trail is not None:
             self.trail.begin_file(self.base)
+
+    def length(self) -> int | None:
+        """Return how many bytes the file and those rotated after it have so far."""
+        if not self._regular:
+            return None
+        later = bytes_after(self.path, self._identity) if self.follow else 0
+        return self.base + _size(self._file) + later
 
     def close(self) -> None:
         """Close the file."""

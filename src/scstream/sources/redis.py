@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scstream.sources.access import Access
+from scstream.sources.base import Unread
 from scstream.sources.message_urls import read_url, yes_or_no
 from scstream.sources.messages import Message, MessageSource
 from scstream.sources.options import SourceOptions
@@ -14,6 +15,7 @@ from scstream.sources.patience import BrokerError
 from scstream.sources.places import unsound
 from scstream.sources.redis_client import RedisClient
 
+_CLOCK = 10**12  # an id that begins with less is a number, no time: milliseconds since 1970
 _ID = re.compile(r"\d{1,20}-\d{1,20}", re.ASCII)
 
 
@@ -130,6 +132,18 @@ class RedisSource(MessageSource):
             move={"id": entry_id, "anchored": True},
             time=int(entry_id.partition("-")[0]) / 1000.0,
         )
+
+    def _newer(self, at: dict[str, Any]) -> Unread | None:
+        """Return the seconds from a position to the newest entry: ids begin with the clock.
+
+        None where senders number the entries themselves.
+        """
+        with self._server.errors(self.name):
+            last = self._client.xinfo_stream(self.stream)["last-generated-id"].decode()
+        now, then = (int(entry.partition("-")[0]) for entry in (last, at["id"]))
+        if min(now, then) < _CLOCK:
+            return None
+        return Unread(max(0, now - then) / 1000.0, "seconds")
 
     def _leave(self, at: dict[str, Any]) -> None:
         with self._server.errors(self.name):

@@ -73,6 +73,19 @@ def open_next(path: str, mine: Identity) -> BinaryIO | None:
     return None
 
 
+def bytes_after(path: str, mine: Identity) -> int:
+    """Return the bytes of the files that were begun after one that may have been rotated."""
+    here = _here(path)
+    if here.get(path) == mine:
+        return 0
+    old = next((name for name, one in here.items() if one == mine), "")
+    total = 0
+    for name in [*successors(path, old), path]:
+        with contextlib.suppress(OSError):  # renamed meanwhile
+            total += os.path.getsize(name)
+    return total
+
+
 def _here(path: str) -> dict[str, Identity]:
     """Return which file has which name just now, for all names that begin like the path's."""
     found = {}

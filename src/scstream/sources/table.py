@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.columns import absent, kind_of
-from scstream.sources.base import Place
+from scstream.sources.base import Place, Unread
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import columns_of_look, used_roles
 from scstream.sources.guess.dialect import spread
@@ -119,6 +119,10 @@ class TableSource(RowSource):
             f"{self.name} {what}: it is not the file that the checkpoint was made with. Put it "
             "back, or start over with another folder for checkpoints and new outputs."
         )
+
+    def unread(self, place: Place) -> Unread | None:
+        """Return how many rows lie behind a place."""
+        return Unread(self.n_rows - place["offset"], "rows")
 
     def mark(self, place: Place) -> Place:
         """Return a place with a digest of the columns and of the last row before it."""
@@ -240,7 +244,7 @@ class ParquetSource(TableSource):
                 continue
             for lot in self._file.iter_batches(_ROWS, row_groups=[group]):
                 if start < lot.num_rows:
-                    yield [_array(column) for column in lot.slice(start).columns]
+                    yield [array_of(column) for column in lot.slice(start).columns]
                 start = max(0, start - lot.num_rows)
 
     def close(self) -> None:
@@ -259,8 +263,8 @@ def require_parquet() -> Any:
     return pyarrow.parquet
 
 
-def _array(column: Any) -> NDArray[Any]:
-    """Return a column as numbers with NaN, as dates, or as objects with None for missing."""
+def array_of(column: Any) -> NDArray[Any]:
+    """Return a column of Arrow as numbers with NaN, as dates, or as objects with None."""
     import pyarrow as pa
 
     if pa.types.is_nested(column.type):  # which no family takes; the column may be left out

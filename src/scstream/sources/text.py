@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scstream.sources.base import MalformedRow, Place, Source
+from scstream.sources.base import MalformedRow, Place, Source, Unread
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import columns_of_look, used_roles
 from scstream.sources.guess.encoding import LOOK
@@ -137,8 +137,13 @@ class TextSource(RowSource):
 
     def share_before(self, place: Place) -> float | None:
         """Return the share of the bytes before a place; None if the text has no known end."""
-        size = self._reader.size
-        return place["offset"] / size if size else None
+        length = self._reader.length() if self._reader.ends else None
+        return place["offset"] / length if length else None
+
+    def unread(self, place: Place) -> Unread | None:
+        """Return how many bytes lie behind a place."""
+        length = self._reader.length()
+        return None if length is None else Unread(max(0, length - place["offset"]), "bytes")
 
     def _passed(self, place: Place) -> None:
         if self._reader.trail is not None:

@@ -3,7 +3,7 @@
 Its sources are in the folder ``web`` of the repository; ``make page`` builds them.
 """
 
-from scstream.web.data import page_data
+from scstream.web.data import PageData
 from scstream.web.files import asset, standalone
 
-__all__ = ["asset", "page_data", "standalone"]
+__all__ = ["PageData", "asset", "standalone"]

@@ -1,8 +1,10 @@
-"""What the page reads: a chronicle as plain values."""
+"""What the page reads: a chronicle as JSON."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scstream.chronicle import Chronicle, Moment
@@ -10,18 +12,41 @@ from scstream.chronicle import Chronicle, Moment
 _MOST = 60_000  # clusters of all moments together: more take long to load, and show no more
 
 
-def page_data(chronicle: Chronicle) -> dict[str, Any]:
-    """Return what a page shows of a chronicle."""
-    view = chronicle.projection
-    return {
-        "columns": chronicle.columns,
-        "dates": chronicle.dates,
-        "projection": None if view is None else view.to_dict(),
-        "totals": vars(chronicle.totals),
-        "events": chronicle.events,
-        "events_left_out": chronicle.n_events_left_out,
-        "moments": [json.loads(moment.to_line()) for moment in _thinned(list(chronicle))],
-    }
+@dataclass(frozen=True)
+class PageData:
+    """What a page shows of a chronicle: taken quickly, and written while the chronicle goes on.
+
+    Attributes
+    ----------
+    head : dict
+        Names of columns, totals, events.
+    moments : sequence of Moment
+        Evenly spread over the run, the last among them.
+    """
+
+    head: dict[str, Any]
+    moments: Sequence[Moment]
+
+    @staticmethod
+    def of(chronicle: Chronicle) -> PageData:
+        """Return what a page shows of a chronicle as it is now."""
+        view, totals = chronicle.projection, chronicle.totals
+        head = {
+            "columns": chronicle.columns,
+            "fields": chronicle.fields,
+            "dates": chronicle.dates,
+            "projection": None if view is None else view.to_dict(),
+            "totals": {**vars(totals), "events": dict(totals.events)},
+            "events": chronicle.events,
+            "events_left_out": chronicle.n_events_left_out,
+        }
+        return PageData(head, _thinned(list(chronicle)))
+
+    def text(self, **more: str) -> str:
+        """Return it as JSON, with some more entries."""
+        head = json.dumps({**more, **self.head}, separators=(",", ":"))
+        lines = ",".join(moment.to_line().rstrip("\n") for moment in self.moments)
+        return f'{head[:-1]},"moments":[{lines}]}}'
 
 
 def _thinned(moments: list[Moment]) -> list[Moment]:

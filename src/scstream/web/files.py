@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+
+from scstream.web.data import PageData
 
 
 @cache
@@ -20,13 +20,12 @@ def asset(name: str) -> bytes | None:
     return None
 
 
-def standalone(data: dict[str, Any], *, title: str, mark: str, still: str, style: str) -> str:
+def standalone(data: PageData, *, title: str, mark: str, still: str, style: str) -> str:
     """Return the page with its data, style and script inside.
 
     Parameters
     ----------
-    data : dict
-        See `page_data`.
+    data : PageData
     title : str
         The page's heading.
     mark : str
@@ -40,7 +39,7 @@ def standalone(data: dict[str, Any], *, title: str, mark: str, still: str, style
     body = page.split("<!-- begin page -->")[1].split("<!-- end page -->")[0]
     name = html.escape(title)
     body = body.replace("<h1>scstream</h1>", f"<h1>{name}</h1>")
-    held = json.dumps({**data, "title": title}, separators=(",", ":")).replace("<", "\\u003c")
+    held = data.text(title=title).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

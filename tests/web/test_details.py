@@ -1,0 +1,204 @@
+"""Details on the page: of clusters, of moments and of events; the pointer, replay, colours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("prometheus_client")
+
+from scstream import ScStream
+from scstream.families.columns import Columns
+from scstream.service.live import Live
+from scstream.service.served import Served
+from scstream.service.settings import Settings
+
+LISTED = "document.querySelectorAll('#cluster-list li').length > 0"
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Return a run of words and numbers, and the model: cluster by cluster another mode."""
+    model = ScStream(random_state=0, family="auto")
+    live = Live(Served(model, share=1.0), Settings())
+    rng = np.random.default_rng(0)
+    centre = np.array([[0.0, 0.0], [12.0, 1.0], [0.0, 14.0]])
+    for b in range(12):
+        z = rng.integers(2 if b < 6 else 3, size=200)
+        X = centre[z] + rng.normal(size=(200, 2))
+        X[0] += 40.0 * (b == 4)  # a row that nobody expects
+        words = np.array(["idle", "busy", "alarm"], dtype=object)[z]
+        table = Columns([words, X[:, 0], X[:, 1]], ["mode", "speed", "heat"], 200)
+        scores = -model.score_samples(table) if model.n_batches_ else None
+        live.observe(model.partial_fit(table), scores, table)
+    yield model, live
+    live.close()
+
+
+def opened(tab, live, **more):
+    page = tab(**more).open(live.link)
+    page.wait(LISTED)
+    page.wait("scstream.map.frames > 0")
+    return page
+
+
+def test_a_cluster_says_what_makes_it_different(tab, shown):
+    _, live = shown
+    page = opened(tab, live)
+    page.page.locator("#cluster-list button").first.click()
+    detail = page.text("#detail")
+    for word in ("What makes it different", "Share over time", "mode", "Recent rows"):
+        assert word in detail
+    assert "over all" in page.text("#detail .says")
+
+
+def test_rows_stand_under_the_names_of_their_columns(tab, shown):
+    """The first column holds words, and has no mean."""
+    _, live = shown
+    page = opened(tab, live)
+    page.page.locator("#cluster-list button").first.click()
+    head = page.page.locator("#detail .scroll >> nth=0").locator("th").all_text_contents()
+    assert head == ["mode", "speed", "heat"]
+    first = page.page.locator("#detail .scroll >> nth=0").locator("tbody tr").first
+    cells = first.locator("td").all_text_contents()
+    assert cells[0] in ("idle", "busy", "alarm")
+    assert all(_is_number(cell) for cell in cells[1:])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def test_a_moment_has_its_detail(tab, shown):
+    """A click where the rows were most unusual shows that moment, and the row."""
+    _, live = shown
+    page = opened(tab, live)
+    page.wait("document.querySelector('#scores .u-over') !== null")
+    over = page.page.locator("#scores .u-over")
+    wide = over.bounding_box()["width"]
+    over.click(position={"x": wide * 3 / 10, "y": 20})  # batches 1 to 11 have scores: the fourth
+    page.wait("document.getElementById('time').textContent === '4'")
+    assert page.text("#detail h2") == "4"
+    assert "Unusual rows" in page.text("#detail")
+    first = page.page.locator("#detail .scroll >> nth=0").locator("tbody tr").first
+    assert max(map(abs, map(float, first.locator("td").all_text_contents()[3:]))) > 30
+    page.page.keyboard.press("Escape")
+    page.wait("document.getElementById('detail').hidden")
+
+
+def test_an_event_leads_to_its_moment_and_cluster(tab, shown):
+    model, live = shown
+    page = opened(tab, live)
+    births = [b for record in model.history_ for b in record.births if record.batch >= 6]
+    assert births
+    item = page.page.locator("#event-list .event.birth").first
+    item.click()
+    assert page.text("#detail h2").startswith("Cluster ")
+    assert page.text("#status") == "paused"
+    assert int(page.text("#time")) >= 6
+
+
+def test_the_river_is_a_way_to_its_clusters(tab, shown):
+    model, live = shown
+    page = opened(tab, live)
+    page.wait("document.querySelector('#river .u-over') !== null")
+    over = page.page.locator("#river .u-over")
+    box = over.bounding_box()
+    over.click(position={"x": box["width"] * 0.95, "y": box["height"] * 0.9})
+    lowest = min(cluster.id for cluster in model.clusters_)
+    assert page.text("#detail h2") == f"Cluster {lowest}"
+    over.hover(position={"x": box["width"] * 0.5, "y": box["height"] * 0.9})
+    page.wait("!document.querySelector('#river .tip').hidden")
+    assert "of the rows" in page.text("#river .tip")
+
+
+def test_the_pointer_tells_which_cluster_it_is_over(tab, shown):
+    model, live = shown
+    page = opened(tab, live)
+    largest = max(model.clusters_, key=lambda cluster: cluster.weight)
+    spot = page.page.evaluate(
+        """(id) => { const {map, store} = scstream; const {k, left, top} = map.scale();
+        const at = store.current.places[store.current.ids.indexOf(id)];
+        return [left + k * at[0], top - k * at[1]]; }""",
+        largest.id,
+    )
+    page.page.locator("#map").hover(position={"x": spot[0], "y": spot[1]})
+    page.wait("!document.getElementById('tip').hidden")
+    assert f"Cluster {largest.id}" in page.text("#tip")
+    assert "of the rows" in page.text("#tip")
+    page.page.mouse.move(2, 2)
+    page.wait("document.getElementById('tip').hidden")
+
+
+def test_a_replay_runs_from_the_beginning_to_the_end(tab, shown):
+    _, live = shown
+    page = opened(tab, live)
+    page.page.locator("#replay").click()
+    page.wait("document.getElementById('status').textContent === 'replay'")
+    assert int(page.text("#time")) < 11
+    page.wait("document.getElementById('status').textContent === 'live'")
+    assert page.text("#time") == "11"
+    page.page.keyboard.press("r")
+    page.wait("document.getElementById('status').textContent === 'replay'")
+    page.page.keyboard.press("r")
+    page.wait("document.getElementById('status').textContent === 'paused'")
+
+
+def test_living_clusters_have_colours_of_their_own(tab, run):
+    """Up to twelve: also those whose numbers are twelve apart."""
+    _, live, learn = run
+    rng = np.random.default_rng(1)
+    learn(rng.normal(size=(300, 2)) + 30.0 * rng.integers(3, size=(300, 1)))
+    page = opened(tab, live)
+    found = page.page.evaluate(
+        """() => { const m = scstream.store.current; const ids = [3, 15, 27, 4, 16, 5];
+        const k = m.ids.length, many = (v) => Array(ids.length).fill(v);
+        scstream.store.add({...m, batch: m.batch + 1, ids, weights: many(1 / 6), counts: many(9),
+          born: many(0), means: undefined, deviations: undefined, speeds: undefined,
+          groups: undefined, words: undefined, places: many([0, 0]), spreads: many([1, 0, 1])});
+        return k; }"""
+    )
+    assert found >= 3
+    page.wait("document.querySelectorAll('#cluster-list li').length === 6")
+    colors = page.page.evaluate(
+        "[...document.querySelectorAll('#cluster-list .swatch')].map((e) => e.style.background)"
+    )
+    assert len(set(colors)) == 6
+
+
+def test_the_page_can_be_used_by_keyboard(tab, shown):
+    """Everything that can be clicked can be reached, and is seen when it is."""
+    _, live = shown
+    page = opened(tab, live)
+    reached = set()
+    for _ in range(25):
+        page.page.keyboard.press("Tab")
+        reached.add(
+            page.page.evaluate("document.activeElement.id || document.activeElement.className")
+        )
+    assert {"theme", "pause", "replay", "scrub", "map", "search"} <= reached
+    page.page.locator("#cluster-list button").first.focus()
+    page.page.keyboard.press("Enter")
+    page.wait("!document.getElementById('detail').hidden")
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("width", [390, 820, 1360])
+def test_nothing_moves_when_a_detail_opens(tab, shown, width):
+    """The map stays where it is, and no screen is too narrow."""
+    _, live = shown
+    page = opened(tab, live, width=width)
+    before = page.page.locator("#map").bounding_box()
+    page.page.locator("#cluster-list button").first.click()
+    page.page.wait_for_timeout(300)
+    page.page.evaluate("window.scrollTo(0, 0)")
+    after = page.page.locator("#map").bounding_box()
+    assert abs(after["width"] - before["width"]) < 1
+    assert abs(after["height"] - before["height"]) < 1
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= width
