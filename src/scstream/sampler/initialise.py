@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +22,10 @@ from scstream.sampler.window import Forgetting
 
 
 class _Start(NamedTuple):
-    """Clusters to start from, their prior, and the log posterior."""
+    """Clusters to start from, their prior, the log posterior, and that plus the doubt of labels."""
 
     level: float
+    evidence: float
     state: State
     family: Family
 
@@ -106,9 +108,15 @@ def _merged_down(
 
     A wider prior calls for more merges and these for a wider prior, so the last step is not always
     the best: the most probable one is taken, with its prior. The engine keeps its labels.
+
+    In one column groups may be slices of a cluster. No two of them merge: together they are a
+    wider slice, which is no more like a cluster than they were. So they are merged all the same, a
+    quarter at a time. The log posterior is that of sharp labels; with the doubt about them it is
+    about that of the rows alone, by which fewer clusters that say the same are more probable.
     """
+    forced, rules, d = False, steps.rules, steps.family.columns_taken()
     if best is None:
-        best = _Start(-np.inf, state, steps.family)
+        best = _Start(-np.inf, -np.inf, state, steps.family)
         steps.engine.keep_labels()
     while True:
         state = drop_forgotten(steps, steps.last_sweep(state))
@@ -116,14 +124,19 @@ def _merged_down(
             steps.family = steps.family.adapt(state.totals)
         excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)
         level = log_posterior(steps.family, steps.alpha, state.totals) if excess == 0 else -np.inf
-        if level >= best.level:
-            best = _Start(level, state, steps.family)
+        evidence = level + float(np.triu(state.now.doubt, 1).sum())
+        if evidence >= best.evidence if forced else level >= best.level:
+            best = _Start(level, evidence, state, steps.family)
             steps.engine.keep_labels()
         if not plan.merges:
             break
-        state, merged = propose_merges(
-            steps, state, neighbours=steps.rules.many_neighbours, greedy=True, must_go=excess
-        )
+        merges = partial(
+            propose_merges, steps, neighbours=rules.many_neighbours, greedy=True
+        )  # fmt: skip
+        state, merged = merges(state, must_go=excess)
+        if not merged and d is not None and d <= rules.sliced_columns:
+            forced = True
+            state, merged = merges(state, must_go=-(-state.k // 4))
         if not merged:
             break
     return best

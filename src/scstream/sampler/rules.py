@@ -35,6 +35,9 @@ class Rules(GroupRules):
     few_seeds : int
         Groups of the second start, by the most informative columns alone. Where clusters differ in
         a few of many columns, 200 small groups are chance neighbours in all the others.
+    sliced_columns : int
+        Columns up to which groups that no longer merge may be slices of clusters. One cluster in
+        one column came out as 31 to 60, three as up to 18. In two columns slices merge.
     flat_by : float
         By how much the fourth moment of an informative column must be below a normal's 3.
     least_column_weight : float
@@ -197,6 +200,7 @@ class Rules(GroupRules):
     points_a_group: int = 4
     seeds: int = 200
     few_seeds: int = 30
+    sliced_columns: int = 1
     flat_by: float = 0.5
     least_column_weight: float = 0.05
     complete_rounds: int = 5
