@@ -5,6 +5,7 @@ Python's package shows none of this, so the library is spoken to by ctypes.
 
 import contextlib
 import ctypes
+import time
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,11 @@ class MockKafka:
         assert error == 0, f"{name}: error {error}"
 
     def down(self):
-        """Cut all connections, and take no new ones."""
+        """Cut all connections, and take no new ones.
+
+        The library aborts now and then if it is cutting one that is just being made.
+        """
+        time.sleep(0.3)
         self._do("broker_set_down", 1)
 
     def up(self):

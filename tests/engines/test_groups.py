@@ -17,7 +17,7 @@ def squares(b):
 def test_a_cluster_of_workers_gives_the_same_groups(client):
     here = ScStream(random_state=0, group_level=0.3)
     there = ScStream(random_state=0, group_level=0.3, engine=client)
-    for b in range(2):
+    for b in range(3):
         X = squares(b)
         here.partial_fit(X)
         there.partial_fit(da.from_array(X, chunks=(2500, 2)))

@@ -192,4 +192,4 @@ def test_an_engine_that_takes_no_gaps_leaves_them_to_the_cpu(caplog):
     model, plain = ScStream(random_state=0, engine=Complete), ScStream(random_state=0)
     for X in batches:
         assert_array_equal(model.partial_fit(X).labels_, plain.partial_fit(X).labels_)
-    assert caplog.text.count("done on the CPU") == 1
+    assert caplog.text.count("processed on the CPU") == 1

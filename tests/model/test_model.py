@@ -239,7 +239,7 @@ def test_far_points_are_outliers_and_others_are_not() -> None:
         if aside:
             np.testing.assert_array_equal(model.predict(far_points(5, 9)), -1)
             decay = 2.0 ** (-np.arange(5) / 5.0)
-            assert total_count(model) <= 300 * decay.sum()
+            assert total_count(model) <= 300 * decay.sum() * (1 + 1e-12)
         np.testing.assert_array_equal(model.predict(CORNERS) >= 0, True)
         kept.append(aside)
     # a cluster of a few points may draw a covariance so wide that it takes the far ones: rarely

@@ -97,5 +97,5 @@ def test_the_weight_is_learned_and_forgets():
 @pytest.mark.parametrize(("family", "d"), [("gaussian", 16), ("poisson", 2), ("categorical", 3)])
 def test_where_noise_cannot_be_told_it_is_refused(family, d):
     X = np.random.default_rng(0).integers(4, size=(200, d)).astype(float)
-    with pytest.raises(ValueError, match="outlier_weight='auto' cannot tell noise"):
+    with pytest.raises(ValueError, match="outlier_weight='auto' cannot distinguish noise"):
         ScStream(family, outlier_weight="auto", random_state=0).partial_fit(X)

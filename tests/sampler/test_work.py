@@ -160,7 +160,8 @@ def test_nor_does_that_of_predict():
 
 
 def test_a_small_batch_calls_a_few_hundred_functions():
-    # 440 and 29 when this was written. What is kept for anomalies is not counted: most batches
+    # 487 and 29 when this was written: 440 before doubts about labels and rows at seams were looked
+    # at. What is kept for anomalies is not counted: most batches
     # add nothing to it.
     model = ScStream(random_state=0, n_jobs=1)
     for seed in range(12):
@@ -170,7 +171,7 @@ def test_a_small_batch_calls_a_few_hundred_functions():
     labels = [counted(lambda X=X: model.predict(X))["calls"] for X in batches]
     learns = [counted(lambda X=X: model.partial_fit(X))["calls"] for X in batches]
     assert np.median(labels) <= 34
-    assert np.median(learns) <= 475
+    assert np.median(learns) <= 500
 
 
 def test_a_loop_over_clusters_is_noticed(monkeypatch):

@@ -435,7 +435,7 @@ def test_where_all_is_numbers_the_first_message_does_not_decide():
     from scstream.sources.message_rows import MessageTable
 
     table = MessageTable(numeric=True)
-    with pytest.raises(MalformedRow, match="no number"):
+    with pytest.raises(MalformedRow, match="not a number"):
         table.read(b'{"a": "word", "b": true}')
     _, row = table.read(b'{"a": 2, "b": true}')
     np.testing.assert_array_equal(table.columns([row]), [[2.0, 1.0]])

@@ -82,6 +82,10 @@ class CpuEngine(Engine):
         self._trial = np.empty(n, np.int64)
         self._z.fill(-1)
         self._large, self._labelled = None, False
+        if many and self._gaps is None:
+            self._loaded()
+        elif n > ordered_sums.LEAF_ROWS:
+            self._make_room()
         self._few: FewRows | None = None
         if self._gaps is not None:
             self._T = self._gaps.patch(slice(0, n), self._T) if small else None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines import ordered_sums
-from scstream.engines.ordered_sums import Part
+from scstream.engines.ordered_sums import Part, Tree
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows
@@ -161,7 +161,7 @@ class LargeBatch:
 
         parts = together(self.n_threads, job, self._runs(k))
         gain.learn(ways, len(by.eta))
-        return [part for some in parts for part in some]
+        return Tree(part for some in parts for part in some).parts
 
     def resplit(
         self, weight: Array, z: Labels, trial: Labels, chosen: NDArray[np.bool_], pairs: Pairs, *,
@@ -184,7 +184,8 @@ class LargeBatch:
                 for i, first, m in _nodes(totals)
             ]
 
-        return [part for some in together(self.n_threads, job, self._runs(k)) for part in some]
+        parts = together(self.n_threads, job, self._runs(k))
+        return Tree(part for some in parts for part in some).parts
 
     def assign(self, score: Score) -> Labels:
         """Return the best component of each row."""

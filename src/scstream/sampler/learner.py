@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines import CpuEngine, Engine, RemoteRows
+from scstream.engines.outputs import Best
 from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
 from scstream.kernels.draws import Draws
@@ -214,7 +215,7 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
     state, family = _under(learner.state, recipe.forgetting).advance(batch.time), learner.family
     rows = some_rows(batch.X, recipe.rules.elsewhere_rows)[0]
     score, _ = next_point(family, state.totals, recipe.alpha, learner.outliers)
-    nobodys = CpuEngine().assign(family, rows, score) == state.k
+    nobodys = CpuEngine().evaluate(family, rows, score, Best()) == state.k
     return bool(nobodys.mean() > recipe.rules.elsewhere)
 
 

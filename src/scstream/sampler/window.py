@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,10 @@ class Window:
         """Return a window that remembers nothing of k clusters."""
         none = np.zeros(0)
         return Window(forgetting, np.zeros((0, k, 2, p)), np.zeros((0, k, k)), none, none)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without what was computed from the rest."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def past(self) -> tuple[Array, Array]:
         """Return the weighted sums (k, 2, p) and doubts (k, k) over all records."""
