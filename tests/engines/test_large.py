@@ -10,7 +10,7 @@ from scstream.engines.base import finished_sweep
 from scstream.engines.large import gain_of
 from scstream.engines.ordered_sums import Tree
 from scstream.families.scores import JoinedScore, LinearScore
-from scstream.kernels import large_rows
+from scstream.kernels import large_tiles
 
 K = 9
 
@@ -131,8 +131,8 @@ def test_where_clusters_overlap_ruling_out_is_given_up_and_tried_again():
     gain = gain_of(K, 2)
     assert gain.share > 0.9
     ways = [gain.way(labelled=True) for _ in range(60)]
-    assert ways.count(large_rows.ALL) > 40
-    assert large_rows.LABELLED in ways
+    assert ways.count(large_tiles.ALL) > 40
+    assert large_tiles.LABELLED in ways
 
 
 def test_an_unaligned_shard_adds_up_along_the_same_tree():

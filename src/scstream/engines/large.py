@@ -19,9 +19,11 @@ from scstream.engines import ordered_sums
 from scstream.engines.ordered_sums import Part, Tree
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
-from scstream.kernels import large_rows
+from scstream.kernels import large_rows, large_tiles
 from scstream.kernels.labelling import Pairs
-from scstream.kernels.large_rows import Found, Keyed, Run, Tiles, Totals
+from scstream.kernels.large_rows import Keyed
+from scstream.kernels.large_sums import Totals
+from scstream.kernels.large_tiles import Found, Run, Tiles
 from scstream.kernels.nearby import Components
 from scstream.kernels.screened_tiles import MOST, TOO_LARGE
 from scstream.support.memory import Memory
@@ -56,12 +58,12 @@ class Gain:
         """Return how the next pass rules out components."""
         self.passes += 1
         if self.share > _WORTHWHILE and self.passes < _TRY_AGAIN:
-            return large_rows.ALL
-        return large_rows.LABELLED if labelled else large_rows.NEAREST
+            return large_tiles.ALL
+        return large_tiles.LABELLED if labelled else large_tiles.NEAREST
 
     def learn(self, ways: Sequence[Labels], k: int) -> None:
         """Take note of a pass: of each run the way, components scored, and tiles."""
-        if ways[0][0] != large_rows.ALL:
+        if ways[0][0] != large_tiles.ALL:
             _, scored, tiles = np.sum(ways, axis=0)
             self.share, self.passes = float(scored / (tiles * k)), 0
 

@@ -70,7 +70,8 @@ def _of_other_batches() -> dict[str, Any]:
 def _of_large_batches() -> dict[str, Any]:
     """Return those of large batches of Gaussian clusters, but for the kernel that sweeps."""
     from scstream.kernels.labelling import Pairs
-    from scstream.kernels.large_rows import Found, Run, Tiles, Totals
+    from scstream.kernels.large_sums import Totals
+    from scstream.kernels.large_tiles import Found, Run, Tiles
     from scstream.kernels.nearby import Box, Components
 
     f1, f2, i1, i2 = float64[::1], float64[:, ::1], int64[::1], int64[:, ::1]

@@ -69,7 +69,7 @@ class GroupRules:
     group_chunk : int
         Rows that are collected before they are looked at, where groups are formed after every
         batch. Of batches of 1,000 rows in 2-D every other one is looked at, which adds 5 % to a
-        batch; with 1,000 it adds 8 %, and scores are the same.
+        batch; with 1,000 it adds 8 %.
     group_kept : int
         Rows that are kept, where groups are formed only when asked for, at most.
     group_numbers : int

@@ -1,0 +1,112 @@
+"""What passes over large Gaussian batches work with: tiles of 64 rows, and runs of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.kernels.compiling import part
+from scstream.kernels.nearby import Box
+from scstream.kernels.screened_tiles import TILE
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+ALL = 0  # none is
+LABELLED = 1  # rows have labels, and those of one lie close together
+NEAREST = 2  # those do that have the same centre nearest
+
+
+FIRST, LAST, MINE, OTHER = 0, TILE, 2 * TILE, 3 * TILE  # lines: scores of a row under its two
+LINES = 6  # sub-clusters, its label and its second choice; and two more
+SHORT = 8  # columns: loops over fewer take longer than to look up which they are
+
+
+class Tiles(NamedTuple):
+    """Memory for a tile of rows under k components, and for rows that are settled.
+
+    Products of a row's columns are those of the ``left`` ones and the ``right`` ones. ``lines`` is
+    for numbers of each row, see `_add_tile`.
+    """
+
+    cols: Singles
+    cell: Singles
+    run: Singles
+    state: Singles
+    off: Floats
+    T: Floats
+    near: Ints
+    score: Floats
+    u: Floats
+    z: Ints
+    lines: Floats
+    left: Ints
+    right: Ints
+    box: Box
+
+    @staticmethod
+    def of(k: int, d: int, centres: int) -> Tiles:
+        """Return memory for so many components, columns, and columns of centres."""
+        p, most, (left, right) = (d + 1) * (d + 2) // 2, k + 7, np.triu_indices(d)
+        return Tiles(
+            np.zeros(TILE * max(p + 3, centres), np.float32),
+            np.zeros(TILE * most, np.float32),
+            np.zeros(TILE * most, np.float32),
+            np.zeros(4 * TILE, np.float32),
+            np.zeros(TILE),
+            np.zeros(TILE * p),
+            np.zeros(most, np.int64),
+            np.zeros(most),
+            np.zeros(TILE),
+            np.zeros(TILE, np.int64),
+            np.zeros(LINES * TILE),
+            left.astype(np.int64),
+            right.astype(np.int64),
+            Box(np.zeros(d), np.zeros(d), np.zeros(p), np.zeros(k), np.zeros(k),
+                np.zeros(most, np.int64)),
+        )  # fmt: skip
+
+
+class Found(NamedTuple):
+    """What is found about the rows of a run; ``second`` and ``doubt`` may be empty."""
+
+    z: Ints
+    sub: Ints
+    second: Ints
+    doubt: Floats
+
+
+class Run(NamedTuple):
+    """Memory for a run of rows: their order, where labels begin in it, and uniforms (2, n).
+
+    ``way`` says how components are ruled out: `ALL`, `LABELLED` or `NEAREST`; behind it are counted
+    the components that tiles were scored under, and the tiles.
+    """
+
+    order: Ints
+    first: Ints
+    u: Floats
+    way: Ints
+
+
+@part
+def fill_statistics(z: Floats, left: Ints, right: Ints, T: Floats) -> None:
+    """Fill the statistics (p,) of a row."""
+    d = len(z)
+    T[0] = 1.0
+    for j in range(d):
+        T[1 + j] = z[j]
+    to = T[1 + d :]
+    if d < SHORT:
+        for q in range(len(left)):
+            to[q] = z[left[q]] * z[right[q]]
+        return
+    q = 0
+    for a in range(d):
+        x, tail, line = z[a], z[a:], to[q : q + d - a]
+        for b in range(d - a):
+            line[b] = x * tail[b]
+        q += d - a
