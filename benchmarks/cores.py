@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.speed.jobs import started
 from benchmarks.speed.timing import Job, alternate
-from scstream import ScStream
+from scstream import Gaussian, ScStream
 from scstream.datasets import Batch, gaussian_stream
 from scstream.support.threads import cores
 
@@ -51,10 +51,8 @@ def measured(shape: Shape, threads: Sequence[int], turns: int) -> dict[str, floa
         random_state=0,
     )  # fmt: skip
     first, *later = [stream[i] for i in range(batches + 1)]
-    d = shape.columns
     few = slice(None, None, max(1, shape.rows // 200_000))
-    T = np.concatenate([first.X] * (-(-(d + 1) * (d + 2) // 2) // d + 1), axis=1)
-    T = np.ascontiguousarray(T[:, : (d + 1) * (d + 2) // 2])
+    T = Gaussian().prepare(first.X[:10_000]).statistics(first.X)
     eta = np.random.default_rng(0).standard_normal((shape.clusters, T.shape[1]))
     jobs = {}
     for n in threads:

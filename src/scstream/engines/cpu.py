@@ -71,9 +71,10 @@ class CpuEngine(Engine):
         n = X.shape[0]
         many = n > ordered_sums.LEAF_ROWS and self._as_large(family, X) is not None
         small = 8 * n * len(family.prior) <= _KEPT_BYTES
-        keep = small and not (many and not family.tames and len(family.gaps(X)) == 0)
+        open_rows = family.completed_rows(X)
+        keep = small and (len(open_rows) > 0 or not many)
         self._T = family.statistics(X) if keep or sparse.issparse(X) else None
-        self._gaps = Gaps.of(family, X, self._T)
+        self._gaps = Gaps(family, X, open_rows, self._T) if len(open_rows) else None
         if self._gaps is not None:
             weight = self._gaps.weight(weight)
         self._family, self._X, self._weight = family, X, weight

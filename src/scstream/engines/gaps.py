@@ -26,7 +26,10 @@ class Gaps:
     X : ndarray (n, d)
         The checked rows of the batch.
     rows : ndarray (m,)
-        Those with gaps, in ascending order.
+        Those with gaps, in ascending order; all where rows are tamed.
+    T : ndarray (n, p) or None
+        The statistics, if they are kept. Where all rows are tamed, what they are completed to is
+        written there.
     """
 
     def __init__(
@@ -39,16 +42,6 @@ class Gaps:
             self.seen, self._done = T.copy(), T
         else:
             self._done = np.nan_to_num(self._open(slice(None)), nan=0.0, posinf=0.0, neginf=0.0)
-
-    @staticmethod
-    def of(family: Family, X: Points, T: Array | None) -> Gaps | None:
-        """Return the gaps of a batch, None if there are none.
-
-        Its statistics ``T`` (n, p) are given if they are kept. Where all rows are tamed, what
-        they are completed to is written there.
-        """
-        rows = family.completed_rows(X)
-        return Gaps(family, X, rows, T) if len(rows) else None
 
     def _open(self, some: slice) -> Array:
         """Return the statistics of some of these rows as they are observed, NaN in the gaps."""

@@ -21,7 +21,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
 from scstream.kernels.labelling import Pairs
-from scstream.kernels.large_rows import Keyed
+from scstream.kernels.large_rows import Keyed, Leaves
 from scstream.kernels.large_sums import Totals
 from scstream.kernels.large_tiles import Found, Run, Tiles
 from scstream.kernels.nearby import Components
@@ -147,8 +147,8 @@ class LargeBatch:
             totals = self._totals(leaves, k, p, second=True)
             large_rows.sweep_run(
                 Z, weight[at], by, pairs, Keyed(*drawn, self.first_row + at.start),
-                ordered_sums.LEAF_ROWS, self._tiles(by), run,
-                Found(labels[0][at], labels[1][at], second, doubt), totals, self._number(leaves),
+                self._leaves(leaves), self._tiles(by), run,
+                Found(labels[0][at], labels[1][at], second, doubt), totals,
             )  # fmt: skip
             ways.append(run.way.copy())
             return [
@@ -176,8 +176,8 @@ class LargeBatch:
             at, Z = self._run(leaves)
             totals, tiles = self._totals(leaves, k, p, second=False), self._tiles(None)
             large_rows.resplit_run(
-                Z, weight[at], chosen, pairs, doubts, ordered_sums.LEAF_ROWS, tiles, z[at],
-                trial[at], totals, self._number(leaves),
+                Z, weight[at], chosen, pairs, doubts, self._leaves(leaves), tiles, z[at],
+                trial[at], totals,
             )  # fmt: skip
             return [
                 Part(
@@ -229,9 +229,10 @@ class LargeBatch:
         at = self._rows(leaves)
         return at, (self.X[at] - self.shift) / self.scale if self.Z is None else self.Z[at]
 
-    def _number(self, leaves: slice) -> int:
-        """Return the number of a run's first leaf within the batch."""
-        return self.first_row // ordered_sums.LEAF_ROWS + int(leaves.start)
+    def _leaves(self, leaves: slice) -> Leaves:
+        """Return how many rows a leaf has, and the number of a run's first within the batch."""
+        rows = ordered_sums.LEAF_ROWS
+        return Leaves(rows, self.first_row // rows + int(leaves.start))
 
     def _room(self, n: int, k: int, *, drawn: bool) -> tuple[Run, Labels, Array]:
         """Return memory for a run of n rows, and for their second choices and doubts."""

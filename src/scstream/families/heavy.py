@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,3 +98,13 @@ class HeavyTailed(Family):
     def completion(self, score: Score) -> Completion:
         """Return what tames rows by the frames of a score."""
         return Taming.of(score)
+
+    # -- how it shows itself --------------------------------------------------------------------
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior in the user's units, and the degrees of freedom."""
+        return {"df": self._df, **super().hyperparameters()}
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return centres and scales in the user's units, and the degrees of freedom."""
+        return {**super().describe(tau), "df": np.full(len(tau), self._df)}

@@ -61,10 +61,6 @@ class Student(HeavyTailed, Gaussian):
         super().__init__(mean, mean_strength, cov, cov_strength)
         self.df = df
 
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the prior in the user's units, and the degrees of freedom."""
-        return {"df": self._df, **super().hyperparameters()}
-
     def small_student(self) -> StudentPrior | None:
         """Return the prior and the tails; None for a subclass."""
         if type(self) is not Student:
@@ -117,10 +113,6 @@ class Student(HeavyTailed, Gaussian):
         return heavy_score(score.eta, level, self.frames(s))
 
     # -- how it shows itself --------------------------------------------------------------------
-
-    def describe(self, tau: Array) -> dict[str, Array]:
-        """Return centres and scale matrices in the user's units, and the degrees of freedom."""
-        return {**super().describe(tau), "df": np.full(len(tau), self._df)}
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return points of two groups apart, with heavy tails."""
@@ -178,10 +170,6 @@ class DiagonalStudent(HeavyTailed, Diagonal):
             )
         return out
 
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the prior in the user's units, and the degrees of freedom."""
-        return {"df": self._df, **super().hyperparameters()}
-
     # -- densities ------------------------------------------------------------------------------
 
     def frames(self, s: Array) -> Frames:
@@ -210,10 +198,6 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         return heavy_score(score.eta, level, self.frames(s))
 
     # -- how it shows itself --------------------------------------------------------------------
-
-    def describe(self, tau: Array) -> dict[str, Array]:
-        """Return centres and squared scales in the user's units, and the degrees of freedom."""
-        return {**super().describe(tau), "df": np.full(len(tau), self._df)}
 
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return points of two groups apart, with heavy tails."""

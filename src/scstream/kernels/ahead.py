@@ -70,6 +70,7 @@ def _of_other_batches() -> dict[str, Any]:
 def _of_large_batches() -> dict[str, Any]:
     """Return those of large batches of Gaussian clusters, but for the kernel that sweeps."""
     from scstream.kernels.labelling import Pairs
+    from scstream.kernels.large_rows import Leaves
     from scstream.kernels.large_sums import Totals
     from scstream.kernels.large_tiles import Found, Run, Tiles
     from scstream.kernels.nearby import Box, Components
@@ -82,9 +83,10 @@ def _of_large_batches() -> dict[str, Any]:
     tiles = types.NamedTuple((s1, s1, s1, s1, f1, f1, i1, f1, f1, i1, f1, i1, i1, box), Tiles)
     run, found = types.NamedTuple((i1, i1, f2, i1), Run), types.NamedTuple((i1, i1, i1, f1), Found)
     totals = types.NamedTuple((f2, i2, i2, f2, i2), Totals)
+    leaves = types.NamedUniTuple(int64, 2, Leaves)
     return {
         "large_rows.resplit_run": (
-            f2, f1, b1, pairs, bool_, int64, tiles, i1, i1, totals, int64,
+            f2, f1, b1, pairs, bool_, leaves, tiles, i1, i1, totals,
         ),
         "labelling.rename": (i2, i2, i1, i1),
         "labelling.take_trial": (b1, i1, i1, i1, i2),

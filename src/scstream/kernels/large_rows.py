@@ -27,18 +27,25 @@ class Keyed(NamedTuple):
     first: int
 
 
+class Leaves(NamedTuple):
+    """How many rows a leaf of the tree of sums has, and the number of a run's first leaf."""
+
+    rows: int
+    number: int
+
+
 @bare
 def sweep_run(
-    Z: Floats, weight: Floats, by: Components, pairs: Pairs, key: Keyed, leaf: int, tiles: Tiles,
-    run: Run, found: Found, totals: Totals, number: int,
+    Z: Floats, weight: Floats, by: Components, pairs: Pairs, key: Keyed, leaves: Leaves,
+    tiles: Tiles, run: Run, found: Found, totals: Totals,
 ) -> None:  # fmt: skip
     """Label the rows of a run, divide them among sub-clusters, and add them up by the tree."""
-    n = len(weight)
+    n, leaf = len(weight), leaves.rows
     if key.drawn:
         uniforms(key.seed, key.batch, key.sweep, key.first, run.u)
     label_run(Z, by, key.drawn > 0, tiles, run, found)
     for start in range(0, n, leaf):
-        at = new_node(totals, number + start // leaf)
+        at = new_node(totals, leaves.number + start // leaf)
         stop = min(start + leaf, n)
         for tile in range(start, stop, TILE):
             rows = slice(tile, min(tile + TILE, stop))
@@ -57,13 +64,14 @@ def assign_run(Z: Floats, by: Components, tiles: Tiles, run: Run, found: Found) 
 
 @bare
 def resplit_run(
-    Z: Floats, weight: Floats, chosen: Any, pairs: Pairs, doubts: bool, leaf: int, tiles: Tiles,
-    z: Ints, trial: Ints, totals: Totals, number: int,
+    Z: Floats, weight: Floats, chosen: Any, pairs: Pairs, doubts: bool, leaves: Leaves,
+    tiles: Tiles, z: Ints, trial: Ints, totals: Totals,
 ) -> None:  # fmt: skip
     """Try the better sub-labels for rows of the chosen clusters, and add up by the tree."""
-    for start in range(0, len(weight), leaf):
-        at = new_node(totals, number + start // leaf)
-        stop = min(start + leaf, len(weight))
+    n, leaf = len(weight), leaves.rows
+    for start in range(0, n, leaf):
+        at = new_node(totals, leaves.number + start // leaf)
+        stop = min(start + leaf, n)
         for tile in range(start, stop, TILE):
             rows = slice(tile, min(tile + TILE, stop))
             try_tile(Z[rows], weight[rows], chosen, pairs, doubts, tiles, z[rows], trial[rows],

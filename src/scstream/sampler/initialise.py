@@ -130,9 +130,7 @@ def _merged_down(
             steps.engine.keep_labels()
         if not plan.merges:
             break
-        merges = partial(
-            propose_merges, steps, neighbours=rules.many_neighbours, greedy=True
-        )  # fmt: skip
+        merges = partial(propose_merges, steps, neighbours=rules.many_neighbours, greedy=True)
         state, merged = merges(state, must_go=excess)
         if not merged and d is not None and d <= rules.sliced_columns:
             forced = True
