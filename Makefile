@@ -42,8 +42,9 @@ lint: $(READY)  ## ruff: format and rules
 types: $(READY)  ## mypy
 	@$(RUN) -m mypy
 
-unit: $(READY) $(BROWSER)  ## pytest (ARGS="-k name" to choose)
-	@$(RUN) -m pytest -q -n 2 $(ARGS)
+unit: $(READY) $(BROWSER)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
+	@$(RUN) -m scstream compile --quiet
+	@$(RUN) -m pytest -q -n 3 $(ARGS)
 
 test-slow: $(READY)  ## the slow statistical tests
 	@$(RUN) -m pytest -q -m slow $(ARGS)

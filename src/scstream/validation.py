@@ -29,6 +29,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
+from scstream.support.memory import for_kernels
 from scstream.support.messages import note
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores
@@ -307,7 +308,8 @@ def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:
         )
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise ValueError("sample_weight must be finite and not negative.")
-    return weight
+    taken: Array = for_kernels(weight)
+    return taken
 
 
 def check_same_family(now: Family, before: Family) -> None:

@@ -110,18 +110,21 @@ def product(folder, **environment):
     )
 
 
-@pytest.mark.parametrize("files", ["*.nbi", "*.nbc", "*.nb?"])
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"x" * 99])
-def test_damaged_files_are_made_anew(tmp_path, files, damage):
+def test_damaged_files_are_made_anew(tmp_path):
     assert product(tmp_path).stdout == "0\n"
-    assert product(tmp_path).stdout == "1\n"
-    damaged = [path for path in tmp_path.rglob(files) if path.stem.startswith("product")]
-    assert damaged
-    for path in damaged:
-        path.write_bytes(damage(path.read_bytes()))
-    again = product(tmp_path)
-    assert again.stdout == "0\n"
-    assert again.stderr.startswith("scstream: compiling its kernels")
+    for files, damage in (
+        ("*.nbi", lambda b: b""),
+        ("*.nbc", lambda b: b[: len(b) // 2]),
+        ("*.nbi", lambda b: b"x" * 99),
+        ("*.nb?", lambda b: b[: len(b) // 2]),
+    ):
+        damaged = [path for path in tmp_path.rglob(files) if path.stem.startswith("product")]
+        assert damaged
+        for path in damaged:
+            path.write_bytes(damage(path.read_bytes()))
+        again = product(tmp_path)
+        assert again.stdout == "0\n"
+        assert again.stderr.startswith("scstream: compiling its kernels")
     assert product(tmp_path).stdout == "1\n"
 
 
@@ -172,7 +175,7 @@ def test_what_compiles_after_a_pause_is_announced_again(tmp_path):
         KERNEL
         + """
 import time
-end = time.process_time() + 1.2
+end = time.process_time() + 3.2
 while time.process_time() < end:
     pass
 times(2, 3)

@@ -18,6 +18,7 @@ from scstream.families.gaps import NO_ROWS, Completion, observed_scores
 from scstream.families.saved import checked
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 from scstream.families.taming import Frames
+from scstream.support.memory import for_kernels
 
 Array = NDArray[np.float64]
 
@@ -125,7 +126,8 @@ class Family(ABC):
 
     def check(self, X: Points) -> Points:
         """Return numeric rows as the family takes them, or raise `ValueError`."""
-        return np.ascontiguousarray(X, dtype=np.float64)
+        rows: Points = for_kernels(np.ascontiguousarray(X, dtype=np.float64))
+        return rows
 
     def refusal(self, x: Array) -> str | None:
         """Return what is wrong with the numbers of a column, None if nothing is.

@@ -21,6 +21,7 @@ from scstream.families.evidence import most_probable
 from scstream.families.given import positive_vector
 from scstream.families.scores import Points, Score
 from scstream.kernels import counts
+from scstream.support.memory import for_kernels
 from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
@@ -255,7 +256,10 @@ class Multinomial(Family):
 def _compressed(X: Points) -> Points:
     """Return counts as compressed rows of float64."""
     if sparse.issparse(X):
-        return sparse.csr_array(X, dtype=np.float64)
+        rows = sparse.csr_array(X, dtype=np.float64)
+        rows.data, rows.indices = for_kernels(rows.data), for_kernels(rows.indices)
+        rows.indptr = for_kernels(rows.indptr)
+        return rows
     size = np.count_nonzero(X)  # which is faster the narrower they are
     X = np.ascontiguousarray(X, dtype=np.float64)
     kind = np.int32 if X.size < 2**31 else np.int64

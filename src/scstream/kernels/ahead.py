@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from numba import bool_, float32, float64, int64, types
@@ -135,6 +136,7 @@ class _Helper:
         self._process: subprocess.Popen[str] | None = None
         self._in_hand: frozenset[str] | None = None
         self._done: set[str] = set()
+        self.last_done = 0.0
 
     def start(self) -> None:
         """Start it, unless that was done before."""
@@ -171,6 +173,7 @@ class _Helper:
                 self.stop()
                 break
             self._done.add(line.strip())
+            self.last_done = monotonic()
         return name in self._done
 
     def stop(self) -> None:
@@ -219,6 +222,11 @@ def _cores() -> int:
 def waited_for(name: str) -> bool:
     """Wait for a kernel that the second process has in hand; false if it has not."""
     return any(helper.wait_for(name) for helper in _HELPERS.values())
+
+
+def last_done() -> float:
+    """Return the moment when a kernel that was waited for was last done."""
+    return max(helper.last_done for helper in _HELPERS.values())
 
 
 def seconds_for(name: str) -> int:

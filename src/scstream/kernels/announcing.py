@@ -11,10 +11,7 @@ from numba.core import event
 from scstream.kernels import ahead, machine_code
 from scstream.support.messages import warn
 
-_PAUSE, _WORK = (
-    20.0,
-    1.0,
-)  # seconds without compiling, or of other work, after which it is told anew
+_PAUSE, _WORK = 20.0, 3.0  # seconds without compiling, or of other work, before it is said again
 
 
 class _Compiling(event.Listener):
@@ -53,6 +50,7 @@ class _Compiling(event.Listener):
 
     def _announce(self, name: str, *, kept: bool) -> None:
         ended, worked = self._ended
+        ended = max(ended, ahead.last_done())
         told = monotonic() - ended < _PAUSE and process_time() - worked < _WORK
         if kept and not ahead.is_helper():
             ahead.start_for(name)

@@ -1,10 +1,13 @@
-"""Memory that is used again: fresh pages cost more than the arithmetic that is done in them."""
+"""Memory that is used again, since fresh pages cost more than the arithmetic in them; arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from threading import local
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 _Thing = TypeVar("_Thing")
 
@@ -36,3 +39,32 @@ class Memory:
             held = self._own.__dict__[name] = size, make()
         thing: _Thing = held[1]
         return thing
+
+
+def for_kernels(X: Any) -> Any:
+    """Return an array such that kernels take it for what they take everywhere.
+
+    Kernels never write into rows, but numba compiles each of them again for arrays that must not be
+    written. The array that is returned shares the memory and may be written, as far as numba sees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fixed = np.ones(3)
+    >>> fixed.flags.writeable = False
+    >>> same = for_kernels(fixed)
+    >>> same.flags.writeable, np.shares_memory(same, fixed), fixed.flags.writeable
+    (True, True, False)
+    """
+    if not isinstance(X, np.ndarray) or X.flags.writeable:
+        return X
+    return np.asarray(_Open(X))
+
+
+class _Open:
+    """An array's memory, described as if it might be written; the array lives as long as this."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+        place, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (place, False)}

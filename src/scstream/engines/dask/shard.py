@@ -20,6 +20,7 @@ from scstream.families.scores import Labels, Points, Score, stack, to_dense
 from scstream.families.taming import Frames
 from scstream.kernels import labelling
 from scstream.support.blas import single_threaded
+from scstream.support.memory import for_kernels
 
 Chunk = tuple[Points, Array | None]  # rows and their weights, None for ones
 EngineMaker = Callable[[int], Engine]  # called on the worker with the number of its threads
@@ -56,7 +57,7 @@ class Shard:
     ) -> None:
         self._family, self._first, self._last = family, first_row, last
         pieces = [rows[a:b] for (rows, _), (a, b) in zip(chunks, cuts, strict=True)]
-        self._X = _writeable(stack(pieces))
+        self._X = for_kernels(stack(pieces))
         weight = np.concatenate(
             [
                 np.ones(b - a) if weight is None else weight[a:b]
@@ -198,8 +199,3 @@ def cut_evenly(n: int, shares: Sequence[float]) -> list[int]:
     ideal = leaves * np.cumsum(shares) / np.sum(shares)
     edges = np.unique(np.append(np.rint(ideal[:-1] / unit) * unit, [0, leaves])).astype(np.int64)
     return [min(int(edge) * ordered_sums.LEAF_ROWS, n) for edge in edges]
-
-
-def _writeable(X: Points) -> Points:
-    """Return the rows such that compiled kernels take them for what they take everywhere."""
-    return np.require(X, requirements=["C", "W"]) if isinstance(X, np.ndarray) else X
