@@ -30,7 +30,7 @@ _THREADS = (
     "NUMBA_NUM_THREADS",
 )
 _PATIENCE = 0.2  # seconds between two looks at a silent child
-_WAITING = 10.0  # seconds that a child may take for each second of the processor that it may use
+_WAITING = 5.0  # seconds that a child may take for each second of the processor that it may use
 
 
 def limit_threads(threads: int) -> None:

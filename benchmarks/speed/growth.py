@@ -15,7 +15,7 @@ from benchmarks.speed.tables import Result, Table, digits, holds, ms
 from benchmarks.speed.timing import Job, Options, alternate, exponent, say
 from scstream import ScStream
 from scstream.datasets import gaussian_stream
-from scstream.engines.cpu import block_rows
+from scstream.engines.blocks import block_rows
 from scstream.sampler import learner
 
 

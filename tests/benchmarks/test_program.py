@@ -144,12 +144,20 @@ def test_time_limit_stops_before_the_next_batch_and_keeps_the_rest(rows):
     assert row["full_nmi"] > 0.9
 
 
-def test_hanging_batch_is_killed_and_keeps_what_was_said(rows, command, tmp_path):
+def assert_killed(row):
+    assert row["status"] == "time limit"
+    assert row["batch"] == [1]
+    assert "full_nmi" not in row
+
+
+def test_hanging_batch_is_killed_and_keeps_what_was_said(rows):
+    assert_killed(one(rows, "Stuck"))
+
+
+@pytest.mark.slow
+def test_a_batch_that_works_for_ever_is_killed(command, tmp_path):
     (busy,) = command(results=tmp_path / "r.jsonl", names=["Busy"])
-    for row in (one(rows, "Stuck"), busy):
-        assert row["status"] == "time limit"
-        assert row["batch"] == [1]
-        assert "full_nmi" not in row
+    assert_killed(busy)
 
 
 def test_missing_module_is_a_row(rows):
@@ -177,6 +185,7 @@ def test_tuned_run_uses_the_best_trial(rows):
     assert np.mean(tuned["ari"]) > np.mean(one(rows, "Fast")["ari"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "searches"), [([], [0]), (["--tune-each"], [0, 1])])
 def test_seeds_share_a_search_or_have_their_own(command, tmp_path, how, searches):
     rows = command("--seeds", "2", *how, results=tmp_path / "r.jsonl", names=["Drawn"])

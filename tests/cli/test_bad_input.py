@@ -214,7 +214,14 @@ runpy.run_module("scstream", run_name="__main__")
 
 @pytest.mark.parametrize(
     "where",
-    ["scstream.cli", "scstream.cli.errors", "scstream.model", "scstream.pipeline", "sklearn.base"],
+    [
+        "scstream.cli",
+        "scstream.pipeline",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("scstream.cli.errors", "scstream.model", "sklearn.base")
+        ),
+    ],
 )
 def test_an_interrupt_while_starting_ends_quietly(where):
     np.savetxt("rows.csv", np.random.default_rng(0).normal(size=(50, 2)), delimiter=",")

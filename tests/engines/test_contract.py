@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense, problem, reference_parameters
 from scipy import stats
 
-from scstream.engines import CpuEngine, DaskEngine, Key, cpu, ordered_sums
+from scstream.engines import CpuEngine, DaskEngine, Key, blocks, cpu, ordered_sums
 from scstream.engines.base import finished_sweep
 from scstream.engines.ordered_sums import Tree
 from scstream.families.scores import JoinedScore, LinearScore
@@ -16,7 +16,7 @@ from scstream.families.scores import JoinedScore, LinearScore
 def in_blocks(monkeypatch, n_threads, *, kept=True):
     """Return an engine that takes even a small batch in several blocks."""
     monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 8)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 8)
+    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 8)
     if not kept:
         monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
     return CpuEngine(n_threads)
@@ -33,7 +33,7 @@ def on_torch():
 def on_dask(client, monkeypatch, n_workers, shard_engine=CpuEngine):
     """Return an engine that cuts even a small batch into shards."""
     monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 8)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 8)
+    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 8)
     return DaskEngine(client, shard_engine, workers=list(client.nthreads())[:n_workers])
 
 

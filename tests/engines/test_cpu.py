@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import problem, reference_parameters
 from scipy import sparse
 
-from scstream.engines import CpuEngine, Key, cpu, ordered_sums
+from scstream.engines import CpuEngine, Key, blocks, cpu, ordered_sums
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import LinearScore
 
@@ -52,7 +52,7 @@ def everything(engine, family, points, w):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let a few hundred rows span several blocks, the last one not full."""
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 64)
+    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 64)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "not-kept"])
@@ -73,7 +73,7 @@ def test_threads_change_not_a_bit(monkeypatch, small_blocks, name, kept):
 def test_blocks_change_no_label(monkeypatch, name):
     family, points, w = batch(name)
     whole = everything(CpuEngine(1), family, points, w)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 64)
+    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 64)
     for one, other in zip(everything(CpuEngine(2), family, points, w), whole, strict=True):
         if one.dtype == np.int64:
             assert_array_equal(one, other)
@@ -107,7 +107,7 @@ def test_a_batch_of_several_true_blocks_is_that_of_the_reference():
     n, rng = 4500, np.random.default_rng(2)
     X = rng.normal(size=(n, 2)) + 3.0 * rng.integers(2, size=(n, 1))
     family = Gaussian().prepare(X)
-    assert n > cpu.block_rows(6, 2)
+    assert n > blocks.block_rows(6, 2)
     T = family.statistics(X)
     eta = family.draw(rng, family.prior + (rng.random((2, n)) < [[0.2], [0.01]]) @ T)
     sub = family.draw(rng, family.prior + (rng.random((4, n)) < 0.01) @ T)
@@ -134,7 +134,7 @@ def test_wide_sparse_counts_span_blocks(monkeypatch):
     X = sparse.csr_array(rng.multinomial(30, p[truth]))
     family = Multinomial(0.1).prepare(X)
     points = family.check(X)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 256)
+    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 256)
     engine = CpuEngine(2)
     engine.load(family, points, np.ones(n))
     sums = np.stack([family.statistics(points[truth == c]).sum(axis=0) for c in range(2)])
@@ -147,5 +147,5 @@ def test_wide_sparse_counts_span_blocks(monkeypatch):
 
 def test_block_sizes_depend_on_the_problem_alone_and_stay_within_bounds():
     for p, k in product([2, 6, 66, 3000, 10**6], [1, 10, 300]):
-        assert 256 <= cpu.block_rows(p, k) <= 4096
-    assert cpu.block_rows(10, 10) >= cpu.block_rows(100, 100) >= cpu.block_rows(1000, 1000)
+        assert 256 <= blocks.block_rows(p, k) <= 4096
+    assert blocks.block_rows(10, 10) >= blocks.block_rows(100, 100) >= blocks.block_rows(1000, 1000)

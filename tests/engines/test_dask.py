@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
-from scstream.engines import CpuEngine, DaskEngine, Key, cpu, ordered_sums
+from scstream.engines import CpuEngine, DaskEngine, Key, blocks, ordered_sums
 from scstream.engines.dask.rows import DaskRows
 from scstream.families.scores import LinearScore
 
@@ -32,7 +32,7 @@ KEY = Key(seed=7, batch=1, sweep=4)
 def small_leaves(monkeypatch):
     """Let a few hundred rows be many leaves, some of several blocks."""
     monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 32)
-    monkeypatch.setattr(cpu, "block_rows", lambda p, k, cells: 16)
+    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 16)
 
 
 def on(client, n_workers, shard_engine=CpuEngine):
@@ -419,6 +419,7 @@ def test_a_batch_is_run_again_when_a_worker_dies(processes, caplog):
     assert model.history_ == one.history_
 
 
+@pytest.mark.slow
 def test_rows_that_are_gone_for_good_are_an_error(processes, monkeypatch):
     monkeypatch.setattr("scstream.estimator.learning.sleep", lambda seconds: None)
     processes.wait_for_workers(2)

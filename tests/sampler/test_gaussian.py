@@ -17,7 +17,7 @@ STREAMS = {
 }
 
 
-def batches(name, n=25, seed=0):
+def batches(name, n=12, seed=0):
     return [b.X for b in gaussian_stream(n, 200, random_state=seed, **STREAMS[name])]
 
 

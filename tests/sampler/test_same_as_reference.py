@@ -20,9 +20,9 @@ def test_the_generic_steps_have_the_labels_of_the_compiled_ones(name):
     check_against_reference(name, family=OneMoreFamily())
 
 
-@pytest.mark.parametrize("kind", ["births", "deaths", "splits", "merges"])
-@pytest.mark.parametrize("alpha", [0.3, 4.0])
-def test_much_happens_on_these_streams(kind, alpha):
-    names = [name for name, case in CASES.items() if case.options["alpha"] == alpha]
-    happened = [name for name in names for batch in expected(name)[1:] if batch.events[kind]]
-    assert len(set(happened)) >= 4
+def test_much_happens_on_these_streams():
+    for alpha in (0.3, 4.0):
+        names = [name for name, case in CASES.items() if case.options["alpha"] == alpha]
+        for kind in ("births", "deaths", "splits", "merges"):
+            happened = {name for name in names for b in expected(name)[1:] if b.events[kind]}
+            assert len(happened) >= 4, (alpha, kind)

@@ -1,5 +1,7 @@
 """A stream may come in batches of a few rows: the first of them are kept and clustered anew."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -31,8 +33,10 @@ def starts(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("size", [1, 8, 20, 50])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("size", "seed"),
+    [(1, 0), *itertools.product([8, 20, 50], range(3)), pytest.param(1, 1, marks=pytest.mark.slow)],
+)
 def test_small_batches_find_the_clusters(size, seed) -> None:
     X, y = blobs(2400, seed, CENTRES)
     model = ScStream(random_state=seed)

@@ -135,7 +135,7 @@ def on_a_terminal(argv, folder):
     return said.decode()
 
 
-@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize("quiet", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_run_over_a_file_shows_its_share(quiet, tmp_path):
     X = np.random.default_rng(0).normal(size=(150_000, 8)) + 9.0 * (np.arange(150_000) % 3)[:, None]
     np.savetxt(tmp_path / "rows.csv", X, fmt="%.3f", delimiter=",")
