@@ -70,7 +70,8 @@ class Gaussian:
             )
             for share in (0.5, 1.0)
         ]
-        return max(trials, key=lambda trial: trial.level(clusters))
+        half, whole = trials
+        return whole if is_more(whole.level(clusters), half.level(clusters)) else half
 
     def strengthened(self, clusters, low, high):
         d = len(self.m)
@@ -81,7 +82,7 @@ class Gaussian:
                 nu = min(max(d + factor * (best.nu - d), low), high)
                 trial = replace(self, nu=nu)
                 reached = trial.level(clusters)
-                if nu == best.nu or reached <= level:
+                if nu == best.nu or not is_more(reached, level):
                     break
                 best, level = trial, reached
             if best is not start:
@@ -267,3 +268,8 @@ def principal_axis(cov, rank):
         if found < rank:
             cov -= variance * np.outer(v, v)
     return v
+
+
+def is_more(reached, level):
+    """Whether a log evidence is larger than another by more than rounding may be."""
+    return reached > level + 1e-6 + 1e-10 * abs(level)

@@ -41,6 +41,18 @@ def test_compiled_steps_do_what_the_generic_ones_do(seed, d):
         assert_allclose(a, b, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize(("seed", "d"), [(4, 1), (11, 1), (9, 1), (2, 2)])
+def test_so_they_do_where_prior_and_tails_are_learned(seed, d):
+    """Of two or three clusters any strength of the prior is as probable, but for rounding."""
+    fast, plain = (
+        ScStream("student", random_state=seed, rules=rules)
+        for rules in (Rules(), Rules(compiled_columns=0))
+    )
+    for X, _ in heavy_batches(seed, d=d, k=3 if d == 1 else 5, n=120):
+        assert_array_equal(fast.partial_fit(X).labels_, plain.partial_fit(X).labels_)
+        assert_allclose(fast._learner.state.totals, plain._learner.state.totals, atol=1e-7)
+
+
 def test_with_hardly_any_tails_a_stream_is_clustered_as_by_the_gaussian_family():
     student, gaussian = (
         ScStream(family, random_state=3) for family in (Student(df=1e9), "gaussian")
