@@ -24,7 +24,7 @@ from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.packed import means
 from scstream.families.scores import Points
 from scstream.families.subspace import may_be_wide, most_directions, refuse_too_many, subspace
-from scstream.kernels import matrices
+from scstream.kernels import pooling
 
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
 KEPT = 10.0  # points for each column and two more that an expected covariance counts at least
@@ -147,7 +147,7 @@ class Gaussian(GaussianColumns):
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
         if self.cov is None:
             pooled = np.empty((d, d))
-            matrices.pooled(clusters, pooled)
+            pooling.pooled(clusters, pooled)
             trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
             for trial, share in zip(trials, SHARES, strict=True):
                 trial._share = share
@@ -174,11 +174,11 @@ class Gaussian(GaussianColumns):
         d, m, psi = len(self._m), self._m, self._psi
         if self.mean is None:
             m = np.empty(d)
-            if matrices.middle(clusters, m) < 1.0:
+            if pooling.middle(clusters, m) < 1.0:
                 return self
         if self.cov is None:
             psi = np.empty((d, d))
-            matrices.follow(latest, self._psi, self._share, KEPT * (d + 2.0), psi)
+            pooling.follow(latest, self._psi, self._share, KEPT * (d + 2.0), psi)
         followed = self._with(self._kappa, self._nu, psi, m)
         if isfinite(followed._log_z):
             return followed

@@ -17,7 +17,7 @@ from scstream.families.gaussian_scores import MANY, shared
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
-from scstream.kernels import matrices
+from scstream.kernels import pooling
 from scstream.support.memory import for_kernels
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -49,7 +49,7 @@ class GaussianColumns(GaussianCuts):
         T = np.empty((len(X), len(self._prior)))
 
         def fill(cut: slice) -> None:
-            matrices.statistics(X[cut], self._shift, self._scale, T[cut])
+            pooling.statistics(X[cut], self._shift, self._scale, T[cut])
 
         shared(fill, len(X), len(self._m))
         return T

@@ -10,7 +10,7 @@ from scstream.families.cutting import Projection, Side, log_odds
 from scstream.families.gaussian_scores import shared
 from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import moments, upper
-from scstream.kernels import matrices
+from scstream.kernels import cuts, matrices
 
 AXES = 4  # principal axes of a cluster along which it is cut in turn
 
@@ -30,7 +30,7 @@ class GaussianCuts(NormalWishart):
 
         def fill(cut: slice) -> None:
             room = matrices.room_for(d)
-            matrices.directions(s[cut], member[cut], attempt[cut], axes, d, room, out[cut])
+            cuts.directions(s[cut], member[cut], attempt[cut], axes, d, room, out[cut])
 
         shared(fill, len(s), d)
         return out
@@ -41,10 +41,10 @@ class GaussianCuts(NormalWishart):
         k, d = len(first), len(self._m)
         between, middle, dof = np.empty((k, d)), np.empty((k, d)), np.empty(k)
         more = self._nu - self._kappa
-        matrices.between(both, self._prior, more, between, middle, dof)
+        cuts.between(both, self._prior, more, between, middle, dof)
         factors, _ = self._factored(both, between)
         normal, offset = np.empty((k, d)), np.empty(k)
-        matrices.discriminant(factors, dof, middle, both, normal, offset)
+        cuts.discriminant(factors, dof, middle, both, normal, offset)
         return normal, offset
 
     def divide(self, past: Array, boundary: tuple[Array, Array]) -> Array:
@@ -56,13 +56,13 @@ class GaussianCuts(NormalWishart):
 
         def cut(some: slice) -> None:
             room = matrices.room_for(len(self._m))
-            matrices.truncate(whole[some], normal[some], offset[some], CERTAIN, room, out[some])
+            cuts.truncate(whole[some], normal[some], offset[some], CERTAIN, room, out[some])
 
         if len(whole) == len(normal):
             shared(cut, len(whole), normal.shape[1])
         else:
             room = matrices.room_for(len(self._m))
-            matrices.truncate(whole, normal, offset, CERTAIN, room, out)
+            cuts.truncate(whole, normal, offset, CERTAIN, room, out)
         return part
 
     def discriminant(self, first: Array, second: Array) -> tuple[Array, Array]:

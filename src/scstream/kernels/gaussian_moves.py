@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scstream.kernels import matrices
+from scstream.kernels import cuts, matrices
 from scstream.kernels.arguments import Division, Floats, Ints, Levels, Prior, Ratio
 from scstream.kernels.compiling import brief, brief_part
 from scstream.kernels.elementary import log_gamma
@@ -176,11 +176,11 @@ def cut(
     normal, at = table(room, at, k, d)
     levels, at = table(room, at, np.int64(3), k)
     dof, log_det, offset, rest = levels[0], levels[1], levels[2], room[at:]
-    matrices.between(current, prior.row, prior.more, between, middle, dof)
+    cuts.between(current, prior.row, prior.more, between, middle, dof)
     failed = matrices.factor(current, prior.row, between, rest, factors, log_det)
     if failed == 0:
-        matrices.discriminant(factors, dof, middle, current, normal, offset)
-        matrices.truncate(wholes, normal, offset, certain, rest, first)
+        cuts.discriminant(factors, dof, middle, current, normal, offset)
+        cuts.truncate(wholes, normal, offset, certain, rest, first)
     return failed
 
 

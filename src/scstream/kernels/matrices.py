@@ -11,58 +11,17 @@ one.
 
 from __future__ import annotations
 
-from math import erfc, exp, isnan, log, pi, sqrt
+from math import isnan, log, pi, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, brief, brief_part, kernel, part
+from scstream.kernels.compiling import brief, brief_part, kernel
 from scstream.kernels.elementary import log_gamma
 
 ROOM = 8  # matrices of a row and a column more
-_NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay in cache
-_ROUNDS = 50  # power iterations for one axis, at most
 _FULL = 1e100  # a product that had better not grow: a logarithm less is taken for each factor
-_GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
-
-
-@bare
-def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
-    """Fill rows (n, p) with ``(1, z, z z')`` for ``z = (x - shift) / scale``."""
-    n, d = X.shape
-    if d <= _NARROW:
-        for r in range(0, n, _RUN):
-            _narrow_statistics(X[r : r + _RUN], shift, scale, out[r : r + _RUN])
-        return
-    for r in range(n):
-        z = out[r, 1 : 1 + d]
-        out[r, 0] = 1.0
-        for i in range(d):
-            z[i] = (X[r, i] - shift[i]) / scale[i]
-        q = 1 + d
-        for i in range(d):
-            to, tail = out[r, q : q + d - i], z[i:]
-            for j in range(d - i):
-                to[j] = tail[0] * tail[j]
-            q += d - i
-
-
-@part
-def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
-    """Do the same column by column: that is quicker where rows are short."""
-    n, d = X.shape
-    for i in range(d):
-        for r in range(n):
-            out[r, 1 + i] = (X[r, i] - shift[i]) / scale[i]
-    q = 1 + d
-    for i in range(d):
-        for j in range(i, d):
-            for r in range(n):
-                out[r, q] = out[r, 1 + i] * out[r, 1 + j]
-            q += 1
-    for r in range(n):
-        out[r, 0] = 1.0
 
 
 def room_for(d: int) -> NDArray[np.float64]:
@@ -175,61 +134,6 @@ def _cholesky(tau: Any, L: Any) -> Any:
     return log_det + log(product)
 
 
-@brief
-def middle(clusters: Any, out: Any) -> Any:
-    """Fill the mean (d,) of all points of clusters (k, p), if there are any; returns how many."""
-    n = 0.0
-    for r in range(len(clusters)):
-        n += clusters[r, 0]
-    for i in range(len(out)):
-        total = 0.0
-        for r in range(len(clusters)):
-            total += clusters[r, 1 + i]
-        out[i] = total / n
-    return n
-
-
-@brief
-def pooled(clusters: Any, out: Any) -> Any:
-    """Fill the covariance (d, d) within clusters (k, p); returns its degrees of freedom.
-
-    These are the points less one for each cluster's mean. With few of them it is shrunk towards its
-    diagonal. It has no variance of 0.
-    """
-    d, n, k = len(out), 0.0, 0
-    out[:] = 0.0
-    for r in range(len(clusters)):
-        row = clusters[r]
-        if row[0] > 0.0:
-            n += row[0]
-            k += 1
-            q = 1 + d
-            for i in range(d):
-                for j in range(i, d):
-                    out[i, j] += row[q] - row[1 + i] * row[1 + j] / row[0]
-                    q += 1
-    spare = max(n - k, 1.0)
-    for i in range(d):
-        out[i, i] = (1.0 + 1e-6) * out[i, i] / spare + 1e-14
-        for j in range(i + 1, d):
-            out[i, j] /= spare + d
-            out[j, i] = out[i, j]
-    return n - k
-
-
-@brief
-def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> None:
-    """Fill an expected covariance (d, d) between ``psi`` and a share of that within clusters.
-
-    Either counts as many points as it is of; ``psi`` at least so many, and not less than the other.
-    """
-    new = max(pooled(clusters, out), 0.0)
-    old = max(least, new)
-    for i in range(len(psi)):
-        for j in range(len(psi)):
-            out[i, j] = (old * psi[i, j] + new * share * out[i, j]) / (old + new)
-
-
 @kernel
 def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
     """Fill the row (p,) of a normal-inverse-Wishart prior; returns its log-normaliser."""
@@ -243,47 +147,6 @@ def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
             q += 1
     L = np.empty((d, d))
     return normaliser(kappa, nu, _cholesky(out.reshape(1, -1), L), d)
-
-
-@brief
-def between(both: Any, prior: Any, more: float, out: Any, middle: Any, dof: Any) -> None:
-    """Fill the differences (k, d) of the posterior means of pairs (k, 2, p), and their middles.
-
-    ``dof`` (k,) become the degrees of freedom of both together.
-    """
-    k, d = out.shape
-    for r in range(k):
-        a, b = prior[0] + both[r, 0, 0], prior[0] + both[r, 1, 0]
-        dof[r] = a + b + 2.0 * more
-        for i in range(1, 1 + d):
-            one = (prior[i] + both[r, 0, i]) / a
-            other = (prior[i] + both[r, 1, i]) / b
-            out[r, i - 1] = other - one
-            middle[r, i - 1] = 0.5 * (one + other)
-
-
-@brief
-def discriminant(factors: Any, dof: Any, middle: Any, both: Any, normal: Any, offset: Any) -> None:
-    """Fill normals (k, d) and offsets (k,) of Fisher's discriminants of pairs (k, 2, p).
-
-    The rows ``(n, t, L)`` of factors hold ``t = L^-1`` times the difference of the means.
-    """
-    k, d = normal.shape
-    for r in range(k):
-        x = normal[r]
-        for i in range(d):
-            x[i] = factors[r, 1 + i]
-        q = factors.shape[1] - 1
-        offset[r] = log((both[r, 0, 0] + 0.5) / (both[r, 1, 0] + 0.5))
-        for back in range(d):  # x = L'^-1 t
-            i = d - 1 - back
-            x[i] /= factors[r, q]
-            q -= i
-            for j in range(i):
-                x[j] -= x[i] * factors[r, q + j]
-            q -= 1
-            x[i] *= dof[r]
-            offset[r] += x[i] * middle[r, i]
 
 
 @brief
@@ -458,124 +321,6 @@ def draw_wishart(
                     s -= M[i, a] * M[j, a]
                 out[r, q + j - i] = s
             out[r, q] *= 0.5
-
-
-@brief
-def directions(
-    s: Any, member: Any, attempt: Any, axes: int, d: int, room: Any, out: Any
-) -> None:  # fmt: skip
-    """Fill functionals (k, p) whose sign cuts groups ``s`` (k, p) in two through their means.
-
-    Even attempts cut across a principal axis, the first ``axes`` in turn, odd ones towards the
-    given member (k, p).
-    """
-    cov, w = room[: d * d].reshape(d, d), room[d * d : d * d + d]
-    for r in range(len(s)):
-        n, normal = max(s[r, 0], 1e-300), out[r, 1 : 1 + d]
-        out[r] = 0.0
-        if attempt[r] % 2 == 0:
-            _covariance(s[r], cov)
-            _principal_axis(cov, attempt[r] // 2 % axes, w, normal)
-        else:
-            for i in range(d):
-                normal[i] = member[r, 1 + i] - s[r, 1 + i] / n
-        for i in range(d):
-            out[r, 0] -= normal[i] * s[r, 1 + i] / n
-
-
-@brief_part
-def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
-    """Fill ``v`` (d,) with the principal axis that has ``rank`` others before it; w is room.
-
-    The axes are sought by power iteration from the column of largest variance; one that was found
-    is taken out of the covariance before the next.
-    """
-    d = len(v)
-    for found in range(rank + 1):
-        start = 0
-        for i in range(d):
-            v[i] = 0.0
-            if cov[i, i] > cov[start, start]:
-                start = i
-        v[start] = 1.0
-        variance = 0.0
-        for _ in range(_ROUNDS):
-            before = variance
-            variance = size = 0.0
-            for i in range(d):
-                along = 0.0
-                for j in range(d):
-                    along += cov[i, j] * v[j]
-                w[i] = along
-                variance += along * v[i]
-                size += along * along
-            if not size > 0.0:
-                break
-            for i in range(d):
-                v[i] = w[i] / sqrt(size)
-            if variance - before <= _GROWTH * variance:
-                break
-        if found < rank:
-            for i in range(d):
-                for j in range(d):
-                    cov[i, j] -= variance * v[i] * v[j]
-
-
-@brief
-def truncate(
-    past: Any, normal: Any, offset: Any, certain: float, room: Any, out: Any
-) -> None:  # fmt: skip
-    """Fill rows (m, p) with what of the past (m, p), seen as Gaussians, is below a boundary.
-
-    Row r is cut where ``normal[r % k] . z = offset[r % k]``, or ``certain`` deviations from the
-    mean if that is nearer. Too little past, or none to speak of across the boundary, is halved.
-    """
-    k, d = normal.shape
-    cov, rows = room[: d * d].reshape(d, d), room[d * d : d * d + 3 * d].reshape(3, d)
-    mean, along, part = rows[0], rows[1], rows[2]
-    for r in range(len(past)):
-        n, b = past[r, 0], r % k
-        _covariance(past[r], cov)
-        level = var = 0.0
-        for i in range(d):
-            mean[i] = past[r, 1 + i] / max(n, 1e-300)
-            along[i] = 0.0
-            for j in range(d):
-                along[i] += cov[i, j] * normal[b, j]
-            var += along[i] * normal[b, i]
-            level += mean[i] * normal[b, i]
-        var = max(var, 1e-300)
-        if not (n > 1e-6 and var > 1e-12 * level * level):
-            for i in range(past.shape[1]):
-                out[r, i] = 0.5 * past[r, i]
-            continue
-        t = min(max((offset[b] - level) / sqrt(var), -certain), certain)
-        share = 0.5 * erfc(-t / sqrt(2.0))
-        hazard = exp(-0.5 * t * t) / (sqrt(2.0 * pi) * share)
-        shrink = hazard * (t + hazard) / var
-        out[r, 0] = n * share
-        for i in range(d):
-            part[i] = mean[i] - along[i] * hazard / sqrt(var)
-            out[r, 1 + i] = n * share * part[i]
-        q = 1 + d
-        for i in range(d):
-            for j in range(i, d):
-                second = cov[i, j] - shrink * along[i] * along[j] + part[i] * part[j]
-                out[r, q] = n * share * second
-                q += 1
-
-
-@brief_part
-def _covariance(row: Any, out: Any) -> None:
-    """Fill the covariance (d, d) of a group with the given statistics."""
-    d = len(out)
-    n = max(row[0], 1e-300)
-    q = 1 + d
-    for i in range(d):
-        for j in range(i, d):
-            out[i, j] = row[q] / n - (row[1 + i] / n) * (row[1 + j] / n)
-            out[j, i] = out[i, j]
-            q += 1
 
 
 @brief_part

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels import draws, matrices
+from scstream.kernels import cuts, draws, matrices
 from scstream.kernels.arguments import (
     Division,
     Floats,
@@ -213,17 +213,17 @@ def forget(
 
 @bare
 def try_division(
-    rows: Any, now: Floats, cuts: Any, prior: Any, how: Any, alpha: float, room: Any, tried: Any
+    rows: Any, now: Floats, who: Any, prior: Any, how: Any, alpha: float, room: Any, tried: Any
 ) -> Any:  # fmt: skip
     """Try a new division of the points of clusters with present sums (k, 2, p).
 
-    The sub-labels of ``rows`` are those that are tried. ``cuts`` are the clusters that are chosen
+    The sub-labels of ``rows`` are those that are tried. ``who`` are the clusters that are chosen
     (k,), the attempts (k,) made so far and a member (k, p) of each cluster; ``how`` is how many
     axes and how many rounds are tried. Fills sums and doubts of what is tried; returns how many
     matrices fail.
     """
     prior, rows, room, tried = Prior(*prior), Rows(*rows), Workspace(*room), Division(*tried)
-    (chosen, attempt, member), (axes, rounds) = cuts, how
+    (chosen, attempt, member), (axes, rounds) = who, how
     k, p = len(now), now.shape[2]
     present, at = table(room.floats, np.int64(0), k, p)
     rest = Workspace(room.floats[at:], room.ints)
@@ -231,7 +231,7 @@ def try_division(
         for q in range(p):
             present[r, q] = now[r, 0, q] + now[r, 1, q]
     directions = tried.sums.reshape(2 * k, p)[:k]
-    matrices.directions(present, member, attempt, axes, prior.columns, rest.floats, directions)
+    cuts.directions(present, member, attempt, axes, prior.columns, rest.floats, directions)
     return _divide(rows, chosen, prior, rounds, alpha, rest, tried)
 
 

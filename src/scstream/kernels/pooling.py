@@ -1,0 +1,105 @@
+"""Compiled kernels for the statistics of rows of Gaussian clusters, and what clusters pool.
+
+Rows of statistics are packed as in `scstream.kernels.matrices`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scstream.kernels.compiling import bare, brief, part
+
+_NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay in cache
+
+
+@bare
+def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
+    """Fill rows (n, p) with ``(1, z, z z')`` for ``z = (x - shift) / scale``."""
+    n, d = X.shape
+    if d <= _NARROW:
+        for r in range(0, n, _RUN):
+            _narrow_statistics(X[r : r + _RUN], shift, scale, out[r : r + _RUN])
+        return
+    for r in range(n):
+        z = out[r, 1 : 1 + d]
+        out[r, 0] = 1.0
+        for i in range(d):
+            z[i] = (X[r, i] - shift[i]) / scale[i]
+        q = 1 + d
+        for i in range(d):
+            to, tail = out[r, q : q + d - i], z[i:]
+            for j in range(d - i):
+                to[j] = tail[0] * tail[j]
+            q += d - i
+
+
+@part
+def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
+    """Do the same column by column: that is quicker where rows are short."""
+    n, d = X.shape
+    for i in range(d):
+        for r in range(n):
+            out[r, 1 + i] = (X[r, i] - shift[i]) / scale[i]
+    q = 1 + d
+    for i in range(d):
+        for j in range(i, d):
+            for r in range(n):
+                out[r, q] = out[r, 1 + i] * out[r, 1 + j]
+            q += 1
+    for r in range(n):
+        out[r, 0] = 1.0
+
+
+@brief
+def middle(clusters: Any, out: Any) -> Any:
+    """Fill the mean (d,) of all points of clusters (k, p), if there are any; returns how many."""
+    n = 0.0
+    for r in range(len(clusters)):
+        n += clusters[r, 0]
+    for i in range(len(out)):
+        total = 0.0
+        for r in range(len(clusters)):
+            total += clusters[r, 1 + i]
+        out[i] = total / n
+    return n
+
+
+@brief
+def pooled(clusters: Any, out: Any) -> Any:
+    """Fill the covariance (d, d) within clusters (k, p); returns its degrees of freedom.
+
+    These are the points less one for each cluster's mean. With few of them it is shrunk towards its
+    diagonal. It has no variance of 0.
+    """
+    d, n, k = len(out), 0.0, 0
+    out[:] = 0.0
+    for r in range(len(clusters)):
+        row = clusters[r]
+        if row[0] > 0.0:
+            n += row[0]
+            k += 1
+            q = 1 + d
+            for i in range(d):
+                for j in range(i, d):
+                    out[i, j] += row[q] - row[1 + i] * row[1 + j] / row[0]
+                    q += 1
+    spare = max(n - k, 1.0)
+    for i in range(d):
+        out[i, i] = (1.0 + 1e-6) * out[i, i] / spare + 1e-14
+        for j in range(i + 1, d):
+            out[i, j] /= spare + d
+            out[j, i] = out[i, j]
+    return n - k
+
+
+@brief
+def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> None:
+    """Fill an expected covariance (d, d) between ``psi`` and a share of that within clusters.
+
+    Either counts as many points as it is of; ``psi`` at least so many, and not less than the other.
+    """
+    new = max(pooled(clusters, out), 0.0)
+    old = max(least, new)
+    for i in range(len(psi)):
+        for j in range(len(psi)):
+            out[i, j] = (old * psi[i, j] + new * share * out[i, j]) / (old + new)
