@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scstream import Gaussian, Rules, ScStream
 from scstream.engines import CpuEngine, Key
 from scstream.families.scores import LinearScore, StudentScore
-from scstream.kernels import elementary, label_proposals, small_rows
+from scstream.kernels import elementary, label_proposals, small_rows, small_scratch
 from scstream.kernels.arguments import Rows, Scores, Sums, Workspace
 from scstream.kernels.compiling import bare, kernel
 
@@ -76,7 +76,7 @@ def at_once(T, w, eta, const, power, key):
     z, sub = np.zeros((2, n), dtype=np.int64)
     current, rows = np.zeros((k, 2, T.shape[1])), np.zeros((k, 2), dtype=np.int64)
     rivals, doubt = np.zeros((k, k), dtype=np.int64), np.zeros((k, k))
-    floats, ints = small_rows.room_needed(n, k, T.shape[1])
+    floats, ints = small_scratch.room_needed(n, k, T.shape[1])
     room = np.full(floats, np.nan), np.full(ints, -1)
     sums = current, rows, rivals, doubt
     swept((T, w, z, sub), (eta, const, power), u, drawn, d, room, sums)

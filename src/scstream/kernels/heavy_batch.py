@@ -27,7 +27,9 @@ from scstream.kernels.compiling import bare, brief_part, part
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import stacked
 from scstream.kernels.small_batch import draw, log_marginals, log_shares, student
-from scstream.kernels.small_rows import block_of, label_rows, order_of, search_of, sublabel_rows
+from scstream.kernels.small_labels import label_rows
+from scstream.kernels.small_rows import sublabel_rows
+from scstream.kernels.small_scratch import block_of, order_of, search_of
 from scstream.kernels.taming import Tails
 from scstream.kernels.workspace import line, table
 

@@ -18,7 +18,7 @@ from scstream.kernels.elementary import log_gamma
 from scstream.kernels.gaussian_moves import Merges, log_marginal
 from scstream.kernels.heavy_batch import Frames, fill_distances, fill_frames
 from scstream.kernels.mixture import neighbours
-from scstream.kernels.small_rows import order_of, sort
+from scstream.kernels.small_scratch import order_of, sort
 from scstream.kernels.taming import Tails
 from scstream.kernels.workspace import line, table
 

@@ -31,14 +31,9 @@ from scstream.kernels.elementary import log_gamma
 from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merged
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
-from scstream.kernels.small_rows import (
-    best_labels,
-    block_of,
-    divide_rows,
-    order_of,
-    sort,
-    sweep_rows,
-)
+from scstream.kernels.small_labels import best_labels
+from scstream.kernels.small_rows import divide_rows, sweep_rows
+from scstream.kernels.small_scratch import block_of, order_of, sort
 from scstream.kernels.workspace import line, table
 
 MOVES = -2  # what `moves` may return

@@ -17,7 +17,7 @@ from scstream.engines.ordered_sums import LEAF_ROWS
 from scstream.families.contract import CERTAIN, Array, Family
 from scstream.families.gaussian_cuts import AXES
 from scstream.families.scores import Labels, Points
-from scstream.kernels import gaussian_moves, labelling, small_batch, small_rows
+from scstream.kernels import gaussian_moves, labelling, small_batch, small_scratch
 from scstream.kernels.draws import Draws
 from scstream.kernels.workspace import room_of
 from scstream.sampler.clusters import Ints, LogMarginals, State
@@ -257,7 +257,7 @@ def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]
 @lru_cache
 def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
     """Return how many floats and whole numbers of room that takes."""
-    floats, ints = small_rows.room_needed(n, k, p)
+    floats, ints = small_scratch.room_needed(n, k, p)
     matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
     return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
 
