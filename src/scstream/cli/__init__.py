@@ -67,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         quiet = getattr(args, "quiet", False)
         with _warnings_in_a_line(), printed(quiet=quiet), bars(wanted=not quiet):
             status: int = args.main(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may be closed
+            sys.stdout.flush()
         return status
     except UsageError as error:
         print(f"scstream {command}: {printable(hidden(str(error)))}", file=sys.stderr)
@@ -131,4 +132,4 @@ def _words(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
         return f"There is not enough memory. {error}".strip()
-    return str(error)
+    return " ".join([str(error), *getattr(error, "__notes__", ())])

@@ -158,16 +158,20 @@ def number_of(file: Path) -> int:
 
 def find_checkpoint(path: str | Path) -> Kept:
     """Return the checkpoint in a file, or the newest good one in a folder, changing nothing."""
+    if not str(path):
+        raise ValueError("The name of the checkpoint is empty: a shell variable may not be set.")
     target = Path(path)
     if not target.is_dir():
         model, extra = read(target)
         return Kept(target, model, extra)
-    error: Exception | None = None
+    damaged: list[str] = []
     for file in sorted(target.glob(_PATTERN), key=number_of, reverse=True):
         try:
             model, extra = read(file)
-        except CheckpointError as this:
-            error = error or this
+        except CheckpointError as error:
+            damaged.append(f"{file.name}: {error}")
             continue
         return Kept(file, model, extra)
-    raise CheckpointError(f"There is no valid checkpoint in {target}.") from error
+    if damaged:
+        raise CheckpointError(f"No checkpoint in {target} can be read ({'; '.join(damaged)}).")
+    raise CheckpointError(f"There is no checkpoint in {target}.")

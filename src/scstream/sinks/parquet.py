@@ -27,6 +27,7 @@ from scstream.sources.records import ColumnRecords, Records
 from scstream.sources.table import require_parquet
 from scstream.support.paths import (
     check_file,
+    check_place,
     exists,
     identity,
     is_special,
@@ -96,6 +97,8 @@ class ParquetSink(Sink):
             raise ValueError(f"{self.path} is not a regular file, which Parquet needs.")
         if not self.parts or (found is not None and not stat.S_ISDIR(found.st_mode)):
             check_file(self.path, overwrite=self.overwrite)
+        elif found is None and "parts" not in place:
+            check_place(self.path)
         elif "parts" in place:
             self._check_parts(count_of(place, "parts"), place.get("bytes"))
         elif found is not None and place.get("file") != identity(found):
