@@ -200,6 +200,7 @@ def test_names_reach_the_terminal_escaped(capsys):
 
 STOP = """
 import builtins, os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's may be ignored
 where = sys.argv.pop(1)
 real = builtins.__import__
 def hook(name, *args, **kwargs):

@@ -31,11 +31,8 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memo
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        if isinstance(error, OSError) and error.filename == str(temporary):
-            error.filename, error.filename2 = (
-                os.fspath(path),
-                None,
-            )  # the name that the caller knows
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename, error.filename2 = os.fspath(path), None  # as the caller knows it
         raise
     _sync_folder(target.parent)
 

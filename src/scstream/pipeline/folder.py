@@ -113,11 +113,7 @@ class CheckpointFolder:
         """Write the next checkpoint, and remove those that are not needed any more."""
         self._number += 1
         target = self.path / f"checkpoint-{self._number:012d}.scstream"
-        try:
-            model.save(target, extra=extra)
-        except OSError as error:
-            error.filename = error.filename or str(target)  # not all of them name it
-            raise
+        model.save(target, extra=extra)
         for file in [*self._files()[:-_KEPT], self.path / _CLAIM]:
             with contextlib.suppress(OSError):
                 file.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 import time
@@ -59,6 +60,13 @@ def check_place(path: str | Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def os_error(error: OSError, path: str | Path) -> OSError:
+    """Return an error of the system that names a file; some libraries give its number in words."""
+    found = re.search(r"errno (\d+)", str(error))
+    number = error.errno or (int(found[1]) if found is not None else errno.EIO)
+    return OSError(number, os.strerror(number), str(path))
 
 
 def exists(path: str | Path) -> ValueError:
