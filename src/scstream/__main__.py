@@ -1,16 +1,36 @@
 """``python -m scstream``, and the command ``scstream``: the command line."""
 
+import os
 import sys
 
 
 def run() -> int:
     """Run the command line; Ctrl-C while it is still being loaded ends it quietly, too."""
     try:
+        _prepare_streams()
         from scstream.cli import main
 
         return main()
     except KeyboardInterrupt:
         return 130
+
+
+def _prepare_streams() -> None:
+    """Make the standard streams safe to use: closed ones, and those that cannot show a name.
+
+    A file that is opened gets the lowest free number. Without something at the numbers of closed
+    streams an output could be what libraries take for standard error. Python would print messages
+    for a closed standard error to standard output, among the labels.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  # for as long as the process lasts
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 if __name__ == "__main__":

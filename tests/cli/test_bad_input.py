@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -200,6 +201,7 @@ def test_names_reach_the_terminal_escaped(capsys):
 
 STOP = """
 import builtins, os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's may be ignored
 where = sys.argv.pop(1)
 real = builtins.__import__
 def hook(name, *args, **kwargs):
@@ -232,3 +234,25 @@ def test_an_interrupt_while_starting_ends_quietly(where):
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     assert not os.path.exists("out.csv")
+
+
+def test_an_interrupt_that_a_library_takes_for_a_failure_is_one_still(capsys, monkeypatch):
+    """Compiled modules that are loading turn Ctrl-C into an error of their own."""
+    from scstream.cli import show
+
+    def load(args):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            while True:
+                pass
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr(show, "main", load)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["show", "state"]) == 130
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err == "\nscstream: stopped\n"

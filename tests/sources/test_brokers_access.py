@@ -5,8 +5,8 @@ import json
 import os
 import signal
 import stat
-import subprocess
 import sys
+import threading
 import time
 from urllib.parse import quote
 
@@ -97,11 +97,18 @@ def access_file(folder, **settings):
 
 def command(capfd, *words):
     """Run a command; return its status and all that it wrote."""
-    start = time.monotonic()
     status = main([*words])
-    assert time.monotonic() - start < 15
     caught = capfd.readouterr()
     return status, caught.out + caught.err
+
+
+def refused(capfd, *words):
+    """Run a command that is refused soon; return the lines that it wrote."""
+    start = time.monotonic()
+    status, text = command(capfd, *words)
+    assert time.monotonic() - start < 15
+    assert status == 1
+    return [line for line in text.splitlines() if "CONFWARN" not in line]
 
 
 # -- three ways in --------------------------------------------------------------------------------
@@ -129,9 +136,7 @@ def test_a_password_lets_in(server, way, tmp_path, monkeypatch):
 def test_a_wrong_password_is_said_in_one_line_without_it(server, capfd):
     kind, scheme, address, stream = server
     url = f"{scheme}://{USER}:not-the-word@{address}/{stream}"
-    status, text = command(capfd, "run", url, "-o", "none", *RUN)
-    lines = [line for line in text.splitlines() if "CONFWARN" not in line]
-    assert status == 1
+    lines = refused(capfd, "run", url, "-o", "none", *RUN)
     assert len(lines) == 2, lines
     assert "can see the password on the command line" in lines[0]
     assert "refuses the user" in lines[1]
@@ -144,7 +149,7 @@ def test_a_wrong_password_is_said_in_one_line_without_it(server, capfd):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_encrypted_connection_with_a_password(kind, tmp_path, certificates, capfd):
+def test_an_encrypted_connection_with_a_password(kind, tmp_path, certificates, capfd, caplog):
     folder = tmp_path / "server"
     folder.mkdir()
     with guarded(kind, folder, certificates) as (scheme, address, stream):
@@ -161,13 +166,12 @@ def test_an_encrypted_connection_with_a_password(kind, tmp_path, certificates, c
         assert again.read_bytes() == output.read_bytes()
 
         url = f"{scheme}://{LOGIN}@{address}/{stream}?ca={certificates.stranger}"
-        status, text = command(capfd, "run", url, "-o", "none", *RUN)
-        lines = [line for line in text.splitlines() if "CONFWARN" not in line]
-        assert status == 1
+        lines = refused(capfd, "run", url, "-o", "none", *RUN)
         warned = [line for line in lines if "password on the command line" in line]
         assert len(lines) - len(warned) == 1, lines
         assert "certificate" in lines[-1]
-        assert PASSWORD not in text
+        assert PASSWORD not in "".join(lines)
+    assert not caplog.messages  # outside of tests these reach the terminal
 
 
 def test_a_server_that_asks_for_a_certificate_of_the_client(tmp_path, certificates, capfd):
@@ -184,9 +188,8 @@ def test_a_server_that_asks_for_a_certificate_of_the_client(tmp_path, certificat
         url = f"tls://{address}/{stream}?{END}"
         file = access_file(tmp_path, ca=ca, **ours)
         assert command(capfd, "run", url, "--access", file, "-o", "none", *RUN)[0] == 0
-        status, text = command(capfd, "run", f"{url}&ca={ca}", "-o", "none", *RUN)
-        assert status == 1
-        assert len(text.splitlines()) == 1, text
+        lines = refused(capfd, "run", f"{url}&ca={ca}", "-o", "none", *RUN)
+        assert len(lines) == 1, lines
 
 
 # -- nothing written, nothing printed -------------------------------------------------------------
@@ -225,26 +228,26 @@ def test_a_run_leaves_no_password_anywhere(server, tmp_path, capfd):
     assert "can see the password" not in text
 
 
-FOREVER = "import sys; from scstream.cli import main; sys.exit(main())"
-
-
-def test_a_stopped_run_says_how_to_go_on_without_the_password(tmp_path):
+def test_a_stopped_run_says_how_to_go_on_without_the_password(tmp_path, capfd, monkeypatch):
     (tmp_path / "server").mkdir()
     with guarded("redis", tmp_path / "server") as (scheme, address, stream):
         url = f"{scheme}://{LOGIN}@{address}/{stream}"
         state = tmp_path / "state"
         words = ["run", url, "--follow", "-o", str(tmp_path / "o.csv"), "--checkpoint", str(state)]
-        process = subprocess.Popen(
-            [sys.executable, "-c", FOREVER, *words, *RUN, "--every", "1"],
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        try:
-            wait_for(lambda: list(state.glob("*2.scstream")), process, 60)
-            process.send_signal(signal.SIGTERM)
-            _, text = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert process.returncode == 128 + signal.SIGTERM
+        words += [*RUN, "--every", "1"]
+        monkeypatch.setattr(sys, "argv", ["scstream", *words])  # as from a shell
+
+        def stop():
+            try:
+                wait_for(lambda: list(state.glob("*2.scstream")), seconds=120)
+            finally:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        stopping = threading.Thread(target=stop)
+        stopping.start()
+        status, text = command(capfd, *words)
+        stopping.join()
+    assert status == 128 + signal.SIGTERM
     assert not holds_secret(text)
     assert f"to resume: scstream run {scheme}://{address}/{stream} --follow" in text
     assert "add the password" in text

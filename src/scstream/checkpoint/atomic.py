@@ -28,9 +28,11 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memo
     try:
         _write(temporary, target, chunks)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename, error.filename2 = os.fspath(path), None  # as the caller knows it
         raise
     _sync_folder(target.parent)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from types import FrameType
 from typing import Any, NoReturn
 
 from scstream import __version__
@@ -65,9 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = make_parser(command).parse_args(argv)
         quiet = getattr(args, "quiet", False)
-        with _warnings_in_a_line(), printed(quiet=quiet), bars(wanted=not quiet):
+        with _warnings_in_a_line(), printed(quiet=quiet), bars(wanted=not quiet), _interrupts():
             status: int = args.main(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may be closed
+            sys.stdout.flush()
         return status
     except UsageError as error:
         print(f"scstream {command}: {printable(hidden(str(error)))}", file=sys.stderr)
@@ -98,6 +101,37 @@ def _warnings_in_a_line() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise what fails after Ctrl-C as `KeyboardInterrupt`.
+
+    Compiled modules that are just being loaded turn it into an error of their own.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # someone else takes care, or it is ignored
+        return
+    pressed = False
+
+    def note(number: int, frame: FrameType | None) -> NoReturn:
+        nonlocal pressed
+        pressed = True
+        raise KeyboardInterrupt
+
+    try:
+        signal.signal(signal.SIGINT, note)
+    except ValueError:  # not in the main thread, where signals arrive
+        yield
+        return
+    try:
+        yield
+    except Exception as error:
+        if pressed:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -131,4 +165,4 @@ def _words(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
         return f"There is not enough memory. {error}".strip()
-    return str(error)
+    return " ".join([str(error), *getattr(error, "__notes__", ())])

@@ -24,6 +24,12 @@ def check_apart(reads: Mapping[str, Any], writes: Mapping[str, Any]) -> None:
         Files and folders by what the user knows them by; None, ``none`` and URLs of sources do
         not count, and ``-`` is standard input or output. Devices and pipes may be named twice.
     """
+    for name, path in [*reads.items(), *writes.items()]:
+        if path is not None and not str(path):
+            raise UsageError(
+                f"{name} is empty. Name a file or a folder; a shell variable that is not set gives "
+                "an empty name."
+            )
     for name, path in writes.items():
         if "://" in str(path):
             raise UsageError(

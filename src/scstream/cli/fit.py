@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ def main(args: argparse.Namespace) -> int:
         begin_outputs(outputs)
         _write(model, batch, outputs)
         if args.model is not None:
+            Path(args.model).parent.mkdir(parents=True, exist_ok=True)
             model.save(args.model)
     seconds = perf_counter() - start
     note(

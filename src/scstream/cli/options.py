@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scstream.sources.access import Access
 
 _VARIABLES = {"rediss": "REDIS", "tls": "NATS"}  # where they are not called like the URL
+_WIDEST = 1_000_000  # columns that a range may name: a slip of the finger must not fill the memory
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -76,6 +77,10 @@ def listed(text: str) -> list[str]:
     for part in text.split(","):
         span = re.fullmatch(r"(\d+)-(\d+)", part.strip())
         if span is not None and int(span[1]) <= int(span[2]):
+            if int(span[2]) - int(span[1]) >= _WIDEST:
+                raise argparse.ArgumentTypeError(
+                    f"{part.strip()} is a range of more than {_WIDEST:,} columns"
+                )
             out += [str(j) for j in range(int(span[1]), int(span[2]) + 1)]
         elif part.strip():
             out.append(part.strip())

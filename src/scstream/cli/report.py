@@ -51,6 +51,10 @@ def report(args: argparse.Namespace) -> int:
     from scstream.report import write_report
     from scstream.report.page import check_page
 
+    if args.chronicle.is_dir():
+        raise ValueError(
+            f"{args.chronicle} is a folder. Name the file that `scstream run --chronicle` wrote."
+        )
     output = args.chronicle.with_suffix(".html") if args.output is None else args.output
     check_apart({"the chronicle": args.chronicle}, {"the page": output})
     check_page(output, overwrite=args.overwrite)

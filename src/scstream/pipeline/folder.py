@@ -113,11 +113,7 @@ class CheckpointFolder:
         """Write the next checkpoint, and remove those that are not needed any more."""
         self._number += 1
         target = self.path / f"checkpoint-{self._number:012d}.scstream"
-        try:
-            model.save(target, extra=extra)
-        except OSError as error:
-            error.filename = error.filename or str(target)  # not all of them name it
-            raise
+        model.save(target, extra=extra)
         for file in [*self._files()[:-_KEPT], self.path / _CLAIM]:
             with contextlib.suppress(OSError):
                 file.unlink()
@@ -158,16 +154,20 @@ def number_of(file: Path) -> int:
 
 def find_checkpoint(path: str | Path) -> Kept:
     """Return the checkpoint in a file, or the newest good one in a folder, changing nothing."""
+    if not str(path):
+        raise ValueError("The name of the checkpoint is empty: a shell variable may not be set.")
     target = Path(path)
     if not target.is_dir():
         model, extra = read(target)
         return Kept(target, model, extra)
-    error: Exception | None = None
+    damaged: list[str] = []
     for file in sorted(target.glob(_PATTERN), key=number_of, reverse=True):
         try:
             model, extra = read(file)
-        except CheckpointError as this:
-            error = error or this
+        except CheckpointError as error:
+            damaged.append(f"{file.name}: {error}")
             continue
         return Kept(file, model, extra)
-    raise CheckpointError(f"There is no valid checkpoint in {target}.") from error
+    if damaged:
+        raise CheckpointError(f"No checkpoint in {target} can be read ({'; '.join(damaged)}).")
+    raise CheckpointError(f"There is no checkpoint in {target}.")

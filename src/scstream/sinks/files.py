@@ -11,6 +11,7 @@ from pathlib import Path
 from scstream.sinks.base import Output, count_of
 from scstream.sources.base import Place
 from scstream.support.paths import (
+    check_place,
     exists,
     identity,
     is_special,
@@ -54,6 +55,8 @@ class AddedFile:
     def check(self, place: Place) -> None:
         """Make sure that the file can be begun at a place; change nothing."""
         length = count_of(place, "bytes")
+        if self.standard and sys.stdout is None:
+            raise ValueError("Standard output is closed. Name a file to write to: --output FILE.")
         found = None if self.standard else look(self._absolute)
         if length and (self.standard or (found is not None and _flows(found))):
             what = "Standard output" if self.standard else f"{self.path}, a pipe,"
@@ -61,6 +64,8 @@ class AddedFile:
         if found is None:
             if length:
                 raise self._changed(f"is gone, but the checkpoint knows of {length:,} bytes of it")
+            if not self.standard:
+                check_place(self.path)
             return
         if stat.S_ISDIR(found.st_mode):
             raise ValueError(f"{self.path} is a folder. Name a file to write to.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,18 @@ from scstream.sinks.base import (
     count_of,
     values_of,
 )
+from scstream.sinks.first_columns import first_columns
 from scstream.sources.base import Batch, Place
-from scstream.sources.records import ColumnRecords, Records
 from scstream.sources.table import require_parquet
 from scstream.support.paths import (
     check_file,
+    check_place,
     exists,
     identity,
     is_special,
     keep_permissions,
     look,
+    os_error,
     temporary_beside,
 )
 
@@ -96,6 +99,8 @@ class ParquetSink(Sink):
             raise ValueError(f"{self.path} is not a regular file, which Parquet needs.")
         if not self.parts or (found is not None and not stat.S_ISDIR(found.st_mode)):
             check_file(self.path, overwrite=self.overwrite)
+        elif found is None and "parts" not in place:
+            check_place(self.path)
         elif "parts" in place:
             self._check_parts(count_of(place, "parts"), place.get("bytes"))
         elif found is not None and place.get("file") != identity(found):
@@ -182,7 +187,7 @@ class ParquetSink(Sink):
         """Write a batch's rows."""
         import pyarrow as pa
 
-        names, columns = self._front(batch)
+        names, columns = first_columns(batch, self._rows, append=self.append)
         known = labels, probability, score, anomaly, group
         found = [values_of(name, *known) for name in self.fields]
         names += column_names(self.fields, names)
@@ -191,24 +196,6 @@ class ParquetSink(Sink):
         self._rows += batch.n
         if sum(held.num_rows for held in self._held) >= _GROUP:
             self._write_held()
-
-    def _front(self, batch: Batch) -> tuple[list[str], list[Any]]:
-        """Return the columns that come first."""
-        import pyarrow as pa
-
-        if not self.append:
-            numbers = batch.numbers
-            if numbers is None:
-                numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
-            return ["row"], [pa.array(numbers)]
-        rows = batch.rows
-        if rows is None:
-            raise ValueError("The source does not provide its rows, so nothing can be appended.")
-        if isinstance(rows, ColumnRecords):
-            return list(rows.names), [pa.array(column) for column in rows.columns]
-        dicts = rows.dicts() if isinstance(rows, Records) else list(rows)
-        names = list(rows.names) if isinstance(rows, Records) else list(dicts[0])
-        return names, [_array([row.get(name) for row in dicts]) for name in names]
 
     def _cast(self, table: Any) -> Any:
         """Return a table with the columns' types as they were at first."""
@@ -229,11 +216,21 @@ class ParquetSink(Sink):
             return
         import pyarrow as pa
 
-        if self._writer is None:
-            self._written = self._unfinished()
-            self._writer = self._parquet.ParquetWriter(self._written, self._schema)
-        self._writer.write_table(pa.concat_tables(self._held))
+        with self._clean():
+            if self._writer is None:
+                self._written = self._unfinished()
+                self._writer = self._parquet.ParquetWriter(self._written, self._schema)
+            self._writer.write_table(pa.concat_tables(self._held))
         self._held = []
+
+    @contextlib.contextmanager
+    def _clean(self) -> Iterator[None]:
+        """Leave nothing of a file that the disk has no room for, and name the output."""
+        try:
+            yield
+        except OSError as error:
+            self._discard()
+            raise os_error(error, self.path) from error
 
     def _name(self, number: int) -> Path:
         return self.path / f"part-{number:06d}.parquet" if self.parts else self.path
@@ -250,7 +247,8 @@ class ParquetSink(Sink):
         self._write_held()
         if self._writer is None or self._written is None:
             return
-        self._writer.close()
+        with self._clean():
+            self._writer.close()
         self._writer = None
         with open(self._written, "rb") as file:
             os.fsync(file.fileno())
@@ -278,19 +276,15 @@ class ParquetSink(Sink):
         if not self.whole:
             self._end_part()
             return
+        self._discard()
+
+    def _discard(self) -> None:
+        """Remove what was written of a file that is not finished."""
         self._held = []
         if self._writer is not None:
-            self._writer.close()
+            with contextlib.suppress(OSError):
+                self._writer.close()
             self._writer = None
         if self._written is not None:
             self._written.unlink(missing_ok=True)
             self._written = None
-
-
-def _array(values: list[Any]) -> Any:
-    """Return plain values as a column: numbers as such, anything else as text."""
-    import pyarrow as pa
-
-    if all(v is None or isinstance(v, int | float) for v in values):
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
-    return pa.array([v if v is None or isinstance(v, str) else str(v) for v in values])

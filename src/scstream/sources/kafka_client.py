@@ -11,7 +11,7 @@ from scstream.sources.messages import need_package
 from scstream.sources.patience import Away, BrokerError
 
 _ANSWER = 4.0  # seconds for an answer about topics and offsets
-_LOOK = 0.5  # seconds for a look whether brokers that went away are back
+_LOOK = 0.5  # seconds for a first look; it is all that brokers get which went away
 _QUIET = 2  # the client's own lines about each try to connect stay unwritten
 
 
@@ -78,9 +78,8 @@ class KafkaBrokers:
 
     def topic(self, client: Any, name: str) -> Any:
         """Return what the brokers say of a topic; raise `Away` if they say nothing."""
-        wait = _LOOK if self.down else _ANSWER
         with self.errors(client):
-            found = client.list_topics(name, timeout=wait).topics[name]
+            found = self._ask(client, name)
         if found.error is not None or not found.partitions:
             reason = "" if found.error is None else f" ({found.error.str()})"
             raise BrokerError(
@@ -89,6 +88,19 @@ class KafkaBrokers:
             )
         self.down, self._heard = False, None
         return found
+
+    def _ask(self, client: Any, name: str) -> Any:
+        """Ask for a topic: for a moment, and for longer if no broker has complained by then.
+
+        The client tells nothing of refusals while it waits for an answer.
+        """
+        try:
+            return client.list_topics(name, timeout=_LOOK).topics[name]
+        except self._kafka.KafkaException:
+            self.hear(client, 0.0)
+            if self.down or self._heard is not None:
+                raise
+        return client.list_topics(name, timeout=_ANSWER - _LOOK).topics[name]
 
     @contextlib.contextmanager
     def errors(self, client: Any) -> Iterator[None]:

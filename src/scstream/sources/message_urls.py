@@ -11,6 +11,8 @@ from scstream.sources.access import Access
 from scstream.sources.options import SourceOptions
 from scstream.support.secrets import hidden_url
 
+_HIGHEST_PORT = 65535
+_LOGIN = ("user", "username", "password", "token")  # no settings: URLs are written down
 _END = 5.0  # seconds of silence that end a stream which is not followed
 _ONLY_FILES = (
     "format", "header", "separator", "decimal", "missing", "time_column", "period", "live",
@@ -79,13 +81,14 @@ def read_url(
         raise ValueError(
             f"{hidden_url(url)} must have the form {parts.scheme}://server:port/stream."
         )
+    _check_ports(f"{parts.scheme}://{parts.netloc}/{stream}", parts.netloc)
     readers = {**_SHARED, **known, **_ACCESS}
     settings = {}
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in readers:
             raise ValueError(
-                f"{parts.scheme}://{parts.netloc}/{stream}: unknown setting {name!r}; choose "
-                f"from {sorted(readers)}."
+                f"{parts.scheme}://{parts.netloc}/{stream}: unknown setting {name!r}; "
+                + _instead(name, broker, sorted(readers))
             )
         try:
             settings[name] = readers[name](text)
@@ -97,6 +100,22 @@ def read_url(
     access = access.over(mine).over(options.access).over(Access.from_environment(broker))
     merged = {**message_options(options), **settings, "access": access}
     return Address(parts.scheme, parts.netloc, stream, merged)
+
+
+def _instead(name: str, broker: str, known: list[str]) -> str:
+    """Return what to do instead of a setting that does not exist."""
+    if name.lower() not in _LOGIN:
+        return f"choose from {known}."
+    variable = f"SCSTREAM_{broker.upper()}"
+    return f"give it by {variable}_USER and {variable}_PASSWORD, or a file (--access)."
+
+
+def _check_ports(url: str, servers: str) -> None:
+    for server in servers.split(","):
+        port = server[server.rfind("]") + 1 :].rpartition(":")[2] if ":" in server else ""
+        numbered = port.isascii() and port.isdecimal() and 1 <= int(port[:9]) <= _HIGHEST_PORT
+        if port and not numbered:
+            raise ValueError(f"{url}: {port!r} is not a port, a number from 1 to {_HIGHEST_PORT}.")
 
 
 def take_login(url: str) -> tuple[str, Access]:

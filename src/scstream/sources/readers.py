@@ -238,6 +238,8 @@ class InputReader(Reader):
         super().__init__()
         self.live = live
         self.wait = wait
+        if sys.stdin is None:
+            raise ValueError("Standard input is closed. Name a file to read.")
         self._handle = sys.stdin.fileno()
 
     def seek(self, offset: int, seen: Place | None) -> None:

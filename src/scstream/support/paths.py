@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import secrets
 import stat
 import time
@@ -40,12 +42,31 @@ def check_file(path: str | Path, *, overwrite: bool) -> None:
     An empty file may be replaced: nothing is lost by it.
     """
     found = look(path)
-    if found is None or is_special(found):
+    if found is not None and is_special(found):
         return
-    if stat.S_ISDIR(found.st_mode):
+    if found is not None and stat.S_ISDIR(found.st_mode):
         raise ValueError(f"{path} is a folder. Name a file to write to.")
-    if found.st_size and not overwrite:
+    if found is not None and found.st_size and not overwrite:
         raise exists(path)
+    check_place(path)
+
+
+def check_place(path: str | Path) -> None:
+    """Raise `OSError` if no new file can be made here: in a folder that exists, or can be made."""
+    folder = Path(os.path.realpath(path)).parent
+    while (found := look(folder)) is None:
+        folder = folder.parent
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def os_error(error: OSError, path: str | Path) -> OSError:
+    """Return an error of the system that names a file; some libraries give its number in words."""
+    found = re.search(r"errno (\d+)", str(error))
+    number = error.errno or (int(found[1]) if found is not None else errno.EIO)
+    return OSError(number, os.strerror(number), str(path))
 
 
 def exists(path: str | Path) -> ValueError:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 
 _LOGIN = re.compile(r"(?<=://)[^\s'\"]*@")
+# The same with a slash too few, or without a scheme: user:password@server.
+_LIKE_A_LOGIN = re.compile(r"((?:[A-Za-z]+:?/+)?)[^\s'\"]*:[^\s'\"]*@")
+# A path has no double slash, and NATS takes a token without a colon.
+_PATH_LIKE_A_URL = re.compile(r"\b((?:kafka|rediss?|nats|tls):/)[^\s'\"]*@")
 
 
 def hidden(text: str) -> str:
@@ -18,7 +22,8 @@ def hidden(text: str) -> str:
     >>> hidden("no answer from redis://reader:secret@server:6379/rows")
     'no answer from redis://server:6379/rows'
     """
-    return _LOGIN.sub("", text)
+    text = _PATH_LIKE_A_URL.sub(r"\1", _LOGIN.sub("", text))
+    return _LIKE_A_LOGIN.sub(r"\1", text)
 
 
 def hidden_url(url: str) -> str:
