@@ -13,11 +13,12 @@ from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.fields import NumberFields, scan_roles, shown
 from scstream.sources.guess.amounts import is_number
+from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
 from scstream.sources.guess.head import named_columns, preamble, refuse_other, same_columns
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, seconds
+from scstream.sources.guess.values import EPOCHS
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import unsound
 from scstream.sources.records import TextRecords, split

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scstream.sources.base import MalformedRow, Place, Source, Unread
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import columns_of_look, used_roles
+from scstream.sources.guess.dates import ISO
 from scstream.sources.guess.encoding import LOOK
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, ISO
+from scstream.sources.guess.values import EPOCHS
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_columns, check_counts, seen_before

@@ -7,10 +7,10 @@ from scstream.sources import SourceOptions, open_source
 from scstream.sources.guess.amounts import amount, is_number, to_number
 from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
+from scstream.sources.guess.dates import date_format, seconds
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import date_format, seconds
 
 GUESS = SourceOptions(guess=True)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from scstream.families.auto import names_rows
 from scstream.sources.guess.clock import Clock, clocks, is_clock_name
+from scstream.sources.guess.dates import date_format
 from scstream.sources.guess.looks import (
     MOSTLY,
     Look,
@@ -24,7 +25,7 @@ from scstream.sources.guess.looks import (
     units_in,
 )
 from scstream.sources.guess.problems import listed_problems, problems_of
-from scstream.sources.guess.values import date_format, is_truth
+from scstream.sources.guess.values import is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.guess.amounts import amount, bare, is_number
+from scstream.sources.guess.dates import is_moment_text
 from scstream.sources.guess.head import lines_above, names_columns
-from scstream.sources.guess.values import is_moment_text, is_truth
+from scstream.sources.guess.values import is_truth
 from scstream.sources.records import split
 
 SEPARATORS = "\t;|,^~\x01\x1f"  # in this order: a comma may be a decimal point, or part of a text
