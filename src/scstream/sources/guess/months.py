@@ -29,9 +29,6 @@ _DAYS = (
     "segunda terca quarta quinta sexta feira"
 )
 _SILENT = {*_DAYS.split(), "de", "del", "le", "den", "um", "uhr", "er", "st", "nd", "rd", "th"}
-    *_DAYS.split(),
-    *["de", "del", "le", "den", "am", "um", "uhr", "er", "st", "nd", "rd", "th"],
-}
 _WORD = re.compile(r"[^\W\d_]+\.?")
 _HOURS = re.compile(r"(?<=\d) ?h ?(?=\d\d\b)")
 _AFTER_DAY = re.compile(r"(?<=\d)\.? ?(?=(?:" + "|".join(_MONTHS) + r")\b)")
