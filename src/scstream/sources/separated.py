@@ -260,7 +260,7 @@ class SeparatedSource(TextSource):
         try:
             word = field.decode("utf-8")
         except UnicodeDecodeError:
-            bad[i] = f"{field!r} is not UTF-8"
+            bad[i] = f"{field!r} is not UTF-8 (if the file is in another encoding: --encoding NAME)"
             return None
         return word if word and word.lower() not in self._words else None
 
