@@ -1,12 +1,14 @@
 """Tables from spreadsheets, loggers and databases run with no options, or one error says why."""
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scstream.cli import main
+from scstream.sources.guess.dates import date_format, seconds
 
 N = 240
 RNG = np.random.default_rng(7)
@@ -31,6 +33,39 @@ def german_date(i):
     day, clock = str(TIMES[i]).split("T")
     year, month, day = day.split("-")
     return f"{day}.{month}.{year} {clock[:5]}"
+
+
+def day_by_day(months, form):
+    """Return dates, 36 hours apart, with the names of months in some language."""
+    out = []
+    for i in range(N):
+        when = datetime(2025, 1, 2) + timedelta(hours=36 * i)
+        out.append(form.format(month=months.split()[when.month - 1], when=when))
+    return out
+
+
+GERMAN = day_by_day("Januar Februar März April Mai Juni Juli August September Oktober November "
+                    "Dezember", "{when.day}. {month} {when.year}")  # fmt: skip
+FRENCH = day_by_day("janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
+                    "{when.day} {month} {when.year} {when:%Hh%M}")  # fmt: skip
+SPANISH = day_by_day("enero febrero marzo abril mayo junio julio agosto septiembre octubre "
+                     "noviembre diciembre", "{when.day} de {month} de {when.year}")  # fmt: skip
+SHORT = day_by_day("Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez", "{when.day:02d}-{month}-25")
+NOUGHT = [
+    "NULL",
+    "NaN",
+    "N.A.",
+    "(null)",
+    "k.A.",
+    "missing",
+    "#NV",
+    "nil",
+    "n. a.",
+    "-",
+    "*",
+    "-nan",
+]
+DAYS = [f"{1 + i % 28:02d}.{1 + i // 28:02d}.2025" for i in range(N)]
 
 
 PLAIN = table("x,y,colour", lambda i: (X[i], Y[i], COLOUR[i]))
@@ -135,6 +170,98 @@ TABLES = {
         table("x,y", lambda i: (X[i] if i % 9 else "#DIV/0!", Y[i] if i % 11 else "\u2013")),
         "utf-8", ["x", "y"], None,
     ),
+    "header-of-commas": (
+        table(",,", lambda i: (X[i], Y[i], COLOUR[i])), "utf-8", ["0", "1", "2"], None,
+    ),
+    "blank-rows-above": (" \n,,\n,,\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
+    "japanese": (
+        table("名前,値,色", lambda i: ("赤緑青"[Z[i]], X[i], Y[i])), "shift_jis",
+        ["名前", "値", "色"], None,
+    ),
+    "chinese": (
+        table("颜色,数值", lambda i: ("红绿蓝"[Z[i]], X[i])), "gb18030", ["颜色", "数值"], None,
+    ),
+    "russian": (
+        table("Цвет,Значение", lambda i: (["красный", "зелёный", "синий"][Z[i]], X[i])), "cp1251",
+        ["Цвет", "Значение"], None,
+    ),
+    "greek": (
+        table("Χρώμα,Τιμή", lambda i: (["κόκκινο", "πράσινο", "μπλε"][Z[i]], X[i])), "cp1253",
+        ["Χρώμα", "Τιμή"], None,
+    ),
+    "polish": (
+        table("miasto,x", lambda i: (["Łódź", "Kraków", "Poznań"][Z[i]], X[i])), "cp1250",
+        ["miasto", "x"], None,
+    ),
+    "dos": (table("Größe,y", lambda i: (X[i], Y[i])), "cp850", ["Größe", "y"], None),
+    "end-mark": (PLAIN + "\x1a", "utf-8", ["x", "y", "colour"], None),
+    "end-mark-on-a-line": (
+        PLAIN.replace("\n", "\r\n") + "\x1a\r\n", "utf-8", ["x", "y", "colour"], None,
+    ),
+    "german-months": (
+        table("Datum;x;y", lambda i: (GERMAN[i], german(X[i]), german(Y[i])), ";"),
+        "cp1252", ["x", "y"], "Datum",
+    ),
+    "french-months": (
+        table("jour;x;y", lambda i: (FRENCH[i], X[i], Y[i]), ";"), "utf-8", ["x", "y"], "jour",
+    ),
+    "spanish-months": (
+        table("fecha;x;y", lambda i: (SPANISH[i], X[i], Y[i]), ";"), "utf-8", ["x", "y"], "fecha",
+    ),
+    "dates-without-midnight": (
+        table("when,x,y", lambda i: (DAYS[i] + " 08:15" * (i % 2), X[i], Y[i])),
+        "utf-8", ["x", "y"], "when",
+    ),
+    "dates-of-two-systems": (
+        table("when,x,y", lambda i: (DAYS[i] if i % 3 else "-".join(DAYS[i].split(".")[::-1]),
+                                     X[i], Y[i])),
+        "utf-8", ["x", "y"], "when",
+    ),
+    "dates-as-numbers": (
+        table("day,x,y", lambda i: ("".join(DAYS[i].split(".")[::-1]), X[i], Y[i])),
+        "utf-8", ["x", "y"], "day",
+    ),
+    "separator-named-in-quotes": (
+        '"SEP=;"\r\n' + PLAIN.replace(",", ";"), "utf-8", ["x", "y", "colour"], None,
+    ),
+    "minus-behind": (
+        table("x;y", lambda i: (german(X[i]), german(abs(1e4 * Y[i])) + "-" * int(Y[i] < 0)), ";"),
+        "utf-8", ["x", "y"], None,
+    ),
+    "apostrophes": (
+        table("x;y", lambda i: (f"{1e6 + 1e5 * X[i]:,.2f}".replace(",", "\u2019"), Y[i]), ";"),
+        "utf-8", ["x", "y"], None,
+    ),
+    "lakhs": (table("x;y", lambda i: (f"12,{34 + Z[i]},567.89", Y[i]), ";"), "utf-8", ["x", "y"],
+              None),
+    "units-below-the-names": (
+        "x,y,colour\nm/s,°C,\n" + PLAIN.split("\n", 1)[1], "utf-8", ["x", "y", "colour"], None,
+    ),
+    "types-below-the-names": (
+        "x,y,colour\ndouble,double,string\n" + PLAIN.split("\n", 1)[1],
+        "utf-8", ["x", "y", "colour"], None,
+    ),
+    "groups-above-the-names": (
+        "measured,,seen\n" + PLAIN, "utf-8", ["x", "y", "colour"], None,
+    ),
+    "a-page-of-notes": (
+        "| x | y | colour |\n|---|:--|---|\n"
+        + "".join(f"| {X[i]:.3f} | {Y[i]:.3f} | {COLOUR[i]} |\n" for i in range(N)),
+        "utf-8", ["x", "y", "colour"], None,
+    ),
+    "annotated": (
+        "#group,false,false,true\n#datatype,double,double,string\n#default,,,\n"
+        + table(",x,y,colour", lambda i: ("", X[i], Y[i], COLOUR[i])),
+        "utf-8", ["x", "y", "colour"], None,
+    ),
+    "words-for-nothing": (
+        table("x,y", lambda i: (X[i] if i % 7 else NOUGHT[i // 7 % len(NOUGHT)], Y[i])),
+        "utf-8", ["x", "y"], None,
+    ),
+    "single-quotes": (
+        table("'x', 'y', \"colour\"", lambda i: (f"'{X[i]}'", f" '{Y[i]}'", f"'{COLOUR[i]}'")),
+        "utf-8", ["x", "y", "colour"], None,
+    ),
     "durations-beside": (
         table("start,duration,x", lambda i: (TIMES[i], f"0:{i % 60:02d}:{i % 17:02d}", X[i])),
         "utf-8", ["x"], "start",
@@ -181,6 +308,14 @@ WRONG = {
         [f"line {N + 2}", "'Total'", "--missing Total", "--on-error reject"],
     ),
     "no-values.csv": (table("a,b", lambda i: ("", "")), ["no column to learn from", "empty in"]),
+    "quoted.csv": (
+        "".join(f'"{line}"\n' for line in PLAIN.splitlines()),
+        ["quoted as a whole", "sed"],
+    ),
+    "rows-affected.csv": (
+        PLAIN + "\n(240 rows affected)\n",
+        [f"line {N + 3}", "1 fields", "--on-error reject"],
+    ),
     "joined.csv": (PLAIN + PLAIN, [f"line {N + 2}", "column 'x' holds 'x'", "--on-error reject"]),
 }
 
@@ -197,6 +332,49 @@ def test_one_error_says_what_is_wrong_and_what_mends_it(name, capsys):
 def test_a_doubtful_encoding_is_reported(capsys):
     assert run("rows.csv", table("größe", lambda i: (X[i],)), "cp1252") == 0
     assert "read as cp1252. --encoding NAME" in capsys.readouterr().err
+
+
+def test_encodings_that_cannot_be_distinguished_are_listed(capsys):
+    rows = table("도시,x", lambda i: (["서울", "부산", "대구"][Z[i]], X[i])).encode("euc_kr")
+    Path("rows.csv").write_bytes(rows)
+    assert main(["run", "rows.csv", "-o", "out.csv"]) == 1
+    said = capsys.readouterr().err
+    for word in ("--encoding euc_kr     reads: 도시", "--encoding gb18030"):
+        assert word in said
+    more = ["--encoding", "euc_kr", "--random-state", "0", "--n-jobs", "1"]
+    assert main(["run", "rows.csv", "-o", "out.csv", *more]) == 0
+    assert "도시" in capsys.readouterr().err
+
+
+def test_one_wrong_byte_does_not_change_the_encoding(capsys):
+    rows = table("größe,farbe", lambda i: (X[i], ["grün", "weiß", "schwärzlich"][Z[i]])).encode()
+    Path("rows.csv").write_bytes(rows + b"1.0,gr\xfcn\n")
+    assert main(["run", "rows.csv", "-o", "out.csv"]) == 1
+    said = capsys.readouterr().err
+    for word in (f"line {N + 2}", "is not UTF-8", "--encoding NAME", "--on-error reject"):
+        assert word in said
+
+
+def test_months_in_words_are_the_months_they_name():
+    for dates in (GERMAN, FRENCH, SPANISH, SHORT[:200]):
+        form = date_format(dates)
+        days = np.diff(seconds(dates, form)) / 86400
+        assert set(days) <= {1.0, 1.5, 2.0}
+
+
+def test_rows_beneath_the_names_are_skipped_in_a_rotated_file_and_on_resume():
+    head, rows = "x,y\nm/s,°C\n", table("", lambda i: (X[i], Y[i]))
+    more = ["--checkpoint", "state", "--batch-size", "60"]
+    assert run("rows.csv", head + rows, "utf-8", *more) == 0
+    assert run("rows.csv", head + rows + rows, "utf-8", *more) == 0
+    assert len(Path("out.csv").read_text().splitlines()) == 2 * N + 1
+
+
+@pytest.mark.parametrize("first", ["err,off", "bad,bad", "error,1.5"])
+def test_words_in_a_first_row_are_not_taken_for_a_head(first, capsys):
+    assert run("rows.csv", f"x,y\n{first}\n" + table("", lambda i: (X[i], Y[i]))) == 1
+    said = capsys.readouterr().err
+    assert "line 2: column 'x' holds" in said
 
 
 def test_dates_cannot_be_learned_from(capsys):

@@ -18,18 +18,13 @@ from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
 from scstream.sources.guess.head import named_columns, preamble, refuse_other, same_columns
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS
+from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING
 from scstream.sources.options import SourceOptions
-from scstream.sources.places import unsound
+from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
 from scstream.sources.text import Start, TextSource, assemble
 from scstream.support.messages import note
 
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
-_ALSO_MISSING = (  # where the user says nothing else
-    "-", "--", "\u2013", "\u2014", "?", ".", "n.a.", "<na>", "\\n",
-    "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
-)  # fmt: skip
 _QUOTED = re.compile(rb'"[^"]*"')
 _RETURN = (
     "a carriage return without a line feed. Lines must end in LF or CRLF; "
@@ -47,8 +42,9 @@ class SeparatedSource(TextSource):
         if self.separator == self.decimal and (options.separator or not options.guess):
             raise ValueError(f"Fields and decimals are both separated by {self.separator!r}.")
         super().__init__(spec, options)
+        self._beneath = 0  # lines below the names that are not data
         self._words = {word.lower() for word in options.missing}
-        self._missing = self._words | {*MISSING, *(_ALSO_MISSING if options.guess else ())}
+        self._missing = self._words | {*MISSING, *(ALSO_MISSING if options.guess else ())}
 
     # -- what the columns are -------------------------------------------------------------------
 
@@ -60,10 +56,12 @@ class SeparatedSource(TextSource):
             if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
                 raise unsound(name, sign)
             setattr(self, name, sign)
+        self._beneath = whole(place, "beneath", 0, 3) if "beneath" in place else 0
 
     def _kept(self) -> Place:
         signs = {"separator": self.separator, "decimal": self.decimal}
-        return super()._kept() | (signs if self.options.guess else {})
+        beneath = {"beneath": self._beneath} if self._beneath else {}
+        return super()._kept() | (signs if self.options.guess else {}) | beneath
 
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find the header, if there is one, and what each column holds."""
@@ -108,7 +106,9 @@ class SeparatedSource(TextSource):
         if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
             raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
         self._header = dialect.header
-        below = rows[dialect.header :]
+        self._beneath = dialect.beneath
+        head = dialect.header + dialect.beneath
+        below = rows[head:]
         names = list(map(str, range(len(rows[0]))))
         if dialect.header:
             names = named_columns(rows[0], below)
@@ -120,9 +120,9 @@ class SeparatedSource(TextSource):
         ]
         if not whole:
             raise ValueError(self._no_row_fits(names, below))
-        total = len(bounds) - dialect.header
+        total = len(bounds) - head
         self._schema = self._look(Look(names, values, len(whole), total, self.decimal))
-        return before + (int(bounds[0, 2]) if dialect.header else 0)
+        return before + (int(bounds[head - 1, 2]) if head else 0)
 
     def _dialect(self, text: bytes) -> tuple[int, Dialect]:
         """Return how many bytes come before the table, and how the table is written."""
@@ -135,11 +135,15 @@ class SeparatedSource(TextSource):
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
         self.separator, self.decimal = dialect.separator, dialect.decimal
+        start = before
         for _ in range(dialect.above):
             before = text.index(b"\n", before) + 1
-        if dialect.above:
+        if text[start:before].strip():
             line = text.count(b"\n", 0, before) + 1
             note(f"the table in {self.name} begins on line {line}; the lines above are skipped")
+        if dialect.beneath:
+            rows = "row" if dialect.beneath == 1 else f"{dialect.beneath} rows"
+            note(f"skipped the {rows} of units, types or rules below the names in {self.name}")
         return before, dialect
 
     def _is_missing(self, field: str) -> bool:
@@ -160,7 +164,10 @@ class SeparatedSource(TextSource):
             return 0 if final else None
         first = self._split(text[bounds[0, 0] : bounds[0, 1]])
         if self._header and same_columns(self._schema.names, first):
-            return int(bounds[0, 2])
+            head = 1 + self._beneath
+            return (
+                int(bounds[head - 1, 2]) if len(bounds) >= head else (len(text) if final else None)
+            )
         if self._header and self.options.header:
             raise ValueError(
                 f"{self.name} was rotated, and the new file has other columns: {first!r} where "

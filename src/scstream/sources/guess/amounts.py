@@ -25,6 +25,8 @@ def _form(decimal: str) -> re.Pattern[str]:
     forms = [rf"[1-9][0-9]{{0,2}}(?:[ '][0-9]{{3}})+(?:{point}[0-9]+)?"]
     if group is not None:
         forms.append(rf"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+(?:{point}[0-9]+)?")
+    if group == ",":  # as in India: 12,34,567
+        forms.append(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?")
     forms.append(rf"(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?")
     number = "|".join(forms)
     return re.compile(

@@ -205,6 +205,10 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     if role.kind == "text":
         if not names_rows(distinct, n):
             return None
+        words = _words(values, [kind_of(value, look) for value in values])
+        if 0 < 2 * len(words) < n:
+            why = f"numbers, and words such as {short(words[0])!r}"
+            return Role(name, "out", why, f"--number {word}")
         return Role(name, "out", f"{_form(look, j)}: {distinct:,} different in {n:,} rows", back)
     if role.kind != "number" or is_clock_name(name):
         return None

@@ -10,13 +10,13 @@ import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 _ODD = 0.02  # share of characters beyond ASCII that may be out of place
 _FOREIGN = 0.6  # share of letters with accents in words that have some, at most
 _OFTEN = 0.45  # share of the usual letters of a script, at least
 _RARE = 0.1  # share of rare characters in East Asian text, at most
-_SIGNS = "\u00a0\u00ad\u200b€£¥¢§°²³¹µ½¼¾«»‹›–—‘’“”‚„…•©®™±×÷·¿¡‰№†‡ºª¬´`¨¯¸|¦"
+_SIGNS = "\u00a0\u00ad\u200b€£¥¢§°²³¹µ½¼¾«»‹›–—‘’“”‚„…•©®™±×÷·¿¡‰№†‡ºª¬´`¨¯¸¦"  # noqa: RUF001  # meant
 _WORD = re.compile(r"[^\W\d_]+")
 _FIELD = re.compile(rb"[^\x00-\x1f\x22,;]+")  # no East Asian letter has one of these bytes
 _MOST_FIELDS = 5000
@@ -172,10 +172,10 @@ def _beyond(text: str) -> list[str]:
 def _misplaced(text: str) -> int:
     """Return how many signs beyond ASCII are inside words, and capitals behind small letters."""
     signs = sum(
-        b in _SIGNS and b > "\x7f" and b not in "’\u00ad" and a.isalpha() and c.isalpha()
+        b in _SIGNS and b > "\x7f" and b not in "\u2019\u00ad" and a.isalpha() and c.isalpha()
         for a, b, c in zip(text, text[1:], text[2:], strict=False)
     )
-    pairs = zip(text, text[1:], strict=False)
+    pairs = pairwise(text)
     return signs + sum(
         a.islower() and b.isupper() and not (a.isascii() and b.isascii()) for a, b in pairs
     )

@@ -1,10 +1,17 @@
-"""Single values: truth, and times that are numbers."""
+"""Single values: what is missing, truth, and times that are numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
+ALSO_MISSING = (  # where the user says nothing else
+    "-", "--", "---", "\u2013", "\u2014", "?", ".", "*", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.",
+    "n/d", "nd", "nil", "<na>", "<null>", "(null)", "[null]", "\\n", "missing", "unknown",
+    "undefined", "-nan", "nan(ind)", "-nan(ind)", "1.#qnan", "-1.#ind",
+    "#n/a", "#nv", "#n/d", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
+)  # fmt: skip
 TRUTH = {"true": 1.0, "false": 0.0}
 
 EPOCHS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # parts of a second that numbers may count
