@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _MONTHS = {  # without accents; their short forms below
     "Jan": "jan january januar janner jaenner janvier janv enero ene gennaio gen januari janeiro",
@@ -36,6 +37,7 @@ _COMMA = re.compile(r",(?= \d{1,2}:\d\d)")
 _FRACTION = re.compile(r"(?<=:\d\d),(?=\d{1,6}$)")
 
 
+@lru_cache(maxsize=1 << 12)  # dates repeat, and are tried in several forms
 def in_english(date: str) -> str:
     """Return a date with the short English names of months, and without those of days.
 
