@@ -45,20 +45,7 @@ FRENCH = day_by_day("janv. févr. mars avr. mai juin juil. août sept. oct. nov.
 SPANISH = day_by_day("enero febrero marzo abril mayo junio julio agosto septiembre octubre "
                      "noviembre diciembre", "{when.day} de {month} de {when.year}")  # fmt: skip
 SHORT = day_by_day("Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez", "{when.day:02d}-{month}-25")
-NOUGHT = [
-    "NULL",
-    "NaN",
-    "N.A.",
-    "(null)",
-    "k.A.",
-    "missing",
-    "#NV",
-    "nil",
-    "n. a.",
-    "-",
-    "*",
-    "-nan",
-]
+NOUGHT = ["NULL", "NaN", "N.A.", "(null)", "k.A.", "#NV", "nil", "-", "*", "-nan", "#DIV/0!", "nd"]
 DAYS = [f"{1 + i % 28:02d}.{1 + i // 28:02d}.2025" for i in range(N)]
 
 

@@ -70,7 +70,7 @@ def is_group_line(first: Sequence[str], second: Sequence[str], plain: Sequence[b
     >>> is_group_line(["x", "y", "z"], ["bad", "bad", "red"], [True, True, False])
     False
     """
-    if len(first) != len(second) or sum(plain) < 2:
+    if len(first) != len(second) or len(plain) < len(first) or sum(plain) < 2:
         return False
     group, both = "", []
     spans = False
@@ -78,6 +78,6 @@ def is_group_line(first: Sequence[str], second: Sequence[str], plain: Sequence[b
         spans |= above.strip() in ("", group)
         group = above.strip() or group
         both.append((group, name.strip()))
-    plain_names = [name for (_, name), is_plain in zip(both, plain, strict=True) if is_plain]
+    plain_names = [name for (_, name), is_plain in zip(both, plain, strict=False) if is_plain]
     named = all(any(map(str.isalpha, name)) for name in plain_names)
     return spans and bool(group) and named and len({*both}) == len(both)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
-ALSO_MISSING = (  # where the user says nothing else
+ALSO_MISSING = (  # where the user says nothing else; words like "unknown" are asked about
     "-", "--", "---", "\u2013", "\u2014", "?", ".", "*", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.",
-    "n/d", "nd", "nil", "<na>", "<null>", "(null)", "[null]", "\\n", "missing", "unknown",
-    "undefined", "-nan", "nan(ind)", "-nan(ind)", "1.#qnan", "-1.#ind",
+    "n/d", "nd", "nil", "<na>", "<null>", "(null)", "[null]", "\\n",
+    "-nan", "nan(ind)", "-nan(ind)", "1.#qnan", "-1.#ind",
     "#n/a", "#nv", "#n/d", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
 )  # fmt: skip
 TRUTH = {"true": 1.0, "false": 0.0}
