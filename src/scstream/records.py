@@ -8,6 +8,7 @@ from typing import Any
 from scstream.families.contract import Array
 from scstream.families.widening import Widening
 from scstream.support.markup import html_table
+from scstream.support.times import Moment, as_length
 from scstream.support.words import in_number, in_shares
 
 HISTORY = 1000  # batches of which a record is kept
@@ -50,13 +51,16 @@ class Cluster:
 
     def _repr_html_(self) -> str:
         """Return the cluster as a table for notebooks, a row for each column."""
-        keys = list(dict.fromkeys(key for about in self.columns.values() for key in about))
-        rows = [
-            [str(name), *(_shown(about.get(key)) for key in keys)]
-            for name, about in list(self.columns.items())[:_LISTED]
-        ]
+        listed = list(self.columns.items())[:_LISTED]
+        keys = list(dict.fromkeys(key for _, about in listed for key in about))
+        if all([*about] == keys for _, about in listed):
+            rows = [[str(name), *map(_shown, about.values())] for name, about in listed]
+        else:  # columns of several kinds
+            rows = [[str(name), _in_words(about)] for name, about in listed]
+            keys = ["values"]
         left = len(self.columns) - _LISTED
-        title = f"Cluster {self.id}: {self.weight:.1%} of the mixture, age {self.age:g}"
+        age = as_length(self.age) if isinstance(self.born, Moment) else f"{self.age:g}"
+        title = f"Cluster {self.id}: {self.weight:.1%} of the mixture, age {age}"
         note = f"{left} columns not shown" if left > 0 else ""
         return html_table(title, ["column", *keys], rows, note)
 
@@ -73,6 +77,14 @@ def _shown(value: Any) -> str:
     if value is None:
         return ""
     return in_shares(value, most=5) if isinstance(value, dict) else in_number(float(value))
+
+
+def _in_words(about: dict[str, Any]) -> str:
+    """Return all that is known of a column, in one cell; categories need no word before them."""
+    return ", ".join(
+        _shown(value) if isinstance(value, dict) else f"{key} {_shown(value)}"
+        for key, value in about.items()
+    )
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,13 @@ from scstream.groups.reading import group_probabilities, renamed
 from scstream.groups.tree import Tree
 from scstream.records import BatchRecord, Cluster, Group
 from scstream.support.arithmetic import numpy_defaults
+from scstream.support.times import Moment
 
 
 class Describing(Predicting):
     """The part of the estimator that people look at."""
 
+    dates_: bool  # whether times are dates, once there was a batch
     _before: Sight | None = None  # the clusters before the last batch
 
     # -- groups ---------------------------------------------------------------------------------
@@ -128,13 +130,14 @@ class Describing(Predicting):
         parameters = learner.family.describe(posterior)
         columns = learner.family.describe_columns(posterior, self._columns())
         total = count.sum() + learner.alpha
+        moment = Moment if self.dates_ else float
         return [
             Cluster(
                 id=int(state.ids[i]),
                 weight=float(count[i] / total),
                 count=float(count[i]),
                 age=float(learner.time - state.born[i]),
-                born=float(state.born[i]),
+                born=moment(state.born[i]),
                 parameters={name: values[i] for name, values in parameters.items()},
                 columns=columns[i],
             )
