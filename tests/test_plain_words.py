@@ -10,11 +10,10 @@ from scstream.cli import COMMANDS, make_parser
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src" / "scstream").rglob("*.py"))
-FIGURES = ("performance.md", "reliability.md", "live.md")  # which are still to be read over
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in FIGURES),
+    *sorted((ROOT / "docs").glob("*.md")),
 ]
 TRANSLATED = re.compile(
     r"\b(is|are|was|were) no (?!longer\b|more\b|one\b)[a-z]+|\bhangs? on\b|\bpassed over\b"
