@@ -1,4 +1,4 @@
-"""What the estimator shows of itself: a cluster, and what happened in a batch."""
+"""What the estimator returns: clusters, groups, and what happened in a batch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Cluster:
     weight : float
         Its share of the mixture.
     count : float
-        Its points, past ones weighed down by forgetting.
+        Its points; older points count less.
     age : float
         Time since its birth.
     born : float
@@ -37,8 +37,8 @@ class Cluster:
     parameters : dict
         The family's parameters in the user's units.
     columns : dict
-        The same by column: for each of the data's columns, by its name or number, what the
-        cluster knows of it, such as ``cluster.columns["clicks"]["rate"]``.
+        The same by column: for each of the data's columns, by its name or number, what is
+        known about it, such as ``cluster.columns["clicks"]["rate"]``.
     """
 
     id: int
@@ -94,15 +94,15 @@ class Group:
     Attributes
     ----------
     id : int
-        Its name, the same from batch to batch; it follows the members by their weight.
+        The same from batch to batch; it stays with the heaviest members.
     members : tuple of int
         The ids of its clusters.
     weight : float
         Its share of the mixture.
     count : float
-        Its points, past ones weighed down by forgetting.
+        Its points; older points count less.
     mean : ndarray (d,) or None
-        The mean of its points; None where clusters have none.
+        The mean of its points; None if its clusters have no mean.
     """
 
     id: int
@@ -134,7 +134,7 @@ class BatchRecord:
     returns : tuple of int
         Ids of clusters that had been forgotten, and came back.
     widened : tuple of Widening
-        Columns that ``family="auto"`` takes for something wider since this batch.
+        Columns that ``family="auto"`` treats as a wider kind from this batch on.
     """
 
     batch: int

@@ -31,7 +31,7 @@ class Describing(Predicting):
     @property
     @numpy_defaults
     def tree_(self) -> Tree:
-        """Which clusters are parts of one whole: merges of clusters with heights.
+        """The merges of clusters into groups, with heights: which clusters are parts of one whole.
 
         See docs/groups.md.
         """
@@ -44,9 +44,9 @@ class Describing(Predicting):
 
     @numpy_defaults
     def groups(self, level: float | None = None) -> list[Group]:
-        """Return the groups at a level, a number in [0, 1]: how deep a valley may be within one.
+        """Return the groups at a level, in [0, 1]: how deep a valley within a group may be.
 
-        Ids last from when a level is first asked for, and differ from level to level.
+        Ids persist from the first call with a level. Each level has its own ids.
         """
         return records_of(self._grouped(level), self.clusters_)
 
@@ -120,7 +120,7 @@ class Describing(Predicting):
     @property
     @numpy_defaults
     def clusters_(self) -> list[Cluster]:
-        """The clusters, the oldest ids first as a rule."""
+        """The clusters, usually the oldest ids first."""
         check_is_fitted(self)
         learner = self._learner
         state = learner.state
