@@ -76,7 +76,7 @@ class Tree:
 
     @property
     def linkage(self) -> Array:
-        """The merges (k - 1, 4) as `scipy.cluster.hierarchy` expects them, for its ``dendrogram``."""
+        """The merges (k - 1, 4) in the form of `scipy.cluster.hierarchy`, for ``dendrogram``."""
         return np.column_stack([self.merges, self.heights, self.counts]).astype(np.float64)
 
     @property
