@@ -21,7 +21,10 @@ from nasty_tables import (
 )
 
 from scstream.cli import main
+from scstream.cli.columns import column_table
+from scstream.sources.guess import Role
 from scstream.sources.guess.dates import date_format, seconds
+from scstream.support.printable import width_of
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +102,12 @@ def test_encodings_that_cannot_be_distinguished_are_listed(capsys):
     more = ["--encoding", "euc_kr", "--random-state", "0", "--n-jobs", "1"]
     assert main(["run", "rows.csv", "-o", "out.csv", *more]) == 0
     assert "도시" in capsys.readouterr().err
+
+
+def test_tables_of_wide_letters_are_aligned():
+    roles = [Role("名前", "text", "3 words"), Role("größe", "number", "numbers")]
+    lines = zip(column_table(roles).splitlines(), ("taken", "category", "number"), strict=True)
+    assert {width_of(line[: line.index(word)]) for line, word in lines} == {8}
 
 
 def test_one_wrong_byte_does_not_change_the_encoding(capsys):
