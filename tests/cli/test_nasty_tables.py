@@ -134,6 +134,13 @@ def test_rows_beneath_the_names_are_skipped_on_resume():
     assert len(Path("out.csv").read_text().splitlines()) == 2 * N + 1
 
 
+@pytest.mark.parametrize("first", ["--,--", "---,---", "NA,NaN"])
+@pytest.mark.parametrize("names", ["x,y", "x,"])
+def test_a_first_row_without_values_is_a_row(names, first):
+    assert run("rows.csv", f"{names}\n{first}\n" + table("", lambda i: (X[i], Y[i]))) == 0
+    assert len(Path("out.csv").read_text().splitlines()) == N + 2
+
+
 @pytest.mark.parametrize("first", ["err,off", "bad,bad", "error,1.5"])
 def test_words_in_a_first_row_are_not_taken_for_a_head(first, capsys):
     assert run("rows.csv", f"x,y\n{first}\n" + table("", lambda i: (X[i], Y[i]))) == 1

@@ -19,6 +19,7 @@ _TYPE = re.compile(
     re.IGNORECASE,
 )
 _MOST = 3  # lines below the names
+_MISSING = 3  # dashes, at most, that stand for a missing value
 
 
 def lines_beneath(rows: Sequence[Sequence[str]], plain: Sequence[bool]) -> int:
@@ -49,12 +50,19 @@ def lines_beneath(rows: Sequence[Sequence[str]], plain: Sequence[bool]) -> int:
 def _describes(row: Sequence[str], plain: Sequence[bool]) -> bool:
     """Whether a row holds a rule, or the units or types of columns."""
     if all(not field.strip() or _RULE.fullmatch(field) for field in row):
-        return any(field.strip() for field in row)
+        return _is_rule([field.strip() for field in row])
     fields = [field.strip() for field, is_plain in zip(row, plain, strict=False) if is_plain]
     words = [field for field in fields if field and field not in ("-", "--")]
     if not words or len(row) != len(plain):
         return False
     return any(all(form.fullmatch(word) for word in words) for form in (_UNIT, _TYPE))
+
+
+def _is_rule(dashes: Sequence[str]) -> bool:
+    """Whether fields of dashes are a rule: between bars, or long. Short ones are missing values."""
+    if len(dashes) > 2 and not dashes[0] and not dashes[-1]:
+        return any(dashes)
+    return all(len(field) > _MISSING for field in dashes)
 
 
 def is_group_line(first: Sequence[str], second: Sequence[str], plain: Sequence[bool]) -> bool:

@@ -100,7 +100,7 @@ def _head(
         header = named if header is None else header
     rows = rows[above:]
     plain = _plain_columns(rows[1 + _MOST_BENEATH :] or rows[1:], point, missing)
-    if len(rows) > 2 and is_group_line(rows[0], rows[1], plain) and _names(rows[1], point):
+    if len(rows) > 2 and is_group_line(rows[0], rows[1], plain) and _names(rows[1], point, missing):
         above, rows = above + 1, rows[1:]
     beneath = lines_beneath(rows[1:], plain)
     if header is None:
@@ -120,9 +120,10 @@ def _plain_columns(
     return [bool(column) and _is_plain(column, point) for column in there]
 
 
-def _names(row: Sequence[str], point: str) -> bool:
-    """Whether no field of a row is a number, a date or a truth value."""
-    return not any(_kind(field.strip(), point) for field in row)
+def _names(row: Sequence[str], point: str, missing: Collection[str]) -> bool:
+    """Whether no field of a row is a number, a date, a truth value or a missing one."""
+    fields = [field.strip() for field in row if field.strip()]
+    return not any(_kind(field, point) or field.lower() in missing for field in fields)
 
 
 def _refuse_quoted(lines: Sequence[str]) -> None:

@@ -10,13 +10,13 @@ import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 
 _ODD = 0.02  # share of characters beyond ASCII that may be out of place
 _FOREIGN = 0.6  # share of letters with accents in words that have some, at most
 _OFTEN = 0.45  # share of the usual letters of a script, at least
 _RARE = 0.1  # share of rare characters in East Asian text, at most
-_SIGNS = "\u00a0\u00ad\u200b€£¥¢§°²³¹µ½¼¾«»‹›–—‘’“”‚„…•©®™±×÷·¿¡‰№†‡ºª¬´`¨¯¸¦"  # noqa: RUF001  # meant
+_SIGNS = "\u00a0\u00ad\u200b€£¥¢¤§°²³¹µ½¼¾«»‹›–—‘’“”‚„…•©®™±×÷·¿¡‰№†‡ºª¬´`¨¯¸¦"  # noqa: RUF001  # meant
 _WORD = re.compile(r"[^\W\d_]+")
 _FIELD = re.compile(rb"[^\x00-\x1f\x22,;]+")  # no East Asian letter has one of these bytes
 _MOST_FIELDS = 5000
@@ -32,7 +32,7 @@ def _latin(text: str) -> bool:
         return False
     length = sum(len(word) for word in _WORD.findall(text) if not word.isascii())
     few = len(letters) <= max(3.0, _FOREIGN * length)
-    return few and _misplaced(text) <= _ODD * len(letters)
+    return few and _misplaced(text, camels=True) <= _ODD * len(letters)
 
 
 def _script(low: str, high: str, usual: str) -> Callable[[str], bool]:
@@ -83,7 +83,7 @@ _READS: dict[str, Callable[[str], bool]] = {
     "cp1251": _RUSSIAN,
     "koi8_r": _RUSSIAN,
     "cp866": _RUSSIAN,
-    "cp1253": _script("\u0370", "\u03ff", "αοιετσνηυρκπάόίέήύώς"),
+    "cp1253": _script("\u0370", "\u03ff", "αάοόιίεέτσςνηήρ"),
     "cp1255": _script("\u0590", "\u05ff", "יוהלארמתבשםן"),
     "cp1256": _script("\u0600", "\u06ff", "اليمونرتبةأ"),
     "cp874": _script("\u0e00", "\u0e7f", "านรอกเงยลมีิ้่ัวดทสตะใไแ"),
@@ -147,7 +147,7 @@ def best_reading(head: bytes) -> Reading:
     if not found:
         raise ValueError(
             "its encoding is not UTF-8 and not one that can be recognised. Name it: --encoding "
-            "NAME, such as cp1252 (Western Europe), cp932 (Japan) or gb18030 (China)"
+            "NAME, such as cp932 (Japan), gb18030 (China) or latin-1 (which takes any bytes)"
         )
     listed = "\n".join(f"  --encoding {r.encoding:<9}  reads: {r.sample}" for r in found)
     raise ValueError(
@@ -169,13 +169,16 @@ def _beyond(text: str) -> list[str]:
     return [character for character in text if character > "\x7f"]
 
 
-def _misplaced(text: str) -> int:
-    """Return how many signs beyond ASCII are inside words, and capitals behind small letters."""
+def _misplaced(text: str, *, camels: bool = False) -> int:
+    """Return how many signs beyond ASCII are inside words, and capitals behind small letters.
+
+    With ``camels`` capitals are allowed there if a small letter follows, as in camelCase.
+    """
     signs = sum(
         b in _SIGNS and b > "\x7f" and b not in "\u2019\u00ad" and a.isalpha() and c.isalpha()
         for a, b, c in zip(text, text[1:], text[2:], strict=False)
     )
-    pairs = pairwise(text)
     return signs + sum(
-        a.islower() and b.isupper() and not (a.isascii() and b.isascii()) for a, b in pairs
+        a.islower() and b.isupper() and not (camels and c.islower()) and not (a + b).isascii()
+        for a, b, c in zip(text, text[1:], text[2:] + " ", strict=False)
     )
