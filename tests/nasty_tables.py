@@ -198,6 +198,19 @@ TABLES = {
                                      X[i], Y[i])),
         "utf-8", ["x", "y"], "when",
     ),
+    "japanese-dates": (
+        table("日付,値", lambda i: ("{2}年{1}月{0}日".format(*map(int, DAYS[i].split("."))), X[i])),
+        "cp932", ["値"], "日付",
+    ),
+    "spaces-and-dates": (
+        table("day clock x y", lambda i: (*str(TIMES[i]).split("T"), X[i], Y[i]), " "),
+        "utf-8", ["x", "y"], "day",
+    ),
+    "names-in-a-comment": ("# " + PLAIN, "utf-8", ["x", "y", "colour"], None),
+    "dash-for-minus": (
+        table("x;y", lambda i: (f"{X[i]:.2f}", f"{Y[i]:.2f}".replace("-", "\u2013")), ";"),
+        "utf-8", ["x", "y"], None,
+    ),
     "dates-as-numbers": (
         table("day,x,y", lambda i: ("".join(DAYS[i].split(".")[::-1]), X[i], Y[i])),
         "utf-8", ["x", "y"], "day",

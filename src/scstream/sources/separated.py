@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from scstream.kernels import text_scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
-from scstream.sources.fields import NumberFields, scan_roles, shown
+from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles, shown
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
@@ -25,11 +24,6 @@ from scstream.sources.records import TextRecords, split
 from scstream.sources.text import Start, TextSource, assemble
 from scstream.support.messages import note
 
-_QUOTED = re.compile(rb'"[^"]*"')
-_RETURN = (
-    "a carriage return without a line feed. Lines must end in LF or CRLF; "
-    r"convert the file with: tr '\r' '\n' < FILE > new.csv"
-)
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
 
 
@@ -71,8 +65,8 @@ class SeparatedSource(TextSource):
         rows = [self._split(text[a:b]) for a, b in bounds[:, :2].tolist()]
         if not rows or (len(rows) == 1 and not final):
             return None
-        if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
-            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
+        if bare_return(text[bounds[0, 0] : bounds[0, 1]]):
+            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {RETURN}.")
         header = self.options.header
         if header is None:
             header = self._is_header(rows[0])
@@ -103,8 +97,8 @@ class SeparatedSource(TextSource):
         rows = [self._split(text[a:b]) for a, b in bounds[spread(len(bounds)), :2].tolist()]
         if not rows:
             return None
-        if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
-            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
+        if bare_return(text[bounds[0, 0] : bounds[0, 1]]):
+            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {RETURN}.")
         self._header = dialect.header
         self._beneath = dialect.beneath
         head = dialect.header + dialect.beneath
@@ -142,8 +136,7 @@ class SeparatedSource(TextSource):
             line = text.count(b"\n", 0, before) + 1
             note(f"the table in {self.name} begins on line {line}; the lines above are skipped")
         if dialect.beneath:
-            rows = "row" if dialect.beneath == 1 else f"{dialect.beneath} rows"
-            note(f"skipped the {rows} of units, types or rules below the names in {self.name}")
+            note(f"units, types or rules below the names in {self.name} are skipped")
         return before, dialect
 
     def _is_missing(self, field: str) -> bool:
@@ -238,7 +231,7 @@ class SeparatedSource(TextSource):
         if b"\r" not in text or text.count(b"\r") == text.count(b"\r\n"):
             return {}
         rows = enumerate(bounds[:, :2].tolist())
-        return {i: _RETURN for i, (a, b) in rows if _bare_return(text[a:b])}
+        return {i: RETURN for i, (a, b) in rows if bare_return(text[a:b])}
 
     def _count(self, fields: Ints, width: int) -> dict[int, str]:
         """Return the rows with too many or too few fields, and what is wrong."""
@@ -306,8 +299,3 @@ class SeparatedSource(TextSource):
             None if schema.time is None else np.zeros(1),
             {0: reason},
         )
-
-
-def _bare_return(record: bytes) -> bool:
-    """Whether a record, its line end aside, holds a carriage return outside of quotes."""
-    return b"\r" in record and b"\r" in _QUOTED.sub(b"", record)

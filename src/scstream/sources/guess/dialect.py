@@ -27,6 +27,7 @@ _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?", re.ASCI
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r'"(?:[^"]|"")*"')
 _MOST_BENEATH = 3  # rows below the names that may not be data
+_CLOCK = re.compile(r"\d{1,4}([-:/.]\d{1,4}){1,2}(\.\d+)?", re.ASCII)  # a date, or a time of day
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+", re.ASCII)
 
 
@@ -215,12 +216,13 @@ def _spaced(lines: Sequence[str]) -> bool:
 
 
 def _same_fields(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether all rows below the first have as many fields, and most of these are numbers."""
+    """Whether all rows below the first have as many fields, most of them numbers or times."""
     widths = {len(row) for row in rows[1:]}
     fields = [field for row in rows[1:] for field in row if field]
     if len(widths) != 1 or max(widths) < 2 or not 0 <= max(widths) - len(rows[0]) <= 1:
         return False
-    return 2 * sum(is_number(field) for field in fields) > len(fields)
+    plain = sum(is_number(field) or _CLOCK.fullmatch(field) is not None for field in fields)
+    return 2 * plain > len(fields)
 
 
 def _is_column_of_commas(lines: Sequence[str]) -> bool:

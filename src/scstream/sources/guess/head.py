@@ -123,12 +123,14 @@ def distinct_names(names: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> distinct_names(["", "x", "x", " y ", " 'z'"])
-    ['column 0', 'x', 'x (2)', 'y', 'z']
+    >>> distinct_names(["", "x", "x", " y ", " 'z'"]), distinct_names(["# a", "b"])
+    (['column 0', 'x', 'x (2)', 'y', 'z'], ['a', 'b'])
     """
     out: list[str] = []
     for j, name in enumerate(names):
         own = name.strip()
+        if j == 0:  # a header may be written as a comment
+            own = own.lstrip("# ") or own
         if len(own) > 2 and own[0] == own[-1] and own[0] in "'\"":  # quotes, not as CSV has them
             own = own[1:-1].strip()
         word, again = own or f"column {j}", 1

@@ -32,6 +32,7 @@ _DAYS = (
 _SILENT = {*_DAYS.split(), "de", "del", "le", "den", "um", "uhr", "er", "st", "nd", "rd", "th"}
 _WORD = re.compile(r"[^\W\d_]+\.?")
 _HOURS = re.compile(r"(?<=\d) ?h ?(?=\d\d\b)")
+_EAST = re.compile(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]")
 _AFTER_DAY = re.compile(r"(?<=\d)\.? ?(?=(?:" + "|".join(_MONTHS) + r")\b)")
 _COMMA = re.compile(r",(?= \d{1,2}:\d\d)")
 _FRACTION = re.compile(r"(?<=:\d\d),(?=\d{1,6}$)")
@@ -47,13 +48,15 @@ def in_english(date: str) -> str:
     --------
     >>> in_english("2. Mai 2026"), in_english("lundi 1er février 2026 14h30"), in_english("soon")
     ('2 May 2026', '1 Feb 2026 14:30', 'soon')
+    >>> in_english("2026年5月2日"), in_english("2 May 2026")
+    ('2026/5/2', '2 May 2026')
     >>> in_english("02.Okt.2026, 14:30 Uhr"), in_english("mar. 3 mars 2026")
     ('02 Oct 2026 14:30', '3 Mar 2026')
     """
     date = _FRACTION.sub(".", _COMMA.sub("", date.strip()))
     if not any(map(str.isalpha, date)):
         return date
-    date = _HOURS.sub(":", date)
+    date = _EAST.sub(r"\1/\2/\3", _HOURS.sub(":", date))
     months = [m for m in _WORD.finditer(date) if _bare(m[0]) in _ENGLISH]
     first = months[0].start() if len(months) > 1 else -1  # "mar." is short for a day, too
 
