@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scstream import ScStream
 from scstream.cli import COMMANDS, main, make_parser
 
 ROOT = Path(__file__).parents[1]
@@ -115,6 +116,17 @@ def test_every_public_name_is_in_the_reference(module):
     names = [name for name in home.__all__ if callable(getattr(home, name))]
     absent = [n for n in names if n not in listed and f"{module}.{n}" not in listed]
     assert set(absent) <= {"require_matplotlib"}
+
+
+def test_the_reference_has_the_methods_of_all_parts_of_the_estimator():
+    """`ScStream` inherits most of them; those of scikit-learn's classes are left out."""
+    template = (ROOT / "docs" / "_templates" / "autosummary" / "class.rst").read_text()
+    left_out = set(re.findall(r":inherited-members: (.*)", template)[0].split(", "))
+    ours = {kind for kind in ScStream.__mro__ if kind.__module__.startswith("scstream.")}
+    others = {kind.__name__ for kind in set(ScStream.__mro__) - ours - {object}
+              if any(not name.startswith("_") for name in vars(kind))}  # fmt: skip
+    assert others <= left_out
+    assert not left_out & {kind.__name__ for kind in ours}
 
 
 def test_the_pictures_that_the_build_draws_are_drawn():

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from scstream.cli import COMMANDS, make_parser
+from scstream.families import BY_NAME
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src" / "scstream").rglob("*.py"))
-FIGURES = ("performance.md", "reliability.md", "live.md")  # which are still to be read over
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in FIGURES),
+    *sorted((ROOT / "docs").glob("*.md")),
 ]
 TRANSLATED = re.compile(
     r"\b(is|are|was|were) no (?!longer\b|more\b|one\b)[a-z]+|\bhangs? on\b|\bpassed over\b"
@@ -57,6 +57,13 @@ def test_help(command):
     parser = make_parser(command)
     sub = next(a for a in parser._actions if a.dest == "command").choices[command]
     assert translated(sub.format_help()) == []
+
+
+def test_help_names_every_family():
+    parser = make_parser("run")
+    sub = next(a for a in parser._actions if a.dest == "command").choices["run"]
+    told = next(action.help for action in sub._actions if action.dest == "family")
+    assert [name for name in BY_NAME if not re.search(rf"(?<![\w-]){name}\b(?!-)", told)] == []
 
 
 @pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are not here")

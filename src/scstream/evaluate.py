@@ -24,7 +24,7 @@ _Floats = NDArray[np.float64]
 
 
 class StreamClusterer(Protocol):
-    """What can be evaluated: whatever predicts labels and learns batch by batch."""
+    """A model that can be evaluated: it predicts labels and learns batch by batch."""
 
     @property
     def predict(self) -> Callable[..., Any]:
@@ -145,7 +145,7 @@ def prequential(
     batches : iterable of Batch, of (X, y) or of (X, y, time)
         The stream, with true labels ``y`` of shape (n,).
     classes : array-like of int, optional
-        Score only points with these true labels, of use where some are unlabelled or noise.
+        Score only points with these true labels, for data in which some are unlabelled or noise.
         All points are predicted and learned. A batch without any such point is not scored.
     progress : callable, optional
         Called after each scored batch with its position in the stream and its scores.
@@ -156,8 +156,8 @@ def prequential(
         as the class that most of its points in the batch have, so that only points on the wrong
         side of a boundary count against it. The number of clusters is that before joining.
     clock : callable, default=time.perf_counter
-        What tells the seconds that a model takes. On a machine that does other work besides,
-        `time.process_time` is fairer to a model of one thread.
+        Measures the seconds that a model takes. On a busy machine `time.process_time` is fairer
+        to a model with one thread.
 
     Returns
     -------

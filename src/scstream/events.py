@@ -69,8 +69,8 @@ class Event:
     Notes
     -----
     The location is a cluster's mean, rate or probabilities (see ``cluster.parameters``). A length
-    in standard deviations is Mahalanobis's: for independent columns, the root of the sum of
-    squared differences over variances. For shares of categories it is the root of the sum of
+    in standard deviations is a Mahalanobis distance: for independent columns, the root of the sum
+    of squared differences over variances. For shares of categories it is the root of the sum of
     squared differences over the shares, for directions the chord times the root of the
     concentration. The blocks of a `Product` add up as independent columns do. Clusters with
     more than 4,096 statistics, such as those of a large dictionary, have no drift events.

@@ -79,7 +79,7 @@ class Contingency:
     def joined(self) -> Contingency:
         """Join clusters that are parts of one class: each is taken for its commonest true label.
 
-        Of labels that are equally common in a cluster, the least counts.
+        Among labels that are equally common in a cluster, the smallest is taken.
         """
         first = np.lexsort((self.true, -self.count, self.pred))  # the commonest of each cluster
         clusters, start = np.unique(self.pred[first], return_index=True)
@@ -205,7 +205,7 @@ def normalized_mutual_info(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Share of the points whose true label is the commonest in their predicted cluster.
 
-    Grows with the number of clusters: compare it only between clusterings of like size.
+    Grows with the number of clusters: compare it only between clusterings of similar size.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def pairwise_f(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """F1 score over pairs of points: put together rightly, wrongly, or wrongly apart.
+    """F1 score over pairs of points, joined correctly or wrongly or wrongly separated.
 
     Parameters
     ----------

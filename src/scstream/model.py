@@ -189,7 +189,7 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         return self.fit(X, **fit_params).labels_
 
     def transform(self, X: Any) -> Any:
-        """Return the probability of each cluster for each row, as `predict_proba`."""
+        """Return the probability of each cluster for each row, like `predict_proba`."""
         return self.predict_proba(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -245,7 +245,7 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         ----------
         path : str or path-like
         kernel : callable, optional
-            The kernel that the model had. Without it the model predicts, but learns no more
+            The kernel that the model had. Without it the model predicts, but does not learn
             until ``set_params(kernel=...)``.
 
         Returns
@@ -293,7 +293,7 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            Or of polars, with the column ``id``, where pandas is not installed.
+            Or a polars data frame with the column ``id``, if pandas is not installed.
         """
         from scstream.summary import summary_frame  # which knows the model
 
@@ -308,7 +308,7 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         return np.array(found, dtype=np.float64)
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return rows (n, d) as the model expects the next ones, and their clusters' ids (n,)."""
+        """Draw rows (n, d) from the model, and return them with the ids of their clusters (n,)."""
         check_is_fitted(self)
         from scstream.summary.sampling import sample_rows  # which knows the model
 

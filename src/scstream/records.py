@@ -1,4 +1,4 @@
-"""What the estimator shows of itself: a cluster, and what happened in a batch."""
+"""What the estimator returns: clusters, groups, and what happened in a batch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from scstream.families.contract import Array
 from scstream.families.widening import Widening
 from scstream.support.markup import html_table
+from scstream.support.times import Moment, as_length
 from scstream.support.words import in_number, in_shares
 
 HISTORY = 1000  # batches of which a record is kept
@@ -28,7 +29,7 @@ class Cluster:
     weight : float
         Its share of the mixture.
     count : float
-        Its points, past ones weighed down by forgetting.
+        Its points; older points count less.
     age : float
         Time since its birth.
     born : float
@@ -36,8 +37,8 @@ class Cluster:
     parameters : dict
         The family's parameters in the user's units.
     columns : dict
-        The same by column: for each of the data's columns, by its name or number, what the
-        cluster knows of it, such as ``cluster.columns["clicks"]["rate"]``.
+        The same by column: for each of the data's columns, by its name or number, what is
+        known about it, such as ``cluster.columns["clicks"]["rate"]``.
     """
 
     id: int
@@ -50,13 +51,16 @@ class Cluster:
 
     def _repr_html_(self) -> str:
         """Return the cluster as a table for notebooks, a row for each column."""
-        keys = list(dict.fromkeys(key for about in self.columns.values() for key in about))
-        rows = [
-            [str(name), *(_shown(about.get(key)) for key in keys)]
-            for name, about in list(self.columns.items())[:_LISTED]
-        ]
+        listed = list(self.columns.items())[:_LISTED]
+        keys = list(dict.fromkeys(key for _, about in listed for key in about))
+        if all([*about] == keys for _, about in listed):
+            rows = [[str(name), *map(_shown, about.values())] for name, about in listed]
+        else:  # columns of several kinds
+            rows = [[str(name), _in_words(about)] for name, about in listed]
+            keys = ["values"]
         left = len(self.columns) - _LISTED
-        title = f"Cluster {self.id}: {self.weight:.1%} of the mixture, age {self.age:g}"
+        age = as_length(self.age) if isinstance(self.born, Moment) else f"{self.age:g}"
+        title = f"Cluster {self.id}: {self.weight:.1%} of the mixture, age {age}"
         note = f"{left} columns not shown" if left > 0 else ""
         return html_table(title, ["column", *keys], rows, note)
 
@@ -75,6 +79,14 @@ def _shown(value: Any) -> str:
     return in_shares(value, most=5) if isinstance(value, dict) else in_number(float(value))
 
 
+def _in_words(about: dict[str, Any]) -> str:
+    """Return all that is known of a column, in one cell; categories need no word before them."""
+    return ", ".join(
+        _shown(value) if isinstance(value, dict) else f"{key} {_shown(value)}"
+        for key, value in about.items()
+    )
+
+
 @dataclass(frozen=True)
 class Group:
     """Clusters that are parts of one whole, as they stand after the last batch.
@@ -82,15 +94,15 @@ class Group:
     Attributes
     ----------
     id : int
-        Its name, the same from batch to batch; it follows the members by their weight.
+        The same from batch to batch; it stays with the heaviest members.
     members : tuple of int
         The ids of its clusters.
     weight : float
         Its share of the mixture.
     count : float
-        Its points, past ones weighed down by forgetting.
+        Its points; older points count less.
     mean : ndarray (d,) or None
-        The mean of its points; None where clusters have none.
+        The mean of its points; None if its clusters have no mean.
     """
 
     id: int
@@ -122,7 +134,7 @@ class BatchRecord:
     returns : tuple of int
         Ids of clusters that had been forgotten, and came back.
     widened : tuple of Widening
-        Columns that ``family="auto"`` takes for something wider since this batch.
+        Columns that ``family="auto"`` treats as a wider kind from this batch on.
     """
 
     batch: int

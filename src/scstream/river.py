@@ -1,7 +1,7 @@
-"""ScStream as a clusterer of river: one row at a time, or a data frame (needs ``scstream[river]``).
+"""ScStream as a river clusterer: one row at a time, or a data frame (needs ``scstream[river]``).
 
-Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far. What
-river asks of an anomaly detector, `score_one`, exists, too.
+Rows are buffered and learned in mini-batches; a prediction uses what has been learned so far.
+`score_one` makes it an anomaly detector, too.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ class StreamClusterer(base.Clusterer):
     Attributes
     ----------
     model : ScStream
-        The model inside, with all it offers: `clusters_`, `score_samples`, `events_`.
+        The model inside, with all that it offers: `clusters_`, `score_samples`, `events_`.
     features : list
         The features of a row in the order of the model's columns; empty before the first batch.
 
     Notes
     -----
     The features of the stream are those of the first batch's rows, all of them together. A
-    feature that comes up later is left out, with one warning. A feature that a row lacks (or that
-    is None or NaN) counts as not observed if the family can do that, as "diagonal", "categorical"
-    and "auto" can; for the others the mean of what has been seen of it stands in.
+    feature that appears later is left out, with one warning. A feature that a row lacks (or that
+    is None or NaN) counts as missing if the family supports that, as "diagonal", "categorical"
+    and "auto" do; other families use the mean of the values seen so far.
 
     Examples
     --------
@@ -151,8 +151,8 @@ class StreamClusterer(base.Clusterer):
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return how unusual a row is, from 0 to 1: one minus `ScStream.anomaly`.
 
-        Of a stream without anomalies one row in a thousand is above 0.999. Before the first batch
-        nothing is unusual, and this is 0.
+        In a stream without anomalies one row in a thousand is above 0.999. Before the first batch
+        this is 0.
 
         Parameters
         ----------

@@ -5,141 +5,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from scstream.cli import main
-
-N = 240
-RNG = np.random.default_rng(7)
-Z = RNG.integers(3, size=N)
-X = RNG.normal([0.0, 8.0, 16.0], 1.0, (N, 3))[np.arange(N), Z]
-Y = RNG.normal([0.0, -8.0, 4.0], 1.0, (N, 3))[np.arange(N), Z]
-COLOUR = np.array(["red", "green", "blue"])[Z]
-TIMES = np.datetime64("2025-12-30T00:00:00") + np.cumsum(RNG.integers(1, 9000, N)).astype("m8[s]")
-MS = TIMES.astype("M8[ms]").astype(np.int64)
-
-
-def table(head, row, sep=",", end="\n"):
-    lines = [sep.join(map(str, row(i))) for i in range(N)]
-    return end.join([head, *lines] if head else lines) + end
-
-
-def german(number, digits=2):
-    return f"{number:,.{digits}f}".translate(str.maketrans(",.", ".,"))
-
-
-def german_date(i):
-    day, clock = str(TIMES[i]).split("T")
-    year, month, day = day.split("-")
-    return f"{day}.{month}.{year} {clock[:5]}"
-
-
-PLAIN = table("x,y,colour", lambda i: (X[i], Y[i], COLOUR[i]))
-MIXED_ENDS = "".join(
-    line + ("\r\n" if i % 3 else "\n") for i, line in enumerate(PLAIN.splitlines())
+from nasty_tables import (
+    FRENCH,
+    GERMAN,
+    PLAIN,
+    SHORT,
+    SPANISH,
+    TABLES,
+    TIMES,
+    N,
+    X,
+    Y,
+    Z,
+    table,
 )
 
-# Its name, its text, its encoding, the columns that are learned from, the clock.
-TABLES = {
-    "mixed-line-ends": (MIXED_ENDS, "utf-8", ["x", "y", "colour"], None),
-    "german-thousands": (
-        table("Datum;Umsatz;Menge;Land",
-              lambda i: (german_date(i), german(1e6 + 1e5 * X[i]), german(1e3 * Y[i], 0),
-                         COLOUR[i]), ";"),
-        "cp1252", ["Umsatz", "Menge", "Land"], "Datum",
-    ),
-    "german-euro-and-percent": (
-        table("Umsatz;Anteil", lambda i: (german(1e6 + 1e5 * X[i]) + " €", german(Y[i]) + " %"),
-              ";"),
-        "utf-8", ["Umsatz", "Anteil"], None,
-    ),
-    "utf-16-without-mark": (PLAIN, "utf-16-le", ["x", "y", "colour"], None),
-    "cyrillic-utf-16-without-mark": (
-        table("имя;значение", lambda i: ("красный" if Z[i] else "зелёный", f"{X[i]:.2f}"), ";"),
-        "utf-16-be", ["имя", "значение"], None,
-    ),
-    "line-ends-and-separators-in-quotes": (
-        table('id,"free\nnote",x,y',
-              lambda i: (i, f'"one of {i}\nline ""two""; and, more\r\nthree"', X[i], Y[i])),
-        "utf-8", ["x", "y"], None,
-    ),
-    "comments-above": ("# exported\n# a; b\n#\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
-    "title-above": ("Report of May\nby Anna\n\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
-    "slashes-above": ("// export, of 2026\n" + PLAIN, "utf-8", ["x", "y", "colour"], None),
-    "names-twice-and-missing": (
-        table("value,value,value,", lambda i: (X[i], Y[i], COLOUR[i], Z[i])),
-        "utf-8", ["value", "value (2)", "value (3)", "column 3"], None,
-    ),
-    "units": (
-        table("weight,speed,temp", lambda i: (f"{70 + X[i]:.1f} kg", f"{100 + 5 * Y[i]:.0f}km/h",
-                                              f"{20 + X[i]:.1f}°C")),
-        "utf-8", ["weight", "speed", "temp"], None,
-    ),
-    "currencies": (
-        table("price,fee,cost,yen,franc",
-              lambda i: (f'"${1e3 + 100 * X[i]:,.2f}"', f"-$ {50 + Y[i]:.2f}",
-                         f"({20 + X[i]:.2f})", f"¥{1e4 + 100 * Y[i]:.0f}",
-                         f"CHF {1e4 + 1e3 * X[i]:,.2f}".replace(",", "'"))),
-        "utf-8", ["price", "fee", "cost", "yen", "franc"], None,
-    ),
-    "german-dates": (
-        table("Zeitpunkt,x,y", lambda i: (german_date(i), X[i], Y[i])),
-        "utf-8", ["x", "y"], "Zeitpunkt",
-    ),
-    "epoch-of-any-name": (
-        table("stamp_of_event,x,y", lambda i: (MS[i], X[i], Y[i])),
-        "utf-8", ["x", "y"], "stamp_of_event",
-    ),
-    "row-numbers-without-a-name": (
-        table("x,y,colour", lambda i: (i + 1, X[i], Y[i], COLOUR[i])),
-        "utf-8", ["x", "y", "colour"], None,
-    ),
-    "row-names-and-spaces": (
-        table('"x" "y" "g"', lambda i: (f'"{i + 1}"', X[i], Y[i], f'"{COLOUR[i]}"'), " "),
-        "utf-8", ["x", "y", "g"], None,
-    ),
-    "empty-columns": (
-        table("x,,notes,y,,", lambda i: (X[i], "", "", Y[i], "", "")), "utf-8", ["x", "y"], None,
-    ),
-    "one-column-with-commas": (
-        table("value", lambda i: (f"{X[i]:.3f}".replace(".", ","),)), "utf-8", ["value"], None,
-    ),
-    "places-on-earth": (
-        table("id,lat,lon", lambda i: (f"n{i}", f"{52.5 + X[i] / 100:.6f}", f"{13 + Y[i]:.6f}")),
-        "utf-8", ["lat", "lon"], None,
-    ),
-    "ja-and-nein": (
-        table("x;aktiv", lambda i: (X[i], "ja" if Z[i] == 1 else "nein"), ";"),
-        "utf-8", ["x", "aktiv"], None,
-    ),
-    "separator-at-the-end": (
-        table("x;y;colour", lambda i: (X[i], Y[i], COLOUR[i], ""), ";"),
-        "utf-8", ["x", "y", "colour"], None,
-    ),
-    "separator-at-the-end-of-the-header": (
-        table("x;y;colour;", lambda i: (X[i], Y[i], COLOUR[i]), ";"),
-        "utf-8", ["x", "y", "colour"], None,
-    ),
-    "spaces-and-minus-signs": (
-        table("x;y", lambda i: (f"{1e4 + 1e3 * X[i]:,.2f}".replace(",", "\u202f").replace(".", ","),
-                                f"{Y[i]:.2f}".replace("-", "\u2212").replace(".", ",")), ";"),
-        "utf-8", ["x", "y"], None,
-    ),
-    "words-with-a-separator-at-the-end": (
-        table("shade;size", lambda i: (COLOUR[i], "SML"[Z[i]], ""), ";"),
-        "utf-8", ["shade", "size"], None,
-    ),
-    "carets": (
-        table("x^y^c", lambda i: (X[i], Y[i], COLOUR[i]), "^"), "utf-8", ["x", "y", "c"], None,
-    ),
-    "errors-of-spreadsheets": (
-        table("x,y", lambda i: (X[i] if i % 9 else "#DIV/0!", Y[i] if i % 11 else "\u2013")),
-        "utf-8", ["x", "y"], None,
-    ),
-    "durations-beside": (
-        table("start,duration,x", lambda i: (TIMES[i], f"0:{i % 60:02d}:{i % 17:02d}", X[i])),
-        "utf-8", ["x"], "start",
-    ),
-}  # fmt: skip
+from scstream.cli import main
+from scstream.cli.columns import column_table
+from scstream.sources.guess import Role
+from scstream.sources.guess.dates import date_format, seconds
+from scstream.support.printable import width_of
 
 
 @pytest.fixture(autouse=True)
@@ -181,6 +66,14 @@ WRONG = {
         [f"line {N + 2}", "'Total'", "--missing Total", "--on-error reject"],
     ),
     "no-values.csv": (table("a,b", lambda i: ("", "")), ["no column to learn from", "empty in"]),
+    "quoted.csv": (
+        "".join(f'"{line}"\n' for line in PLAIN.splitlines()),
+        ["quoted as a whole", "sed"],
+    ),
+    "rows-affected.csv": (
+        PLAIN + "\n(240 rows affected)\n",
+        [f"line {N + 3}", "1 fields", "--on-error reject"],
+    ),
     "joined.csv": (PLAIN + PLAIN, [f"line {N + 2}", "column 'x' holds 'x'", "--on-error reject"]),
 }
 
@@ -197,6 +90,62 @@ def test_one_error_says_what_is_wrong_and_what_mends_it(name, capsys):
 def test_a_doubtful_encoding_is_reported(capsys):
     assert run("rows.csv", table("größe", lambda i: (X[i],)), "cp1252") == 0
     assert "read as cp1252. --encoding NAME" in capsys.readouterr().err
+
+
+def test_encodings_that_cannot_be_distinguished_are_listed(capsys):
+    rows = table("도시,x", lambda i: (["서울", "부산", "대구"][Z[i]], X[i])).encode("euc_kr")
+    Path("rows.csv").write_bytes(rows)
+    assert main(["run", "rows.csv", "-o", "out.csv"]) == 1
+    said = capsys.readouterr().err
+    for word in ("--encoding euc_kr     reads: 도시", "--encoding gb18030"):
+        assert word in said
+    more = ["--encoding", "euc_kr", "--random-state", "0", "--n-jobs", "1"]
+    assert main(["run", "rows.csv", "-o", "out.csv", *more]) == 0
+    assert "도시" in capsys.readouterr().err
+
+
+def test_tables_of_wide_letters_are_aligned():
+    roles = [Role("名前", "text", "3 words"), Role("größe", "number", "numbers")]
+    lines = zip(column_table(roles).splitlines(), ("taken", "category", "number"), strict=True)
+    assert {width_of(line[: line.index(word)]) for line, word in lines} == {8}
+
+
+def test_one_wrong_byte_does_not_change_the_encoding(capsys):
+    rows = table("größe,farbe", lambda i: (X[i], ["grün", "weiß", "schwärzlich"][Z[i]])).encode()
+    Path("rows.csv").write_bytes(rows + b"1.0,gr\xfcn\n")
+    assert main(["run", "rows.csv", "-o", "out.csv"]) == 1
+    said = capsys.readouterr().err
+    for word in (f"line {N + 2}", "is not UTF-8", "--encoding NAME", "--on-error reject"):
+        assert word in said
+
+
+def test_months_in_words_are_the_months_they_name():
+    for dates in (GERMAN, FRENCH, SPANISH, SHORT[:200]):
+        form = date_format(dates)
+        days = np.diff(seconds(dates, form)) / 86400
+        assert set(days) <= {1.0, 1.5, 2.0}
+
+
+def test_rows_beneath_the_names_are_skipped_on_resume():
+    head, rows = "x,y\nm/s,°C\n", table("", lambda i: (X[i], Y[i]))
+    more = ["--checkpoint", "state", "--batch-size", "60"]
+    assert run("rows.csv", head + rows, "utf-8", *more) == 0
+    assert run("rows.csv", head + rows + rows, "utf-8", *more) == 0
+    assert len(Path("out.csv").read_text().splitlines()) == 2 * N + 1
+
+
+@pytest.mark.parametrize("first", ["--,--", "---,---", "NA,NaN"])
+@pytest.mark.parametrize("names", ["x,y", "x,"])
+def test_a_first_row_without_values_is_a_row(names, first):
+    assert run("rows.csv", f"{names}\n{first}\n" + table("", lambda i: (X[i], Y[i]))) == 0
+    assert len(Path("out.csv").read_text().splitlines()) == N + 2
+
+
+@pytest.mark.parametrize("first", ["err,off", "bad,bad", "error,1.5"])
+def test_words_in_a_first_row_are_not_taken_for_a_head(first, capsys):
+    assert run("rows.csv", f"x,y\n{first}\n" + table("", lambda i: (X[i], Y[i]))) == 1
+    said = capsys.readouterr().err
+    assert "line 2: column 'x' holds" in said
 
 
 def test_dates_cannot_be_learned_from(capsys):

@@ -248,6 +248,9 @@ def test_other_settings_and_changed_outputs_are_refused(rows, tmp_path):
     stopped(rows, 5, {"out": open_sink(out)}, checkpoint=state, settings={"alpha": 1})
     with pytest.raises(ValueError, match="was made with alpha=1, and now it is 2"):
         follow(rows, {"out": open_sink(out)}, checkpoint=state, settings={"alpha": 2})
+    both = r"with alpha=1, and now it is not given; without family, and now it is 'gamma'"
+    with pytest.raises(ValueError, match=both):
+        follow(rows, {"out": open_sink(out)}, checkpoint=state, settings={"family": "gamma"})
     out.write_text("gone")
     with pytest.raises(ValueError, match="has 4 bytes, but the checkpoint knows of"):
         follow(rows, {"out": open_sink(out)}, checkpoint=state, settings={"alpha": 1})

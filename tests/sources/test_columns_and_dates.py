@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scstream.sources.guess.values import seconds
+from scstream.sources.guess.dates import seconds
 from scstream.sources.rows import find_column
 
 

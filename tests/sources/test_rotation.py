@@ -104,6 +104,18 @@ def test_a_last_line_without_its_end_is_not_lost(log, follow, rotate):
     assert followed.take() == [10, 11, 12, 13, 14]
 
 
+@pytest.mark.parametrize("rotate", [rename, copy_and_cut])
+def test_units_below_the_names_come_again_in_the_new_file(log, follow, rotate):
+    head = "x,y\nm/s,°C\n"
+    log.write_text(head + lines(0, 10))
+    followed = follow(log, guess=True, include=["x", "y"])
+    assert followed.take(2) == list(range(10))
+    rotate(log)
+    append(log, "x,y\nm/s")  # not yet whole
+    append(log, ",°C\n" + lines(10, 5))
+    assert followed.take() == list(range(10, 15))
+
+
 def test_a_cut_file_that_has_grown_beyond_its_old_size_is_noticed(log, follow):
     followed = follow(log)
     followed.take(2)

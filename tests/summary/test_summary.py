@@ -105,6 +105,17 @@ def test_html_escapes_what_comes_from_data(model):
     assert "half_life" in ScStream()._repr_html_()  # its parameters, before the first batch
 
 
+def test_a_cluster_in_a_notebook_has_words_for_its_columns_and_its_age(model):
+    page = model.clusters_[0]._repr_html_()
+    age = model.summary()["age"].tolist()
+    assert any(f"age {length}<" in page for length in age)
+    assert "probability" in page.replace("probabilities", "")
+    assert "<th scope='col'>values</th>" in page
+    numbers = Cluster(3, 0.5, 10.0, 90.0, 0.0, {}, {"x": {"mean": 1.0}, "y": {"mean": 2.0}})
+    assert "<th scope='col'>mean</th>" in numbers._repr_html_()
+    assert "age 90" in numbers._repr_html_()
+
+
 def cluster(i, weight, **columns):
     return Cluster(i, weight, 10.0, 1.0, 0.0, {}, columns)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
-from scstream.support.printable import printable_name
+from scstream.support.printable import padded, printable_name, width_of
 
 if TYPE_CHECKING:
     from scstream.sources.guess import Role
@@ -39,8 +39,8 @@ def column_table(roles: Sequence[Role]) -> str:
         rows = _joined(roles)
     cells = [["column", "taken for", "why", "to change it"]]
     cells += [[_cell(text) for text in row] for row in rows]
-    width = [max(len(row[j]) for row in cells) for j in range(4)]
-    lines = ("  ".join(c.ljust(w) for c, w in zip(row, width, strict=True)) for row in cells)
+    width = [max(width_of(row[j]) for row in cells) for j in range(4)]
+    lines = ("  ".join(padded(c, w) for c, w in zip(row, width, strict=True)) for row in cells)
     return "\n".join(line.rstrip() for line in lines)
 
 

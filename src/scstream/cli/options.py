@@ -166,7 +166,7 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
     group.add_argument(
         "--encoding",
         metavar="NAME",
-        help="such as utf-8, latin-1 or utf-16; default: found in the first rows",
+        help="such as utf-8, cp1252 or shift_jis; default: found in the first rows",
     )
     group.add_argument(
         "--missing",
@@ -417,8 +417,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="NAME",
         help="auto (chosen from the first batch; the default), gaussian, diagonal, spherical, "
-        "directional, multinomial, poisson, bernoulli, categorical, gamma, exponential, or "
-        "blocks of columns: 'gaussian=x,y;poisson=clicks'",
+        "student, diagonal-student, directional, multinomial, poisson, bernoulli, categorical, "
+        "gamma, exponential, or blocks of columns: 'gaussian=x,y;poisson=clicks'",
     )
     for name, how in _MODEL.items():
         option = f"--{name.replace('_', '-')}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from scstream.summary.differences import differences
 from scstream.summary.table import FIXED, groups_of, summary_rows
-from scstream.support.printable import printable, printable_name
+from scstream.support.printable import padded, printable, printable_name, width_of
 from scstream.support.secrets import hidden_url
 from scstream.support.times import as_date
 
@@ -169,9 +169,11 @@ def _table(kept: Kept) -> str:
     for row in rows:
         told = row | {"share": f"{row['share']:.1%}", "rows": f"{row['rows']:,.0f}"}
         cells.append([*(_cell(told[n]) for n in [*fixed, *shown]), row["different"]])
-    width = [max(len(row[j]) for row in cells) for j in range(len(head))]
-    lines = ["  ".join(v.rjust(w) for v, w in zip(r, width, strict=False)) + f"  {r[-1]}"
-             for r in cells]  # fmt: skip
+    width = [max(width_of(row[j]) for row in cells) for j in range(len(head))]
+    lines = [
+        "  ".join(padded(v, w, right=True) for v, w in zip(r, width, strict=False)) + f"  {r[-1]}"
+        for r in cells
+    ]
     if len(known) > _WIDE:
         lines.append(f"{len(known) - _WIDE} more columns: --json has them all")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Synthetic streams whose clusters drift, appear and vanish, with the truth known.
+"""Synthetic streams whose clusters drift, appear and vanish, with known true clusters.
 
 The generators :func:`gaussian_stream`, :func:`multinomial_stream`, :func:`directional_stream` and
 :func:`mixed_stream` give a

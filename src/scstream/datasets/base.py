@@ -108,7 +108,7 @@ class Stream:
     """A sequence of batches, each drawn when it is asked for.
 
     ``stream[b]`` is batch ``b``, the same one every time; a slice is a shorter stream of
-    the same batches; a stream can be iterated over as often as one likes.
+    the same batches; a stream can be iterated over any number of times.
 
     Parameters
     ----------

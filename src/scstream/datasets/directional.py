@@ -82,7 +82,7 @@ def directional_stream(
 ) -> Stream:
     """Return a stream of directional clusters that drift, are born and die.
 
-    Mean directions start anywhere on the sphere. With the defaults, labels given by one who
+    Mean directions start anywhere on the sphere. With the defaults, the labels of an oracle that
     knows the true mixture reach a mean adjusted Rand index of 0.95.
 
     Parameters
@@ -90,7 +90,7 @@ def directional_stream(
     n_batches, batch_size : int
         How many batches, and points in each.
     n_clusters : int
-        How many clusters there are, dead and unborn ones included.
+        How many clusters there are over the whole stream, including those born late or gone early.
     n_features : int
         Dimension of the points, at least 2.
     concentration : float

@@ -98,15 +98,15 @@ def gaussian_stream(
 
     Means start uniformly in a box around the origin. Each cluster has a random orientation
     and standard deviations uniform in [0.3, 1] times ``size`` along its principal axes; its
-    covariance stays. With the defaults, labels given by one who knows the true mixture reach
-    a mean adjusted Rand index of 0.96 (0.87 to 1.00 over seeds).
+    covariance does not change. With the defaults, the labels of an oracle that knows the true
+    mixture reach a mean adjusted Rand index of 0.96 (0.87 to 1.00 over seeds).
 
     Parameters
     ----------
     n_batches, batch_size : int
         How many batches, and points in each.
     n_clusters : int
-        How many clusters there are, dead and unborn ones included.
+        How many clusters there are over the whole stream, including those born late or gone early.
     n_features : int
         Dimension of the points.
     drift : {"none", "incremental", "gradual", "sudden", "recurring"}

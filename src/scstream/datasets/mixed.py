@@ -209,14 +209,14 @@ def mixed_stream(
     Parameters
     ----------
     columns : mapping
-        How many columns of each kind there are. Kinds are called like the families:
+        How many columns of each kind there are. Kinds have the names of the families:
         ``"diagonal"`` (normal), ``"spherical"`` (normal, one variance in a cluster),
         ``"poisson"``, ``"gamma"`` (of shape 4), ``"exponential"``, ``"bernoulli"`` and
         ``"categorical"`` (codes of six categories). They come in this order.
     n_batches, batch_size : int
         How many batches, and rows in each.
     n_clusters : int
-        How many clusters there are, dead and unborn ones included.
+        How many clusters there are over the whole stream, including those born late or gone early.
     missing : float
         Share of the entries, in [0, 1), that are missing (NaN), at random.
     drift : {"none", "incremental", "gradual", "sudden", "recurring"}

@@ -77,16 +77,16 @@ def multinomial_stream(
     """Return a stream of multinomial clusters that drift, are born and die.
 
     Each cluster's probabilities are drawn from a symmetric Dirichlet distribution, as are
-    those that it moves to. With the defaults, labels given by one who knows the true mixture
-    reach a mean adjusted Rand index of 0.99; clusters overlap most at mid-stream, where each
-    is halfway between two vectors.
+    those that it moves to. With the defaults, the labels of an oracle that knows the true
+    mixture reach a mean adjusted Rand index of 0.99; clusters overlap most at mid-stream, where
+    each is halfway between two vectors.
 
     Parameters
     ----------
     n_batches, batch_size : int
         How many batches, and rows in each.
     n_clusters : int
-        How many clusters there are, dead and unborn ones included.
+        How many clusters there are over the whole stream, including those born late or gone early.
     n_features : int
         How many categories are counted.
     n_trials : int

@@ -17,11 +17,13 @@ from scstream.groups.reading import group_probabilities, renamed
 from scstream.groups.tree import Tree
 from scstream.records import BatchRecord, Cluster, Group
 from scstream.support.arithmetic import numpy_defaults
+from scstream.support.times import Moment
 
 
 class Describing(Predicting):
     """The part of the estimator that people look at."""
 
+    dates_: bool  # whether times are dates, once there was a batch
     _before: Sight | None = None  # the clusters before the last batch
 
     # -- groups ---------------------------------------------------------------------------------
@@ -29,7 +31,7 @@ class Describing(Predicting):
     @property
     @numpy_defaults
     def tree_(self) -> Tree:
-        """Which clusters are parts of one whole: merges of clusters with heights.
+        """The merges of clusters into groups, with heights: which clusters are parts of one whole.
 
         See docs/groups.md.
         """
@@ -42,9 +44,9 @@ class Describing(Predicting):
 
     @numpy_defaults
     def groups(self, level: float | None = None) -> list[Group]:
-        """Return the groups at a level, a number in [0, 1]: how deep a valley may be within one.
+        """Return the groups at a level, in [0, 1]: how deep a valley within a group may be.
 
-        Ids last from when a level is first asked for, and differ from level to level.
+        Ids persist from the first call with a level. Each level has its own ids.
         """
         return records_of(self._grouped(level), self.clusters_)
 
@@ -118,7 +120,7 @@ class Describing(Predicting):
     @property
     @numpy_defaults
     def clusters_(self) -> list[Cluster]:
-        """The clusters, the oldest ids first as a rule."""
+        """The clusters, usually the oldest ids first."""
         check_is_fitted(self)
         learner = self._learner
         state = learner.state
@@ -128,13 +130,14 @@ class Describing(Predicting):
         parameters = learner.family.describe(posterior)
         columns = learner.family.describe_columns(posterior, self._columns())
         total = count.sum() + learner.alpha
+        moment = Moment if self.dates_ else float
         return [
             Cluster(
                 id=int(state.ids[i]),
                 weight=float(count[i] / total),
                 count=float(count[i]),
                 age=float(learner.time - state.born[i]),
-                born=float(state.born[i]),
+                born=moment(state.born[i]),
                 parameters={name: values[i] for name, values in parameters.items()},
                 columns=columns[i],
             )

@@ -51,18 +51,17 @@ class Learning(Describing):
             The batch. After the first it may be empty: time passes.
         y : ignored
         time : float, datetime, numpy.datetime64 or pandas.Timestamp, optional
-            When it came; later than the last. By default, one after the last (0 for the first).
-            Dates count in seconds since 1970; those without a zone are in UTC.
+            When the batch arrived; later than the batch before. By default one unit later (0 for
+            the first). Dates count in seconds since 1970; those without a zone are in UTC.
         sample_weight : array-like (n,), optional
             How many points each row counts as.
         labels : array-like (n,), optional
-            Where the first batch starts from, in place of an over-clustering of our own.
+            Initial labels for the first batch, instead of an automatic over-clustering.
 
         Returns
         -------
         ScStream
-            The model itself. If an error is raised it is what it was before, unless it is
-            `on_event` that raised it.
+            The model itself. An error leaves the model unchanged, unless `on_event` raised it.
         """
         if time is None and self.half_life != "auto" and is_length(self.half_life):
             raise ValueError(
@@ -73,7 +72,7 @@ class Learning(Describing):
 
     @numpy_defaults
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
-        """Cluster one data set, forgetting everything before: the non-streaming sampler.
+        """Cluster one data set with the batch (non-streaming) sampler; forget everything before.
 
         Parameters
         ----------
@@ -82,7 +81,7 @@ class Learning(Describing):
         sample_weight : array-like (n,), optional
             How many points each row counts as.
         labels : array-like (n,), optional
-            Where to start from.
+            Initial labels.
 
         Returns
         -------

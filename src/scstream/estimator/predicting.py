@@ -41,8 +41,8 @@ class Predicting(Asked):
     def predict(self, X: Any) -> Any:
         """Return the id of the cluster that each row belongs to, -1 for outliers: (n,).
 
-        Like the other methods that use the model it returns a Dask array, still to be computed,
-        for a Dask collection, and a NumPy array for everything else.
+        For a Dask collection this returns a lazy Dask array, like the other methods that use the
+        model; for everything else a NumPy array.
         """
         learner = self._fitted()
         plain = learner.outliers is None and self.engine == "cpu" and self._is_sound(X)
@@ -66,7 +66,7 @@ class Predicting(Asked):
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each cluster for each row, (n, k), in `clusters_` order.
 
-        With an outlier component the rows add up to less than 1 by its probability.
+        With an outlier component, each row adds up to 1 minus the probability of that component.
         """
         learner = self._fitted(X)
         score = predictive(learner.family, learner.state.totals, learner.alpha)
@@ -78,7 +78,7 @@ class Predicting(Asked):
     def score_samples(self, X: Any) -> Any:
         """Return the log predictive density of each row (n,): low where a point is unusual.
 
-        It is the density of the next point: clusters by their weights, a cluster yet to be born,
+        This is the density of the next point: the clusters by weight, a possible new cluster,
         and the outlier component if there is one.
         """
         learner = self._fitted(X)
@@ -91,9 +91,9 @@ class Predicting(Asked):
     def anomaly(self, X: Any) -> Any:
         """Return the share of the stream's recent rows that were less expected than each row (n,).
 
-        Low where a point is unusual: of a stream without anomalies one row in a thousand is below
-        0.001. Recent rows count by how expected they were before they were learned, so rows are
-        best judged before `partial_fit` is given them. See docs/anomalies.md.
+        Low where a point is unusual: in a stream without anomalies one row in a thousand is below
+        0.001. Recent rows count by how expected they were before they were learned. So call this
+        before you give the rows to `partial_fit`. See docs/anomalies.md.
         """
         learner = self._fitted(X)
         score, level = learner.next_point()

@@ -209,7 +209,7 @@ class Categorical(Family):
         return len(self._width)
 
     def sound(self, X: Points) -> bool:
-        """Whether rows are such as `check` returns them."""
+        """Whether rows have the form that `check` returns."""
         if not isinstance(X, np.ndarray):
             return False
         codes = X[~np.isnan(X)]

@@ -71,12 +71,12 @@ class Family(ABC):
     name : str
         What the family is called.
     missing : bool
-        Whether NaN is taken, as not observed: it adds nothing to the statistics.
+        Whether NaN is accepted as missing: it adds nothing to the statistics.
     completes : bool
-        Whether the statistics of a missing entry are NaN instead, and completed given a label,
-        see `completion`.
+        Whether the statistics of a missing entry are NaN instead, and are completed once the row
+        has a label, see `completion`.
     sparse : bool
-        Whether rows may come in compressed form (CSR).
+        Whether rows may be sparse (CSR).
     positive_only : bool
         Whether negative numbers are refused.
     tabular : bool
@@ -85,12 +85,12 @@ class Family(ABC):
     text : bool
         Whether columns may hold words.
     real : bool
-        Whether columns are real numbers with clusters that are heaps in them.
+        Whether columns are real numbers in which clusters are dense places.
     tames : bool
         Whether rows enter statistics tamed, see `scstream.families.taming`: they then depend on
         the label, and `part_score` and `label_score` are other scores than those of rows.
     kept : dict
-        What a checkpoint keeps of a prepared copy beyond the constructor's arguments: names of
+        What a checkpoint saves of a prepared copy beyond the constructor's arguments: names of
         attributes and their forms, see `scstream.families.saved`.
     alone : bool
         False in a `Product`, where other columns separate clusters too.
@@ -117,7 +117,7 @@ class Family(ABC):
     # -- set-up ---------------------------------------------------------------------------------
 
     def meet(self, X: Points, before: Family | None) -> Family:
-        """Return a copy that knows what a new batch names, such as its categories.
+        """Return a copy that knows the words of a new batch, such as its categories.
 
         Called with every batch as it came, before `check`. ``before`` is the family that has
         learned from the batches so far, None if there were none.
@@ -125,7 +125,7 @@ class Family(ABC):
         return self
 
     def check(self, X: Points) -> Points:
-        """Return numeric rows as the family takes them, or raise `ValueError`."""
+        """Return numeric rows in the form that the family uses, or raise `ValueError`."""
         rows: Points = for_kernels(np.ascontiguousarray(X, dtype=np.float64))
         return rows
 
@@ -137,7 +137,7 @@ class Family(ABC):
         return None
 
     def prepare(self, X: Points) -> Self:
-        """Return a copy whose prior and frame of reference are set, from ``X`` where need be."""
+        """Return a copy whose prior and frame of reference are set, from ``X`` if they are open."""
         return copy.copy(self)
 
     def adapt(self, clusters: Array) -> Self:
@@ -148,7 +148,7 @@ class Family(ABC):
         return self
 
     def follow(self, clusters: Array, latest: Array) -> Self:
-        """Return a copy that expects what clusters are by now, where that was left open.
+        """Return a copy whose open hyper-parameters follow the clusters as they are now.
 
         Parameters
         ----------
@@ -168,22 +168,22 @@ class Family(ABC):
         return self
 
     def started_again(self, learned: Family) -> Self | None:
-        """Return the copy with which a first batch had better begin once more.
+        """Return a better copy with which the first batch should start again.
 
-        Given is what became of this one in that batch. None, as here, if it need not.
+        The argument is what this copy became in that batch. None, as here, if that is not needed.
         """
         return None
 
     def has_heavy_tails(self) -> bool:
-        """Whether many rows of a cluster are where others begin, however far apart they are."""
+        """Whether tails are so heavy that clusters reach each other at any distance."""
         return False
 
     def tails_differ(self, before: Family) -> bool:
-        """Whether tails are clearly other ones than they were before."""
+        """Whether the tails clearly differ from those before."""
         return False
 
     def alike(self) -> Self:
-        """Return a copy that will be adapted to clusters of one shape, as few points show none."""
+        """Return a copy that adapts to clusters of one common shape, for few points."""
         return self
 
     def settled(self, k: int) -> Self:
@@ -215,27 +215,27 @@ class Family(ABC):
         return new.remade()
 
     def check_given(self) -> None:
-        """Raise `ValueError` if the constructor's arguments, which may be a file's, cannot be."""
+        """Raise `ValueError` if the constructor's arguments, perhaps from a file, are invalid."""
         return
 
     def remade(self) -> Self:
-        """Return the copy with what follows from the attributes that are kept."""
+        """Return a copy with everything that follows from the saved attributes."""
         return self
 
     # -- rows -----------------------------------------------------------------------------------
 
     @property
     def cell_widths(self) -> Array:
-        """Widths (d,) of the cells that the numbers of coarse columns stand for, else 0."""
+        """Widths (d,) of the cells that numbers of coarse columns stand for; 0 for others."""
         return np.zeros(0)
 
     def is_coarse(self) -> bool:
-        """Whether numbers of some column stand for cells, see `unrounded`."""
+        """Whether the numbers of some column stand for cells, see `unrounded`."""
         widths = self.cell_widths
         return len(widths) > 0 and bool(widths.any())
 
     def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return checked rows with each number of a coarse column at some place about its cell.
+        """Return checked rows with each number of a coarse column moved to a place near its cell.
 
         The places depend on nothing but the numbers of the batch and of the rows, of which the
         first one's is given.
@@ -243,7 +243,7 @@ class Family(ABC):
         return rounding.unrounded(X, self.cell_widths, batch, first_row)
 
     def again(self, before: Family) -> Self:
-        """Return a copy that will be prepared as one before was, from its rows and further ones."""
+        """Return a copy to be prepared like an earlier one, from its rows and further ones."""
         return self
 
     @property
@@ -267,14 +267,14 @@ class Family(ABC):
         return None
 
     def points_for_a_shape(self) -> int:
-        """Return how many points a cluster needs to show its shape, 0 if that is no matter.
+        """Return how many points a cluster needs to show its shape, 0 if that does not matter.
 
         A later batch with fewer for each cluster founds clusters on trial.
         """
         return 0
 
     def independent_blocks(self, d: int) -> list[Block]:
-        """Return the independent blocks of a table with d columns: all are one, but for `Product`.
+        """Return the independent blocks of a table with d columns: one, except for `Product`.
 
         Columns in no block are left out.
         """
@@ -315,12 +315,12 @@ class Family(ABC):
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) that ``before`` summed up as this family sums them up.
 
-        None, as here, if it cannot: then clusters of a time before are not known again.
+        None, as here, if it cannot: clusters from before are then not recognised.
         """
         return None
 
     def sound(self, X: Points) -> bool:
-        """Whether rows are such as `check` returns them."""
+        """Whether rows have the form that `check` returns."""
         if not isinstance(X, np.ndarray):
             return False
         return bool(np.all(np.isfinite(X) | (np.isnan(X) & self.missing)))
@@ -472,8 +472,8 @@ class Family(ABC):
     def discriminant(self, first: Array, second: Array) -> Any:
         """Return the log ratio of the densities of the second group and the first, (k, p) each.
 
-        It is a function of a point, in whatever form `project` and `cut` take; the groups' sizes do
-        not count. None if the family has no such thing.
+        It is a function of a point, in the form that `project` and `cut` take. The sizes of the
+        groups do not matter. None if the family has no discriminant.
         """
         return None
 
@@ -493,8 +493,8 @@ class Family(ABC):
     def divide(self, past: Array, boundary: Any) -> Array:
         """Return the part of ``past`` (..., k, p) on the first side of the boundary.
 
-        What is left is the other side's: the two parts add up to the whole. The discriminant is
-        taken for normal over the past. Without one the past is divided in proportion to the two
+        The rest belongs to the other side: the two parts add up to the whole. The discriminant is
+        assumed to be normal over the past. Without one the past is divided in proportion to the two
         groups' present counts.
         """
         side = first_side(boundary.log_odds, self.project(past, boundary.discriminant))

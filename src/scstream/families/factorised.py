@@ -76,7 +76,7 @@ class Factorised(Family):
         return out
 
     def sound(self, X: Points) -> bool:
-        """Whether rows are such as `check` returns them."""
+        """Whether rows have the form that `check` returns."""
         if not isinstance(X, np.ndarray) or np.isinf(X).any():
             return False
         return all(self.refusal(x[~np.isnan(x)]) is None for x in X.T)

@@ -94,7 +94,7 @@ class Idle(Family):
         return len(self._value)
 
     def sound(self, X: Points) -> bool:
-        """Whether rows are such as `check` returns them."""
+        """Whether rows have the form that `check` returns."""
         return isinstance(X, np.ndarray) and not np.isinf(X).any()
 
     def hyperparameters(self) -> dict[str, Any]:

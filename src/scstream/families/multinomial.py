@@ -134,7 +134,7 @@ class Multinomial(Family):
         return len(self._prior) - 1
 
     def sound(self, X: Points) -> bool:
-        """Whether rows are such as `check` returns them."""
+        """Whether rows have the form that `check` returns."""
         return sparse.issparse(X) and not_counts(X.data) is None and bool(np.isfinite(X.data).all())
 
     def enough_rows(self, d: int) -> int:

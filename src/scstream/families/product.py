@@ -84,7 +84,7 @@ class Product(Family):
         return list(pairs)
 
     def check_given(self) -> None:
-        """Raise `ValueError` if the blocks cannot be: their families have to be known."""
+        """Raise `ValueError` if the blocks are invalid: their families must be known."""
         for family, _ in self._pairs():
             _resolved(family).check_given()
 
@@ -195,7 +195,7 @@ class Product(Family):
         return [Block(f, p) for f, p in zip(self._families, self._places, strict=True)]
 
     def sound(self, X: Points) -> bool:
-        """Whether rows are such as `check` returns them."""
+        """Whether rows have the form that `check` returns."""
         if not isinstance(X, np.ndarray):
             return False
         blocks = zip(self._families, self._columns, strict=True)

@@ -35,7 +35,7 @@ _CELL = 2.0  # the width of cells of whole numbers: deviations of .58, so that n
 
 @dataclass(frozen=True)
 class Widening:
-    """A column that was taken for something, and is now taken for something else.
+    """A column that is now treated as another kind than before.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class Lasting:
     def follow(self, record: BatchRecord) -> Lasting:
         """Return the groups after a batch: the parts of a cluster are in the group it was in.
 
-        Clusters that are gone stay known, should they come back, until the groups are formed anew.
+        Clusters that are gone stay known, should they come back, until the groups are formed again.
         """
         group = dict(self.group)
         for parent, part in record.splits:

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def renamed(labels: Any, group: Mapping[int, int]) -> Any:
-    """Return the group of each label (n,); what is no cluster, such as -1, stays.
+    """Return the group of each label (n,); labels that are not clusters, such as -1, stay.
 
     A Dask array stays one.
     """

@@ -48,10 +48,10 @@ class Tree:
     ids : ndarray (k,)
         The ids of the clusters, in the order of ``clusters_``.
     merges : ndarray (k - 1, 2)
-        Who is joined, one row a merge: clusters are 0 to k - 1, and merge i makes k + i.
+        What is joined, one row per merge: clusters are 0 to k - 1, and merge i makes k + i.
     heights : ndarray (k - 1,)
-        How deep the valley between the two is, never falling: 0.3 says that the density in the
-        valley is 0.7 of that of the lower peak.
+        How deep the valley between the two is, in ascending order: 0.3 means that the density in
+        the valley is 0.7 of that of the lower peak.
     counts : ndarray (k - 1,)
         Clusters of the group that a merge makes.
     level : float
@@ -76,12 +76,12 @@ class Tree:
 
     @property
     def linkage(self) -> Array:
-        """The merges as `scipy.cluster.hierarchy` has them (k - 1, 4), for its ``dendrogram``."""
+        """The merges (k - 1, 4) in the form of `scipy.cluster.hierarchy`, for ``dendrogram``."""
         return np.column_stack([self.merges, self.heights, self.counts]).astype(np.float64)
 
     @property
     def levels(self) -> list[tuple[float, int]]:
-        """Each height at which groups become fewer, and how many there are from there on."""
+        """Each height at which the number of groups falls, and that number."""
         k = len(self.ids)
         left = {float(h): k - i - 1 for i, h in enumerate(self.heights)}
         return [(0.0, k), *left.items()] if 0.0 not in left else list(left.items())
@@ -91,7 +91,7 @@ class Tree:
         return parts(self.merges, self.heights, level, len(self.ids))
 
     def cut(self, n: Any) -> Ints:
-        """Return the group (k,) of each cluster where there are n groups, or k if that is less."""
+        """Return the group (k,) of each cluster if there are n groups, or k if k is smaller."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be a whole number of groups, at least 1; got {n!r}.")
         return _parts(self.merges, max(len(self.ids) - int(n), 0), len(self.ids))

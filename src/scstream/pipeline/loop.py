@@ -211,20 +211,30 @@ class _Loop:
         if self.folder is not None and self.result.resumed is None:
             self.folder.claim({name: output.identity() for name, output in self.outputs.items()})
 
+    def _check_settings(self, before: Mapping[str, Any], kept: Kept) -> None:
+        """Raise `ValueError` if results depend on settings that a checkpoint did not have."""
+        changed = []
+        for name in sorted({*self.settings, *before}):
+            now, then = self.settings.get(name), before.get(name)
+            if name == "source" and isinstance(then, str):
+                then = identity(then)  # earlier versions kept passwords
+            if (now or None) != (then or None):  # an option that is not given says nothing
+                was = "without" if then is None else "with"
+                value = "" if then is None else f"={then!r}"
+                is_now = "not given" if now is None else repr(now)
+                changed.append(f"{was} {name}{value}, and now it is {is_now}")
+        if changed:
+            raise ValueError(
+                f"The checkpoint in {kept.path.parent} was made {'; '.join(changed)}. Continue "
+                "with the same settings, or start over with another folder."
+            )
+
     def _resume(self, kept: Kept) -> None:
         """Set the model and the source to a checkpoint."""
         state = RunState.of(kept.extra, kept.path)
         if self._writes_scores() and state.score != LOG_DENSITY:
             raise other_score(kept.path)
-        for name in sorted({*self.settings, *state.settings}):
-            now, then = self.settings.get(name), state.settings.get(name)
-            if name == "source" and isinstance(then, str):
-                then = identity(then)  # earlier versions kept passwords
-            if (now or None) != (then or None):  # an option that is not given says nothing
-                raise ValueError(
-                    f"The checkpoint in {kept.path.parent} was made with {name}={then!r}, and now "
-                    f"it is {now!r}. Go on as it was, or start over with another folder."
-                )
+        self._check_settings(state.settings, kept)
         here = {name: getattr(self.model, name) for name in _WHERE}
         self.result.model = kept.model.set_params(**here)
         self.result.totals = state.totals

@@ -1,4 +1,4 @@
-"""Pictures of clusters and of their way through a stream (needs ``scstream[plot]``).
+"""Pictures of clusters and of their paths through a stream (needs ``scstream[plot]``).
 
 Colours belong to cluster ids: hand the same :class:`ClusterColors` to every call, and a cluster
 keeps its colour from panel to panel as it keeps its id from batch to batch. Data of more than two

@@ -47,7 +47,7 @@ def plot_paths(
 ) -> Axes:
     """Draw the path of each cluster's mean, faint where it is old.
 
-    A path starts with a ring and ends with a disc, or with a cross if the cluster has gone.
+    A path starts with a ring and ends with a disc, or with a cross if the cluster is gone.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def plot_paths(
     features, projection, colors
         As in :func:`plot_clusters`.
     annotate : bool or collection of int
-        Write the id at the end of each path that has not gone, or the ids named here.
+        Write the id at the end of each path that continues, or the ids named here.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new picture by default.
 

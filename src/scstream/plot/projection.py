@@ -139,7 +139,7 @@ class Projection:
         return out
 
     def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
-        """Return the covariance (2, 2) that is seen of one of the columns, (d, d) or (d,)."""
+        """Return the projection (2, 2) of a covariance of the columns, (d, d) or (d,)."""
         full = np.asarray(cov, dtype=float)
         if full.ndim == 1:
             full = np.diag(full)

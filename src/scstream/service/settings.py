@@ -11,7 +11,7 @@ _LOOPBACK_NAMES = ("localhost",)
 
 @dataclass(frozen=True)
 class Settings:
-    """How the service is to be reached.
+    """How clients reach the service.
 
     Parameters
     ----------

@@ -129,8 +129,8 @@ def check_format(place: Place, format: str, path: object) -> None:
     begun = place.get("format", format)
     if begun != format:
         raise ValueError(
-            f"{path} was begun as {begun!r}, and now it is to be {format!r}. Go on as it was "
-            f"(--output-format {begun}), or start over with another output and another folder."
+            f"{path} was begun as {begun!r}, and now it is to be {format!r}. Continue with "
+            f"--output-format {begun}, or start over with another output and another folder."
         )
 
 

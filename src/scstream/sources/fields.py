@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection
 
@@ -13,6 +14,11 @@ from scstream.sources.guess.amounts import amount, is_number
 from scstream.sources.guess.values import TRUTH, is_truth
 from scstream.sources.text import Schema
 
+RETURN = (
+    "a carriage return without a line feed. Lines must end in LF or CRLF; "
+    r"convert the file with: tr '\r' '\n' < FILE > new.csv"
+)
+_QUOTED = re.compile(rb'"[^"]*"')
 _NONE = (np.nan, "")  # a field that holds no number
 
 
@@ -89,6 +95,11 @@ class NumberFields:
             return ""
         before = f"the rows before are in {usual}" if usual else "the rows before have no unit"
         return f"{said}, in {unit}; {before}"
+
+
+def bare_return(record: bytes) -> bool:
+    """Whether a record, its line end aside, holds a carriage return outside of quotes."""
+    return b"\r" in record and b"\r" in _QUOTED.sub(b"", record)
 
 
 def shown(field: str) -> str:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from scstream.sources.base import MalformedRow
 from scstream.sources.chunks import Chunk, Floats, Ints
+from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, seconds
+from scstream.sources.guess.values import EPOCHS
 from scstream.sources.records import TextRecords
 from scstream.sources.text import Start, TextSource, assemble
 

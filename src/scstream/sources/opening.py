@@ -45,7 +45,14 @@ def _packing(path: str, options: SourceOptions) -> tuple[str | None, str]:
     if not options.guess:
         return compression, "utf-8"
     with damaged(path), open_packed(path, compression) as file:
-        encoding = encoding_of(file.read(LOOK))
-    if encoding in ("cp1252", "latin-1"):  # which any bytes may be
-        note(f"{path} is not UTF-8; it is read as {encoding}. --encoding NAME changes that")
-    return compression, encoding
+        head = file.read(LOOK)
+    try:
+        found = encoding_of(head)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if found.sample:
+        note(
+            f"{path} is not UTF-8; it is read as {found.encoding}. --encoding NAME changes that "
+            f"(it now reads: {found.sample})"
+        )
+    return compression, found.encoding

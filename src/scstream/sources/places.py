@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scstream.sources.base import Place
-from scstream.sources.guess.values import EPOCHS, FORMATS, ISO
+from scstream.sources.guess.dates import is_form
+from scstream.sources.guess.values import EPOCHS
 
 _MOST = 2**62
 
@@ -53,7 +54,8 @@ def check_columns(place: Place) -> None:
     if not isinstance(units, dict) or not all(isinstance(unit, str) for unit in units.values()):
         raise unsound("units", units)
     dates = place.get("dates")
-    if type(dates) is not bool and dates not in ("", ISO, *EPOCHS, *FORMATS):
+    written = isinstance(dates, str) and (dates in ("", *EPOCHS) or is_form(dates))
+    if type(dates) is not bool and not written:
         raise unsound("dates", dates)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -11,29 +10,20 @@ from numpy.typing import NDArray
 from scstream.kernels import text_scan
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
-from scstream.sources.fields import NumberFields, scan_roles, shown
+from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles, shown
 from scstream.sources.guess.amounts import is_number
+from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
 from scstream.sources.guess.head import named_columns, preamble, refuse_other, same_columns
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, seconds
+from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING
 from scstream.sources.options import SourceOptions
-from scstream.sources.places import unsound
+from scstream.sources.places import unsound, whole
 from scstream.sources.records import TextRecords, split
 from scstream.sources.text import Start, TextSource, assemble
 from scstream.support.messages import note
 
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
-_ALSO_MISSING = (  # where the user says nothing else
-    "-", "--", "\u2013", "\u2014", "?", ".", "n.a.", "<na>", "\\n",
-    "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
-)  # fmt: skip
-_QUOTED = re.compile(rb'"[^"]*"')
-_RETURN = (
-    "a carriage return without a line feed. Lines must end in LF or CRLF; "
-    r"convert the file with: tr '\r' '\n' < FILE > new.csv"
-)
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
 
 
@@ -46,8 +36,9 @@ class SeparatedSource(TextSource):
         if self.separator == self.decimal and (options.separator or not options.guess):
             raise ValueError(f"Fields and decimals are both separated by {self.separator!r}.")
         super().__init__(spec, options)
+        self._beneath = 0  # lines below the names that are not data
         self._words = {word.lower() for word in options.missing}
-        self._missing = self._words | {*MISSING, *(_ALSO_MISSING if options.guess else ())}
+        self._missing = self._words | {*MISSING, *(ALSO_MISSING if options.guess else ())}
 
     # -- what the columns are -------------------------------------------------------------------
 
@@ -59,10 +50,12 @@ class SeparatedSource(TextSource):
             if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
                 raise unsound(name, sign)
             setattr(self, name, sign)
+        self._beneath = whole(place, "beneath", 0, 3) if "beneath" in place else 0
 
     def _kept(self) -> Place:
         signs = {"separator": self.separator, "decimal": self.decimal}
-        return super()._kept() | (signs if self.options.guess else {})
+        beneath = {"beneath": self._beneath} if self._beneath else {}
+        return super()._kept() | (signs if self.options.guess else {}) | beneath
 
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find the header, if there is one, and what each column holds."""
@@ -72,8 +65,8 @@ class SeparatedSource(TextSource):
         rows = [self._split(text[a:b]) for a, b in bounds[:, :2].tolist()]
         if not rows or (len(rows) == 1 and not final):
             return None
-        if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
-            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
+        if bare_return(text[bounds[0, 0] : bounds[0, 1]]):
+            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {RETURN}.")
         header = self.options.header
         if header is None:
             header = self._is_header(rows[0])
@@ -104,10 +97,12 @@ class SeparatedSource(TextSource):
         rows = [self._split(text[a:b]) for a, b in bounds[spread(len(bounds)), :2].tolist()]
         if not rows:
             return None
-        if _bare_return(text[bounds[0, 0] : bounds[0, 1]]):
-            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {_RETURN}.")
+        if bare_return(text[bounds[0, 0] : bounds[0, 1]]):
+            raise MalformedRow(f"{self.name}, line {bounds[0, 3] + 1}: {RETURN}.")
         self._header = dialect.header
-        below = rows[dialect.header :]
+        self._beneath = dialect.beneath
+        head = dialect.header + dialect.beneath
+        below = rows[head:]
         names = list(map(str, range(len(rows[0]))))
         if dialect.header:
             names = named_columns(rows[0], below)
@@ -119,9 +114,9 @@ class SeparatedSource(TextSource):
         ]
         if not whole:
             raise ValueError(self._no_row_fits(names, below))
-        total = len(bounds) - dialect.header
+        total = len(bounds) - head
         self._schema = self._look(Look(names, values, len(whole), total, self.decimal))
-        return before + (int(bounds[0, 2]) if dialect.header else 0)
+        return before + (int(bounds[head - 1, 2]) if head else 0)
 
     def _dialect(self, text: bytes) -> tuple[int, Dialect]:
         """Return how many bytes come before the table, and how the table is written."""
@@ -134,11 +129,14 @@ class SeparatedSource(TextSource):
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
         self.separator, self.decimal = dialect.separator, dialect.decimal
+        start = before
         for _ in range(dialect.above):
             before = text.index(b"\n", before) + 1
-        if dialect.above:
+        if text[start:before].strip():
             line = text.count(b"\n", 0, before) + 1
             note(f"the table in {self.name} begins on line {line}; the lines above are skipped")
+        if dialect.beneath:
+            note(f"units, types or rules below the names in {self.name} are skipped")
         return before, dialect
 
     def _is_missing(self, field: str) -> bool:
@@ -159,7 +157,10 @@ class SeparatedSource(TextSource):
             return 0 if final else None
         first = self._split(text[bounds[0, 0] : bounds[0, 1]])
         if self._header and same_columns(self._schema.names, first):
-            return int(bounds[0, 2])
+            head = 1 + self._beneath
+            return (
+                int(bounds[head - 1, 2]) if len(bounds) >= head else (len(text) if final else None)
+            )
         if self._header and self.options.header:
             raise ValueError(
                 f"{self.name} was rotated, and the new file has other columns: {first!r} where "
@@ -230,7 +231,7 @@ class SeparatedSource(TextSource):
         if b"\r" not in text or text.count(b"\r") == text.count(b"\r\n"):
             return {}
         rows = enumerate(bounds[:, :2].tolist())
-        return {i: _RETURN for i, (a, b) in rows if _bare_return(text[a:b])}
+        return {i: RETURN for i, (a, b) in rows if bare_return(text[a:b])}
 
     def _count(self, fields: Ints, width: int) -> dict[int, str]:
         """Return the rows with too many or too few fields, and what is wrong."""
@@ -259,7 +260,7 @@ class SeparatedSource(TextSource):
         try:
             word = field.decode("utf-8")
         except UnicodeDecodeError:
-            bad[i] = f"{field!r} is not UTF-8"
+            bad[i] = f"{field!r} is not UTF-8 (if the file is in another encoding: --encoding NAME)"
             return None
         return word if word and word.lower() not in self._words else None
 
@@ -298,8 +299,3 @@ class SeparatedSource(TextSource):
             None if schema.time is None else np.zeros(1),
             {0: reason},
         )
-
-
-def _bare_return(record: bytes) -> bool:
-    """Whether a record, its line end aside, holds a carriage return outside of quotes."""
-    return b"\r" in record and b"\r" in _QUOTED.sub(b"", record)

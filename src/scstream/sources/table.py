@@ -17,9 +17,10 @@ from scstream.families.columns import absent, kind_of
 from scstream.sources.base import Place, Unread
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import columns_of_look, used_roles
+from scstream.sources.guess.dates import ISO
 from scstream.sources.guess.dialect import spread
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, ISO
+from scstream.sources.guess.values import EPOCHS
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords

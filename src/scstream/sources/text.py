@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scstream.sources.base import MalformedRow, Place, Source, Unread
 from scstream.sources.chunks import Chunk, Floats, Layout
 from scstream.sources.guess.columns import columns_of_look, used_roles
+from scstream.sources.guess.dates import ISO
 from scstream.sources.guess.encoding import LOOK
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS, ISO
+from scstream.sources.guess.values import EPOCHS
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_columns, check_counts, seen_before
@@ -175,7 +176,7 @@ class TextSource(RowSource):
                 again = False
                 text = self._pass(text, named, text.count(b"\n", 0, named))
             if self._schema is None:
-                named = self._begin(text, final)
+                named = self._begin(_before_end_mark(text), final)
                 if named is None:
                     if final or len(text) > _MOST:
                         self._refuse_start(text)
@@ -230,6 +231,8 @@ class TextSource(RowSource):
         """Give the rows of a block; return what is left of it."""
         at = self._at
         start = Start(at.offset, at.lines, at.rows, final)
+        whole, text = text, _before_end_mark(text)
+        mark = b"" if final else whole[len(text) :]
         chunk, taken, lines = self._parse(text, start)
         if chunk is not None:
             self._at = Start(at.offset, at.lines, at.rows + len(chunk), final)
@@ -241,7 +244,7 @@ class TextSource(RowSource):
             text = yield from self._cut(text, "a quote that is opened is not closed", final)
         elif len(text) > _MOST:
             text = yield from self._cut(text, f"the row is longer than {_MOST:,} bytes", final)
-        return text
+        return text + mark
 
     def _cut(self, text: bytes, reason: str, final: bool) -> Generator[Chunk, None, bytes]:
         """Give the first line of what cannot be read as a row that cannot; read on behind it."""
@@ -295,6 +298,12 @@ class TextSource(RowSource):
     def close(self) -> None:
         """Close the file."""
         self._reader.close()
+
+
+def _before_end_mark(text: bytes) -> bytes:
+    """Return a text without the mark (Ctrl-Z) that old systems put at the end of a file."""
+    end = text[-8:].rstrip(b"\r\n\x00")
+    return text[: text.rindex(b"\x1a")] if end.endswith(b"\x1a") else text
 
 
 def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 
 def printable(value: object) -> str:
     r"""Return text with everything but printable characters and line ends escaped.
@@ -26,6 +28,26 @@ def printable_name(value: object) -> str:
     'two\\nlines'
     """
     return printable(value).replace("\n", "\\n")
+
+
+def width_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian letters take two.
+
+    Examples
+    --------
+    >>> width_of("size"), width_of("名前")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Return a text with spaces behind it, or before it, up to a width in a terminal."""
+    spaces = " " * (width - width_of(text))
+    return spaces + text if right else text + spaces
 
 
 def _escaped(character: str) -> str:

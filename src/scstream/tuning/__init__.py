@@ -1,4 +1,4 @@
-"""Tuning: settings for a stream of one's own, found on its first batches (``scstream[tune]``)."""
+"""Tuning: find settings for your stream on its first batches (``scstream[tune]``)."""
 
 from scstream.tuning.result import Trial, TuningResult
 from scstream.tuning.search import tune

@@ -45,7 +45,7 @@ def tune(
 
     With true labels the score is the mean ARI of predictions made before each batch is learned.
     Without, it is the mean log predictive density of each batch before it is learned: how well
-    the model foresees the stream. The first batch is not scored.
+    the model predicts the stream. The first batch is not scored.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def tune(
 
     Notes
     -----
-    Log densities can be as low as one likes, and a single outlier could outweigh everything
+    Log densities have no lower bound, so a single outlier could outweigh everything
     else. So each row is scored by ``log(0.99 p + 0.01 q)``, where p is the model's density and q
     the prior predictive of an untuned family: wide, with heavy tails, the same in all trials.
     Unlike a median or a trimmed mean this is the score of a density, so nothing is gained by

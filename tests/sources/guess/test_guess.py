@@ -7,10 +7,10 @@ from scstream.sources import SourceOptions, open_source
 from scstream.sources.guess.amounts import amount, is_number, to_number
 from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
+from scstream.sources.guess.dates import date_format, seconds
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import date_format, seconds
 
 GUESS = SourceOptions(guess=True)
 
@@ -54,11 +54,14 @@ def test_what_is_given_is_taken_as_it_is():
                                       "utf-32", "cp1252"])  # fmt: skip
 def test_encodings(encoding):
     text = "name,größe\nJürgen,1\n" * 50
-    assert text.encode(encoding).decode(encoding_of(text.encode(encoding))).lstrip("\ufeff") == text
+    assert (
+        text.encode(encoding).decode(encoding_of(text.encode(encoding)).encoding).lstrip("\ufeff")
+        == text
+    )
 
 
 def test_a_letter_that_is_cut_does_not_hide_utf8():
-    assert encoding_of(("x" + "é" * 100).encode()[:-1]) == "utf-8"
+    assert encoding_of(("x" + "é" * 100).encode()[:-1]).encoding == "utf-8"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ _CURRENCY = (
 )
 _UNIT = r"(?:[$€£¥₹₽₩%‰°]|[%‰°]?[^\W\d_]{1,8}(?:/[^\W\d_]{1,4})?[²³]?)"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2212": "-", "\u2019": "'"})
+_SPACES = str.maketrans(
+    {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2212": "-", "\u2013": "-", "\u2019": "'"}
+)
 _BARE = re.compile(
     rf"\(?[+-]?\s?{_CURRENCY}?\s?([+-]?[.,]?\d[\d.,' ]*(?:[eE][+-]?\d+)?)\s?{_UNIT}?\)?"
 )
@@ -25,6 +27,8 @@ def _form(decimal: str) -> re.Pattern[str]:
     forms = [rf"[1-9][0-9]{{0,2}}(?:[ '][0-9]{{3}})+(?:{point}[0-9]+)?"]
     if group is not None:
         forms.append(rf"[0-9]{{1,3}}(?:{group}[0-9]{{3}})+(?:{point}[0-9]+)?")
+    if group == ",":  # as in India: 12,34,567
+        forms.append(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?")
     forms.append(rf"(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?")
     number = "|".join(forms)
     return re.compile(

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.guess.amounts import is_number, to_number
-from scstream.sources.guess.values import EPOCHS, date_format, epoch_unit, in_order, seconds
+from scstream.sources.guess.dates import ISO, compact_format, date_format, seconds
+from scstream.sources.guess.values import EPOCHS, epoch_unit, in_order
 from scstream.sources.options import SourceOptions
 
 _NAME = re.compile(
@@ -24,6 +25,7 @@ _UNIT = re.compile(r"[\[(][^\])]*[\])]\s*$")
 _SORTED = 0.9  # share of steps that must not go back in time
 _PLAIN = (str, int, float, np.number)
 _SAMPLE = 200  # dates whose form is looked at
+_SURE = 10  # numbers that are dates as 20260131 is, for a column of any name
 
 
 def is_clock_name(name: str) -> bool:
@@ -57,6 +59,9 @@ class Clock:
         if texts and not all(is_number(text, decimal) for text in texts[:_SAMPLE]):
             form = date_format(texts[:_SAMPLE])
             return None if form is None else cls(seconds(texts, form), form)
+        form = compact_format(texts) if len(texts) == len(values) else None
+        if form is not None and (chosen or is_clock_name(name) or len(texts) >= _SURE):
+            return cls(seconds(texts, form), form)
         if any(type(v) is bool or not isinstance(v, _PLAIN) for v in values):
             return None
         numbers = np.array([_number(value, decimal) for value in values])
@@ -78,7 +83,8 @@ class Clock:
             return "numbers in order"
         words = {"iso": "dates", "s": "seconds since 1970", "ms": "milliseconds since 1970",
                  "us": "microseconds since 1970", "ns": "nanoseconds since 1970"}  # fmt: skip
-        return words.get(self.dates, f"dates as {self.dates}")
+        forms = self.dates.replace(ISO, "ISO 8601").split("|")
+        return words.get(self.dates, f"dates as {' or '.join(forms)}")
 
     def usable(self, n: int, options: SourceOptions) -> bool:
         """Whether it can separate batches."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from scstream.families.auto import names_rows
 from scstream.sources.guess.clock import Clock, clocks, is_clock_name
+from scstream.sources.guess.dates import date_format
 from scstream.sources.guess.looks import (
     MOSTLY,
     Look,
@@ -24,7 +25,7 @@ from scstream.sources.guess.looks import (
     units_in,
 )
 from scstream.sources.guess.problems import listed_problems, problems_of
-from scstream.sources.guess.values import date_format, is_truth
+from scstream.sources.guess.values import is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
@@ -204,6 +205,10 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     if role.kind == "text":
         if not names_rows(distinct, n):
             return None
+        words = _words(values, [kind_of(value, look) for value in values])
+        if 0 < 2 * len(words) < n:
+            why = f"numbers, and words such as {short(words[0])!r}"
+            return Role(name, "out", why, f"--number {word}")
         return Role(name, "out", f"{_form(look, j)}: {distinct:,} different in {n:,} rows", back)
     if role.kind != "number" or is_clock_name(name):
         return None

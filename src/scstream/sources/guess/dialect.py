@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.guess.amounts import amount, bare, is_number
+from scstream.sources.guess.beneath import is_group_line, lines_beneath
+from scstream.sources.guess.dates import is_moment_text
 from scstream.sources.guess.head import lines_above, names_columns
-from scstream.sources.guess.values import is_moment_text, is_truth
+from scstream.sources.guess.values import is_truth
 from scstream.sources.records import split
 
 SEPARATORS = "\t;|,^~\x01\x1f"  # in this order: a comma may be a decimal point, or part of a text
@@ -23,6 +25,9 @@ _MOSTLY = 0.9  # share of a column's fields that are numbers, below its name
 _QUOTED = re.compile(r'(?:(?<=^)|(?<=[\t;|,^~ ]))"(?:[^"]|"")*"')
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?", re.ASCII)
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r'"(?:[^"]|"")*"')
+_MOST_BENEATH = 3  # rows below the names that may not be data
+_CLOCK = re.compile(r"\d{1,4}([-:/.]\d{1,4}){1,2}(\.\d+)?", re.ASCII)  # a date, or a time of day
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+", re.ASCII)
 
 
@@ -37,12 +42,15 @@ class Dialect:
         Whether the first row names the columns.
     above : int
         Lines above the first row that are not part of the table.
+    beneath : int
+        Rows below the names that are not data: units, types, rules.
     """
 
     separator: str
     decimal: str
     header: bool
     above: int = 0
+    beneath: int = 0
 
 
 def guess_dialect(
@@ -66,22 +74,69 @@ def guess_dialect(
     Examples
     --------
     >>> guess_dialect("name;size\nred;1,5\nblue;2,25\n", None, None, None, [""])
-    Dialect(separator=';', decimal=',', header=True, above=0)
+    Dialect(separator=';', decimal=',', header=True, above=0, beneath=0)
     """
     lines = records(text)[:_LINES]
+    _refuse_quoted(lines)
     if separator is None and _is_column_of_commas(lines):
         separator = ";"
     separator = separator or _separator(lines)
     rows = [split(line, separator) for line in lines]
     point = decimal or _decimal(rows, separator)
-    above = 0 if header is False else lines_above(rows)
+    if header is False:
+        return Dialect(separator, point, False)
+    blank = next((i for i, row in enumerate(rows) if any(map(str.strip, row))), 0)
+    above, header, beneath = _head(rows[blank:], point, header, missing)
+    return Dialect(separator, point, header, _lines_of(text, blank + above), beneath)
+
+
+def _head(
+    rows: Sequence[Sequence[str]], point: str, header: bool | None, missing: Collection[str]
+) -> tuple[int, bool, int]:
+    """Return the rows above the names, whether there are names, and the rows beneath them."""
+    above = lines_above(rows)
     if above:
         below = _has_header(rows[above:], point, missing)
         above, named = _title_or_names(rows, above, below)
         header = named if header is None else header
+    rows = rows[above:]
+    plain = _plain_columns(rows[1 + _MOST_BENEATH :] or rows[1:], point, missing)
+    if len(rows) > 2 and is_group_line(rows[0], rows[1], plain) and _names(rows[1], point, missing):
+        above, rows = above + 1, rows[1:]
+    beneath = lines_beneath(rows[1:], plain)
     if header is None:
-        header = _has_header(rows, point, missing)
-    return Dialect(separator, point, header, _lines_of(text, above))
+        header = _has_header([*rows[:1], *rows[1 + beneath :]], point, missing)
+    return above, header, beneath if header else 0
+
+
+def _plain_columns(
+    rows: Sequence[Sequence[str]], point: str, missing: Collection[str]
+) -> list[bool]:
+    """Return for each column whether it holds numbers, dates or truth values."""
+    values = (
+        [row[j].strip() for row in rows if j < len(row)]
+        for j in range(max(map(len, rows), default=0))
+    )
+    there = ([field for field in column if field.lower() not in missing] for column in values)
+    return [bool(column) and _is_plain(column, point) for column in there]
+
+
+def _names(row: Sequence[str], point: str, missing: Collection[str]) -> bool:
+    """Whether no field of a row is a number, a date, a truth value or a missing one."""
+    fields = [field.strip() for field in row if field.strip()]
+    return not any(_kind(field, point) or field.lower() in missing for field in fields)
+
+
+def _refuse_quoted(lines: Sequence[str]) -> None:
+    """Raise `ValueError` if each line is one quoted field that holds all others."""
+    inner = [line[1:-1] for line in lines if _WHOLE.fullmatch(line)]
+    if len(lines) < 2 or len(inner) < len(lines):
+        return
+    if any(0 < inner[0].count(sign) == inner[-1].count(sign) for sign in "\t;,|"):
+        raise ValueError(
+            "Each line is quoted as a whole. Remove these quotes, for example with: "
+            """sed 's/^"//; s/"\\r*$//; s/""/"/g' FILE > new.csv"""
+        )
 
 
 def _title_or_names(
@@ -104,7 +159,7 @@ def _lines_of(text: str, n: int) -> int:
     lines = text.split("\n")
     above = range(1, len(lines))
     at = next(i for i in above if len(records("\n".join(lines[:i]))) == n) if n else 0
-    while n and not lines[at].strip():
+    while at + 1 < len(lines) and not lines[at].strip():
         at += 1
     return at
 
@@ -161,12 +216,13 @@ def _spaced(lines: Sequence[str]) -> bool:
 
 
 def _same_fields(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether all rows below the first have as many fields, and most of these are numbers."""
+    """Whether all rows below the first have as many fields, most of them numbers or times."""
     widths = {len(row) for row in rows[1:]}
     fields = [field for row in rows[1:] for field in row if field]
     if len(widths) != 1 or max(widths) < 2 or not 0 <= max(widths) - len(rows[0]) <= 1:
         return False
-    return 2 * sum(is_number(field) for field in fields) > len(fields)
+    plain = sum(is_number(field) or _CLOCK.fullmatch(field) is not None for field in fields)
+    return 2 * plain > len(fields)
 
 
 def _is_column_of_commas(lines: Sequence[str]) -> bool:

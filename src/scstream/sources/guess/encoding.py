@@ -12,8 +12,11 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO
 
+from scstream.sources.guess.legacy import Reading, best_reading, decoded
+
 LOOK = 1 << 18  # bytes that are looked at
 _ZEROS = 0.05  # share of zero bytes in text with letters of two bytes, at least
+_WRONG = 0.1  # wrong bytes in UTF-8 for each character beyond ASCII, at most
 _MARKS = (  # of an encoding; the longer ones first
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -41,13 +44,29 @@ def compression_of(head: bytes) -> str | None:
     return next((name for mark, name in _PACKED.items() if head.startswith(mark)), None)
 
 
-def encoding_of(head: bytes) -> str:
+def encoding_of(head: bytes) -> Reading:
     """Return the encoding of text, from its first bytes: UTF-8 if possible.
+
+    If it is not one of Unicode, a sample says how it reads.
+
+    Raises
+    ------
+    ValueError
+        If several encodings are possible, or none is.
 
     Examples
     --------
-    >>> [encoding_of("é a".encode(name)) for name in ("utf-8", "utf-16", "cp1252")]
+    >>> [encoding_of("é a".encode(name)).encoding for name in ("utf-8", "utf-16", "cp1252")]
     ['utf-8', 'utf-16', 'cp1252']
+    """
+    name = unicode_of(head)
+    return best_reading(head) if name is None else Reading(name, "")
+
+
+def unicode_of(head: bytes) -> str | None:
+    """Return the encoding of text if it is one of Unicode, None for all others.
+
+    UTF-8 with a few wrong bytes is UTF-8: the rows that hold them are reported.
     """
     for mark, name in _MARKS:
         if head.startswith(mark):
@@ -55,9 +74,10 @@ def encoding_of(head: bytes) -> str:
     wide = _wide(head)
     if wide is not None:
         return wide
-    if _decodes(head, "utf-8"):
-        return "utf-8"
-    return "cp1252" if _decodes(head, "cp1252") else "latin-1"
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(head, final=False)
+    wrong = text.count("\ufffd")
+    right = sum(character > "\x7f" for character in text) - wrong
+    return "utf-8" if wrong <= _WRONG * right else None
 
 
 def _wide(head: bytes) -> str | None:
@@ -69,15 +89,7 @@ def _wide(head: bytes) -> str | None:
     if even + odd < _ZEROS * len(head) or min(even, odd) > _ZEROS * max(even, odd):
         return None
     name = "utf-16-le" if odd > even else "utf-16-be"
-    return name if _decodes(head, name) else None
-
-
-def _decodes(head: bytes, encoding: str) -> bool:
-    try:
-        codecs.getincrementaldecoder(encoding)().decode(head, final=False)
-    except UnicodeDecodeError:
-        return False
-    return True
+    return name if decoded(head, name) is not None else None
 
 
 def open_packed(path: str, compression: str | None) -> BinaryIO:
@@ -146,6 +158,6 @@ def refuse_packed(head: bytes, name: str) -> None:
     compression = compression_of(head)
     if compression is not None:
         raise ValueError(f"{name} is compressed ({compression}). Unpack it before piping it in.")
-    encoding = encoding_of(head[:LOOK])
+    encoding = unicode_of(head[:LOOK]) or ""
     if encoding.startswith(("utf-16", "utf-32")):
         raise ValueError(f"{name} is in {encoding}. Convert it to UTF-8 before piping it in.")

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from scstream.sources.guess.amounts import is_number
 
-_NAMED = re.compile(rb"sep=(.)\r?\n")
+_NAMED = re.compile(rb'"?sep=(.)"?\r?\n', re.IGNORECASE)
+_ANNOTATED = (b"#default", b"#datatype", b"#group")  # lines of InfluxDB
 _USUAL = 0.9  # share of the rows that have the same number of fields, at least
 _MOST_ABOVE = 30  # lines above a table
 
@@ -32,7 +33,9 @@ def preamble(text: bytes) -> tuple[int, str | None]:
     while text.startswith(b"#", at):
         before, at = at, text.find(b"\n", at) + 1 or len(text)
     last, below = text[before:at], text[at : text.find(b"\n", at) + 1 or len(text)]
-    names = any(0 < last.count(sign) == below.count(sign) for sign in (b",", b";", b"\t", b"|"))
+    names = not last.startswith(_ANNOTATED) and any(
+        0 < last.count(sign) == below.count(sign) for sign in (b",", b";", b"\t", b"|")
+    )
     return (before if names else at) if at > mark else 0, None
 
 
@@ -120,14 +123,19 @@ def distinct_names(names: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> distinct_names(["", "x", "x", " y "])
-    ['column 0', 'x', 'x (2)', 'y']
+    >>> distinct_names(["", "x", "x", " y ", " 'z'"]), distinct_names(["# a", "b"])
+    (['column 0', 'x', 'x (2)', 'y', 'z'], ['a', 'b'])
     """
     out: list[str] = []
     for j, name in enumerate(names):
-        word, again = name.strip() or f"column {j}", 1
+        own = name.strip()
+        if j == 0:  # a header may be written as a comment
+            own = own.lstrip("# ") or own
+        if len(own) > 2 and own[0] == own[-1] and own[0] in "'\"":  # quotes, not as CSV has them
+            own = own[1:-1].strip()
+        word, again = own or f"column {j}", 1
         while word in out:
             again += 1
-            word = f"{name.strip() or f'column {j}'} ({again})"
+            word = f"{own or f'column {j}'} ({again})"
         out.append(word)
     return out

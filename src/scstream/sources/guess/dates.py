@@ -1,0 +1,154 @@
+"""Dates as tables write them, and the form that the dates of a column have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.sources.guess.months import in_english
+from scstream.sources.guess.values import in_order
+
+ISO = "iso"
+COMPACT = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
+_DAYS = (  # with slashes the month may come first or the day
+    "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%Y/%m/%d", "%Y.%m.%d",
+    "%d-%m-%Y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%b %d %Y", "%d/%b/%Y",
+)  # fmt: skip
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+_OTHERS = (
+    "%d %B %Y", "%B %d, %Y", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z",
+    "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y", "%d-%b-%y %I.%M.%S %p",
+    "%d-%b-%y %I.%M.%S.%f %p", "%Y-%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%y",
+)  # fmt: skip
+FORMATS = (*(day + clock for day in _DAYS for clock in _CLOCKS), *_OTHERS)
+_NUMBERS, _WORDS, _FIELDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+"), re.compile(r"%[a-zA-Z]")
+_MOST_FORMS = 3  # of the dates of one column
+
+
+def is_form(form: str) -> bool:
+    """Whether dates may have this form, or these: several are separated by ``|``."""
+    return {*form.split("|")} <= {ISO, *COMPACT.values(), *FORMATS}
+
+
+def is_moment_text(field: str) -> bool:
+    """Whether a field is a date in one of the forms that are known."""
+    return date_format([field]) is not None
+
+
+def date_format(texts: Sequence[str]) -> str | None:
+    """Return the form that all dates have, None if there is none.
+
+    If the month may come first or the day, the form in which the dates are in order is taken.
+    Dates of a few forms, as when spreadsheets leave out midnight, have these, separated by ``|``.
+
+    Examples
+    --------
+    >>> date_format(["2026-01-31", "2026-02-01T12:00Z"]), date_format(["31.01.2026 12:00"])
+    ('iso', '%d.%m.%Y %H:%M')
+    >>> date_format(["03/01/2026", "04/01/2026", "01/02/2026"]), date_format(["3 mars 2026"])
+    ('%d/%m/%Y', '%d %b %Y')
+    >>> date_format(["31.01.2026 12:00", "01.02.2026"])
+    '%d.%m.%Y %H:%M|%d.%m.%Y'
+    """
+    few = [text.strip() for text in texts]
+    if not few or any(len(text) < 6 or len(text) > 40 for text in few):
+        return None
+    if not any(map(str.isdigit, few[0])) or any(map(str.isdecimal, few)):
+        return None
+    if np.isfinite(seconds(few)).all():
+        return ISO
+    groups: dict[str, list[str]] = {}
+    for text in few:
+        groups.setdefault(_shape(in_english(text)), []).append(text)
+    if len(groups) > _MOST_FORMS:
+        return None
+    fitting = [_fitting(shape, group) for shape, group in groups.items()]
+    forms = [tuple(dict.fromkeys(forms)) for forms in product(*fitting)]
+    joined = ["|".join(several) for several in forms if _one_order(several)]
+    return max(joined, key=lambda form: in_order(seconds(few, form)), default=None)
+
+
+def compact_format(texts: Sequence[str]) -> str | None:
+    """Return the form of dates that are written as one number, None if numbers are not dates.
+
+    Examples
+    --------
+    >>> compact_format(["20260131", "20260201"]), compact_format(["20260131", "20261301"])
+    ('%Y%m%d', None)
+    """
+    form = COMPACT.get(len(texts[0].strip())) if texts else None
+    if form is None or not all(text.strip().isdecimal() for text in texts):
+        return None
+    if any(text.strip()[:2] not in ("19", "20") for text in texts):
+        return None
+    return form if np.isfinite(seconds(texts, form)).all() else None
+
+
+def seconds(texts: Sequence[str], form: str = ISO) -> NDArray[np.float64]:
+    """Return dates as seconds since 1970 (n,), NaN for other text; without a zone, in UTC."""
+    out = np.full(len(texts), np.nan)
+    forms = form.split("|")
+    for i, text in enumerate(texts):
+        for one in forms:
+            when = _moment(text.strip(), one)
+            if when is not None:
+                out[i] = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+                break
+    return out
+
+
+def _moment(text: str, form: str) -> datetime | None:
+    """Return the moment that a text of this form is."""
+    try:
+        if form == ISO:
+            return datetime.fromisoformat(text)
+        if form in COMPACT.values():
+            return datetime.strptime(text, form) if len(text) in COMPACT else None
+        return datetime.strptime(in_english(text), _in_short(form))
+    except ValueError:
+        return None
+
+
+def _in_short(form: str) -> str:
+    """Return a form as `in_english` leaves its dates: months in three letters, no days."""
+    return form.replace("%B", "%b").replace("%a, ", "").replace("%a ", "")
+
+
+def _shape(text: str) -> str:
+    """Return a text with all words alike, and all numbers."""
+    return _WORDS.sub("a", _NUMBERS.sub("9", text))
+
+
+def _shape_of_form(form: str) -> str:
+    """Return the shape of dates of a form."""
+    words = {"%b": "a", "%p": "a", "%Z": "a", "%z": "+9"}
+    return _FIELDS.sub(lambda field: words.get(field[0], "9"), _in_short(form))
+
+
+@cache
+def _forms_by_shape() -> dict[str, list[str]]:
+    """Return the known forms by the shape of their dates."""
+    out: dict[str, list[str]] = {}
+    for form in FORMATS:
+        out.setdefault(_shape_of_form(form), []).append(form)
+    return out
+
+
+def _fitting(shape: str, group: Sequence[str]) -> list[str]:
+    """Return the forms that all dates of a shape fit."""
+    forms = [ISO, *_forms_by_shape().get(shape.replace(" -9", " +9"), ())]
+    return [form for form in forms if np.isfinite(seconds(group, form)).all()]
+
+
+def _one_order(forms: Sequence[str]) -> bool:
+    """Whether forms agree on whether the month comes first or the day."""
+    return not (
+        any(form.startswith("%m/%d") for form in forms)
+        and any(form.startswith("%d/%m") for form in forms)
+    )
