@@ -21,7 +21,7 @@ from scstream.sources.base import Unread
 
 def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
     model = ScStream(random_state=0)
-    served = Served(model, share=1.0)
+    served = Served(model, pause=0.0)
     live = start(served)
     stream = batches(6)
     for X in stream[:3]:
@@ -39,7 +39,7 @@ def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
 
 def test_a_page_that_comes_back_misses_nothing(start):
     model = ScStream(random_state=0)
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     stream = batches(6)
     live.observe(model.partial_fit(stream[0]))
     whole = ask(live, "/api/chronicle").json
@@ -54,7 +54,7 @@ def test_a_page_that_comes_back_misses_nothing(start):
 
 def test_a_page_of_an_earlier_server_loads_the_run_anew(start):
     model = ScStream(random_state=0).partial_fit(batches(1)[0])
-    served = Served(model, share=1.0)
+    served = Served(model, pause=0.0)
     live = start(served)
     live.observe(model)
     for after in ("", "other-0", "x", "-1"):
@@ -80,7 +80,7 @@ def test_a_page_too_far_behind_loads_the_run_anew():
 def test_a_page_that_does_not_read_holds_up_nobody(start):
     """Its connection is full after some megabytes; the run goes on, and so do others."""
     model = ScStream(random_state=0).partial_fit(batches(1)[0])
-    served = Served(model, share=1.0)
+    served = Served(model, pause=0.0)
     live = start(served)
     with socket.create_connection(("127.0.0.1", live.port)) as stuck:
         name = ask(live, "/api/chronicle").json["next"]
@@ -96,7 +96,7 @@ def test_a_page_that_does_not_read_holds_up_nobody(start):
 
 
 def test_only_so_many_pages_follow(start, model):
-    live = start(Served(model, share=1.0), most_pages=1)
+    live = start(Served(model, pause=0.0), most_pages=1)
     live.observe(model)
     name = ask(live, "/api/chronicle").json["next"]
     with follow(live, name) as first:
@@ -109,7 +109,7 @@ def test_only_so_many_pages_follow(start, model):
 
 
 def test_pages_that_are_gone_are_forgotten(start, model):
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     live.observe(model)
     name = ask(live, "/api/chronicle").json["next"]
     with follow(live, name):
@@ -124,7 +124,7 @@ def test_pages_that_are_gone_are_forgotten(start, model):
 def test_batches_that_come_too_fast_are_shown_together(start):
     """A page may take no time at all here: only the first batch and the last are moments."""
     model = ScStream(random_state=0)
-    live = start(Served(model, share=0.0))
+    live = start(Served(model, pause=1.0))
     name = ask(live, "/api/chronicle").json["next"]
     stream = batches(40)
     births, highest = 0, -np.inf
@@ -156,7 +156,7 @@ def test_batches_that_come_too_fast_are_shown_together(start):
 
 def test_a_page_that_loads_sees_the_last_batch(start):
     model = ScStream(random_state=0)
-    live = start(Served(model, share=0.0))
+    live = start(Served(model, pause=60.0))
     for b, X in enumerate(batches(30)):
         live.observe(model.partial_fit(X))
         if b % 7 == 0:
@@ -165,7 +165,7 @@ def test_a_page_that_loads_sees_the_last_batch(start):
 
 def test_metrics_count_what_was_learned(start):
     model = ScStream(random_state=0)
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     for X in batches(3):
         live.observe(model.partial_fit(X))
     text = ask(live, "/metrics").body.decode()
@@ -177,7 +177,7 @@ def test_metrics_count_what_was_learned(start):
 
 
 def test_what_is_left_of_the_source_is_told_while_it_is_known(start, model):
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     figures = live.served.metrics
     assert "scstream_unread" not in ask(live, "/metrics").body.decode()
     figures.look = lambda: Unread(1234, "rows")
@@ -193,7 +193,7 @@ def test_what_is_left_of_the_source_is_told_while_it_is_known(start, model):
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_service_listens_where_it_is_told(start, model, host):
     try:
-        live = start(Served(model, share=1.0), host=host)
+        live = start(Served(model, pause=0.0), host=host)
     except OSError as error:  # no IPv6 here
         pytest.skip(f"this machine has no such address: {error}")
     with socket.create_connection((host, live.port), timeout=5):
@@ -201,14 +201,14 @@ def test_the_service_listens_where_it_is_told(start, model, host):
 
 
 def test_a_port_that_is_taken_is_said(start, model):
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     with pytest.raises(OSError, match="Choose another port"):
-        start(Served(model, share=1.0), port=live.port)
+        start(Served(model, pause=0.0), port=live.port)
 
 
 def test_the_dashboard_asks_for_figures_that_there_are(start, model):
     dashboard = json.loads((Path(__file__).parents[2] / "examples" / "grafana.json").read_text())
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     live.observe(model, [1.0] * 200)
     ask(live, "/health")
     text = ""

@@ -22,7 +22,7 @@ LISTED = "document.querySelectorAll('#cluster-list li').length > 0"
 def shown():
     """Return a run of words and numbers, and the model: cluster by cluster another mode."""
     model = ScStream(random_state=0, family="auto")
-    live = Live(Served(model, share=1.0), Settings())
+    live = Live(Served(model, pause=0.0), Settings())
     rng = np.random.default_rng(0)
     centre = np.array([[0.0, 0.0], [12.0, 1.0], [0.0, 14.0]])
     for b in range(12):

@@ -118,7 +118,7 @@ def test_after_a_restart_the_page_goes_on(tab, run):
     page.wait("document.getElementById('status').textContent === 'live'")
     live.close()
     page.wait("document.getElementById('status').textContent === 'reconnecting'")
-    again = Live(Served(model, share=1.0), Settings(port=live.port))
+    again = Live(Served(model, pause=0.0), Settings(port=live.port))
     try:
         for X in stream[1:3]:
             again.observe(model.partial_fit(X))

@@ -5,7 +5,7 @@ while it is being written. `scstream.report` draws it.
 """
 
 from scstream.chronicle.book import Chronicle, ChronicleError
-from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
+from scstream.chronicle.moment import QUANTILES, Learned, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import Rewritten
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Chronicle",
     "ChronicleError",
     "Moment",
+    "Learned",
     "Outline",
     "Rewritten",
     "Score",

@@ -133,7 +133,7 @@ class Chronicle:
         """
         records = model.clusters_
         keys, means, spreads = locations(records)
-        if not self.totals.n_batches:
+        if not self._n_noted:
             names = self.columns = [self._name(key) for key in keys]
             known = getattr(model, "feature_names_in_", range(model.n_features_in_))
             self.fields = [self._name(key) for key in list(known)[:FIELDS]]
@@ -179,7 +179,7 @@ class Chronicle:
         return moment
 
     def count(self, batch: Outline) -> None:
-        """Count a batch of which no moment is noted, see `Outline.of`; the next one is of it, too.
+        """Count a batch of which no moment is noted, see `Learned`; the next one is of it, too.
 
         For batches that come faster than they can be shown.
         """
@@ -317,7 +317,7 @@ class Chronicle:
 
     def text(self, moment: Moment) -> str:
         """Return what to append to a file for a moment just observed: a line, or two at first."""
-        return self._head() * (self.totals.n_batches == 1) + moment.to_line()
+        return self._head() * (self._n_noted == 1) + moment.to_line()
 
     def write(self, path: str | Path) -> None:
         """Write the stored moments, whole or not at all.

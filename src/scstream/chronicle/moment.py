@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,10 @@ from scstream.chronicle.lines import (
     to_short,
 )
 from scstream.chronicle.rows import KeptRow, SampledRows
-from scstream.events import events_of
+from scstream.events import events_of, group_events
 
 if TYPE_CHECKING:
+    from scstream.groups.lasting import Lasting
     from scstream.model import ScStream
     from scstream.records import BatchRecord
 
@@ -74,20 +75,6 @@ class Outline:
     highest: float | None
     events: tuple[dict[str, Any], ...]
 
-    @classmethod
-    def of(cls, model: ScStream, scores: ArrayLike | None) -> Outline:
-        """Return that of the batch that a model has learned, without a look at its clusters."""
-        highest = None
-        if scores is not None:
-            values = np.asarray(scores, dtype=float)
-            top = float(values.max(initial=-math.inf))
-            if not math.isfinite(top):
-                top = float(values.max(initial=-math.inf, where=np.isfinite(values)))
-            highest = top if math.isfinite(top) else None
-        record = model._history[-1]  # `history_` is a copy
-        events = lasting_events(model, record)
-        return cls(record.n_points, record.n_clusters, record.time, highest, events)
-
     def and_then(self, later: Outline) -> Outline:
         """Return that of two batches as if they were one."""
         highs = [one.highest for one in (self, later) if one.highest is not None]
@@ -99,11 +86,37 @@ class Outline:
         )
 
 
-def lasting_events(model: ScStream, record: BatchRecord) -> tuple[dict[str, Any], ...]:
-    """Return what happened to clusters in the last batch, their drift aside."""
-    plain = model.group_level is None  # then there is nothing to compute
-    found = events_of(record, None, None, ()) if plain else model.events_
-    return tuple(event.to_dict() for event in found if event.kind != "drift")
+class Learned(NamedTuple):
+    """A batch that a model has learned, from which its outline can be made later."""
+
+    record: BatchRecord
+    groups: Lasting | None
+    scores: ArrayLike | None
+
+    @classmethod
+    def of(cls, model: ScStream, scores: ArrayLike | None) -> Learned:
+        """Return the last batch of a model, without a look at its clusters."""
+        groups = None
+        if model.group_level is not None:
+            groups = model._groups_kept().changes(model._level)
+        return cls(model._history[-1], groups, scores)  # `history_` is a copy
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return what happened to clusters and groups, as plain values; their drift aside."""
+        found = events_of(self.record, None, None, ()) + group_events(self.record, self.groups)
+        return tuple(event.to_dict() for event in found)
+
+    def outline(self) -> Outline:
+        """Return what sums over all batches need of it."""
+        highest = None
+        if self.scores is not None:
+            values = np.asarray(self.scores, dtype=float)
+            top = float(values.max(initial=-math.inf))
+            if not math.isfinite(top):
+                top = float(values.max(initial=-math.inf, where=np.isfinite(values)))
+            highest = top if math.isfinite(top) else None
+        record = self.record
+        return Outline(record.n_points, record.n_clusters, record.time, highest, self.events())
 
 
 @dataclass(frozen=True)

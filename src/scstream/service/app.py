@@ -86,8 +86,7 @@ class _Service:
 
     async def metrics(self, request: Request) -> Response:
         """Answer Prometheus."""
-        figures = self._served.metrics  # a source may have to ask its server
-        text = await asyncio.to_thread(figures.text, self._served.feed.n_pages)
+        text = await asyncio.to_thread(self._served.metrics_text)  # a source may ask its server
         return Response(text, headers={"content-type": metrics.TYPE})
 
     async def chronicle(self, request: Request) -> Response:

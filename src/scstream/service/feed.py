@@ -66,7 +66,7 @@ class Feed:
         self._wake(pages)
 
     def end(self) -> None:
-        """Let every page go: the service ends."""
+        """Let every page go once it has had all: the service ends."""
         with self._lock:
             self._ended = True
             pages = list(self._pages)
@@ -100,12 +100,15 @@ class Feed:
         with self._lock:
             self._pages.add(page)
         try:
-            while not self._ended:
+            while True:
                 fresh.clear()
+                ended = self._ended
                 text, epoch, position = self._since(epoch, position)
                 if text:
                     yield text
                     continue
+                if ended:
+                    return
                 try:
                     await asyncio.wait_for(fresh.wait(), every)
                 except TimeoutError:
