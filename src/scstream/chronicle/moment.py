@@ -52,8 +52,17 @@ class Score:
         values = values[np.isfinite(values)]
         if not len(values):
             return None
-        quantiles = np.quantile(values, QUANTILES)
-        return cls(float(values.mean()), tuple(quantiles.tolist()))
+        return cls(float(values.mean()), _quantiles(values))
+
+
+def _quantiles(values: Floats) -> tuple[float, ...]:
+    """Return `QUANTILES` of some values, as `numpy.quantile` does, which takes ten times as long."""
+    at = np.array(QUANTILES) * (len(values) - 1)
+    low = at.astype(int)
+    high = np.minimum(low + 1, len(values) - 1)
+    ordered = np.partition(values, np.unique([low, high]))
+    found = ordered[low] + (at - low) * (ordered[high] - ordered[low])
+    return tuple(found.tolist())
 
 
 @dataclass(frozen=True)
@@ -96,9 +105,8 @@ class Learned(NamedTuple):
     @classmethod
     def of(cls, model: ScStream, scores: ArrayLike | None) -> Learned:
         """Return the last batch of a model, without a look at its clusters."""
-        groups = None
-        if model.group_level is not None:
-            groups = model._groups_kept().changes(model._level)
+        grouping = model.__dict__.get("_grouping")  # as a rule nobody formed groups
+        groups = grouping.changes(model._level) if grouping and grouping.formed else None
         return cls(model._history[-1], groups, scores)  # `history_` is a copy
 
     def events(self) -> tuple[dict[str, Any], ...]:

@@ -141,9 +141,16 @@ class Projection:
     def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
         """Return the covariance (2, 2) that is seen of one of the columns, (d, d) or (d,)."""
         full = np.asarray(cov, dtype=float)
-        if full.ndim == 1:
-            full = np.diag(full)
-        out: NDArray[np.float64] = self.axes.T @ full @ self.axes
+        return (self.variances if full.ndim == 1 else self.covariances)(full[None])[0]
+
+    def covariances(self, covs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariances (k, 2, 2) that are seen of k of the columns, (k, d, d)."""
+        out: NDArray[np.float64] = self.axes.T @ covs @ self.axes
+        return out
+
+    def variances(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the same where the columns are independent, from their variances (k, d)."""
+        out: NDArray[np.float64] = self.axes.T * variances[:, None] @ self.axes
         return out
 
     # -- keeping it -----------------------------------------------------------------------------
