@@ -155,6 +155,12 @@ def events_of(
     return out
 
 
+def happened(record: BatchRecord) -> bool:
+    """Return whether there are events of a batch other than drift."""
+    some = record.births or record.deaths or record.splits or record.merges
+    return bool(some or record.returns or record.widened)
+
+
 def group_events(record: BatchRecord, groups: Lasting | None) -> list[Event]:
     """Return what happened to groups, if they were formed after the batch."""
     if groups is None:

@@ -248,6 +248,8 @@ class Chronicle:
     def _count(self, moment: Outline) -> None:
         """Count a batch and keep its events, whether or not the moment itself is kept."""
         self.totals.add(moment)
+        if not moment.events:
+            return
         self._first_events += moment.events
         half = self.event_limit // 2
         self._last_events += self._first_events[half:]

@@ -20,7 +20,7 @@ from scstream.chronicle.lines import (
     to_short,
 )
 from scstream.chronicle.rows import KeptRow, SampledRows
-from scstream.events import events_of, group_events
+from scstream.events import events_of, group_events, happened
 
 if TYPE_CHECKING:
     from scstream.groups.lasting import Lasting
@@ -87,12 +87,8 @@ class Outline:
     def and_then(self, later: Outline) -> Outline:
         """Return that of two batches as if they were one."""
         highs = [one.highest for one in (self, later) if one.highest is not None]
-        return replace(
-            later,
-            n_points=self.n_points + later.n_points,
-            highest=max(highs, default=None),
-            events=(*self.events, *later.events),
-        )
+        n_points, events = self.n_points + later.n_points, (*self.events, *later.events)
+        return Outline(n_points, later.n_clusters, later.time, max(highs, default=None), events)
 
 
 class Learned(NamedTuple):
@@ -111,6 +107,8 @@ class Learned(NamedTuple):
 
     def events(self) -> tuple[dict[str, Any], ...]:
         """Return what happened to clusters and groups, as plain values; their drift aside."""
+        if self.groups is None and not happened(self.record):
+            return ()
         found = events_of(self.record, None, None, ()) + group_events(self.record, self.groups)
         return tuple(event.to_dict() for event in found)
 

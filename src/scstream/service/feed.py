@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from itertools import islice
 from threading import Lock
 
@@ -89,8 +89,8 @@ class Feed:
         with self._lock:
             return f"{self._epoch}-{self._next}", PageData.of(self.chronicle)
 
-    async def follow(self, name: str, every: float = 15.0) -> AsyncIterator[str]:
-        """Return server-sent events after the one of a name, without end.
+    async def follow(self, name: str, every: float = 15.0) -> AsyncGenerator[str]:
+        """Return server-sent events after the one of a name, until the service ends.
 
         When nothing comes for this many seconds, a comment shows that the service is still alive.
         """

@@ -16,9 +16,9 @@ from scstream.service.answers import for_model
 from scstream.service.feed import Feed
 from scstream.service.metrics import Metrics
 
-PAUSE = 0.25  # seconds from one moment to the next while a page is open
+PAUSE = 0.4  # seconds from one moment to the next while a page is open: clusters glide as long
 _ALONE = 1.0  # the same while none is: one that is opened later can look back
-_SHARE = 0.01  # of the time that showing may take: where there is much to show, pauses are longer
+_SHARE = 0.01  # of the time, for showing: the more there is to show, the longer the pauses
 _MOST_WAITING = 1000  # batches that wait to be counted
 
 _LOG = logging.getLogger("scstream.service")
@@ -42,9 +42,9 @@ class _Waiting(NamedTuple):
 def _as_it_is(model: ScStream) -> ScStream:
     """Return a copy that stays as it is while the model learns on; its history is one batch."""
     found = object.__new__(type(model))  # `copy` would make it ready to be saved
-    found.__dict__.update(model.__dict__)
-    if model.n_batches_:
-        found._history = deque((model._history[-1],))  # the only part that is changed in place
+    found.__dict__ = known = model.__dict__.copy()
+    if "_history" in known:
+        known["_history"] = deque((known["_history"][-1],))  # the only part changed in place
     return found
 
 
