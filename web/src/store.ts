@@ -62,7 +62,7 @@ export class Store {
     if (last && moment.batch <= last.batch) return;
     meet(moment.ids);
     this.moments.push(moment);
-    this.batches = Math.max(this.batches + 1, moment.batch + 1);
+    this.batches += moment.n_batches ?? 1;
     this.rows += moment.n_points;
     this.events.push(...(moment.events ?? []));
     if (this.events.length > MOST_EVENTS) {

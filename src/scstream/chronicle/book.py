@@ -17,7 +17,7 @@ from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import Spreads, locations, speeds, words_of
 from scstream.chronicle.moment import QUANTILES, Learned, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import ChronicleFile, outline_of
-from scstream.chronicle.rows import FIELDS, examples, sampled, unusual
+from scstream.chronicle.rows import FIELDS, as_rows, examples, sampled, unusual
 from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
 
@@ -123,7 +123,7 @@ class Chronicle:
         scores : array-like (n,), optional
             The anomaly scores of the batch's rows: ``-model.score_samples(X)``, as a rule taken
             before the batch was learned.
-        rows : array or table (n, d), optional
+        rows : array, data frame or other table (n, d), optional
             The batch, of which some rows are stored to be drawn, and the most unusual ones.
 
         Returns
@@ -145,7 +145,7 @@ class Chronicle:
         elif means is not None:
             means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
         places, seen = self._drawn(means, spreads)
-        labels = np.asarray(to_host(model.labels_))
+        labels, rows = np.asarray(to_host(model.labels_)), as_rows(rows)
         ids = [record.id for record in records]
         passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.lines import Floats, read_table, to_short
-from scstream.families.columns import Columns
+from scstream.engines.tensors import to_host
+from scstream.families.columns import Columns, columns_of, is_frame
 from scstream.plot.projection import Projection
 
 SAMPLED = 50  # rows of a batch that are drawn
@@ -73,6 +74,13 @@ class KeptRow:
         values = [_plain(value) for value in saved["values"]]
         score = saved.get("score")
         return cls(int(saved["label"]), values, None if score is None else float(score))
+
+
+def as_rows(X: Any) -> Any:
+    """Return the rows of a batch, whatever they came as, so that some can be picked."""
+    if X is None or isinstance(X, np.ndarray | Columns) or hasattr(X, "toarray"):
+        return X
+    return columns_of(X) if is_frame(X) else np.asarray(to_host(X))
 
 
 def sampled(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from scstream.chronicle import Moment, Outline, Learned
+from scstream.chronicle import Learned, Moment, Outline
 from scstream.model import ScStream
 from scstream.service.answers import for_model
 from scstream.service.feed import Feed
