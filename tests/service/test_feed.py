@@ -11,7 +11,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from serving import ask, batches, follow, wait_until
+from serving import PATIENCE, ask, batches, follow, wait_until
 
 from scstream import ScStream
 from scstream.chronicle import Chronicle
@@ -187,7 +187,7 @@ def test_the_service_listens_where_it_is_told(start, model, host):
         live = start(Served(model, pause=0.0), host=host)
     except OSError as error:  # no IPv6 here
         pytest.skip(f"this machine has no such address: {error}")
-    with socket.create_connection((host, live.port), timeout=5):
+    with socket.create_connection((host, live.port), timeout=PATIENCE):
         pass
 
 
@@ -308,8 +308,8 @@ def test_scores_and_rows_of_another_batch_are_refused(start):
         live.observe(model)
     X = batches(1)[0]
     model.partial_fit(X)
-    with pytest.raises(ValueError, match="scores must be those of the last batch, .* got 3"):
+    with pytest.raises(ValueError, match=r"scores must be those of the last batch, .* got 3"):
         live.observe(model, [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="rows must be those of the last batch, .* got 199"):
+    with pytest.raises(ValueError, match=r"rows must be those of the last batch, .* got 199"):
         live.observe(model, None, X[1:])
     assert len(live.served.feed.chronicle) == 0

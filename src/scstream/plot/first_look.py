@@ -69,7 +69,7 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
         hues = [colors[i] for i in labels]
         ax.scatter(points[:, 0], points[:, 1], s=6, c=hues, alpha=0.6, linewidths=0)
         ids = [cluster.id for cluster in clusters]
-        drawn = [] if spreads is None else spreads.seen(view)
+        drawn: Any = () if spreads is None else spreads.seen(view)
         plot_ellipses(
             dict(zip(ids, view(means), strict=True)),
             dict(zip(ids, drawn, strict=False)),

@@ -141,7 +141,9 @@ class Projection:
     def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
         """Return the covariance (2, 2) that is seen of one of the columns, (d, d) or (d,)."""
         full = np.asarray(cov, dtype=float)
-        return (self.variances if full.ndim == 1 else self.covariances)(full[None])[0]
+        seen = self.variances(full[None]) if full.ndim == 1 else self.covariances(full[None])
+        out: NDArray[np.float64] = seen[0]
+        return out
 
     def covariances(self, covs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the covariances (k, 2, 2) that are seen of k of the columns, (k, d, d)."""
