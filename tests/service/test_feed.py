@@ -14,7 +14,7 @@ import pytest
 from serving import PATIENCE, ask, batches, follow, wait_until
 
 from scstream import ScStream
-from scstream.chronicle import Chronicle
+from scstream.chronicle import Chronicle, Moment
 from scstream.service.feed import Feed
 from scstream.service.served import Served
 from scstream.sources.base import Unread
@@ -313,3 +313,15 @@ def test_scores_and_rows_of_another_batch_are_refused(start):
     with pytest.raises(ValueError, match=r"rows must be those of the last batch, .* got 199"):
         live.observe(model, None, X[1:])
     assert len(live.served.feed.chronicle) == 0
+
+
+def test_a_moment_becomes_json_once_for_all_pages(monkeypatch):
+    made = []
+    to_line = Moment.to_line
+    monkeypatch.setattr(Moment, "to_line", lambda one: made.append(one.batch) or to_line(one))
+    model, served, stream = fast(4, pause=0.0)
+    for X in stream:
+        served.observe(model.partial_fit(X))
+    texts = [served.whole_text() for _ in range(3)]
+    assert made == [0, 1, 2, 3]
+    assert len(set(texts)) == 1

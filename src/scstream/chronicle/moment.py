@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -228,6 +229,11 @@ class Moment:
             events=(*passed.events, *self.events),
             n_batches=self.n_batches + passed.n_batches,
         )
+
+    @cached_property
+    def text(self) -> str:
+        """The moment as JSON, which is made once: every page gets the same."""
+        return self.to_line().rstrip("\n")
 
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""

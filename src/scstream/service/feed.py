@@ -43,7 +43,7 @@ class Feed:
 
     def add(self, moment: Moment) -> None:
         """Hand on a moment that the chronicle has just observed."""
-        line = moment.to_line().rstrip("\n")
+        line = moment.text
         with self._lock:
             self._lines.append(line)
             self._bytes += len(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from threading import Event, Lock, Thread
 from time import monotonic, thread_time
 from typing import Any, NamedTuple
@@ -21,6 +22,9 @@ _ALONE = 1.0  # the same while none is: one that is opened later can look back
 _SHARE = 0.01  # of the time, for showing: the more there is to show, the longer the pauses
 _MOST_WAITING = 1000  # batches that wait to be counted
 
+# Of a batch's rows: numbers, or a way to get them from the model if the batch is shown.
+Scores = ArrayLike | Callable[[ScStream], ArrayLike] | None
+
 _LOG = logging.getLogger("scstream.service")
 
 
@@ -28,7 +32,7 @@ class _Last(NamedTuple):
     """The last batch, which is shown next."""
 
     model: ScStream
-    scores: ArrayLike | None
+    scores: Scores
     rows: Any
 
 
@@ -98,12 +102,13 @@ class Served:
 
     # -- the thread that learns -----------------------------------------------------------------
 
-    def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> None:
+    def observe(self, model: ScStream, scores: Scores = None, rows: Any = None) -> None:
         """Take note of a model that has just learned a batch.
 
         Scores and rows are looked at later: they must not be changed.
         """
-        found, learned, now = _as_it_is(model), Learned.of(model, scores), monotonic()
+        known = None if callable(scores) else scores
+        found, learned, now = _as_it_is(model), Learned.of(model, known), monotonic()
         with self._lock:
             self._model = found
             self._last = _Last(found, scores, rows)
@@ -158,7 +163,8 @@ class Served:
         if last is None:
             return
         self._uncounted = None
-        moment = self.feed.chronicle.observe(last.model, last.scores, last.rows)
+        scores = last.scores(last.model) if callable(last.scores) else last.scores
+        moment = self.feed.chronicle.observe(last.model, scores, last.rows)
         self.feed.add(moment)
         self.metrics.scored(moment.score)
 
