@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+PATIENCE = 120.0  # seconds for what takes an instant, on a machine that has much else to do
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _QUIET = [
     "--no-sandbox",
@@ -46,7 +47,7 @@ def chromium() -> Iterator[Any]:
     if path is None:
         pytest.skip("there is no Chromium: install it, or name it in the variable CHROMIUM")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=_QUIET)
+        browser = driver.chromium.launch(executable_path=path, args=_QUIET, timeout=1000 * PATIENCE)
         try:
             yield browser
         finally:
@@ -58,6 +59,7 @@ class Tab:
 
     def __init__(self, browser: Any, width: int = 1280, height: int = 900, **more: Any) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": height}, **more)
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.page.on("console", self._heard)
@@ -78,7 +80,7 @@ class Tab:
 
     def wait(self, condition: str) -> None:
         """Wait until something holds on the page."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not self.page.evaluate(condition):
             assert time.monotonic() < deadline, f"never: {condition}"
             self.page.wait_for_timeout(30)

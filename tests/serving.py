@@ -9,7 +9,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +23,17 @@ def batches(n: int = 4, seed: int = 0) -> list[np.ndarray]:
     """Return batches of a small stream."""
     stream = gaussian_stream(n, 200, n_clusters=4, random_state=seed)
     return [batch.X for batch in stream]
+
+
+PATIENCE = 120.0  # seconds for what takes an instant, on a machine that has much else to do
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, "it never was"
+        time.sleep(0.02)
 
 
 class Answer:
@@ -51,7 +63,7 @@ def ask(
     data = raw if body is None else json.dumps(body).encode()
     if data is not None:
         sent.setdefault("content-type", "application/json")
-    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=PATIENCE)
     try:
         verb = method or ("GET" if data is None else "POST")
         connection.request(verb, path, body=data, headers=sent)
@@ -86,7 +98,7 @@ class Page:
 @contextmanager
 def follow(live: Any, after: str) -> Iterator[Page]:
     """Follow a run from behind an event."""
-    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=PATIENCE)
     connection.request("GET", f"/api/updates?after={after}")
     with connection.getresponse() as response:
         yield Page(response)
@@ -116,5 +128,5 @@ class Command:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        self.said += self.process.communicate(timeout=60)[1]
+        self.said += self.process.communicate(timeout=PATIENCE)[1]
         return self.process.returncode

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scstream import Product, ScStream
-from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Outline, Score
+from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Learned, Moment, Score
 from scstream.chronicle.lines import to_short
 from scstream.datasets import gaussian_stream
 from scstream.plot import Projection
@@ -317,7 +317,7 @@ def test_batches_that_are_only_counted_are_part_of_the_next_moment():
         scores = -model.score_samples(batch.X)
         whole.observe(model, scores)
         if b and b % 3:
-            chronicle.count(Outline.of(model, scores))
+            chronicle.count(Learned.of(model, scores).outline())
         else:
             shown.append(chronicle.observe(model, scores))
     chronicle.observe(model.partial_fit(batch.X), scores)

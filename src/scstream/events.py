@@ -155,6 +155,12 @@ def events_of(
     return out
 
 
+def happened(record: BatchRecord) -> bool:
+    """Return whether there are events of a batch other than drift."""
+    some = record.births or record.deaths or record.splits or record.merges
+    return bool(some or record.returns or record.widened)
+
+
 def group_events(record: BatchRecord, groups: Lasting | None) -> list[Event]:
     """Return what happened to groups, if they were formed after the batch."""
     if groups is None:
@@ -169,26 +175,38 @@ def group_events(record: BatchRecord, groups: Lasting | None) -> list[Event]:
 def _drifts(
     record: BatchRecord, before: Sight, after: Sight, columns: Sequence[Any]
 ) -> Iterator[Event]:
-    _, i, j = np.intersect1d(before.ids, after.ids, assume_unique=True, return_indices=True)
-    if len(i) == 0:
-        return
-    order = np.argsort(j)  # as the clusters are listed
-    i, j = i[order], j[order]
+    ids, speed, steps = _moved(before, after, len(columns))
     span = after.time - before.time
-    was, now = before.posterior(i), after.posterior(j)
-    steps = list(_steps(before.family, was, after.family, now, len(columns)))
-    if not steps:
-        return
-    squares = [step.square for step in steps if step.square is not None]
-    speed = np.full(len(j), np.nan)
-    if len(squares) == len(steps):
-        speed = np.sqrt(np.sum(squares, axis=0)) / span
-    for m, place in enumerate(j):
+    for m, cluster in enumerate(ids.tolist()):
         velocity = _velocity(steps, m, span, columns)
         pace = float(speed[m]) if np.isfinite(speed[m]) else None
         if pace is not None or velocity is not None:
-            cluster = int(after.ids[place])
             yield Event("drift", record.batch, record.time, cluster, None, pace, velocity)
+
+
+def speeds_of(before: Sight | None, after: Sight | None, d: int) -> dict[int, float]:
+    """Return the speeds that drift events of d columns tell, by the clusters' ids."""
+    if before is None or after is None or after.time <= before.time:
+        return {}
+    ids, speed, _ = _moved(before, after, d)
+    known = np.isfinite(speed)
+    return dict(zip(ids[known].tolist(), speed[known].tolist(), strict=True))
+
+
+def _moved(before: Sight, after: Sight, d: int) -> tuple[Ints, Array, list[_Step]]:
+    """Return ids of m clusters that can have moved, as they are listed, speeds (m,), and steps."""
+    _, i, j = np.intersect1d(before.ids, after.ids, assume_unique=True, return_indices=True)
+    order = np.argsort(j)
+    i, j = i[order], j[order]
+    was, now = before.posterior(i), after.posterior(j)
+    steps = list(_steps(before.family, was, after.family, now, d)) if len(j) else []
+    if not steps:
+        return after.ids[:0], np.empty(0), []
+    squares = [step.square for step in steps if step.square is not None]
+    speed = np.full(len(j), np.nan)
+    if len(squares) == len(steps):
+        speed = np.sqrt(np.sum(squares, axis=0)) / (after.time - before.time)
+    return after.ids[j], speed, steps
 
 
 @dataclass(frozen=True)

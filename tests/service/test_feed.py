@@ -7,13 +7,14 @@ import socket
 import time
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
-from serving import ask, batches, follow
+from serving import PATIENCE, ask, batches, follow, wait_until
 
 from scstream import ScStream
-from scstream.chronicle import Chronicle
+from scstream.chronicle import Chronicle, Moment
 from scstream.service.feed import Feed
 from scstream.service.served import Served
 from scstream.sources.base import Unread
@@ -21,7 +22,7 @@ from scstream.sources.base import Unread
 
 def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
     model = ScStream(random_state=0)
-    served = Served(model, share=1.0)
+    served = Served(model, pause=0.0)
     live = start(served)
     stream = batches(6)
     for X in stream[:3]:
@@ -39,7 +40,7 @@ def test_a_page_gets_the_run_so_far_and_then_every_batch(start):
 
 def test_a_page_that_comes_back_misses_nothing(start):
     model = ScStream(random_state=0)
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     stream = batches(6)
     live.observe(model.partial_fit(stream[0]))
     whole = ask(live, "/api/chronicle").json
@@ -54,7 +55,7 @@ def test_a_page_that_comes_back_misses_nothing(start):
 
 def test_a_page_of_an_earlier_server_loads_the_run_anew(start):
     model = ScStream(random_state=0).partial_fit(batches(1)[0])
-    served = Served(model, share=1.0)
+    served = Served(model, pause=0.0)
     live = start(served)
     live.observe(model)
     for after in ("", "other-0", "x", "-1"):
@@ -80,51 +81,43 @@ def test_a_page_too_far_behind_loads_the_run_anew():
 def test_a_page_that_does_not_read_holds_up_nobody(start):
     """Its connection is full after some megabytes; the run goes on, and so do others."""
     model = ScStream(random_state=0).partial_fit(batches(1)[0])
-    served = Served(model, share=1.0)
+    served = Served(model, pause=0.0)
     live = start(served)
     with socket.create_connection(("127.0.0.1", live.port)) as stuck:
         name = ask(live, "/api/chronicle").json["next"]
         stuck.sendall(f"GET /api/updates?after={name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        time.sleep(0.2)
+        wait_until(lambda: served.feed.n_pages == 1)
         moment = served.feed.chronicle.observe(model)
-        begun = time.monotonic()
-        for _ in range(20_000):
+        for _ in range(5_000):  # some twenty megabytes: a run that waited would wait forever
             served.feed.add(moment)
-        assert time.monotonic() - begun < 30
         assert ask(live, "/health").status == 200
         assert len(served.feed._lines) <= 512
 
 
 def test_only_so_many_pages_follow(start, model):
-    live = start(Served(model, share=1.0), most_pages=1)
+    live = start(Served(model, pause=0.0), most_pages=1)
     live.observe(model)
     name = ask(live, "/api/chronicle").json["next"]
     with follow(live, name) as first:
         assert first.status == 200
-        deadline = time.monotonic() + 10
-        while live.served.feed.n_pages < 1 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: live.served.feed.n_pages == 1)
         with follow(live, name) as second:
             assert second.status == 503
 
 
 def test_pages_that_are_gone_are_forgotten(start, model):
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     live.observe(model)
     name = ask(live, "/api/chronicle").json["next"]
     with follow(live, name):
         pass
-    deadline = time.monotonic() + 10
-    while live.served.feed.n_pages and time.monotonic() < deadline:
-        live.observe(model)
-        time.sleep(0.05)
-    assert live.served.feed.n_pages == 0
+    wait_until(lambda: live.observe(model) or live.served.feed.n_pages == 0)
 
 
 def test_batches_that_come_too_fast_are_shown_together(start):
-    """A page may take no time at all here: only the first batch and the last are moments."""
+    """There is a long pause between moments here, and no batch is lost."""
     model = ScStream(random_state=0)
-    live = start(Served(model, share=0.0))
+    live = start(Served(model, pause=1.0))
     name = ask(live, "/api/chronicle").json["next"]
     stream = batches(40)
     births, highest = 0, -np.inf
@@ -136,11 +129,9 @@ def test_batches_that_come_too_fast_are_shown_together(start):
     figures = ask(live, "/metrics").body.decode()
     assert "scstream_rows_total 8000.0" in figures
     assert "scstream_batches_total 40.0" in figures
-    deadline = time.monotonic() + 20
     with follow(live, name) as page:
         seen = [page.next()[2]]
         while seen[-1]["batch"] < 39:
-            assert time.monotonic() < deadline
             seen.append(page.next()[2])
     assert len(seen) < 40
     assert sum(moment["n_points"] for moment in seen) == 8000
@@ -156,7 +147,7 @@ def test_batches_that_come_too_fast_are_shown_together(start):
 
 def test_a_page_that_loads_sees_the_last_batch(start):
     model = ScStream(random_state=0)
-    live = start(Served(model, share=0.0))
+    live = start(Served(model, pause=60.0))
     for b, X in enumerate(batches(30)):
         live.observe(model.partial_fit(X))
         if b % 7 == 0:
@@ -165,7 +156,7 @@ def test_a_page_that_loads_sees_the_last_batch(start):
 
 def test_metrics_count_what_was_learned(start):
     model = ScStream(random_state=0)
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     for X in batches(3):
         live.observe(model.partial_fit(X))
     text = ask(live, "/metrics").body.decode()
@@ -177,7 +168,7 @@ def test_metrics_count_what_was_learned(start):
 
 
 def test_what_is_left_of_the_source_is_told_while_it_is_known(start, model):
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     figures = live.served.metrics
     assert "scstream_unread" not in ask(live, "/metrics").body.decode()
     figures.look = lambda: Unread(1234, "rows")
@@ -193,22 +184,22 @@ def test_what_is_left_of_the_source_is_told_while_it_is_known(start, model):
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_service_listens_where_it_is_told(start, model, host):
     try:
-        live = start(Served(model, share=1.0), host=host)
+        live = start(Served(model, pause=0.0), host=host)
     except OSError as error:  # no IPv6 here
         pytest.skip(f"this machine has no such address: {error}")
-    with socket.create_connection((host, live.port), timeout=5):
+    with socket.create_connection((host, live.port), timeout=PATIENCE):
         pass
 
 
 def test_a_port_that_is_taken_is_said(start, model):
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     with pytest.raises(OSError, match="Choose another port"):
-        start(Served(model, share=1.0), port=live.port)
+        start(Served(model, pause=0.0), port=live.port)
 
 
 def test_the_dashboard_asks_for_figures_that_there_are(start, model):
     dashboard = json.loads((Path(__file__).parents[2] / "examples" / "grafana.json").read_text())
-    live = start(Served(model, share=1.0))
+    live = start(Served(model, pause=0.0))
     live.observe(model, [1.0] * 200)
     ask(live, "/health")
     text = ""
@@ -219,3 +210,118 @@ def test_the_dashboard_asks_for_figures_that_there_are(start, model):
     assert len(asked) >= 8
     for name in re.findall(r"scstream_\w+", " ".join(asked)):
         assert re.search(rf"^{name}[ {{]", text, re.MULTILINE), name
+
+
+def fast(n, **more):
+    """Return a model, what is served of it, and n batches that come without a pause."""
+    model = ScStream(random_state=0)
+    return model, Served(model, **more), batches(n)
+
+
+def test_a_run_that_is_fast_is_shown_a_few_times_a_second_only():
+    """Whatever the speed of batches, so much is done for pages; all batches are counted."""
+    model, served, stream = fast(60, pause=0.3)
+    begun = time.monotonic()
+    for X in stream:
+        served.observe(model.partial_fit(X), np.zeros(200), X)
+    seconds = time.monotonic() - begun
+    chronicle = served.feed.chronicle
+    assert chronicle._n_noted <= 2 + seconds / 0.3
+    served.close()
+    assert chronicle.totals.n_batches == 60
+    assert chronicle[-1].batch == 59
+    assert sum(moment.n_batches for moment in chronicle) == 60
+
+
+def test_the_first_moment_may_be_of_several_batches():
+    """The thread that shows may come late: columns and view are those of what it finds."""
+    model, served, stream = fast(3, pause=60.0)
+    served._shower = Thread()  # that never comes
+    for X in stream:
+        served.observe(model.partial_fit(X), None, X)
+    whole = json.loads(served.whole_text())
+    assert [moment["n_batches"] for moment in whole["moments"]] == [3]
+    assert whole["columns"] == ["column 0", "column 1"]
+    assert len(whole["moments"][0]["rows"]["places"]) == 50
+
+
+def test_what_waits_to_be_counted_is_bounded():
+    model, served, stream = fast(2, pause=60.0)
+    served._shower = Thread()
+    model.partial_fit(stream[0])
+    for _ in range(2500):
+        served.observe(model)
+        assert len(served._waiting) <= 1001
+    assert "scstream_batches_total 2500.0" in served.metrics_text().decode()
+    served.close()
+    assert served.feed.chronicle.totals.n_batches == 2500
+
+
+def test_the_end_of_a_run_reaches_its_pages(start):
+    """The last batch is shown before pages are let go, however short the time was."""
+    model = ScStream(random_state=0)
+    live = start(Served(model, pause=60.0))
+    stream = batches(4)
+    live.observe(model.partial_fit(stream[0]))
+    name = ask(live, "/api/chronicle").json["next"]
+    with follow(live, name) as page:
+        for X in stream[1:]:
+            live.observe(model.partial_fit(X))
+        live.close()
+        _, _, moment = page.next()
+    assert (moment["batch"], moment["n_batches"]) == (3, 3)
+
+
+def test_a_batch_that_cannot_be_shown_does_not_end_the_run(caplog):
+    model, served, stream = fast(2, pause=0.01)
+    served.observe(model.partial_fit(stream[0]), None, np.zeros((1, 2)))  # which has 200 rows
+    wait_until(lambda: "cannot show" in caplog.text)
+    served.observe(model.partial_fit(stream[1]), None, stream[1])
+    wait_until(lambda: len(served.feed.chronicle) and served.feed.chronicle[-1].batch == 1)
+    served.close()
+
+
+def test_rows_may_be_overwritten_and_may_be_data_frames(start):
+    pandas = pytest.importorskip("pandas")
+    model = ScStream(random_state=0)
+    live = start(Served(model, pause=60.0))
+    buffer = batches(1)[0]
+    live.observe(model.partial_fit(buffer), np.arange(200.0), buffer)
+    first = buffer[0].copy()
+    buffer[:] = 1e9
+    rows = ask(live, "/api/chronicle").json["moments"][0]
+    assert rows["examples"][0]["values"] == pytest.approx(first.tolist())
+    named = ScStream(random_state=0)
+    frame = pandas.DataFrame(batches(1)[0], columns=["a", "b"]).assign(c=["x", "y"] * 100)
+    live = start(Served(named, pause=0.0))
+    live.observe(named.set_params(family="auto").partial_fit(frame), None, frame)
+    whole = ask(live, "/api/chronicle").json
+    assert whole["fields"] == ["a", "b", "c"]
+    assert whole["moments"][0]["examples"][0]["values"][2] == "x"
+    assert len(whole["moments"][0]["rows"]["labels"]) == 50
+
+
+def test_scores_and_rows_of_another_batch_are_refused(start):
+    model = ScStream(random_state=0)
+    live = start(Served(model, pause=0.0))
+    with pytest.raises(ValueError, match="learned no batch yet"):
+        live.observe(model)
+    X = batches(1)[0]
+    model.partial_fit(X)
+    with pytest.raises(ValueError, match=r"scores must be those of the last batch, .* got 3"):
+        live.observe(model, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"rows must be those of the last batch, .* got 199"):
+        live.observe(model, None, X[1:])
+    assert len(live.served.feed.chronicle) == 0
+
+
+def test_a_moment_becomes_json_once_for_all_pages(monkeypatch):
+    made = []
+    to_line = Moment.to_line
+    monkeypatch.setattr(Moment, "to_line", lambda one: made.append(one.batch) or to_line(one))
+    model, served, stream = fast(4, pause=0.0)
+    for X in stream:
+        served.observe(model.partial_fit(X))
+    texts = [served.whole_text() for _ in range(3)]
+    assert made == [0, 1, 2, 3]
+    assert len(set(texts)) == 1

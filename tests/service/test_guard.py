@@ -2,10 +2,9 @@
 
 import re
 import socket
-import time
 
 import pytest
-from serving import ask
+from serving import PATIENCE, ask
 
 from scstream.service.served import Served
 from scstream.service.settings import Settings
@@ -122,7 +121,7 @@ def test_bodies_too_large_are_refused(start, model):
 
 def test_a_body_without_a_length_is_bounded_too(start, model):
     live = start(Served(model), most_bytes=1000)
-    with socket.create_connection(("127.0.0.1", live.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=PATIENCE) as client:
         head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         client.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
         for _ in range(30):
@@ -132,7 +131,7 @@ def test_a_body_without_a_length_is_bounded_too(start, model):
 
 def test_a_body_that_does_not_come_is_given_up(start, model):
     live = start(Served(model), patience=0.5)
-    with socket.create_connection(("127.0.0.1", live.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=PATIENCE) as client:
         head = "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         client.sendall(f"{head}Content-Length: 100\r\n\r\n[".encode())
         assert b" 408 " in client.recv(4096).split(b"\r\n")[0]
@@ -141,11 +140,9 @@ def test_a_body_that_does_not_come_is_given_up(start, model):
 @pytest.mark.parametrize("sent", [b"", b"GET /hea", b"GET /health HTTP/1.1\r\nHost: local"])
 def test_connections_that_send_no_whole_request_end(start, model, sent):
     live = start(Served(model), patience=0.5)
-    with socket.create_connection(("127.0.0.1", live.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=PATIENCE) as client:
         client.sendall(sent)
-        begun = time.monotonic()
         assert client.recv(1) == b""
-        assert time.monotonic() - begun < 8
 
 
 def test_silent_connections_keep_nobody_out(start, model):

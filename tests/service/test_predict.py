@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from serving import ask, batches
+from serving import PATIENCE, ask, batches
 
 from scstream import ScStream
 from scstream.service.served import Served
@@ -103,7 +103,7 @@ def test_what_is_learned_by_name_first_is_known_by_name(start):
 
 def test_answers_are_sent_at_once(live):
     """Two small writes must not wait for each other: 40 ms each, where they do."""
-    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=PATIENCE)
     times = []
     for _ in range(30):
         begun = time.perf_counter()

@@ -38,7 +38,7 @@ def tab(browser):
 def run():
     """Return a model with its page, and a way to learn batches."""
     model = ScStream(random_state=0)
-    live = Live(Served(model, share=1.0), Settings())
+    live = Live(Served(model, pause=0.0), Settings())
 
     def learn(X):
         scores = -model.score_samples(X) if model.n_batches_ else None

@@ -77,7 +77,7 @@ def test_clicking_and_scrubbing_show_the_past(tab, run):
     assert page.text("#status") == "paused"
     assert sorted(drawn(page)) == sorted(sizes[0])
     learn(batches(1)[0])
-    page.page.wait_for_timeout(500)
+    page.wait("document.getElementById('batches').textContent === '6'")
     assert page.text("#time") == "0"  # what is looked at stays, while the run goes on
     page.page.locator("#pause").click()
     page.wait("document.getElementById('time').textContent === '5'")
@@ -118,7 +118,7 @@ def test_after_a_restart_the_page_goes_on(tab, run):
     page.wait("document.getElementById('status').textContent === 'live'")
     live.close()
     page.wait("document.getElementById('status').textContent === 'reconnecting'")
-    again = Live(Served(model, share=1.0), Settings(port=live.port))
+    again = Live(Served(model, pause=0.0), Settings(port=live.port))
     try:
         for X in stream[1:3]:
             again.observe(model.partial_fit(X))

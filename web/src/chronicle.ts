@@ -26,6 +26,7 @@ export interface Moment {
   batch: number;
   time: number;
   n_points: number;
+  n_batches?: number; // of which it is the last; 1 where it is not said
   ids: number[];
   weights: number[];
   counts: number[];

@@ -23,7 +23,7 @@ export function showDetail(store: Store): void {
     panel.dataset.mark = "";
     return;
   }
-  const mark = `${store.selected}/${moment.batch}/${store.events.length}/${document.documentElement.dataset.theme ?? ""}`;
+  const mark = `${store.selected}/${moment.batch}/${store.events.length}/${store.drifts.length}/${document.documentElement.dataset.theme ?? ""}`;
   if (panel.dataset.mark === mark) return;
   const other = panel.dataset.of !== String(store.selected);
   panel.dataset.mark = mark;
@@ -71,7 +71,7 @@ function clusterParts(store: Store, moment: Moment, id: number): Node[] {
   }
   const words = i < 0 ? {} : (moment.words?.[i] ?? {});
   if (Object.keys(words).length) parts.push(make("h3", "Categories"), wordStacks(words, colorOf(id)));
-  const history = store.events.filter((e) => e.cluster === id || e.other === id).slice(-30).reverse();
+  const history = store.happenings.filter((e) => e.cluster === id || e.other === id).slice(-30).reverse();
   if (history.length) parts.push(make("h3", "History"), eventList(store, history));
   for (const [title, kind] of [["Recent rows", "examples"], ["Unusual rows", "unusual"]] as const) {
     const rows = recent(store, id, kind);
@@ -157,7 +157,7 @@ function momentParts(store: Store, moment: Moment): Node[] {
   list.className = "facts";
   const parts: Node[] = [top(store, format.time(moment.time), null), list];
   const before = store.moments[store.index - 1];
-  const events = store.events.filter((e) => e.time <= moment.time && (!before || e.time > before.time));
+  const events = store.happenings.filter((e) => e.time <= moment.time && (!before || e.time > before.time));
   parts.push(make("h3", "What happened"));
   parts.push(events.length ? eventList(store, events.slice(-30)) : make("p", "Nothing was born, and nothing ended.", { class: "note" }));
   for (const [title, kind] of [["Unusual rows", "unusual"], ["Some of its rows", "examples"]] as const) {

@@ -9,10 +9,12 @@ const LISTED = 100;
 
 export function showEvents(store: Store): void {
   const box = byId("event-list");
-  const recent = store.events.slice(-LISTED).reverse();
-  const mark = `${store.events.length}/${store.eventsLeftOut}/${recent[0]?.time ?? ""}`;
+  const { events, drifts, eventsLeftOut } = store;
+  const last = [events, drifts].map((some) => `${some.length}/${some.at(-1)?.time ?? ""}`);
+  const mark = `${last.join()}/${eventsLeftOut}`;
   if (box.dataset.mark === mark) return;
   box.dataset.mark = mark;
+  const recent = store.happenings.slice(-LISTED).reverse();
   box.replaceChildren(recent.length ? eventList(store, recent) : make("p", "Nothing has happened yet."));
 }
 
@@ -37,6 +39,7 @@ export function eventList(store: Store, events: ClusterEvent[]): HTMLElement {
 function words(event: ClusterEvent): string {
   const { kind, cluster, other } = event;
   if (kind === "widen") return `${event.column}: ${event.was} to ${event.now}`;
+  if (kind === "drift") return `${cluster}, by ${Number(event.distance).toFixed(1)} sd`;
   if (kind.endsWith("split")) return `${other} from ${cluster}`;
   if (kind.endsWith("merge")) return `${other} into ${cluster}`;
   if (other === null || other === undefined) return String(cluster);

@@ -2,10 +2,12 @@
 
 import type { Chronicle, ClusterEvent, Moment } from "./chronicle";
 import { meet } from "./colors";
+import { Drift } from "./drift";
 import { showDates } from "./format";
 
 const MOST_MOMENTS = 2000;
 const MOST_EVENTS = 2000;
+const MOST_DRIFTS = 500; // the latest
 const REPLAY = 20_000; // milliseconds that a whole run takes, if it has moments enough
 const STEP = 140; // milliseconds of a step of it
 
@@ -20,6 +22,7 @@ export class Store {
   moments: Moment[] = [];
   events: ClusterEvent[] = [];
   eventsLeftOut = 0;
+  drifts: ClusterEvent[] = []; // of clusters that have moved far
   batches = 0;
   rows = 0;
   rowsPerSecond = 0;
@@ -27,6 +30,7 @@ export class Store {
   selected: number | null = null; // the cluster whose detail is shown
   momentOpen = false; // or that of the moment
   hovered: number | null = null;
+  private drift = new Drift();
   private playing = 0; // the timer of a replay
   private at = -1; // the moment that is looked at; -1 for the latest
   private arrivals: { when: number; rows: number }[] = [];
@@ -48,7 +52,9 @@ export class Store {
     this.axes = whole.projection?.labels ?? ["", ""];
     this.title = whole.title ?? "";
     this.moments = whole.moments;
-    for (const moment of this.moments) meet(moment.ids);
+    this.drift = new Drift();
+    this.drifts = [];
+    for (const moment of this.moments) this.know(moment);
     this.events = whole.events;
     this.eventsLeftOut = whole.events_left_out;
     this.batches = whole.totals.n_batches;
@@ -60,9 +66,9 @@ export class Store {
   add(moment: Moment): void {
     const last = this.moments.at(-1);
     if (last && moment.batch <= last.batch) return;
-    meet(moment.ids);
+    this.know(moment);
     this.moments.push(moment);
-    this.batches = Math.max(this.batches + 1, moment.batch + 1);
+    this.batches += moment.n_batches ?? 1;
     this.rows += moment.n_points;
     this.events.push(...(moment.events ?? []));
     if (this.events.length > MOST_EVENTS) {
@@ -73,6 +79,18 @@ export class Store {
     this.thin();
     this.measure(moment.n_points);
     this.changed();
+  }
+
+  // Give its clusters colours, and note which have moved far.
+  private know(moment: Moment): void {
+    meet(moment.ids);
+    this.drifts.push(...this.drift.after(moment));
+    if (this.drifts.length > MOST_DRIFTS) this.drifts.splice(0, this.drifts.length - MOST_DRIFTS);
+  }
+
+  // All that happened, in order of time.
+  get happenings(): ClusterEvent[] {
+    return [...this.events, ...this.drifts].sort((a, b) => a.time - b.time);
   }
 
   // Beyond so many moments every second of the older half is left out.

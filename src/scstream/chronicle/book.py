@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.lines import Floats, from_line, to_line
-from scstream.chronicle.locations import likely_words, locations, speeds
-from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
+from scstream.chronicle.locations import Spreads, locations, speeds, words_of
+from scstream.chronicle.moment import QUANTILES, Learned, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import ChronicleFile, outline_of
-from scstream.chronicle.rows import FIELDS, examples, sampled, unusual
+from scstream.chronicle.rows import FIELDS, as_rows, examples, sampled, unusual
 from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
 
@@ -123,7 +123,7 @@ class Chronicle:
         scores : array-like (n,), optional
             The anomaly scores of the batch's rows: ``-model.score_samples(X)``, as a rule taken
             before the batch was learned.
-        rows : array or table (n, d), optional
+        rows : array, data frame or other table (n, d), optional
             The batch, of which some rows are stored to be drawn, and the most unusual ones.
 
         Returns
@@ -133,29 +133,30 @@ class Chronicle:
         """
         records = model.clusters_
         keys, means, spreads = locations(records)
-        if not self.totals.n_batches:
+        if not self._n_noted:
             names = self.columns = [self._name(key) for key in keys]
             known = getattr(model, "feature_names_in_", range(model.n_features_in_))
             self.fields = [self._name(key) for key in list(known)[:FIELDS]]
             self.dates = model.dates_
             if self.projection is None and means is not None:
                 weights = [record.weight for record in records]
-                variances = None if spreads is None else np.array([np.diag(s) for s in spreads])
+                variances = None if spreads is None else spreads.variances
                 self.projection = Projection.between(means, variances, weights, names)
         elif means is not None:
             means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
         places, seen = self._drawn(means, spreads)
-        events, labels = model.events_, np.asarray(to_host(model.labels_))
+        labels, rows = np.asarray(to_host(model.labels_)), as_rows(rows)
+        ids = [record.id for record in records]
         passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection
         deviations = None
         if narrow and spreads is not None:
-            deviations = np.sqrt([np.diag(s) for s in spreads]).reshape(len(spreads), -1)
+            deviations = np.sqrt(spreads.variances)
         moment = Moment(
             batch=model.n_batches_ - 1,
             time=float(model.time_),
             n_points=len(labels),
-            ids=np.array([record.id for record in records], dtype=np.int64),
+            ids=np.array(ids, dtype=np.int64),
             weights=np.array([record.weight for record in records]),
             counts=np.array([record.count for record in records]),
             born=np.array([record.born for record in records]),
@@ -163,13 +164,13 @@ class Chronicle:
             deviations=deviations,
             places=places,
             spreads=seen,
-            speeds=speeds([record.id for record in records], events),
+            speeds=speeds(model, ids),
             score=None if scores is None else Score.of(scores),
             rows=None if rows is None else sampled(rows, labels, self._ordered(keys), view),
             unusual=() if rows is None or scores is None else unusual(rows, labels, scores),
             examples=() if rows is None else examples(rows, labels),
-            events=tuple(event.to_dict() for event in events if event.kind != "drift"),
-            words=tuple(likely_words(record.columns) for record in records),
+            events=Learned.of(model, None).events(),
+            words=words_of(records),
             groups=_groups(model),
         )
         self._count(moment.outline)
@@ -179,7 +180,7 @@ class Chronicle:
         return moment
 
     def count(self, batch: Outline) -> None:
-        """Count a batch of which no moment is noted, see `Outline.of`; the next one is of it, too.
+        """Count a batch of which no moment is noted, see `Learned`; the next one is of it, too.
 
         For batches that come faster than they can be shown.
         """
@@ -193,8 +194,8 @@ class Chronicle:
         return f"column {key}" if self._names is None else self._names[key]
 
     def _in_order(
-        self, names: list[str], means: Floats, spreads: list[Floats] | None
-    ) -> tuple[Floats | None, list[Floats] | None]:
+        self, names: list[str], means: Floats, spreads: Spreads | None
+    ) -> tuple[Floats | None, Spreads | None]:
         """Return locations and covariances in the order of `columns`: later ones may have others.
 
         So it is where columns are taken for something else in mid-stream.
@@ -204,9 +205,7 @@ class Chronicle:
         if not set(self.columns) <= set(names):
             return None, None
         order = [names.index(name) for name in self.columns]
-        if spreads is not None:
-            spreads = [spread[np.ix_(order, order)] for spread in spreads]
-        return means[:, order], spreads
+        return means[:, order], None if spreads is None else spreads.select(order)
 
     def _ordered(self, keys: Sequence[Any]) -> list[Any]:
         """Return the model's columns in the order in which they were first drawn."""
@@ -214,7 +213,7 @@ class Chronicle:
         return [by_name[name] for name in self.columns if name in by_name]
 
     def _drawn(
-        self, means: Floats | None, spreads: list[Floats] | None
+        self, means: Floats | None, spreads: Spreads | None
     ) -> tuple[Floats | None, Floats | None]:
         """Return locations (k, 2) and covariances (k, 3) as they are drawn."""
         view = self.projection
@@ -222,8 +221,7 @@ class Chronicle:
             return None, None
         if spreads is None:
             return view(means), None
-        seen = np.array([view.covariance(spread) for spread in spreads]).reshape(-1, 2, 2)
-        return view(means), seen[:, [0, 0, 1], [0, 1, 1]]
+        return view(means), spreads.seen(view)[:, [0, 0, 1], [0, 1, 1]]
 
     def _add(self, moment: Moment) -> None:
         """Keep a moment, and thin out if that is one too many."""
@@ -250,6 +248,8 @@ class Chronicle:
     def _count(self, moment: Outline) -> None:
         """Count a batch and keep its events, whether or not the moment itself is kept."""
         self.totals.add(moment)
+        if not moment.events:
+            return
         self._first_events += moment.events
         half = self.event_limit // 2
         self._last_events += self._first_events[half:]
@@ -317,7 +317,7 @@ class Chronicle:
 
     def text(self, moment: Moment) -> str:
         """Return what to append to a file for a moment just observed: a line, or two at first."""
-        return self._head() * (self.totals.n_batches == 1) + moment.to_line()
+        return self._head() * (self._n_noted == 1) + moment.to_line()
 
     def write(self, path: str | Path) -> None:
         """Write the stored moments, whole or not at all.

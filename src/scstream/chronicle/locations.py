@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scstream.chronicle.lines import Floats
+from scstream.events import Sight, speeds_of
+from scstream.plot.projection import Projection
+from scstream.support.arithmetic import numpy_defaults
 
 if TYPE_CHECKING:
-    from scstream.events import Event
+    from scstream.model import ScStream
 
 _LIKELIEST = 3  # categories of a column that are kept
 _MOST_COLUMNS = 32  # columns of words that are kept
 _LOCATIONS = ("mean", "rate", "probability", "probabilities")  # of a column, what it has
 
 
-def locations(
-    records: Sequence[Any],
-) -> tuple[list[Any], Floats | None, list[Floats] | None]:
-    """Return columns' names or numbers, locations (k, d) and covariances of k clusters.
+@dataclass(frozen=True)
+class Spreads:
+    """How far k clusters spread in the columns of their locations.
+
+    Attributes
+    ----------
+    values : ndarray (k, d, d) or (k, d)
+        Covariances; or variances, where columns are independent: there may be thousands.
+    """
+
+    values: Floats
+
+    @property
+    def variances(self) -> Floats:
+        """The variances of the columns, (k, d)."""
+        return np.diagonal(self.values, axis1=1, axis2=2) if self.values.ndim == 3 else self.values
+
+    def select(self, columns: Sequence[int]) -> Spreads:
+        """Return those of some columns, in this order."""
+        if self.values.ndim == 2:
+            return Spreads(self.values[:, columns])
+        return Spreads(self.values[:, columns][:, :, columns])
+
+    def seen(self, view: Projection) -> Floats:
+        """Return the covariances (k, 2, 2) as they are drawn."""
+        return (view.covariances if self.values.ndim == 3 else view.variances)(self.values)
+
+
+def locations(records: Sequence[Any]) -> tuple[list[Any], Floats | None, Spreads | None]:
+    """Return columns' names or numbers, locations (k, d) and spreads of k clusters.
 
     A column's location is its mean, rate or probability. Columns of words have none. There are no
-    covariances if some column with a location has no variance.
+    spreads if some column with a location has no variance.
     """
     if not records:
         return [], None, None
@@ -35,19 +65,19 @@ def locations(
     names = list(keys)
     covariance: Any = getattr(records[0], "covariance", None)
     if np.shape(covariance) == (len(keys), len(keys)):
-        return names, means, [np.asarray(record.covariance, dtype=float) for record in records]
+        return names, means, Spreads(np.array([record.covariance for record in records], float))
     if all("variance" in records[0].columns[name] for name in keys):
-        variances = _columns(records, dict.fromkeys(keys, "variance"))
-        return names, means, [np.diag(row) for row in variances]
+        return names, means, Spreads(_columns(records, dict.fromkeys(keys, "variance")))
     return names, means, None
 
 
-def speeds(ids: Sequence[int], events: Sequence[Event]) -> Floats | None:
-    """Return the clusters' speeds (k,), None if there are none."""
-    speeds = {event.cluster: event.speed for event in events if event.kind == "drift"}
-    if not speeds:
+@numpy_defaults
+def speeds(model: ScStream, ids: Sequence[int]) -> Floats | None:
+    """Return the clusters' speeds (k,) in the last batch, None if there are none."""
+    if model._before is None:
         return None
-    return np.array([speeds.get(cluster_id) for cluster_id in ids], dtype=float)
+    found = speeds_of(model._before, Sight.of(model._learner), model.n_features_in_)
+    return np.array([found.get(i) for i in ids], dtype=float) if found else None
 
 
 def _location_key(about: dict[str, Any]) -> str:
@@ -60,6 +90,17 @@ def _columns(records: Sequence[Any], keys: dict[Any, str]) -> Floats:
     return np.array([[r.columns[name][key] for name, key in keys.items()] for r in records])
 
 
+def words_of(records: Sequence[Any]) -> tuple[dict[str, dict[str, float]], ...]:
+    """Return the likeliest categories of each cluster; nothing where no column holds words."""
+    if not records or not any(_has_words(about) for about in records[0].columns.values()):
+        return ()
+    return tuple(likely_words(record.columns) for record in records)
+
+
+def _has_words(about: Any) -> bool:
+    return isinstance(about, dict) and isinstance(about.get("probabilities"), dict)
+
+
 def likely_words(columns: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
     """Return the likeliest categories of a cluster's columns of words, with their shares.
 
@@ -70,8 +111,7 @@ def likely_words(columns: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
     """
     out = {}
     for name, about in columns.items():
-        shares = about.get("probabilities") if isinstance(about, dict) else None
-        if isinstance(shares, dict):
-            top = sorted(shares.items(), key=lambda pair: -pair[1])[:_LIKELIEST]
+        if _has_words(about):
+            top = sorted(about["probabilities"].items(), key=lambda pair: -pair[1])[:_LIKELIEST]
             out[str(name)] = {str(word): round(float(share), 4) for word, share in top}
     return dict(list(out.items())[:_MOST_COLUMNS])

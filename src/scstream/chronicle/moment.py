@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +21,10 @@ from scstream.chronicle.lines import (
     to_short,
 )
 from scstream.chronicle.rows import KeptRow, SampledRows
-from scstream.events import events_of
+from scstream.events import events_of, group_events, happened
 
 if TYPE_CHECKING:
+    from scstream.groups.lasting import Lasting
     from scstream.model import ScStream
     from scstream.records import BatchRecord
 
@@ -51,8 +53,17 @@ class Score:
         values = values[np.isfinite(values)]
         if not len(values):
             return None
-        quantiles = np.quantile(values, QUANTILES)
-        return cls(float(values.mean()), tuple(quantiles.tolist()))
+        return cls(float(values.mean()), _quantiles(values))
+
+
+def _quantiles(values: Floats) -> tuple[float, ...]:
+    """Return `QUANTILES` of some values as `numpy.quantile` does, in a tenth of its time."""
+    at = np.array(QUANTILES) * (len(values) - 1)
+    low = at.astype(int)
+    high = np.minimum(low + 1, len(values) - 1)
+    ordered = np.partition(values, np.unique([low, high]))
+    found = ordered[low] + (at - low) * (ordered[high] - ordered[low])
+    return tuple(found.tolist())
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,8 @@ class Outline:
     highest : float or None
         The highest anomaly score.
     events : tuple of dict
+    n_batches : int
+        How many batches it is of.
     """
 
     n_points: int
@@ -73,37 +86,53 @@ class Outline:
     time: float
     highest: float | None
     events: tuple[dict[str, Any], ...]
-
-    @classmethod
-    def of(cls, model: ScStream, scores: ArrayLike | None) -> Outline:
-        """Return that of the batch that a model has learned, without a look at its clusters."""
-        highest = None
-        if scores is not None:
-            values = np.asarray(scores, dtype=float)
-            top = float(values.max(initial=-math.inf))
-            if not math.isfinite(top):
-                top = float(values.max(initial=-math.inf, where=np.isfinite(values)))
-            highest = top if math.isfinite(top) else None
-        record = model._history[-1]  # `history_` is a copy
-        events = lasting_events(model, record)
-        return cls(record.n_points, record.n_clusters, record.time, highest, events)
+    n_batches: int = 1
 
     def and_then(self, later: Outline) -> Outline:
         """Return that of two batches as if they were one."""
         highs = [one.highest for one in (self, later) if one.highest is not None]
-        return replace(
-            later,
-            n_points=self.n_points + later.n_points,
-            highest=max(highs, default=None),
-            events=(*self.events, *later.events),
+        return Outline(
+            self.n_points + later.n_points,
+            later.n_clusters,
+            later.time,
+            max(highs, default=None),
+            (*self.events, *later.events),
+            self.n_batches + later.n_batches,
         )
 
 
-def lasting_events(model: ScStream, record: BatchRecord) -> tuple[dict[str, Any], ...]:
-    """Return what happened to clusters in the last batch, their drift aside."""
-    plain = model.group_level is None  # then there is nothing to compute
-    found = events_of(record, None, None, ()) if plain else model.events_
-    return tuple(event.to_dict() for event in found if event.kind != "drift")
+class Learned(NamedTuple):
+    """A batch that a model has learned, from which its outline can be made later."""
+
+    record: BatchRecord
+    groups: Lasting | None
+    scores: ArrayLike | None
+
+    @classmethod
+    def of(cls, model: ScStream, scores: ArrayLike | None) -> Learned:
+        """Return the last batch of a model, without a look at its clusters."""
+        grouping = model.__dict__.get("_grouping")  # as a rule nobody formed groups
+        groups = grouping.changes(model._level) if grouping and grouping.formed else None
+        return cls(model._history[-1], groups, scores)  # `history_` is a copy
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Return what happened to clusters and groups, as plain values; their drift aside."""
+        if self.groups is None and not happened(self.record):
+            return ()
+        found = events_of(self.record, None, None, ()) + group_events(self.record, self.groups)
+        return tuple(event.to_dict() for event in found)
+
+    def outline(self) -> Outline:
+        """Return what sums over all batches need of it."""
+        highest = None
+        if self.scores is not None:
+            values = np.asarray(self.scores, dtype=float)
+            top = float(values.max(initial=-math.inf))
+            if not math.isfinite(top):
+                top = float(values.max(initial=-math.inf, where=np.isfinite(values)))
+            highest = top if math.isfinite(top) else None
+        record = self.record
+        return Outline(record.n_points, record.n_clusters, record.time, highest, self.events())
 
 
 @dataclass(frozen=True)
@@ -147,6 +176,9 @@ class Moment:
         Births, deaths, splits and merges, as `Event.to_dict` says them.
     words : tuple of dict, k of them or none
         For each cluster, by column of words, its likeliest categories and their shares.
+    n_batches : int
+        How many batches the rows and events are of: more than one where batches come faster than
+        they are shown.
     """
 
     batch: int
@@ -168,6 +200,7 @@ class Moment:
     events: tuple[dict[str, Any], ...] = ()
     words: tuple[dict[str, dict[str, float]], ...] = ()
     groups: NDArray[np.int64] | None = None
+    n_batches: int = 1
 
     @property
     def n_clusters(self) -> int:
@@ -178,7 +211,8 @@ class Moment:
     def outline(self) -> Outline:
         """What sums over all batches need of it."""
         highest = None if self.score is None else self.score.quantiles[-1]
-        return Outline(self.n_points, self.n_clusters, self.time, highest, self.events)
+        sums = self.n_points, self.n_clusters, self.time, highest, self.events
+        return Outline(*sums, self.n_batches)
 
     def after(self, passed: Outline | None) -> Moment:
         """Return the moment as one of several batches, this one the last of them."""
@@ -188,8 +222,18 @@ class Moment:
         if score is not None and passed.highest is not None:
             *rest, top = score.quantiles
             score = Score(score.mean, (*rest, max(top, passed.highest)))
-        n_points, events = self.n_points + passed.n_points, (*passed.events, *self.events)
-        return replace(self, n_points=n_points, score=score, events=events)
+        return replace(
+            self,
+            n_points=self.n_points + passed.n_points,
+            score=score,
+            events=(*passed.events, *self.events),
+            n_batches=self.n_batches + passed.n_batches,
+        )
+
+    @cached_property
+    def text(self) -> str:
+        """The moment as JSON, which is made once: every page gets the same."""
+        return self.to_line().rstrip("\n")
 
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""
@@ -197,8 +241,10 @@ class Moment:
             "batch": self.batch,
             "time": self.time,
             "n_points": self.n_points,
-            "ids": self.ids.tolist(),
         }
+        if self.n_batches != 1:
+            saved["n_batches"] = self.n_batches
+        saved["ids"] = self.ids.tolist()
         for name in _TABLES:
             values = getattr(self, name)
             if values is not None:
@@ -251,6 +297,7 @@ class Moment:
             events=tuple(read_event(event) for event in saved.get("events", ())),
             words=read_words(saved.get("words", ()), k),
             groups=read_ids(saved.get("groups"), k),
+            n_batches=int(saved.get("n_batches", 1)),
         )
 
 
@@ -271,7 +318,7 @@ class Totals:
         k = moment.n_clusters
         self.most_clusters = max(self.most_clusters, k)
         self.fewest_clusters = k if self.n_batches == 0 else min(self.fewest_clusters, k)
-        self.n_batches += 1
+        self.n_batches += moment.n_batches
         self.n_points += moment.n_points
         for event in moment.events:
             kind = str(event.get("kind", "event"))

@@ -13,7 +13,10 @@ from scstream.chronicle.lines import from_line, read_event
 from scstream.chronicle.moment import Moment, Outline
 
 # Lines begin alike, see `Moment.to_line`: what comes of every batch is read from their ends.
-_HEAD = re.compile(rb'\{"batch":(\d+),"time":([-+.\deE]+),"n_points":(\d+),"ids":\[([-\d,]*)\]')
+_HEAD = re.compile(
+    rb'\{"batch":(\d+),"time":([-+.\deE]+),"n_points":(\d+)(?:,"n_batches":(\d+))?'
+    rb',"ids":\[([-\d,]*)\]'
+)
 
 
 class ChronicleFile:
@@ -57,7 +60,7 @@ def outline_of(raw: bytes) -> Outline:
     head = _HEAD.match(raw)
     if head is None:
         return Moment.from_dict(from_line(raw)).outline
-    ids = head[4]
+    ids = head[5]
     score, events = _tail(raw, b'"score":['), _tail(raw, b'"events":[')
     return Outline(
         n_points=int(head[3]),
@@ -67,6 +70,7 @@ def outline_of(raw: bytes) -> Outline:
         if score is None
         else float(json.loads(b"[" + score.split(b"]")[0] + b"]")[-1]),
         events=() if events is None else _events(events),
+        n_batches=int(head[4] or 1),
     )
 
 

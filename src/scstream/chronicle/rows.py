@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.lines import Floats, read_table, to_short
+from scstream.engines.tensors import to_host
+from scstream.families.columns import Columns, columns_of, is_frame
 from scstream.plot.projection import Projection
 
 SAMPLED = 50  # rows of a batch that are drawn
@@ -74,6 +76,13 @@ class KeptRow:
         return cls(int(saved["label"]), values, None if score is None else float(score))
 
 
+def as_rows(X: Any) -> Any:
+    """Return the rows of a batch, whatever they came as, so that some can be picked."""
+    if X is None or isinstance(X, np.ndarray | Columns) or hasattr(X, "toarray"):
+        return X
+    return columns_of(X) if is_frame(X) else np.asarray(to_host(X))
+
+
 def sampled(
     X: Any, labels: NDArray[np.int64], keys: Sequence[Any], view: Projection | None
 ) -> SampledRows | None:
@@ -81,9 +90,9 @@ def sampled(
     n = len(labels)
     if view is None or n == 0 or view.n_columns != len(keys):
         return None
-    chosen = np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(int))
+    chosen = _spread(n, SAMPLED)
     try:
-        table = np.column_stack([_column(X, key, chosen) for key in keys])
+        table = _numbers(X, keys, chosen)
     except (TypeError, ValueError):
         return None
     known = np.isfinite(table).all(axis=1)
@@ -95,39 +104,57 @@ def unusual(X: Any, labels: NDArray[np.int64], scores: ArrayLike) -> tuple[KeptR
     values = np.asarray(scores, dtype=float).ravel()
     values = np.where(np.isfinite(values), values, -np.inf)
     order = np.argsort(-values, kind="stable")[:UNUSUAL]
+    order = order[np.isfinite(values[order])]
     return tuple(
-        KeptRow(int(labels[i]), _row(X, int(i)), float(values[i]))
-        for i in order
-        if np.isfinite(values[i])
+        KeptRow(int(labels[i]), row, float(values[i]))
+        for i, row in zip(order, _rows(X, order), strict=True)
     )
 
 
 def examples(X: Any, labels: NDArray[np.int64]) -> tuple[KeptRow, ...]:
     """Return some rows spread evenly over a batch."""
-    chosen = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), EXAMPLES)).astype(int))
-    return tuple(KeptRow(int(labels[i]), _row(X, int(i))) for i in chosen)
+    chosen = _spread(len(labels), EXAMPLES)
+    rows = zip(chosen, _rows(X, chosen), strict=True)
+    return tuple(KeptRow(int(labels[i]), row) for i, row in rows)
 
 
-def _column(X: Any, key: Any, rows: NDArray[np.int64]) -> Floats:
-    """Return numbers of a column, by the name or number that the model knows it by."""
-    if hasattr(X, "values") and hasattr(X, "place"):
-        return np.asarray(X.values[X.place(key)], dtype=float)[rows]
-    if not isinstance(key, int | np.integer):
+def _spread(n: int, most: int) -> NDArray[np.int64]:
+    """Return the places of some of n rows, from the first to the last."""
+    m = min(n, most)
+    return np.arange(m) * (n - 1) // max(m - 1, 1)
+
+
+def _numbers(X: Any, keys: Sequence[Any], rows: NDArray[np.int64]) -> Floats:
+    """Return some rows of columns of numbers, by names or numbers that the model knows them by."""
+    if isinstance(X, Columns):
+        return np.column_stack([np.asarray(X.values[X.place(key)][rows], float) for key in keys])
+    if not all(isinstance(key, int | np.integer) for key in keys):
         raise TypeError("an array has no names")
-    picked = X[rows, key]
-    return np.asarray(
-        picked.toarray() if hasattr(picked, "toarray") else picked, dtype=float
-    ).ravel()
+    return np.asarray(_dense(X[rows]), dtype=float)[:, list(keys)]
 
 
-def _row(X: Any, i: int) -> list[Any]:
-    """Return what a row holds, as plain values."""
-    if hasattr(X, "values") and hasattr(X, "place"):
-        return [_plain(column[i]) for column in X.values[:FIELDS]]
-    row = X[i : i + 1, :FIELDS]
-    return [
-        _plain(v) for v in np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()
-    ]
+def _rows(X: Any, chosen: NDArray[np.int64]) -> list[list[Any]]:
+    """Return what some rows hold, as plain values."""
+    if isinstance(X, Columns):
+        columns = [_plain_values(column[chosen]) for column in X.values[:FIELDS]]
+        return [list(row) for row in zip(*columns, strict=True)]
+    found: list[list[Any]] = _plain_values(_dense(X[chosen])[:, :FIELDS])
+    return found
+
+
+def _dense(rows: Any) -> NDArray[Any]:
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+
+
+def _plain_values(values: NDArray[Any]) -> Any:
+    """Return values as JSON knows them."""
+    if values.dtype.kind in "fiub":
+        return to_short(values.astype(float))
+    plain = [_plain(value) for value in values.ravel()]
+    if values.ndim == 1:
+        return plain
+    width = values.shape[1]
+    return [plain[a : a + width] for a in range(0, len(plain), width)]
 
 
 def _plain(value: Any) -> Any:

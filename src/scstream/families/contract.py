@@ -384,12 +384,11 @@ class Family(ABC):
         by_column = {key: value for key, value in described.items() if value.shape[1:] == (d,)}
         if "covariance" in described:
             by_column["variance"] = np.diagonal(described["covariance"], axis1=1, axis2=2)
+        keys, k = list(by_column), len(tau)
+        table = np.stack([np.zeros((k, d)), *by_column.values()], axis=-1)[..., 1:].tolist()
         return [
-            {
-                name: {key: float(value[i, j]) for key, value in by_column.items()}
-                for j, name in enumerate(names)
-            }
-            for i in range(len(tau))
+            {name: dict(zip(keys, row, strict=True)) for name, row in zip(names, rows, strict=True)}
+            for rows in table
         ]
 
     def hyperparameters(self) -> dict[str, Any]:

@@ -323,7 +323,8 @@ class _Loop:
         probability: Floats | None,
         scored: Assessment | None,
     ) -> None:
-        score = None if scored is None else scored.score
+        asked = self.needs & {"score", "anomaly"}
+        score = scored.score if scored is not None and asked else None
         more: dict[str, Any] = {}
         if scored is not None and "anomaly" in self.needs:
             more["anomaly"] = scored.anomaly

@@ -62,14 +62,14 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     elif means.shape[1] == 1:
         _draw_histograms(ax, rows[:, 0], labels, colors, str(keys[0]))
     else:
-        variances = None if spreads is None else np.array([np.diag(s) for s in spreads])
+        variances = None if spreads is None else spreads.variances
         names = [key if isinstance(key, str) else f"column {key}" for key in keys]
         view = Projection.between(means, variances, [c.weight for c in clusters], names)
         points = view(rows)
         hues = [colors[i] for i in labels]
         ax.scatter(points[:, 0], points[:, 1], s=6, c=hues, alpha=0.6, linewidths=0)
         ids = [cluster.id for cluster in clusters]
-        drawn = [] if spreads is None else [view.covariance(spread) for spread in spreads]
+        drawn: Any = () if spreads is None else spreads.seen(view)
         plot_ellipses(
             dict(zip(ids, view(means), strict=True)),
             dict(zip(ids, drawn, strict=False)),

@@ -141,9 +141,18 @@ class Projection:
     def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
         """Return the projection (2, 2) of a covariance of the columns, (d, d) or (d,)."""
         full = np.asarray(cov, dtype=float)
-        if full.ndim == 1:
-            full = np.diag(full)
-        out: NDArray[np.float64] = self.axes.T @ full @ self.axes
+        seen = self.variances(full[None]) if full.ndim == 1 else self.covariances(full[None])
+        out: NDArray[np.float64] = seen[0]
+        return out
+
+    def covariances(self, covs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariances (k, 2, 2) that are seen of k of the columns, (k, d, d)."""
+        out: NDArray[np.float64] = self.axes.T @ covs @ self.axes
+        return out
+
+    def variances(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the same where the columns are independent, from their variances (k, d)."""
+        out: NDArray[np.float64] = self.axes.T * variances[:, None] @ self.axes
         return out
 
     # -- keeping it -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -20,6 +20,7 @@ from scstream.service.guard import Guard, Refused
 from scstream.service.openapi import description
 from scstream.service.served import Served
 from scstream.service.settings import Settings
+from scstream.service.stream import EventStream
 from scstream.web import asset
 
 _TYPES = {
@@ -86,8 +87,7 @@ class _Service:
 
     async def metrics(self, request: Request) -> Response:
         """Answer Prometheus."""
-        figures = self._served.metrics  # a source may have to ask its server
-        text = await asyncio.to_thread(figures.text, self._served.feed.n_pages)
+        text = await asyncio.to_thread(self._served.metrics_text)  # a source may ask its server
         return Response(text, headers={"content-type": metrics.TYPE})
 
     async def chronicle(self, request: Request) -> Response:
@@ -101,8 +101,7 @@ class _Service:
         if feed.n_pages >= self._settings.most_pages:
             raise Refused(503, "Too many pages already follow this stream.")
         last = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        headers = {"x-accel-buffering": "no"}
-        return StreamingResponse(feed.follow(last), media_type="text/event-stream", headers=headers)
+        return EventStream(feed.follow(last))
 
     async def predict(self, request: Request) -> Response:
         """Answer with labels, and what else is asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from itertools import islice
 from threading import Lock
 
@@ -43,7 +43,7 @@ class Feed:
 
     def add(self, moment: Moment) -> None:
         """Hand on a moment that the chronicle has just observed."""
-        line = moment.to_line().rstrip("\n")
+        line = moment.text
         with self._lock:
             self._lines.append(line)
             self._bytes += len(line)
@@ -66,7 +66,7 @@ class Feed:
         self._wake(pages)
 
     def end(self) -> None:
-        """Let every page go: the service ends."""
+        """Let every page go once it has had all: the service ends."""
         with self._lock:
             self._ended = True
             pages = list(self._pages)
@@ -89,8 +89,8 @@ class Feed:
         with self._lock:
             return f"{self._epoch}-{self._next}", PageData.of(self.chronicle)
 
-    async def follow(self, name: str, every: float = 15.0) -> AsyncIterator[str]:
-        """Return server-sent events after the one of a name, without end.
+    async def follow(self, name: str, every: float = 15.0) -> AsyncGenerator[str]:
+        """Return server-sent events after the one of a name, until the service ends.
 
         When nothing comes for this many seconds, a comment shows that the service is still alive.
         """
@@ -100,12 +100,15 @@ class Feed:
         with self._lock:
             self._pages.add(page)
         try:
-            while not self._ended:
+            while True:
                 fresh.clear()
+                ended = self._ended
                 text, epoch, position = self._since(epoch, position)
                 if text:
                     yield text
                     continue
+                if ended:
+                    return
                 try:
                     await asyncio.wait_for(fresh.wait(), every)
                 except TimeoutError:

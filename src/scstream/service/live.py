@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from scstream.model import ScStream
@@ -38,10 +39,18 @@ class Live:
             After `partial_fit`.
         scores : array-like (n,), optional
             ``-model.score_samples(X)`` of the batch's rows, taken before they were learned.
-        rows : array (n, d), optional
-            The batch, of which some rows are drawn, and the most unusual ones listed.
+        rows : array or data frame (n, d), optional
+            The batch, of which some rows are drawn, and the most unusual ones listed. An array
+            is copied, so that you may fill it anew.
         """
-        self.served.observe(model, scores, rows)
+        if not model.n_batches_:
+            raise ValueError("The model has learned no batch yet: call partial_fit first.")
+        if scores is not None:
+            scores = np.array(scores, dtype=float).ravel()
+            _check_length("scores", len(scores), model)
+        if rows is not None:
+            _check_length("rows", rows.shape[0] if hasattr(rows, "shape") else len(rows), model)
+        self.served.observe(model, scores, rows.copy() if isinstance(rows, np.ndarray) else rows)
 
     def close(self) -> None:
         """End the service: pages are disconnected, and open requests finished."""
@@ -56,6 +65,15 @@ class Live:
 
     def _repr_html_(self) -> str:
         return f'<a href="{self.link}" target="_blank" rel="noopener">{self.link}</a>'
+
+
+def _check_length(name: str, n: int, model: ScStream) -> None:
+    """Refuse scores or rows that are not those of the last batch."""
+    if n != len(model.labels_):
+        raise ValueError(
+            f"{name} must be those of the last batch, which has {len(model.labels_):,} rows; "
+            f"got {n:,}."
+        )
 
 
 def serve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,17 +69,20 @@ class Metrics:
         for kind in ("birth", "death", "split", "merge", "return"):
             self.events.labels(kind)
         self._last: float | None = None
+        self._checkpoint: Path | None = None
         self._saved: float | None = None
 
-    def learned(self, batch: Outline, seconds: float) -> None:
-        """Count a batch."""
+    def learned(self, batches: Sequence[Outline], seconds: Sequence[float]) -> None:
+        """Count some batches and the seconds that each took."""
         self._last = time.time()
-        self.rows.inc(batch.n_points)
-        self.batches.inc()
-        self.clusters.set(batch.n_clusters)
-        self.seconds.observe(seconds)
-        for event in batch.events:
-            self.events.labels(str(event["kind"])).inc()
+        self.rows.inc(sum(batch.n_points for batch in batches))
+        self.batches.inc(len(batches))
+        self.clusters.set(batches[-1].n_clusters)
+        for took in seconds:
+            self.seconds.observe(took)
+        for batch in batches:
+            for event in batch.events:
+                self.events.labels(str(event["kind"])).inc()
 
     def scored(self, score: Score | None) -> None:
         """Note how unusual the last rows were."""
@@ -103,7 +106,10 @@ class Metrics:
         self._unread[left.unit].set(left.amount)
 
     def saved(self, path: Path) -> None:
-        """Note when a checkpoint was written."""
+        """Note when the last checkpoint was written."""
+        if path is self._checkpoint:
+            return
+        self._checkpoint = path
         try:
             self._saved = path.stat().st_mtime
         except OSError:

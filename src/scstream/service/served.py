@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-import copy
+import logging
+from collections import deque
+from collections.abc import Callable
 from threading import Event, Lock, Thread
-from time import monotonic, sleep
+from time import monotonic, thread_time
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from scstream.chronicle import Moment, Outline
+from scstream.chronicle import Learned, Moment, Outline
 from scstream.model import ScStream
 from scstream.service.answers import for_model
-from scstream.service.budget import SHARE, Budget
 from scstream.service.feed import Feed
 from scstream.service.metrics import Metrics
 
-_SETTLED = 0.25  # seconds without a batch after which the last one is shown in any case
+PAUSE = 0.4  # seconds from one moment to the next while a page is open: clusters glide as long
+_ALONE = 1.0  # the same while none is: one that is opened later can look back
+_SHARE = 0.01  # of the time, for showing: the more there is to show, the longer the pauses
+_MOST_WAITING = 1000  # batches that wait to be counted
+
+# Of a batch's rows: numbers, or a way to get them from the model if the batch is shown.
+Scores = ArrayLike | Callable[[ScStream], ArrayLike] | None
+
+_LOG = logging.getLogger("scstream.service")
 
 
-class _Learned(NamedTuple):
-    """A batch that was learned and not shown yet."""
+class _Last(NamedTuple):
+    """The last batch, which is shown next."""
 
     model: ScStream
-    scores: ArrayLike | None
+    scores: Scores
     rows: Any
-    outline: Outline
-    when: float
+
+
+class _Waiting(NamedTuple):
+    """A batch that is not counted yet."""
+
+    learned: Learned
+    seconds: float
 
 
 def _as_it_is(model: ScStream) -> ScStream:
-    """Return a copy that stays as it is while the model learns on."""
+    """Return a copy that stays as it is while the model learns on; its history is one batch."""
     found = object.__new__(type(model))  # `copy` would make it ready to be saved
-    found.__dict__.update(model.__dict__)
-    if model.n_batches_:
-        found._history = copy.copy(model._history)  # the only part that is changed in place
+    found.__dict__ = known = model.__dict__.copy()
+    if "_history" in known:
+        known["_history"] = deque((known["_history"][-1],))  # the only part changed in place
     return found
 
 
 class Served:
     """A model and its chronicle, safe to read while another thread learns.
 
-    Showing a batch may take a small share of the run's time. Where batches come faster than that,
-    several are shown as one moment; their rows and events are counted all the same.
+    The thread that learns only leaves its batches here. Another one shows the latest of them a
+    few times a second, and counts the rows and events of all. So what a page costs does not
+    depend on how fast batches come.
 
     Parameters
     ----------
@@ -50,24 +65,28 @@ class Served:
         What predictions are made with; without one there are none.
     feed : Feed, optional
         What pages follow.
-    share : float
-        Of the run's time; with 1 every batch is shown.
+    pause : float
+        Seconds from one moment to the next, at least. With 0 every batch is shown, by the thread
+        that learns.
     """
 
     def __init__(
-        self, model: ScStream | None = None, feed: Feed | None = None, share: float = SHARE
+        self, model: ScStream | None = None, feed: Feed | None = None, pause: float = PAUSE
     ) -> None:
         self.feed = Feed() if feed is None else feed
         self.metrics = Metrics()
         self._own = model
         self._model = None if model is None else _as_it_is(model)
-        self._lock = Lock()  # one thread observes at a time
-        self._last = monotonic()
-        self._budget = Budget(share)
-        self._held: _Learned | None = None  # the last batch, if there was no time to show it
-        self._holds = Event()
+        self._pause = pause
+        self._began = monotonic()  # the batch that is being learned
+        self._lock = Lock()  # for what the thread that learns leaves: it never waits for long
+        self._last: _Last | None = None
+        self._waiting: list[_Waiting] = []
+        self._left = Event()  # set while there is something to show
+        self._showing = Lock()  # for the chronicle
+        self._uncounted: Outline | None = None  # that of the last batch: its moment counts it
         self._shower: Thread | None = None
-        self._ended = False
+        self._ended = Event()
 
     @property
     def has_model(self) -> bool:
@@ -81,64 +100,29 @@ class Served:
             raise ValueError("No model is available.")
         return self._model
 
-    def observe(self, model: ScStream, scores: ArrayLike | None = None, rows: Any = None) -> None:
-        """Take note of a model that has just learned a batch."""
-        now = monotonic()
-        batch = _Learned(_as_it_is(model), scores, rows, Outline.of(model, scores), now)
+    # -- the thread that learns -----------------------------------------------------------------
+
+    def observe(self, model: ScStream, scores: Scores = None, rows: Any = None) -> None:
+        """Take note of a model that has just learned a batch.
+
+        Scores and rows are looked at later: they must not be changed.
+        """
+        known = None if callable(scores) else scores
+        found, learned, now = _as_it_is(model), Learned.of(model, known), monotonic()
         with self._lock:
-            self._model = batch.model
-            seconds, self._last = now - self._last, now
-            held, self._held = self._held, None
-            if held is not None:
-                self.feed.chronicle.count(held.outline)
-            if self._budget.left:
-                self._show(batch)
-            else:
-                self._hold(batch)
-        self.metrics.learned(batch.outline, seconds)
-
-    def _show(self, batch: _Learned) -> None:
-        with self._budget:
-            moment = self.feed.chronicle.observe(batch.model, batch.scores, batch.rows)
-            self.feed.add(moment)
-        self.metrics.scored(moment.score)
-
-    def _hold(self, batch: _Learned) -> None:
-        """Keep a batch until the next one comes, or until none has come for a while."""
-        self._held = batch
-        self._holds.set()
-        if self._shower is None:
-            self._shower = Thread(target=self._show_the_last, name="scstream-page", daemon=True)
-            self._shower.start()
-
-    def _show_the_last(self) -> None:
-        while self._holds.wait() and not self._ended:
-            with self._lock:
-                held = self._held
-                wait = 0.0 if held is None else held.when + _SETTLED - monotonic()
-                if wait <= 0.0:
-                    self._show_held()
-            sleep(max(wait, 0.0))
-
-    def _show_held(self) -> None:
-        held, self._held = self._held, None
-        self._holds.clear()
-        if held is not None:
-            self._show(held)
-
-    def show(self, moment: Moment) -> None:
-        """Hand on a moment that the feed's chronicle has taken from elsewhere."""
-        now = monotonic()
-        seconds, self._last = now - self._last, now
-        self.metrics.learned(moment.outline, seconds)
-        self.metrics.scored(moment.score)
-        self.feed.add(moment)
-
-    def close(self) -> None:
-        """Let every page go."""
-        self._ended = True
-        self._holds.set()
-        self.feed.end()
+            self._model = found
+            self._last = _Last(found, scores, rows)
+            self._waiting.append(_Waiting(learned, now - self._began))
+            self._began = now
+        if self._pause == 0.0:
+            self._show()
+        elif not self._left.is_set():
+            self._left.set()
+            if self._shower is None:
+                self._shower = Thread(target=self._show_on, name="scstream-page", daemon=True)
+                self._shower.start()
+        elif len(self._waiting) > _MOST_WAITING:
+            self._count()
 
     def learn(self, rows: Any, time: Any = None) -> dict[str, Any]:
         """Learn rows that were sent, and return their labels."""
@@ -147,14 +131,85 @@ class Served:
             raise ValueError("No model is available.")
         X = for_model(rows, model)
         scores = -self.model.score_samples(X) if model.n_batches_ else None
-        self._last = monotonic()
+        self._began = monotonic()
         model.partial_fit(X, time=time)
         self.observe(model, scores, X)
         return {"label": model.labels_.tolist(), "n_clusters": model.n_clusters_}
 
+    # -- the thread that shows ------------------------------------------------------------------
+
+    def _show_on(self) -> None:
+        """Show the latest batch, and again after a pause, until the end."""
+        while self._left.wait() and not self._ended.is_set():
+            begun = thread_time()
+            try:
+                self._show()
+            except Exception:  # a run does not end because of its page
+                _LOG.exception("The page cannot show a batch.")
+            pause = self._pause if self.feed.n_pages else max(self._pause, _ALONE)
+            self._ended.wait(max(pause, (thread_time() - begun) / _SHARE))
+
+    def _show(self) -> None:
+        """Show the latest batch, unless that was done already."""
+        with self._showing:
+            self._show_last()
+
+    def _show_last(self) -> None:
+        with self._lock:
+            self._left.clear()
+            last, self._last = self._last, None
+            waiting, self._waiting = self._waiting, []
+        self._add_up(waiting)
+        if last is None:
+            return
+        self._uncounted = None
+        scores = last.scores(last.model) if callable(last.scores) else last.scores
+        moment = self.feed.chronicle.observe(last.model, scores, last.rows)
+        self.feed.add(moment)
+        self.metrics.scored(moment.score)
+
+    def _count(self) -> None:
+        """Count the batches that wait, and show none."""
+        with self._showing:
+            with self._lock:
+                waiting, self._waiting = self._waiting, []
+            self._add_up(waiting)
+
+    def _add_up(self, waiting: list[_Waiting]) -> None:
+        if not waiting:
+            return
+        outlines = [one.learned.outline() for one in waiting]
+        for outline in outlines:
+            if self._uncounted is not None:
+                self.feed.chronicle.count(self._uncounted)
+            self._uncounted = outline
+        self.metrics.learned(outlines, [one.seconds for one in waiting])
+
+    def show(self, moment: Moment) -> None:
+        """Hand on a moment that the feed's chronicle has taken from elsewhere."""
+        now = monotonic()
+        seconds, self._began = now - self._began, now
+        self.metrics.learned([moment.outline], [seconds])
+        self.metrics.scored(moment.score)
+        self.feed.add(moment)
+
+    # -- requests -------------------------------------------------------------------------------
+
     def whole_text(self) -> str:
         """Return what a page begins with, as JSON."""
-        with self._lock:
-            self._show_held()
+        with self._showing:
+            self._show_last()
             name, whole = self.feed.whole()
         return whole.text(next=name)
+
+    def metrics_text(self) -> bytes:
+        """Return the figures of the run as Prometheus reads them."""
+        self._count()
+        return self.metrics.text(self.feed.n_pages)
+
+    def close(self) -> None:
+        """Show the last batch, and let every page go."""
+        self._show()
+        self._ended.set()
+        self._left.set()
+        self.feed.end()

@@ -40,6 +40,7 @@ class Watcher:
         self._thread.join()
 
     def _follow(self) -> None:
+        self.served.whole_text()  # the JSON of what was read is made before a page asks for it
         while not self._end.wait(self._pause):
             try:
                 for moment in self.served.feed.chronicle.read_on(self._file):

@@ -45,7 +45,7 @@ class PageData:
     def text(self, **more: str) -> str:
         """Return it as JSON, with some more entries."""
         head = json.dumps({**more, **self.head}, separators=(",", ":"))
-        lines = ",".join(moment.to_line().rstrip("\n") for moment in self.moments)
+        lines = ",".join(moment.text for moment in self.moments)
         return f'{head[:-1]},"moments":[{lines}]}}'
 
 
