@@ -96,6 +96,7 @@ def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
+    before = learner
     if learner.family.narrows:
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
@@ -118,7 +119,7 @@ def _learn_later(
         rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))[0]
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
-    scores = _scores(learner, batch, recipe.rules, past)
+    scores = _scores(before, batch, recipe.rules, past)
     new = Learner(
         family,
         state.settle(batch.time),
