@@ -170,8 +170,8 @@ class Rules(GroupRules):
     scored_batches : float
         The share of batches that are scored where scoring takes as long as learning, twice that
         while few scores are known. All others are scored. With one in 16 the sketch was so old that
-        streams of 2 to 8 columns had .3 to 2.3 times the rows below .001 that they should have; with
-        this .7 to 1.25, and .8 to 1.1 if all batches were scored.
+        .3 to 2.3 times as many rows of 2 to 8 columns as should be were below .001. With this it is
+        .7 to 1.25 times, and .8 to 1.1 if all batches are scored.
     scores_kept : float
         Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
         what one row in a thousand looks like.
