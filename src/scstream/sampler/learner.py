@@ -145,7 +145,8 @@ def _scores(learner: Learner, batch: Batch, rules: Rules, past: State) -> Sketch
     n = batch.X.shape[0]
     if rules.scored_rows == 0 or n == 0:
         return learner.scores
-    few = is_small(learner.family, rules, n) and not learner.family.narrows
+    family = learner.family
+    few = is_small(family, rules, n) and not (family.narrows or family.tames)
     quick = few or isinstance(batch.X, RemoteRows)  # of those elsewhere some must be fetched
     share = share_scored(learner.scores, learner.n_batches, rules, quick=quick)
     if not is_scored(learner.n_batches, share):

@@ -132,13 +132,16 @@ def scores_with(
 
     ``kept`` is the share of the past that is left after a batch, and ``share`` that of batches that
     are scored. Scores are forgotten as clusters are, but not so fast that too few are left to know
-    small shares by. While there are few, the older half is left behind: a model that has just begun
-    expects less of its rows than it does later.
+    small shares by. While there are few, the older half is left behind, however slowly clusters are
+    forgotten: a model that has just begun expects less of its rows than it does later.
     """
     X, which = some_rows(batch.X, rules.scored_rows)
     weight = np.ones(X.shape[0]) if isinstance(batch.X, RemoteRows) else batch.weight[which]
-    memory = min(max(0.5 * before.seen, rules.scored_rows), rules.scores_kept)
-    kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / memory)
+    memory = max(0.5 * before.seen, rules.scored_rows)
+    if memory < rules.scores_kept:
+        kept = max(1.0 - X.shape[0] / memory, 0.0)
+    else:
+        kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / rules.scores_kept)
     return before.faded(kept).merged(log_densities(learner, X), weight)
 
 
