@@ -1,5 +1,6 @@
-"""The clusterer for river: river's own checks, buffering, rows that lack features."""
+"""Clusterer and detector for river: its own checks, buffering, rows that lack features."""
 
+import functools
 import importlib
 import pickle
 import sys
@@ -14,10 +15,10 @@ from scstream.datasets import gaussian_stream
 from scstream.metrics import adjusted_rand_index
 
 river = pytest.importorskip("river", reason="river is not installed")
-from river import checks, compose, preprocessing  # noqa: E402 - only where river is there
+from river import anomaly, base, checks, compose, preprocessing  # noqa: E402 - only where river is there
 from river.checks import common  # noqa: E402
 
-from scstream.river import StreamClusterer  # noqa: E402
+from scstream.river import StreamClusterer, StreamDetector  # noqa: E402
 
 NAMES = list("dbca")
 
@@ -70,6 +71,59 @@ def test_rivers_checks_of_an_estimator(check):
 def test_rivers_checks_with_data(check, family):
     rows, y = DATA
     check(StreamClusterer(family, batch_size=30, seed=0), list(zip(rows, y, strict=True))[:FEW])
+
+
+def still(n):
+    """Return rows of three clusters that stay where they are."""
+    X = gaussian_stream(1, n, 3, 4, random_state=2)[0].X
+    return [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
+
+
+def with_anomalies(n):
+    """Return such rows, one in 30 of them far off, and whether a row is that."""
+    rng = np.random.default_rng(3)
+    odd = rng.random(n) < 1 / 30
+    far = (dict.fromkeys(NAMES, v) for v in rng.uniform(60.0, 90.0, n).tolist())
+    return [(f, True) if o else (x, False) for x, f, o in zip(still(n), far, odd, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "check", list(checks.yield_checks(StreamDetector())), ids=lambda c: c.__name__
+)
+def test_rivers_checks_of_an_anomaly_detector(check):
+    if isinstance(check, functools.partial):  # with data of river's, which it would download
+        check.func(StreamDetector(batch_size=30, seed=0), dataset=with_anomalies(300))
+    else:
+        check(StreamDetector())
+
+
+def test_a_detector_is_one_for_river_and_scores_as_the_clusterer_does():
+    detector, clusterer = (
+        kind(batch_size=100, seed=5) for kind in (StreamDetector, StreamClusterer)
+    )
+    assert isinstance(detector, base.AnomalyDetector)
+    assert not isinstance(detector, base.Clusterer)
+    assert not isinstance(clusterer, base.AnomalyDetector)
+    rows, _ = DATA
+    for row in rows:
+        assert detector.score_one(row) == clusterer.score_one(row)
+        detector.learn_one(row)
+        clusterer.learn_one(row)
+    assert clusterer.score_one(dict.fromkeys(NAMES, 300.0)) > 0.999
+
+
+def test_a_filter_of_river_keeps_anomalies_from_the_detector():
+    model = anomaly.ThresholdFilter(StreamDetector(batch_size=100, seed=0), threshold=0.999)
+    rows = still(151)
+    for row in rows[:150]:
+        model.learn_one(row)
+    held = len(model.anomaly_detector._buffer)
+    far = dict.fromkeys(NAMES, 300.0)
+    assert model.classify(model.score_one(far))
+    model.learn_one(far)
+    assert len(model.anomaly_detector._buffer) == held
+    model.learn_one(rows[150])
+    assert len(model.anomaly_detector._buffer) == held + 1
 
 
 def test_rows_are_learned_in_batches_as_the_model_would():

@@ -1,5 +1,7 @@
 """Rows of many columns: the directions that describe them, and what becomes of statistics."""
 
+import copy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -236,3 +238,14 @@ def test_it_goes_on_from_a_checkpoint(tmp_path):
     for X, _ in batches[5:]:
         assert_array_equal(model.partial_fit(X).labels_, other.partial_fit(X).labels_)
         assert_array_equal(model.score_samples(X), other.score_samples(X))
+
+
+def test_what_is_usual_rises_and_falls_again():
+    first, second, third = low_rank(1000, 96, 9, batches=3)
+    family = Gaussian().prepare(first[0]).turned(second[0], 400.0)[0]
+    usual = family._space.usual
+    family = copy.copy(family)
+    family._space = family._space._replace(usual=2.0 * usual)  # as a drift leaves it
+    family, carry = family.turned(third[0], 400.0)
+    assert carry is None
+    assert family._space.usual == pytest.approx(np.sqrt(2.0) * usual, rel=0.05)

@@ -79,19 +79,37 @@ def test_rows_that_were_learned_fit_too_well_and_left_out_they_do_not():
     )
 
 
-def test_scores_are_those_of_score_samples_before_the_batch():
-    stream = gaussian_stream(2, 800, n_clusters=3, drift="none", random_state=1)
-    batches = [b.X for b in stream]
-    model = ScStream(random_state=0).partial_fit(batches[0])
-    before = model._learner.scores
-    expected = model.score_samples(batches[1])
-    model.partial_fit(batches[1])
+@pytest.mark.parametrize(
+    "stream",
+    [
+        gaussian_stream(2, 800, n_clusters=3, drift="none", random_state=1),
+        gaussian_stream(3, 800, n_clusters=3, n_features=80, speed=9.0, random_state=1),
+    ],
+    ids=["few columns", "directions that turn"],
+)
+def test_scores_are_those_of_score_samples_before_the_batch(stream):
+    *earlier, last = (b.X for b in stream)
+    model = ScStream(random_state=0)
+    for X in earlier:
+        model.partial_fit(X)
+    before, expected = model._learner.scores, model.score_samples(last)
+    model.partial_fit(last)
     after = model._learner.scores
     assert after.seen == before.seen + 800
-    at = np.quantile(expected, [0.2, 0.5, 0.8])
-    memory = model._learner.scores.count
-    mixed = (before.faded((memory - 800) / before.count)).merged(expected, np.ones(800))
+    at = np.quantile(expected, [0.01, 0.2, 0.5, 0.8])
+    mixed = before.faded((after.count - 800) / before.count).merged(expected, np.ones(800))
     assert_allclose(after.share_below(at), mixed.share_below(at), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("family", "share"), [("gaussian", 0.25), ("diagonal", 1.0)])
+def test_all_batches_are_scored_but_for_quick_ones(family, share):
+    rules = Rules(scores_kept=500.0)  # 10 batches are enough here to know shares by
+    model, seen = ScStream(family, random_state=0, rules=rules), []
+    for batch in gaussian_stream(60, 100, n_clusters=3, random_state=0):
+        seen.append(model.partial_fit(batch.X)._learner.scores.seen)
+    new = np.diff(seen)[19:] / 100
+    assert set(new) <= {0.0, 1.0}
+    assert new.mean() == pytest.approx(share, abs=0.05)
 
 
 def test_nothing_is_scored_if_nobody_wants_it():

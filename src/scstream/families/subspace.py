@@ -44,6 +44,7 @@ _FLAT_COLUMNS = 8  # columns that are kept for that, at most
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
 _STRAYED = 1.05  # times the usual noise of rows that calls for other directions
 _ERRORS = 1.0  # standard errors by which it must be more than that
+_ERRORS_BELOW = 3.0  # the same for noise that has become less: by chance it must not
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -142,14 +143,17 @@ class Subspace(NamedTuple):
 
         ``past`` is how many rows before them count. The noise of rows that were not there when the
         directions were chosen is larger than that of those that were. What is usual rises slowly,
-        so that directions are chosen in several batches after a class came from elsewhere.
+        so that directions are chosen in several batches after a class came from elsewhere. It falls
+        as slowly: clusters that drift would else be left ever longer outside of the directions.
         """
         w, q = self.lift.shape
         left = self._coordinates(X)[1] / (w - q)
         stray, error = float(left.mean()), float(left.std()) / np.sqrt(len(left))
         usual = self.usual or min(stray, _NEWCOMERS * self.noise)
         if len(left) == 1 or stray - _ERRORS * error <= _STRAYED * usual:
-            return self if self.usual else self._replace(usual=usual)
+            if len(left) > 1 and stray + _ERRORS_BELOW * error < usual / _STRAYED:
+                usual = float(np.sqrt(usual * stray))
+            return self if usual == self.usual else self._replace(usual=usual)
         Y = np.concatenate([np.sqrt(past) * self.lift.T, (self.whole(X) - self.centre) / self.unit])
         total = self.noise * past * (w - q) + float((Y**2).sum())
         space = type(self)._of(self.centre, self.unit, Y, total, past + len(X), q)

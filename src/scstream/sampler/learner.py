@@ -15,7 +15,7 @@ from scstream.families.contract import Array
 from scstream.kernels.draws import Draws
 from scstream.sampler.background import background_of
 from scstream.sampler.batch import later_batch
-from scstream.sampler.choose import steps_for
+from scstream.sampler.choose import is_small, steps_for
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.first import learn_first
@@ -25,7 +25,7 @@ from scstream.sampler.learned import outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.rules import Rules
-from scstream.sampler.scores import is_scored, scores_with
+from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.sweep import deterministic_sweep, next_point
 from scstream.sampler.warmup import is_due, kept_with
@@ -96,6 +96,7 @@ def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch that finds its prior set and something remembered."""
+    before = learner
     if learner.family.narrows:
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
@@ -118,10 +119,7 @@ def _learn_later(
         rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))[0]
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
-    scores = learner.scores
-    if is_scored(scores, learner.n_batches, batch, recipe.rules):
-        kept = past.share_left_of(learner.state)
-        scores = scores_with(scores, learner, batch, recipe.rules, kept)
+    scores = _scores(before, batch, recipe.rules, past)
     new = Learner(
         family,
         state.settle(batch.time),
@@ -140,6 +138,21 @@ def _learn_later(
     if learner.warmup:
         new = replace(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return new, outcome
+
+
+def _scores(learner: Learner, batch: Batch, rules: Rules, past: State) -> Sketch:
+    """Return the sketch of scores with those of a batch; ``past`` is what is left at its time."""
+    n = batch.X.shape[0]
+    if rules.scored_rows == 0 or n == 0:
+        return learner.scores
+    family = learner.family
+    few = is_small(family, rules, n) and not (family.narrows or family.tames)
+    quick = few or isinstance(batch.X, RemoteRows)  # of those elsewhere some must be fetched
+    share = share_scored(learner.scores, learner.n_batches, rules, quick=quick)
+    if not is_scored(learner.n_batches, share):
+        return learner.scores
+    kept = past.share_left_of(learner.state)
+    return scores_with(learner.scores, learner, batch, rules, kept, share)
 
 
 def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:

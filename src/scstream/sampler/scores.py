@@ -125,31 +125,44 @@ class Knows(Protocol):
         """The number of batches seen."""
 
 
-def scores_with(before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept: float) -> Sketch:
+def scores_with(
+    before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept: float, share: float
+) -> Sketch:
     """Return the sketch of scores, with those of a batch that the model is about to learn.
 
-    ``kept`` is the share of the past that is left. Scores are forgotten as clusters are, but not so
-    fast that too few are left to know small shares by. While there are few, the older half is left
-    behind: a model that has just begun expects less of its rows than it does later.
+    ``kept`` is the share of the past that is left after a batch, and ``share`` that of batches that
+    are scored. Scores are forgotten as clusters are, but not so fast that too few are left to know
+    small shares by. While there are few, the older half is left behind, however slowly clusters are
+    forgotten: a model that has just begun expects less of its rows than it does later.
     """
     X, which = some_rows(batch.X, rules.scored_rows)
     weight = np.ones(X.shape[0]) if isinstance(batch.X, RemoteRows) else batch.weight[which]
-    memory = min(max(0.5 * before.seen, rules.scored_rows), rules.scores_kept)
-    kept = max(kept, 1.0 - X.shape[0] / memory)
+    memory = max(0.5 * before.seen, rules.scored_rows)
+    if memory < rules.scores_kept:
+        kept = max(1.0 - X.shape[0] / memory, 0.0)
+    else:
+        kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / rules.scores_kept)
     return before.faded(kept).merged(log_densities(learner, X), weight)
 
 
-def is_scored(before: Sketch, n: int, batch: Batch, rules: Rules) -> bool:
-    """Whether batch n is scored: one in four, and fewer once enough scores are known.
+def share_scored(before: Sketch, n_batches: int, rules: Rules, *, quick: bool) -> float:
+    """Return the share of batches that are scored, those before being ``n_batches``.
 
-    Scoring a small batch takes as long as learning it. Multiples of the golden ratio choose, which
-    keep no step with a rhythm of the stream.
+    All are, unless learning is so quick that scoring would take as long. Of quick batches half are
+    scored while few scores are known, and fewer later.
     """
-    if n > 8:
-        share = 0.0625 if before.seen >= rules.scores_kept else 0.25
-        if (n * 0.6180339887498949) % 1.0 >= share:
-            return False
-    return rules.scored_rows > 0 and batch.X.shape[0] > 0
+    if not quick or n_batches <= 8:
+        return 1.0
+    enough = before.seen >= 2.0 * rules.scores_kept
+    return rules.scored_batches if enough else min(2.0 * rules.scored_batches, 1.0)
+
+
+def is_scored(n_batches: int, share: float) -> bool:
+    """Whether the next batch is among the share of batches that are scored.
+
+    Multiples of the golden ratio choose, which keep no step with a rhythm of the stream.
+    """
+    return (n_batches * 0.6180339887498949) % 1.0 < share
 
 
 def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sketch:
