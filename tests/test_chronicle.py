@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from scstream import Product, ScStream
-from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Learned, Moment, Score
+from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Score
 from scstream.chronicle.lines import to_short
+from scstream.chronicle.moment import Learned
 from scstream.datasets import gaussian_stream
 from scstream.plot import Projection
 

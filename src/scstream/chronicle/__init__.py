@@ -5,14 +5,13 @@ while it is being written. `scstream.report` draws it.
 """
 
 from scstream.chronicle.book import Chronicle, ChronicleError
-from scstream.chronicle.moment import QUANTILES, Learned, Moment, Outline, Score, Totals
+from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
 from scstream.chronicle.reading import Rewritten
 
 __all__ = [
     "QUANTILES",
     "Chronicle",
     "ChronicleError",
-    "Learned",
     "Moment",
     "Outline",
     "Rewritten",

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from scstream.chronicle import Learned, Moment, Outline
+from scstream.chronicle import Moment, Outline
+from scstream.chronicle.moment import Learned
 from scstream.model import ScStream
 from scstream.service.answers import for_model
 from scstream.service.feed import Feed
