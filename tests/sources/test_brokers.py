@@ -2,13 +2,11 @@
 
 import itertools
 import json
-import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from broker_readers import read_and_die
 from broker_servers import BROKERS
 
 from scstream import ScStream
@@ -255,22 +253,6 @@ def test_only_what_is_committed_counts_as_done(broker):
 
 # -- exactly once ---------------------------------------------------------------------------------
 
-# Reads two batches, keeps model and place, learns from a third, and dies without a word.
-CHILD = """
-import os, signal, sys
-from scstream import ScStream
-from scstream.sources import SourceOptions, open_source
-url, path = sys.argv[1:]
-model = ScStream(random_state=0)
-for i, batch in enumerate(open_source(url, SourceOptions(batch_size=50, follow=True))):
-    model.partial_fit(batch.X)
-    if i == 1:
-        model.save(path, extra={"place": batch.place})
-    if i == 2:
-        print(batch.keys[-1], flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_killed_reader_goes_on_as_if_it_had_never_died(broker, tmp_path):
@@ -281,15 +263,9 @@ def test_a_killed_reader_goes_on_as_if_it_had_never_died(broker, tmp_path):
         unbroken.partial_fit(X[start : start + 50])
 
     file = tmp_path / "model.scs"
-    killed = subprocess.run(
-        [sys.executable, "-c", CHILD, broker.url(stream), str(file)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=os.environ,
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert killed.stdout.split() == [broker.key(stream, 149)]  # it had used a third batch
+    status, last = read_and_die(broker.url(stream), file)
+    assert status == -signal.SIGKILL
+    assert last == broker.key(stream, 149)  # it had used a third batch
 
     model, extra = read(file)
     seen = []
