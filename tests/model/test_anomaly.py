@@ -23,9 +23,9 @@ def kinds(seed, n, batches):
         yield (p < rng.random((n, 8, 1))).sum(axis=2).clip(max=4).astype(float)
 
 
-def reals(d):
+def reals(d, k=5, speed=1.0):
     def batches_of(seed, n, batches):
-        for batch in gaussian_stream(batches, n, 5, d, random_state=seed, speed=1.0):
+        for batch in gaussian_stream(batches, n, k, d, random_state=seed, speed=speed):
             yield batch.X
 
     return batches_of
@@ -35,6 +35,7 @@ STREAMS = {
     "gaussian, 1 column": ("gaussian", reals(1)),
     "gaussian, 2 columns": ("gaussian", reals(2)),
     "gaussian, 10 columns": ("gaussian", reals(10)),
+    "gaussian, 100 columns whose directions turn": ("gaussian", reals(100, 10, 5.0)),
     "diagonal, 20 columns": ("diagonal", reals(20)),
     "poisson": ("poisson", counts),
     "categorical": ("categorical", kinds),
