@@ -9,7 +9,7 @@ import pytest
 from scstream import Product, ScStream
 from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Score
 from scstream.chronicle.lines import to_short
-from scstream.chronicle.moment import Learned
+from scstream.chronicle.outline import Learned
 from scstream.datasets import gaussian_stream
 from scstream.plot import Projection
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.chronicle import Chronicle, Moment
-from scstream.chronicle.moment import Score
+from scstream.chronicle import Chronicle, Moment, Score
 from scstream.chronicle.rows import KeptRow, SampledRows
 from scstream.plot.projection import Projection
 from scstream.service.live import Live

@@ -5,7 +5,8 @@ while it is being written. `scstream.report` draws it.
 """
 
 from scstream.chronicle.book import Chronicle, ChronicleError
-from scstream.chronicle.moment import QUANTILES, Moment, Outline, Score, Totals
+from scstream.chronicle.moment import Moment
+from scstream.chronicle.outline import QUANTILES, Outline, Score, Totals
 from scstream.chronicle.reading import Rewritten
 
 __all__ = [

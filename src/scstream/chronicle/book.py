@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import Spreads, locations, speeds, words_of
-from scstream.chronicle.moment import QUANTILES, Learned, Moment, Outline, Score, Totals
+from scstream.chronicle.moment import Moment
+from scstream.chronicle.outline import QUANTILES, Learned, Outline, Score, Totals
 from scstream.chronicle.reading import ChronicleFile, outline_of
 from scstream.chronicle.rows import FIELDS, as_rows, examples, sampled, unusual
 from scstream.engines.tensors import to_host

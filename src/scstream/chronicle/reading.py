@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from scstream.chronicle.lines import from_line, read_event
-from scstream.chronicle.moment import Moment, Outline
+from scstream.chronicle.moment import Moment
+from scstream.chronicle.outline import Outline
 
 # Lines begin alike, see `Moment.to_line`: what comes of every batch is read from their ends.
 _HEAD = re.compile(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from scstream.chronicle import Moment, Outline
-from scstream.chronicle.moment import Learned
+from scstream.chronicle.outline import Learned
 from scstream.model import ScStream
 from scstream.service.answers import for_model
 from scstream.service.feed import Feed
