@@ -24,6 +24,7 @@ def test_noise_is_averaged_away_where_the_first_batches_are_like_the_rest():
     assert first[3] > first[0]
 
 
+@pytest.mark.slow
 def test_a_search_is_told_by_its_best_and_its_best_by_further_seeds():
     batches = [blobs(60, seed) for seed in range(12)]
     stream = Opened(batches, len(batches), batches[0][0].shape[1], "made up")

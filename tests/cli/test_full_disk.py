@@ -35,7 +35,12 @@ PARTS = ["-o", "labels", "--output-format", "parquet", "--checkpoint", "state"]
     ("words", "name", "left"),
     [
         (["run", "d.csv", "-o", "labels.parquet"], "labels.parquet", ["d.csv"]),
-        (["fit", "d.csv", "-o", "none", "--model", "model"], "model", ["d.csv"]),
+        pytest.param(
+            ["fit", "d.csv", "-o", "none", "--model", "model"],
+            "model",
+            ["d.csv"],
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             ["run", "d.csv", *PARTS], "labels", ["d.csv", "labels", "state"], marks=pytest.mark.slow
         ),

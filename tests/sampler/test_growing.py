@@ -19,7 +19,7 @@ def growing(seed, rate, n_batches=30):
         yield rate**b * (mean[y] + rng.normal(size=(N, D))), y
 
 
-@pytest.mark.parametrize("rate", [0.85, 1.15])
+@pytest.mark.parametrize("rate", [0.85, pytest.param(1.15, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", ["gaussian", "diagonal", "spherical"])
 def test_clusters_that_grow_or_shrink_are_followed(family, rate) -> None:
     model = ScStream(family, random_state=0)

@@ -325,7 +325,7 @@ def test_another_pass_and_statistics_computed_anew_are_noticed(monkeypatch):
     sweep = CpuEngine.sweep
 
     def twice(self, *arguments):
-        self._family.statistics(self._X)
+        self._batch.family.statistics(self._batch.X)
         return sweep(self, *arguments)
 
     rules = Rules(scored_rows=0)
@@ -382,7 +382,7 @@ def test_an_array_of_scores_as_long_as_the_batch_is_noticed(monkeypatch):
     sweep = CpuEngine.sweep
 
     def all_scores_first(self, score, sub, k, key):
-        scores = score.block(self._family.statistics(self._X))
+        scores = score.block(self._batch.family.statistics(self._batch.X))
         assert scores.shape == (self.n_rows, k)
         return sweep(self, score, sub, k, key)
 

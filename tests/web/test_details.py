@@ -109,9 +109,9 @@ def test_an_event_leads_to_its_moment_and_cluster(tab, shown):
 def test_the_river_is_a_way_to_its_clusters(tab, shown):
     model, live = shown
     page = opened(tab, live)
-    page.wait("document.querySelector('#river .u-over') !== null")
+    page.wait("(document.querySelector('#river .u-over') || {}).clientWidth > 0")
     over = page.page.locator("#river .u-over")
-    box = over.bounding_box()
+    box = over.evaluate("e => ({width: e.clientWidth, height: e.clientHeight})")
     over.click(position={"x": box["width"] * 0.95, "y": box["height"] * 0.9})
     lowest = min(cluster.id for cluster in model.clusters_)
     assert page.text("#detail h2") == f"Cluster {lowest}"
