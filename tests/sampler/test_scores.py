@@ -101,7 +101,7 @@ def test_scores_are_those_of_score_samples_before_the_batch(stream):
     assert_allclose(after.share_below(at), mixed.share_below(at), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("family", "share"), [("gaussian", 0.25), ("diagonal", 1.0)])
+@pytest.mark.parametrize(("family", "share"), [("gaussian", 0.125), ("diagonal", 1.0)])
 def test_all_batches_are_scored_but_for_quick_ones(family, share):
     rules = Rules(scores_kept=500.0)  # 10 batches are enough here to know shares by
     model, seen = ScStream(family, random_state=0, rules=rules), []
