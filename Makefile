@@ -44,7 +44,7 @@ types: $(READY)  ## mypy
 
 unit: $(READY) $(BROWSER)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
 	@$(RUN) -m scstream compile --quiet
-	@$(RUN) -m pytest -q -n 3 --dist loadfile $(ARGS)
+	@$(RUN) -m pytest -q -n 3 $(ARGS)
 
 test-slow: $(READY)  ## the slow statistical tests
 	@$(RUN) -m pytest -q -m slow $(ARGS)

@@ -1,5 +1,6 @@
 """The documentation holds: its code runs, its commands run, its links lead somewhere."""
 
+import logging
 import re
 import runpy
 import shlex
@@ -27,6 +28,15 @@ WHOLE = (
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
+
+
+@pytest.fixture(autouse=True)
+def same_log():
+    """Let what a page does to the log end with it."""
+    logger = logging.getLogger("scstream")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 def blocks(page):

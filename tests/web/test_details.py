@@ -111,6 +111,7 @@ def test_the_river_is_a_way_to_its_clusters(tab, shown):
     page = opened(tab, live)
     page.wait("(document.querySelector('#river .u-over') || {}).clientWidth > 0")
     over = page.page.locator("#river .u-over")
+    over.hover()  # which waits until it neither moves nor grows
     box = over.evaluate("e => ({width: e.clientWidth, height: e.clientHeight})")
     over.click(position={"x": box["width"] * 0.95, "y": box["height"] * 0.9})
     lowest = min(cluster.id for cluster in model.clusters_)
