@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 PATIENCE = 120.0  # seconds for what takes an instant, on a machine that has much else to do
+_TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _QUIET = [
     "--no-sandbox",
@@ -73,6 +74,16 @@ class Tab:
         """Load a page."""
         self.page.goto(link)
         return self
+
+    def click(self, what: Any, **where: Any) -> None:
+        """Click on the first of what is meant, a selector or locator; return when it is drawn."""
+        found = self.page.locator(what) if isinstance(what, str) else what
+        found.first.click(**where)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until what has changed is on the screen: the page draws once a frame."""
+        self.page.evaluate(_TWO_FRAMES)
 
     def text(self, selector: str) -> str:
         """Return what an element says."""

@@ -15,8 +15,6 @@ from scstream.service.live import Live
 from scstream.service.served import Served
 from scstream.service.settings import Settings
 
-# Two frames later whatever a click changes has been laid out.
-FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 LISTED = "document.querySelectorAll('#cluster-list li').length > 0"
 
 
@@ -49,7 +47,7 @@ def opened(tab, live, **more):
 def test_a_cluster_says_what_makes_it_different(tab, shown):
     _, live = shown
     page = opened(tab, live)
-    page.page.locator("#cluster-list button").first.click()
+    page.click("#cluster-list button")
     detail = page.text("#detail")
     for word in ("What makes it different", "Share over time", "mode", "Recent rows"):
         assert word in detail
@@ -60,7 +58,7 @@ def test_rows_stand_under_the_names_of_their_columns(tab, shown):
     """The first column holds words, and has no mean."""
     _, live = shown
     page = opened(tab, live)
-    page.page.locator("#cluster-list button").first.click()
+    page.click("#cluster-list button")
     head = page.page.locator("#detail .scroll >> nth=0").locator("th").all_text_contents()
     assert head == ["mode", "speed", "heat"]
     first = page.page.locator("#detail .scroll >> nth=0").locator("tbody tr").first
@@ -84,7 +82,9 @@ def test_a_moment_has_its_detail(tab, shown):
     page.wait("document.querySelector('#scores .u-over') !== null")
     over = page.page.locator("#scores .u-over")
     wide = over.bounding_box()["width"]
-    over.click(position={"x": wide * 3 / 10, "y": 20})  # batches 1 to 11 have scores: the fourth
+    page.click(
+        over, position={"x": wide * 3 / 10, "y": 20}
+    )  # batches 1 to 11 have scores: the fourth
     page.wait("document.getElementById('time').textContent === '4'")
     assert page.text("#detail h2") == "4"
     assert "Unusual rows" in page.text("#detail")
@@ -99,8 +99,7 @@ def test_an_event_leads_to_its_moment_and_cluster(tab, shown):
     page = opened(tab, live)
     births = [b for record in model.history_ for b in record.births if record.batch >= 6]
     assert births
-    item = page.page.locator("#event-list .event.birth").first
-    item.click()
+    page.click("#event-list .event.birth")
     assert page.text("#detail h2").startswith("Cluster ")
     assert page.text("#status") == "paused"
     assert int(page.text("#time")) >= 6
@@ -113,7 +112,7 @@ def test_the_river_is_a_way_to_its_clusters(tab, shown):
     over = page.page.locator("#river .u-over")
     over.hover()  # which waits until it neither moves nor grows
     box = over.evaluate("e => ({width: e.clientWidth, height: e.clientHeight})")
-    over.click(position={"x": box["width"] * 0.95, "y": box["height"] * 0.9})
+    page.click(over, position={"x": box["width"] * 0.95, "y": box["height"] * 0.9})
     lowest = min(cluster.id for cluster in model.clusters_)
     assert page.text("#detail h2") == f"Cluster {lowest}"
     over.hover(position={"x": box["width"] * 0.5, "y": box["height"] * 0.9})
@@ -147,7 +146,7 @@ def test_a_replay_runs_from_the_beginning_to_the_end(tab, shown):
         new MutationObserver(() => seen.push([at('status'), at('time')]))
           .observe(document.body, {childList: true, characterData: true, subtree: true}); }"""
     )
-    page.page.locator("#replay").click()
+    page.click("#replay")
     page.wait("seen.some((s) => s[0] === 'replay') && seen.at(-1)[0] === 'live'")
     times = [int(time) for status, time in page.page.evaluate("seen") if status == "replay"]
     assert times[0] < 11
@@ -206,10 +205,10 @@ def test_nothing_moves_when_a_detail_opens(tab, shown, width):
     _, live = shown
     page = opened(tab, live, width=width)
     before = page.page.locator("#map").bounding_box()
-    page.page.locator("#cluster-list button").first.click()
+    page.click("#cluster-list button")
     page.wait("!document.getElementById('detail').hidden")
     page.page.evaluate("window.scrollTo(0, 0)")
-    page.page.evaluate(FRAMES)
+    page.settle()
     after = page.page.locator("#map").bounding_box()
     assert abs(after["width"] - before["width"]) < 1
     assert abs(after["height"] - before["height"]) < 1

@@ -68,7 +68,7 @@ def test_clicking_and_scrubbing_show_the_past(tab, run):
         sizes.append([cluster.id for cluster in model.clusters_])
     page = tab().open(live.link)
     page.wait("document.querySelectorAll('#cluster-list li').length > 0")
-    page.page.locator("#cluster-list button").first.click()
+    page.click("#cluster-list button")
     assert page.text("#detail h2").startswith("Cluster ")
     assert "Rows remembered" in page.text("#detail")
     page.page.locator("#scrub").focus()
@@ -79,7 +79,7 @@ def test_clicking_and_scrubbing_show_the_past(tab, run):
     learn(batches(1)[0])
     page.wait("document.getElementById('batches').textContent === '6'")
     assert page.text("#time") == "0"  # what is looked at stays, while the run goes on
-    page.page.locator("#pause").click()
+    page.click("#pause")
     page.wait("document.getElementById('time').textContent === '5'")
 
 
@@ -95,7 +95,7 @@ def test_a_click_on_the_map_finds_the_cluster(tab, run):
         return [left + k * at[0], top - k * at[1]]; }""",
         largest.id,
     )
-    page.page.locator("#map").click(position={"x": spot[0], "y": spot[1]})
+    page.click("#map", position={"x": spot[0], "y": spot[1]})
     assert page.text("#detail h2") == f"Cluster {largest.id}"
 
 
@@ -140,7 +140,7 @@ def test_names_from_the_data_never_run(tab, tmp_path):
     write_report(chronicle, path, title=HOSTILE)
     page = tab().open(path.as_uri())
     page.wait("document.querySelectorAll('#cluster-list li').length > 0")
-    page.page.locator("#cluster-list button").first.click()
+    page.click("#cluster-list button")
     assert HOSTILE in page.text("#detail")
     assert page.text("h1 >> nth=0") == HOSTILE
     assert page.page.evaluate("window.hacked") is None
