@@ -75,6 +75,12 @@ class Tab:
         self.page.goto(link)
         return self
 
+    def open_run(self, link: str) -> Tab:
+        """Load the page of a run, and wait until its clusters are listed and drawn."""
+        self.open(link).wait("document.querySelectorAll('#cluster-list li').length > 0")
+        self.settle()
+        return self
+
     def click(self, what: Any, **where: Any) -> None:
         """Click on the first of what is meant, a selector or locator; return when it is drawn."""
         found = self.page.locator(what) if isinstance(what, str) else what

@@ -15,8 +15,6 @@ from scstream.service.live import Live
 from scstream.service.served import Served
 from scstream.service.settings import Settings
 
-LISTED = "document.querySelectorAll('#cluster-list li').length > 0"
-
 
 @pytest.fixture(scope="module")
 def shown():
@@ -37,16 +35,9 @@ def shown():
     live.close()
 
 
-def opened(tab, live, **more):
-    page = tab(**more).open(live.link)
-    page.wait(LISTED)
-    page.wait("scstream.map.frames > 0")
-    return page
-
-
 def test_a_cluster_says_what_makes_it_different(tab, shown):
     _, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     page.click("#cluster-list button")
     detail = page.text("#detail")
     for word in ("What makes it different", "Share over time", "mode", "Recent rows"):
@@ -57,7 +48,7 @@ def test_a_cluster_says_what_makes_it_different(tab, shown):
 def test_rows_stand_under_the_names_of_their_columns(tab, shown):
     """The first column holds words, and has no mean."""
     _, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     page.click("#cluster-list button")
     head = page.page.locator("#detail .scroll >> nth=0").locator("th").all_text_contents()
     assert head == ["mode", "speed", "heat"]
@@ -78,7 +69,7 @@ def _is_number(text: str) -> bool:
 def test_a_moment_has_its_detail(tab, shown):
     """A click where the rows were most unusual shows that moment, and the row."""
     _, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     page.wait("document.querySelector('#scores .u-over') !== null")
     over = page.page.locator("#scores .u-over")
     wide = over.bounding_box()["width"]
@@ -96,7 +87,7 @@ def test_a_moment_has_its_detail(tab, shown):
 
 def test_an_event_leads_to_its_moment_and_cluster(tab, shown):
     model, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     births = [b for record in model.history_ for b in record.births if record.batch >= 6]
     assert births
     page.click("#event-list .event.birth")
@@ -107,7 +98,7 @@ def test_an_event_leads_to_its_moment_and_cluster(tab, shown):
 
 def test_the_river_is_a_way_to_its_clusters(tab, shown):
     model, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     page.wait("(document.querySelector('#river .u-over') || {}).clientWidth > 0")
     over = page.page.locator("#river .u-over")
     over.hover()  # which waits until it neither moves nor grows
@@ -122,7 +113,7 @@ def test_the_river_is_a_way_to_its_clusters(tab, shown):
 
 def test_the_pointer_tells_which_cluster_it_is_over(tab, shown):
     model, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     largest = max(model.clusters_, key=lambda cluster: cluster.weight)
     spot = page.page.evaluate(
         """(id) => { const {map, store} = scstream; const {k, left, top} = map.scale();
@@ -140,7 +131,7 @@ def test_the_pointer_tells_which_cluster_it_is_over(tab, shown):
 
 def test_a_replay_runs_from_the_beginning_to_the_end(tab, shown):
     _, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     page.page.evaluate(  # a replay may be over before a slow machine has looked
         """() => { window.seen = []; const at = (id) => document.getElementById(id).textContent;
         new MutationObserver(() => seen.push([at('status'), at('time')]))
@@ -165,7 +156,7 @@ def test_living_clusters_have_colours_of_their_own(tab, run):
     _, live, learn = run
     rng = np.random.default_rng(1)
     learn(rng.normal(size=(300, 2)) + 30.0 * rng.integers(3, size=(300, 1)))
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     found = page.page.evaluate(
         """() => { const m = scstream.store.current; const ids = [3, 15, 27, 4, 16, 5];
         const k = m.ids.length, many = (v) => Array(ids.length).fill(v);
@@ -185,7 +176,7 @@ def test_living_clusters_have_colours_of_their_own(tab, run):
 def test_the_page_can_be_used_by_keyboard(tab, shown):
     """Everything that can be clicked can be reached, and is seen when it is."""
     _, live = shown
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     reached = set()
     for _ in range(25):
         page.page.keyboard.press("Tab")
@@ -203,7 +194,7 @@ def test_the_page_can_be_used_by_keyboard(tab, shown):
 def test_nothing_moves_when_a_detail_opens(tab, shown, width):
     """The map stays where it is, and no screen is too narrow."""
     _, live = shown
-    page = opened(tab, live, width=width)
+    page = tab(width=width).open_run(live.link)
     before = page.page.locator("#map").bounding_box()
     page.click("#cluster-list button")
     page.wait("!document.getElementById('detail').hidden")
@@ -224,7 +215,7 @@ def test_a_cluster_that_wanders_is_told_of(tab, run):
         learn(rng.normal(size=(200, 2)) + side * [30.0 + b, 0.0] - (1.0 - side) * [30.0, 0.0])
     assert model.n_clusters_ == 2
     moving = max(model.clusters_, key=lambda cluster: cluster.mean[0])
-    page = opened(tab, live)
+    page = tab().open_run(live.link)
     page.wait("document.querySelectorAll('#event-list .event.drift').length > 0")
     told = page.page.locator("#event-list .event.drift").all_text_contents()
     assert 2 <= len(told) <= 3

@@ -32,8 +32,7 @@ def test_the_page_shows_what_the_model_is(tab, run):
     stream = batches(6)
     for X in stream[:3]:
         learn(X)
-    page = tab().open(live.link)
-    page.wait("document.querySelectorAll('#cluster-list li').length > 0")
+    page = tab().open_run(live.link)
     for b, X in enumerate(stream[3:], start=4):
         learn(X)
         page.wait(f"document.getElementById('batches').textContent === '{b}'")
@@ -49,8 +48,7 @@ def test_a_birth_appears(tab, run):
     model, live, learn = run
     X = batches(1)[0]
     learn(X)
-    page = tab().open(live.link)
-    page.wait("document.querySelectorAll('#cluster-list li').length > 0")
+    page = tab().open_run(live.link)
     before = set(drawn(page))
     learn(np.vstack([X, X[:80].mean(axis=0) + 60 + np.random.default_rng(0).normal(size=(80, 2))]))
     born = {cluster.id for cluster in model.clusters_} - before
@@ -66,8 +64,7 @@ def test_clicking_and_scrubbing_show_the_past(tab, run):
     for X in batches(5):
         learn(X)
         sizes.append([cluster.id for cluster in model.clusters_])
-    page = tab().open(live.link)
-    page.wait("document.querySelectorAll('#cluster-list li').length > 0")
+    page = tab().open_run(live.link)
     page.click("#cluster-list button")
     assert page.text("#detail h2").startswith("Cluster ")
     assert "Rows remembered" in page.text("#detail")
@@ -86,8 +83,7 @@ def test_clicking_and_scrubbing_show_the_past(tab, run):
 def test_a_click_on_the_map_finds_the_cluster(tab, run):
     model, live, learn = run
     learn(batches(1)[0])
-    page = tab().open(live.link)
-    page.wait("scstream.map.frames > 0")
+    page = tab().open_run(live.link)
     largest = max(model.clusters_, key=lambda cluster: cluster.weight)
     spot = page.page.evaluate(
         """(id) => { const {map, store} = scstream; const {k, left, top} = map.scale();
@@ -103,8 +99,7 @@ def test_search_finds_a_cluster_by_its_number(tab, run):
     model, live, learn = run
     learn(batches(1)[0])
     wanted = model.clusters_[-1].id
-    page = tab().open(live.link)
-    page.wait("document.querySelectorAll('#cluster-list li').length > 0")
+    page = tab().open_run(live.link)
     page.page.keyboard.press("/")
     page.page.keyboard.type(str(wanted))
     page.wait(f"document.querySelector('#detail h2')?.textContent === 'Cluster {wanted}'")
@@ -138,8 +133,7 @@ def test_names_from_the_data_never_run(tab, tmp_path):
         chronicle.observe(model.partial_fit(frame), np.arange(200.0), np.asarray(frame))
     path = tmp_path / "report.html"
     write_report(chronicle, path, title=HOSTILE)
-    page = tab().open(path.as_uri())
-    page.wait("document.querySelectorAll('#cluster-list li').length > 0")
+    page = tab().open_run(path.as_uri())
     page.click("#cluster-list button")
     assert HOSTILE in page.text("#detail")
     assert page.text("h1 >> nth=0") == HOSTILE
@@ -157,8 +151,7 @@ def test_the_report_is_the_page_and_needs_nothing_else(tab, tmp_path):
     page = tab()
     asked = []
     page.page.on("request", lambda request: asked.append(request.url))
-    page.open(path.as_uri())
-    page.wait("document.querySelectorAll('#cluster-list li').length > 0")
+    page.open_run(path.as_uri())
     assert page.text("#status") == "finished"
     assert page.text("#rows") == "800"
     assert page.complaints == []
@@ -182,8 +175,7 @@ def test_nothing_is_wider_than_the_screen(tab, run, width, scheme):
     _, live, learn = run
     for X in batches(3):
         learn(X)
-    page = tab(width=width, color_scheme=scheme).open(live.link)
-    page.wait("document.querySelectorAll('#cluster-list li').length > 0")
+    page = tab(width=width, color_scheme=scheme).open_run(live.link)
     assert page.page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.complaints == []
 
