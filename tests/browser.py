@@ -40,6 +40,13 @@ def _playwrights_own() -> str | None:
     return next((str(path) for path in found if path.name in programs), None)
 
 
+def playwright_timeout() -> type[Exception]:
+    """Return the class of errors of what does not happen in time."""
+    from playwright.sync_api import TimeoutError as Late
+
+    return Late
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Open a browser; skip the test where there is none."""
@@ -86,6 +93,19 @@ class Tab:
         found = self.page.locator(what) if isinstance(what, str) else what
         found.first.click(**where)
         self.settle()
+
+    def click_in(self, selector: str, across: float, down: float) -> None:
+        """Click in an element, at shares of its width and height, whatever they become."""
+        found = self.page.locator(selector)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                wide, high = found.evaluate("e => [e.clientWidth, e.clientHeight]")
+                spot = {"x": across * wide, "y": down * high}
+                self.click(found, position=spot, timeout=2000)
+                return
+            except playwright_timeout():  # it has shrunk meanwhile, and the spot is outside
+                assert time.monotonic() < deadline, f"never still: {selector}"
 
     def settle(self) -> None:
         """Wait until what has changed is on the screen: the page draws once a frame."""

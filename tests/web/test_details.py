@@ -71,11 +71,7 @@ def test_a_moment_has_its_detail(tab, shown):
     _, live = shown
     page = tab().open_run(live.link)
     page.wait("document.querySelector('#scores .u-over') !== null")
-    over = page.page.locator("#scores .u-over")
-    wide = over.bounding_box()["width"]
-    page.click(
-        over, position={"x": wide * 3 / 10, "y": 20}
-    )  # batches 1 to 11 have scores: the fourth
+    page.click_in("#scores .u-over", 0.3, 0.2)  # batches 1 to 11 have scores: the fourth
     page.wait("document.getElementById('time').textContent === '4'")
     assert page.text("#detail h2") == "4"
     assert "Unusual rows" in page.text("#detail")
@@ -100,13 +96,10 @@ def test_the_river_is_a_way_to_its_clusters(tab, shown):
     model, live = shown
     page = tab().open_run(live.link)
     page.wait("(document.querySelector('#river .u-over') || {}).clientWidth > 0")
-    over = page.page.locator("#river .u-over")
-    over.hover()  # which waits until it neither moves nor grows
-    box = over.evaluate("e => ({width: e.clientWidth, height: e.clientHeight})")
-    page.click(over, position={"x": box["width"] * 0.95, "y": box["height"] * 0.9})
+    page.click_in("#river .u-over", 0.95, 0.9)
     lowest = min(cluster.id for cluster in model.clusters_)
     assert page.text("#detail h2") == f"Cluster {lowest}"
-    over.hover(position={"x": box["width"] * 0.5, "y": box["height"] * 0.9})
+    page.page.locator("#river .u-over").hover()
     page.wait("!document.querySelector('#river .tip').hidden")
     assert "of the rows" in page.text("#river .tip")
 

@@ -62,7 +62,7 @@ export class Chart {
     this.mark = markOf(this.store);
     const lines = (this.now = this.lines(this.store));
     this.element.closest("section")!.hidden = lines === null;
-    if (!lines || this.element.clientWidth === 0) return;
+    if (!lines?.data[0]?.length || this.element.clientWidth === 0) return; // drawn as soon as there is something
     const shape = lines.series.map((s) => `${s.label}${s.stroke}${s.fill}`).join();
     if (this.plot && shape === this.shape) {
       this.plot.setData(lines.data as uPlot.AlignedData);
