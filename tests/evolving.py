@@ -100,6 +100,8 @@ class Case:
         The first so many rows of each batch are anywhere.
     parts : bool
         Whether the stream is one of a cluster that becomes two.
+    sample_rows : int
+        How many rows the first sample of a large first batch has.
     """
 
     kind: str
@@ -111,6 +113,7 @@ class Case:
     uneven: bool = False
     noise: int = 0
     parts: bool = False
+    sample_rows: int = 8192
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -178,6 +181,17 @@ def _cases() -> dict[str, Case]:
     out["founders"] = Case(
         "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=1, given=False
     )
+    for i, kind in enumerate(["gaussian-2", "diagonal", "multinomial"]):
+        out[f"{kind}, from samples"] = Case(
+            kind,
+            {"alpha": 0.3, "half_life": 2.0},
+            n=150,
+            seed=i,
+            given=False,
+            batches=2,
+            uneven=True,
+            sample_rows=9,
+        )
     return out
 
 
@@ -206,7 +220,12 @@ def _next_rows(case: Case, b: int) -> np.ndarray:
 def expected(name: str) -> list[Outcome]:
     """Return what the reference makes of each batch."""
     case, out = CASES[name], []
-    model = Model(plain_family_of(case.kind), random_state=case.seed, **case.options)
+    model = Model(
+        plain_family_of(case.kind),
+        random_state=case.seed,
+        sample_rows=case.sample_rows,
+        **case.options,
+    )
     for b, (X, more) in enumerate(case.stream()):
         model.partial_fit(X, **more)
         clusters = model.clusters
@@ -229,7 +248,9 @@ def check_against_reference(name: str, *, family: Any = None, engine: Any = "cpu
     """Learn a case's stream, and compare every batch with what the reference makes of it."""
     case = CASES[name]
     family = family_of(case.kind) if family is None else family
-    rules = Rules(dormant=0)  # those who come back have tests of their own
+    rules = Rules(
+        dormant=0, sample_rows=case.sample_rows
+    )  # those who come back have tests of their own
     model = ScStream(family, random_state=case.seed, engine=engine, rules=rules, **case.options)
     for b, ((X, more), outcome) in enumerate(zip(case.stream(), expected(name), strict=True)):
         if "weight" in more:

@@ -105,8 +105,8 @@ AT_ONCE = replace(SHORT, warmup_rows=0)
 
 @pytest.mark.parametrize("n_workers", SHARDS)
 def test_the_model_labels_as_on_one_machine_whatever_the_chunks(client, small_leaves, n_workers):
-    batches = [points(800, seed, scale=3.0) for seed in range(2)]
-    one = ScStream(random_state=0, max_sweeps=4, outlier_weight=0.01, rules=SHORT)
+    batches, rules = [points(800, b, scale=3.0) for b in range(2)], replace(SHORT, sample_rows=100)
+    one = ScStream(random_state=0, max_sweeps=4, outlier_weight=0.01, rules=rules)
     expected = [one.partial_fit(X).labels_ for X in batches]
     local = clone(one).set_params(engine=partial(on, client, n_workers))
     for X, labels in zip(batches, expected, strict=True):
@@ -256,7 +256,7 @@ def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
 
 
 def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, wire, monkeypatch):
-    rules = replace(SHORT, prior_rows=100, seed_rows=100)
+    rules = replace(SHORT, prior_rows=100, seed_rows=100, sample_rows=1000)
     fetched, each = [], DaskRows.each
 
     def counting(self, *args):

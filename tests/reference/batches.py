@@ -167,16 +167,29 @@ def renumber(clusters, events, first):
 # -- the first batch ------------------------------------------------------------------------------
 
 
-def first_batch(batch, plan, clusters):
-    """Sweep until the log posterior no longer rises, then settle by deterministic sweeps.
+def first_batch(batch, plan, clusters, *, again=False):
+    """Sweep until the log posterior no longer rises, then settle by deterministic sweeps."""
+    converge(batch, plan, clusters, again=again)
+    batch.family = batch.family.settled(clusters.k)
+    for _ in range(10):
+        before = batch.z.copy()
+        deterministic_sweep(batch, clusters)
+        moves(batch, plan, clusters, Events(), 0.0, greedy=True)
+        if np.array_equal(batch.z, before):
+            break
 
-    The prior follows the clusters during the first 15 sweeps, where that is more probable.
+
+def converge(batch, plan, clusters, *, again=False):
+    """Sweep until the log posterior no longer rises; returns by how much it did since a sweep.
+
+    The prior follows the clusters during the first 15 sweeps, where that is more probable. Those
+    of other rows that have converged before may end sooner.
     """
-    events, best, waited = Events(), -inf, 0
+    best, waited, begin = -inf, 0, None
     give_up(batch, clusters)
     for sweep in range(plan.max_sweeps):
         restricted_sweep(batch, clusters)
-        moves(batch, plan, clusters, events, 0.0, restart=sweep % 2 == 0)
+        moves(batch, plan, clusters, Events(), 0.0, restart=sweep % 2 == 0)
         totals = clusters.totals()
         level = log_level(batch, batch.family, clusters)
         if sweep < 15:
@@ -185,16 +198,35 @@ def first_batch(batch, plan, clusters):
             if adapted > level:
                 batch.family, level = family, adapted
         waited = 0 if level > best + 1.0 else waited + 1
-        best = max(best, level)
-        if waited >= 8 and sweep >= 15:
+        best, begin = max(best, level), level if begin is None else begin
+        if waited >= (3 if again else 8) and (again or sweep >= 15):
             break
-    batch.family = batch.family.settled(clusters.k)
-    for _ in range(10):
-        before = batch.z.copy()
-        deterministic_sweep(batch, clusters)
-        moves(batch, plan, clusters, events, 0.0, greedy=True)
-        if np.array_equal(batch.z, before):
+    return best - begin
+
+
+def start_from_samples(batch, plan, size):
+    """Return the clusters that a sample of so many rows and one of four times as many agree on.
+
+    They do if there are as many, and sweeps made the rows of the second no more probable than by
+    a hundredth of a nat each; if not, the next sample is again four times as large. None if the
+    batch has less than four times as many rows as the first.
+    """
+    found, n = None, len(batch.X)
+    while size and 4 * size <= n:
+        within = np.random.default_rng(0).random(size)
+        rows = [min(int((i + within[i]) * (n / size)), n - 1) for i in range(size)]
+        sample = batch.sampled(rows)
+        if found is None:
+            clusters = start_over_clustered(sample, plan)
+        else:
+            clusters = Clusters.of(4 * found.totals(), 0.0, 0)
+        gain = converge(sample, plan, clusters, again=found is not None)
+        batch.family, batch.sweep = sample.family, sample.sweep
+        agree = found is not None and found.k == clusters.k and gain < 0.01 * size
+        found, size = clusters, 4 * size
+        if agree:
             break
+    return found and Clusters.of(n / (size // 4) * found.totals(), 0.0, 0)
 
 
 def start_from_labels(batch, labels):

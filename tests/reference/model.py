@@ -14,6 +14,7 @@ from reference.batches import (
     first_batch,
     later_batch,
     start_from_labels,
+    start_from_samples,
     start_over_clustered,
 )
 from reference.clusters import Forgetting
@@ -40,8 +41,9 @@ class Model:
 
     def __init__(
         self, family, *, alpha=1.0, half_life="auto", kernel=None, epsilon=1e-8, outlier_weight=0.0,
-        random_state=None, **plan,
+        random_state=None, sample_rows=8192, **plan,
     ):  # fmt: skip
+        self.sample_rows = sample_rows
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
         self.half_life, self.kernel, self.epsilon = half_life, kernel, epsilon
         self.outlier_weight, self.outliers = outlier_weight, None
@@ -138,13 +140,17 @@ class Model:
             background = Background(nothing, nothing, 1.0 / (2.0 + weights.sum())).begin(batch, 1.0)
         elif self.outlier_weight > 0:
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
+        clusters = (
+            None if labels is not None else start_from_samples(batch, self.plan, self.sample_rows)
+        )
+        again = clusters is not None
         if labels is not None:
             clusters = start_from_labels(batch, np.asarray(labels))
-        else:
+        elif not again:
             clusters = start_over_clustered(batch, self.plan)
         if background is not None:  # the start is made without: pieces of clusters look like noise
             batch.outliers = background
-        first_batch(batch, self.plan, clusters)
+        first_batch(batch, self.plan, clusters, again=again)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()

@@ -38,6 +38,15 @@ class Batch:
         self.z = np.full(len(X), -1)
         self.sub = np.zeros(len(X), dtype=int)
 
+    def sampled(self, rows):
+        """Return some of its rows as a batch, which goes on where this one has come to."""
+        out = Batch(
+            self.family, self.X[rows], self.weight[rows], alpha=self.alpha, rng=self.rng,
+            seed=self.seed, number=self.number, outliers=self.outliers,
+        )  # fmt: skip
+        out.sweep = self.sweep
+        return out
+
     def next_uniforms(self):
         """Two uniforms (2, n) a row, keyed by what they are for."""
         self.sweep += 1

@@ -100,8 +100,8 @@ class RemoteRows(ABC):
     shape: tuple[int, int]
 
     @abstractmethod
-    def take(self, rows: NDArray[np.int64]) -> Points:
-        """Fetch the given rows, in ascending order."""
+    def take(self, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
+        """Fetch the given rows, in ascending order, and their weights; a slice means all."""
 
     @abstractmethod
     def here(self, values: Any) -> Any:

@@ -27,7 +27,7 @@ def rows_of(batch: Batch, labels: Any, most: int) -> Rows | None:
     X: Any = batch.X
     if isinstance(X, RemoteRows):
         chosen = _spread(X.shape[0], most)
-        X, labels = X.take(chosen), X.here(labels[chosen])
+        X, labels = X.take(chosen)[0], X.here(labels[chosen])
     elif not batch.even:
         counts = to_host(batch.weight) > 0
         if not counts.all():

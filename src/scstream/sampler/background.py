@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
-from scstream.engines import CpuEngine, Engine
+from scstream.engines import Engine
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import LinearScore, Points, to_dense
-from scstream.sampler.choose import choose_steps
+from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import merged_start, sums_of_clusters
@@ -39,7 +39,7 @@ def background_of(before: Outliers, steps: Steps, X: Points, kept: float) -> Out
     rows = everything(steps.engine, family, rules)
     wide, n = rows, X.shape[0]
     if n:
-        some, _ = some_rows(X, rules.seed_rows)
+        some = some_rows(X, rules.seed_rows)
         centre = np.nanmean(some, axis=0)
         some = family.filled(centre + rules.background_stretch * (some - centre))
         wide = to_dense(family.statistics(some)).sum(axis=0)[None] * (rows[0, 0] / len(some))
@@ -151,15 +151,12 @@ def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> 
     X = X[np.argmax(observed_scores(steps.family, score, X), axis=1) == state.k]
     if X.shape[0] < 2 * rules.points_a_group or room < 1:
         return state
-    engine = CpuEngine()
-    engine.load(steps.family, X, np.ones(X.shape[0]))
-    rules = replace(rules, seeds=rules.few_seeds)
-    kind = choose_steps(steps.family, engine, None, rules, records=False)
-    mini = kind(steps.family, engine, steps.rng, steps.alpha, steps.seed, steps.batch, None, rules)
-    found = merged_start(mini, plan, state.window.forgetting, adapt=False)
+    few_groups = replace(rules, seeds=rules.few_seeds)
+    theirs = steps_beside(steps, X, np.ones(X.shape[0]), rules=few_groups)
+    found = merged_start(theirs, plan, state.window.forgetting, adapt=False)
     assert outliers.held is not None
-    kept = worth_keeping(mini, outliers, found, outliers.held, state.totals[:, 0].sum())
-    steps.rng = mini.rng
+    kept = worth_keeping(theirs, outliers, found, outliers.held, state.totals[:, 0].sum())
+    steps.go_on_from(theirs)
     which = np.flatnonzero(kept)
     which = np.sort(which[np.argsort(-found.totals[which, 0], kind="stable")[: max(room, 0)]])
     return state.found(found.totals[which], time) if len(which) else state

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from scstream.families.contract import Family
@@ -23,21 +25,62 @@ from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import seek_subclusters
 
 
+class Converged(NamedTuple):
+    """Clusters that have converged, and by how much their log posterior grew since a sweep."""
+
+    state: State
+    gain: float
+
+
 def first_batch(
     steps: Steps,
     plan: Plan,
     start: State,
     *,
     adapt: bool,
+    again: bool = False,
     progress: Progress | None = None,
 ) -> State:
-    """Run the sampler on the loaded batch to convergence, from the given clusters.
+    """Run the sampler on the loaded batch to convergence and to its best labels; see `converge`."""
+    state, events, rules = (
+        converge(steps, plan, start, adapt=adapt, again=again, progress=progress).state,
+        Events(),
+        steps.rules,
+    )
+    if adapt and steps.family.tames:
+        _learned_tails(steps, state)
+    if adapt:
+        steps.family = steps.family.settled(state.k)
+    for _ in range(rules.settle_sweeps):
+        steps.engine.keep_labels()
+        state = steps.last_sweep(state)
+        if plan.splits:
+            state = seek_subclusters(steps, state)
+        state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
+        if steps.engine.labels_as_kept():
+            break
+    return state
+
+
+def converge(
+    steps: Steps,
+    plan: Plan,
+    start: State,
+    *,
+    adapt: bool,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> Converged:
+    """Run sampled sweeps of the loaded batch from the given clusters, until nothing grows better.
 
     While it converges the prior follows the clusters (``steps.family`` is replaced) where
-    ``adapt`` says so and the family leaves something open.
+    ``adapt`` says so and the family leaves something open. Clusters that have converged ``again``
+    have done so on other rows before: then calm is soon believed.
     """
     state, events, rules = start, Events(), steps.rules
-    best, waited, calm, moves = -np.inf, 0, 0, 0
+    best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
+    patience = rules.patience_again if again else rules.patience
+    least_sweeps = 0 if again else rules.adapt_sweeps
     state, _ = give_up(steps, state)
     for sweep in range(plan.max_sweeps):
         state = steps.restricted_sweep(state)
@@ -60,21 +103,10 @@ def first_batch(
             progress(sweep + 1, state.k, level)
         waited = 0 if level > best + 1.0 else waited + 1
         best = max(best, level)
-        if waited >= rules.patience and sweep >= rules.adapt_sweeps:
+        begin = level if sweep == 0 else begin
+        if waited >= patience and sweep >= least_sweeps:
             break
-    if adapt and steps.family.tames:
-        _learned_tails(steps, state)
-    if adapt:
-        steps.family = steps.family.settled(state.k)
-    for _ in range(rules.settle_sweeps):
-        steps.engine.keep_labels()
-        state = steps.last_sweep(state)
-        if plan.splits:
-            state = seek_subclusters(steps, state)
-        state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
-        if steps.engine.labels_as_kept():
-            break
-    return state
+    return Converged(state, best - begin)
 
 
 def _learned_tails(steps: Steps, state: State) -> bool:

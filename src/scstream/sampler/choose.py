@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from scstream.engines import Engine
+from scstream.engines import CpuEngine, Engine
 from scstream.engines.ordered_sums import LEAF_ROWS
-from scstream.families.contract import Family
+from scstream.families.contract import Array, Family
+from scstream.families.scores import Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
 from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps, SmallSweeps
@@ -56,3 +57,20 @@ def steps_for(
     records = recipe.forgetting.kernel is not None
     kind = choose_steps(family, engine, outliers, recipe.rules, records=records)
     return kind(family, engine, rng, recipe.alpha, seed, n_batches, outliers, recipe.rules)
+
+
+def steps_beside(
+    steps: Steps, X: Points, weight: Array, *, outliers: Outliers | None = None,
+    rules: Rules | None = None, records: bool = False,
+) -> Steps:  # fmt: skip
+    """Return the steps of other rows, held on this machine, that go on from where some have come.
+
+    Whoever goes on with those afterwards calls their `go_on_from`: no uniform is used twice.
+    """
+    engine, family = CpuEngine(), steps.family
+    engine.load(family, X, weight)
+    rules = steps.rules if rules is None else rules
+    kind = choose_steps(family, engine, outliers, rules, records=records)
+    new = kind(family, engine, steps.rng, steps.alpha, steps.seed, steps.batch, outliers, rules)
+    new.go_on_from(steps)
+    return new

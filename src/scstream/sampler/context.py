@@ -120,6 +120,10 @@ class Context:
     rules: Rules = RULES
     _sweeps: int = field(default=0, init=False)
 
+    def go_on_from(self, other: Context) -> None:
+        """Take over the randomness, and how far it was used, of what was done with other rows."""
+        self.rng, self._sweeps = other.rng, other._sweeps
+
     def next_key(self) -> Key:
         """Return the key of the next draw of labels."""
         self._sweeps += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from scstream.engines import Engine
 from scstream.families import Family
+from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.announcing import announce_long_start
@@ -24,6 +26,7 @@ from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.learned import Learner, Outcome, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import load_rows, some_rows
+from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
 from scstream.sampler.steps import Steps
 from scstream.sampler.warmup import joined, keep, moved_on, remembered
@@ -48,13 +51,14 @@ def learn_first(
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
-    family = family.prepare(some_rows(X, rules.prior_rows)[0])
+    family = family.prepare(some_rows(X, rules.prior_rows))
     if recipe.progress is None:
-        announce_long_start(X.shape[0], len(family.prior), rules)
+        rows_of_start = next(iter(sample_sizes(X.shape[0], rules)), X.shape[0])
+        announce_long_start(rows_of_start, len(family.prior), rules)
     load_rows(engine, family, X, weight, n_batches)
     outliers = _outliers(engine, family, recipe, X.shape[1])
     steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
-    state = _numbered(engine, _found(steps, recipe, batch, X), batch.time, 0)
+    state = _numbered(engine, _found(steps, recipe, batch.labels, X, weight), batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
         known = engine.first_labels(len(old_ids))
@@ -88,7 +92,7 @@ def learn_first(
     return new, outcome
 
 
-def _found(steps: Steps, recipe: Recipe, batch: Batch, X: Points) -> State:
+def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:
     """Return the clusters of the loaded rows X (n, d), from labels that were given or many groups.
 
     The start is made without a background that is learned: pieces of clusters look like noise.
@@ -97,23 +101,30 @@ def _found(steps: Steps, recipe: Recipe, batch: Batch, X: Points) -> State:
     if recipe.outlier_weight == "auto":
         assert outliers is not None
         outliers = background_of(outliers, steps, X, 1.0)
-    state = _started(steps, recipe, batch, outliers)
+    started = partial(_started, steps, recipe, labels, X, weight, outliers)
+    state = started()
     again = family.started_again(steps.family)
     if again is not None:
         steps.family = again
-        state = _started(steps, recipe, batch, outliers)
+        state = started()
     return state
 
 
-def _started(steps: Steps, recipe: Recipe, batch: Batch, outliers: Outliers | None) -> State:
+def _started(
+    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array,
+    outliers: Outliers | None,
+) -> State:  # fmt: skip
     """Do so beside a background."""
     steps.outliers = None if recipe.outlier_weight == "auto" else outliers
-    if batch.labels is not None:
-        start = start_from_labels(steps, recipe.forgetting, batch.labels, adapt=True)
+    again = labels is None and len(sample_sizes(X.shape[0], steps.rules)) > 0
+    if labels is not None:
+        start = start_from_labels(steps, recipe.forgetting, labels, adapt=True)
+    elif again:
+        start = start_from_samples(steps, recipe, X, weight)
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
     steps.outliers = outliers
-    return first_batch(steps, recipe.plan, start, adapt=True, progress=recipe.progress)
+    return first_batch(steps, recipe.plan, start, adapt=True, again=again, progress=recipe.progress)
 
 
 def _reunited(learner: Learner | None, steps: Steps, state: State) -> tuple[State, Dormant, Events]:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scstream.engines import CpuEngine, Engine
+from scstream.engines import Engine
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, LinearScore
-from scstream.sampler.choose import choose_steps
+from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
@@ -58,14 +58,11 @@ def _started_by_some_rows(
     the pieces are small enough. Clusters that are too small to be seen there are split off later.
     """
     rows = steps.engine.sample(steps.rng.generator, steps.rules.heavy_rows)
-    engine, few = CpuEngine(), len(rows)
-    engine.load(steps.family, rows, np.ones(few))
-    kind = choose_steps(steps.family, engine, None, steps.rules, records=False)
-    mini = kind(
-        steps.family, engine, steps.rng, steps.alpha, steps.seed, steps.batch, None, steps.rules
-    )
-    found = merged_start(mini, plan, forgetting, adapt=adapt)
-    steps.rng, steps.family = mini.rng, mini.family
+    few = len(rows)
+    sample = steps_beside(steps, rows, np.ones(few))
+    found = merged_start(sample, plan, forgetting, adapt=adapt)
+    steps.go_on_from(sample)
+    steps.family = sample.family
     state = State.start(forgetting, found.totals * (steps.engine.n_rows / few), 0.0, 0)
     return drop_forgotten(steps, steps.last_sweep(state))
 

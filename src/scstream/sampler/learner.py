@@ -116,7 +116,7 @@ def _learn_later(
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
     if family.tames and learner.n_batches % recipe.rules.tail_every == 0 and batch.X.shape[0]:
-        rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))[0]
+        rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
     scores = _scores(before, batch, recipe.rules, past)
@@ -159,7 +159,7 @@ def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
     """Return the model with coordinates that describe the rows of a batch too."""
     n = batch.X.shape[0]
     past = min(learner.state.window.count_at(batch.time), rules.turn_past * n)
-    rows = some_rows(batch.X, rules.turn_rows)[0]
+    rows = some_rows(batch.X, rules.turn_rows)
     family, carry = learner.family.turned(rows, past * rows.shape[0] / max(n, 1))
     if carry is None:
         return replace(learner, family=family)
@@ -226,7 +226,7 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
     if n < recipe.family.enough_rows(d):
         return False
     state, family = _under(learner.state, recipe.forgetting).advance(batch.time), learner.family
-    rows = some_rows(batch.X, recipe.rules.elsewhere_rows)[0]
+    rows = some_rows(batch.X, recipe.rules.elsewhere_rows)
     score, _ = next_point(family, state.totals, recipe.alpha, learner.outliers)
     nobodys = CpuEngine().evaluate(family, rows, score, Best()) == state.k
     return bool(nobodys.mean() > recipe.rules.elsewhere)

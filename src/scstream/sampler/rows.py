@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
 from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
@@ -12,27 +13,41 @@ from scstream.families.contract import Array
 from scstream.families.scores import Points
 
 
-def some_rows(X: Points, most: int) -> tuple[Points, NDArray[np.int64] | slice]:
-    """Return so many rows of a batch at most, one of each of equal strata, and which they are.
+def some_rows(X: Points, most: int) -> Points:
+    """Return so many rows of a batch at most, one of each of equal strata.
 
     Which row of a stratum depends on nothing but the number of rows: a batch gives the same rows
     wherever they are, and nothing is drawn from the generator of the model.
     """
-    n = X.shape[0]
-    remote = isinstance(X, RemoteRows)
+    rows = _chosen(X.shape[0], most)
+    return X.take(rows)[0] if isinstance(X, RemoteRows) else to_host(X[rows])
+
+
+def some_weighted_rows(X: Points, weight: Array, most: int) -> tuple[Points, Array]:
+    """Return the same rows and what they count; those elsewhere have their weights with them."""
+    rows = _chosen(X.shape[0], most)
+    return X.take(rows) if isinstance(X, RemoteRows) else (to_host(X[rows]), weight[rows])
+
+
+def _chosen(n: int, most: int) -> Any:
+    """Return the places of so many of n rows at most, in order; all of them as a slice."""
     if n <= most:
-        return (X.take(np.arange(n)) if remote else to_host(X)), slice(None)
+        return slice(None)
     within = np.random.default_rng(0).random(most)
     rows = ((np.arange(most) + within) * (n / most)).astype(np.int64)
-    rows = np.minimum(rows, n - 1)
-    return (X.take(rows) if remote else to_host(X[rows])), rows
+    return np.minimum(rows, n - 1)
 
 
 def load_rows(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:
-    """Give an engine the rows of a batch: narrowed, coarse numbers at places within their cells."""
+    """Give an engine the rows of a batch."""
+    engine.load(family, as_computed(family, X, batch), weight)
+
+
+def as_computed(family: Family, X: Points, batch: int) -> Points:
+    """Return rows as a family computes with them: narrowed, coarse numbers within their cells."""
     if family.narrows:
         X = X.narrowed(family) if isinstance(X, RemoteRows) else family.narrowed(to_host(X))
     if family.is_coarse():
         remote = isinstance(X, RemoteRows)
         X = X.unrounded(family, batch) if remote else family.unrounded(to_host(X), batch)
-    engine.load(family, X, weight)
+    return X

@@ -49,6 +49,15 @@ class Rules(GroupRules):
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
         Sampled sweeps without a better log posterior that end the first batch.
+    patience_again : float
+        The same where clusters were found among other rows before, see `sample_rows`.
+    sample_rows : int
+        Rows of a first batch that its clusters are found among. They are then looked for among
+        `sample_growth` times as many, and so on, until that neither changes how many there are nor
+        makes a row more probable by `sample_gain` nats; and only then among all rows. A batch of
+        less than `sample_growth` times as many is taken whole.
+    sample_growth : int
+    sample_gain : float
     single_points : int
         Random points of a first batch, or of `fit`, that draw their labels one by one after each
         sampled sweep, all parameters integrated out: the move by which a point founds a cluster
@@ -212,6 +221,10 @@ class Rules(GroupRules):
     complete_rounds: int = 5
     adapt_sweeps: int = 15
     patience: float = 8.0
+    patience_again: float = 3.0
+    sample_rows: int = 8192
+    sample_growth: int = 4
+    sample_gain: float = 0.01
     single_points: int = 0
     settle_sweeps: int = 10
     warmup_rows: int = 1000

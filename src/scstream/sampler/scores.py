@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 
-from scstream.engines import RemoteRows
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import Points, to_dense
@@ -19,7 +18,7 @@ from scstream.kernels import scores as kernels
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
 from scstream.sampler.recipe import Batch
-from scstream.sampler.rows import some_rows
+from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
 
@@ -135,8 +134,7 @@ def scores_with(
     small shares by. While there are few, the older half is left behind, however slowly clusters are
     forgotten: a model that has just begun expects less of its rows than it does later.
     """
-    X, which = some_rows(batch.X, rules.scored_rows)
-    weight = np.ones(X.shape[0]) if isinstance(batch.X, RemoteRows) else batch.weight[which]
+    X, weight = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
     memory = max(0.5 * before.seen, rules.scored_rows)
     if memory < rules.scores_kept:
         kept = max(1.0 - X.shape[0] / memory, 0.0)
@@ -170,8 +168,7 @@ def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sket
     most = min(rules.scored_rows, _MOST_NUMBERS // learner.state.past.shape[2] + 1)
     if rules.scored_rows == 0:
         return Sketch.nothing()
-    some, which = some_rows(X, most)
-    weight = np.ones(some.shape[0]) if isinstance(X, RemoteRows) else weight[which]
+    some, weight = some_weighted_rows(X, weight, most)
     return Sketch.nothing().merged(log_densities_left_out(learner, some, weight), weight)
 
 

@@ -85,12 +85,15 @@ class DaskRows(RemoteRows):
             done = self._client.map(job, self.chunks(), *others, pure=False)
             return list(self._client.gather(done))
 
-    def take(self, rows: NDArray[np.int64]) -> Points:
-        """Fetch the given rows."""
+    def take(self, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
+        """Fetch the given rows and their weights."""
+        if isinstance(rows, slice):
+            return self.fetch()
         ends = np.cumsum(self.lengths)
         cuts = np.split(rows, np.searchsorted(rows, ends[:-1]))
         within = [at - end + n for at, end, n in zip(cuts, ends, self.lengths, strict=True)]
-        return stack(self.each(_taken, within))
+        parts = self.each(_taken, within)
+        return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
 
     def here(self, values: Any) -> Any:
         """Fetch a Dask array; one that is here stays as it is."""
@@ -220,8 +223,9 @@ def _shape(chunk: Chunk) -> tuple[int, int]:
     return n, d
 
 
-def _taken(chunk: Chunk, rows: NDArray[np.int64]) -> Points:
-    return chunk[0][rows]
+def _taken(chunk: Chunk, rows: NDArray[np.int64]) -> tuple[Points, Array]:
+    X, weight = chunk
+    return X[rows], np.ones(len(rows)) if weight is None else weight[rows]
 
 
 @contextmanager
