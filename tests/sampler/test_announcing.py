@@ -32,3 +32,11 @@ def test_the_model_announces_unless_progress_is_shown(caplog):
     caplog.clear()
     ScStream("diagonal", random_state=0, max_sweeps=1, verbose=True).fit(X)
     assert "takes about" not in caplog.text
+
+
+def test_a_start_from_labels_is_not_long(caplog):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = 5.0 * y[:, None] + rng.normal(size=(300, 4000))
+    ScStream("diagonal", random_state=0, max_sweeps=1).partial_fit(X, labels=y)
+    assert "takes about" not in caplog.text

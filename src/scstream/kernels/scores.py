@@ -13,6 +13,7 @@ _ONE = int(np.float64(1.0).view(np.int64))
 _PER_BIT = 2.0**-52
 _MANTISSA = 2**52 - 1
 _LN2 = float(np.log(2.0))
+_SMALL, _LARGE = 1e-280, 1e280  # products between these have all their digits
 _A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
 
 
@@ -137,31 +138,63 @@ def rising(a: Any, count: Any) -> Any:
 
 
 @bare
-def column_logs(T: Any, a: Any, b: Any, c: Any, power: Any, out: Any) -> None:
-    """Subtract ``power log(a + b x + c y)``, (d, k) each, of every observed column of each row."""
+def column_logs(
+    T: Any, a: Any, b: Any, c: Any, power: Any, ends: Any, product: Any, out: Any
+) -> None:  # fmt: skip
+    """Subtract ``power log(a + b x + c y)``, (d, k) each, of every observed column of each row.
+
+    Runs of columns, which end before ``ends``, have equal powers: their logs are taken together,
+    as one of the ``product`` (k,), unless that is too large or too small.
+    """
     d, k = a.shape
     for i in range(len(T)):
-        for j in range(d):
-            if T[i, 1 + j] > 0.0:
-                x = T[i, 1 + d + j]
-                y = T[i, 1 + 2 * d + j]
-                for r in range(k):
-                    out[i, r] -= power[j, r] * log(a[j, r] + b[j, r] * x + c[j, r] * y)
+        first = 0
+        for end in ends:
+            for r in range(k):
+                product[r] = 1.0
+            for j in range(first, end):
+                if T[i, 1 + j] > 0.0:
+                    x = T[i, 1 + d + j]
+                    y = T[i, 1 + 2 * d + j]
+                    for r in range(k):
+                        product[r] *= a[j, r] + b[j, r] * x + c[j, r] * y
+            for r in range(k):
+                if _SMALL < product[r] < _LARGE:
+                    out[i, r] -= power[first, r] * log(product[r])
+                else:
+                    for j in range(first, end):
+                        if T[i, 1 + j] > 0.0:
+                            v = a[j, r] + b[j, r] * T[i, 1 + d + j] + c[j, r] * T[i, 1 + 2 * d + j]
+                            out[i, r] -= power[j, r] * log(v)
+            first = end
 
 
 @bare
-def column_logs_pairs(T: Any, a: Any, b: Any, c: Any, power: Any, z: Any, out: Any) -> None:
+def column_logs_pairs(
+    T: Any, a: Any, b: Any, c: Any, power: Any, ends: Any, z: Any, out: Any
+) -> None:  # fmt: skip
     """Subtract the same, (k, d) each, under the components ``2 z[i]`` and ``2 z[i] + 1``."""
     d = a.shape[1]
     for i in range(len(T)):
         for h in range(2):
             r = 2 * z[i] + h
             s = 0.0
-            for j in range(d):
-                if T[i, 1 + j] > 0.0:
-                    x = T[i, 1 + d + j]
-                    y = T[i, 1 + 2 * d + j]
-                    s += power[r, j] * log(a[r, j] + b[r, j] * x + c[r, j] * y)
+            first = 0
+            for end in ends:
+                product = 1.0
+                for j in range(first, end):
+                    if T[i, 1 + j] > 0.0:
+                        x = T[i, 1 + d + j]
+                        y = T[i, 1 + 2 * d + j]
+                        product *= a[r, j] + b[r, j] * x + c[r, j] * y
+                if _SMALL < product < _LARGE:
+                    s += power[r, first] * log(product)
+                else:
+                    for j in range(first, end):
+                        if T[i, 1 + j] > 0.0:
+                            v = a[r, j] + b[r, j] * T[i, 1 + d + j] + c[r, j] * T[i, 1 + 2 * d + j]
+                            s += power[r, j] * log(v)
+                first = end
             out[i, h] -= s
 
 

@@ -52,7 +52,7 @@ def learn_first(
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
     family = family.prepare(some_rows(X, rules.prior_rows))
-    if recipe.progress is None:
+    if recipe.progress is None and batch.labels is None:
         rows_of_start = next(iter(sample_sizes(X.shape[0], rules)), X.shape[0])
         announce_long_start(rows_of_start, len(family.prior), rules)
     load_rows(engine, family, X, weight, n_batches)
