@@ -9,17 +9,18 @@ from scstream.sampler.rules import RULES
 
 
 @pytest.mark.parametrize(
-    ("n", "p", "said"),
+    ("n", "d", "p", "said"),
     [
-        pytest.param(250, 20_001, True, id="10,000 independent columns"),
-        pytest.param(1_000, 2_145, True, id="64 columns, all covariances"),
-        pytest.param(250, 136, False, id="15 directions"),
-        pytest.param(20, 20_001, False, id="a few rows"),
-        pytest.param(1_000_000, 66, False, id="many rows of 10 columns"),
+        pytest.param(250, 10_000, 30_001, True, id="10,000 independent columns"),
+        pytest.param(20_000, 64, 2_145, True, id="64 columns, all covariances"),
+        pytest.param(1_000, 64, 2_145, False, id="the same of few rows"),
+        pytest.param(250, 128, 136, False, id="15 directions"),
+        pytest.param(20, 10_000, 30_001, False, id="a few rows"),
+        pytest.param(1_000_000, 10, 66, False, id="many rows of 10 columns"),
     ],
 )
-def test_long_starts_are_announced(n, p, said, caplog):
-    announce_long_start(n, p, RULES)
+def test_long_starts_are_announced(n, d, p, said, caplog):
+    announce_long_start(n, d, p, RULES)
     assert ("verbose=True" in caplog.text) is said
 
 

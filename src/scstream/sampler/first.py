@@ -53,8 +53,8 @@ def learn_first(
     family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
     family = family.prepare(some_rows(X, rules.prior_rows))
     if recipe.progress is None and batch.labels is None:
-        rows_of_start = next(iter(sample_sizes(X.shape[0], rules)), X.shape[0])
-        announce_long_start(rows_of_start, len(family.prior), rules)
+        n, d = X.shape
+        announce_long_start(next(iter(sample_sizes(n, rules)), n), d, len(family.prior), rules)
     load_rows(engine, family, X, weight, n_batches)
     outliers = _outliers(engine, family, recipe, X.shape[1])
     steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
