@@ -140,6 +140,7 @@ class Engine(ABC):
 
     takes_tensors: ClassVar[bool] = False  # whether `load` takes PyTorch tensors where they are
     takes_collections: ClassVar[bool] = False  # whether it has `read`, for Dask collections
+    n_threads: int = 1  # of this machine that it may take
 
     def serves(self, device: str) -> bool:
         """Whether it holds buffers on a device of PyTorch, and may take the next batch there."""
@@ -166,7 +167,7 @@ class Engine(ABC):
         """Take a batch and its row weights (n,); every label is -1 until a sweep.
 
         Draws are keyed by the number of the row, which is ``first_row`` for the first: a
-        multiple of `tree.LEAF_ROWS`.
+        multiple of `ordered_sums.LEAF_ROWS`.
         """
 
     @abstractmethod

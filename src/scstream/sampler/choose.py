@@ -67,7 +67,7 @@ def steps_beside(
 
     Whoever goes on with those afterwards calls their `go_on_from`: no uniform is used twice.
     """
-    engine, family = CpuEngine(), steps.family
+    engine, family = CpuEngine(steps.engine.n_threads), steps.family
     engine.load(family, X, weight)
     rules = steps.rules if rules is None else rules
     kind = choose_steps(family, engine, outliers, rules, records=records)
