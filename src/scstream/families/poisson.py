@@ -19,7 +19,9 @@ from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 from scstream.kernels import scores
+from scstream.support.once import once
 
+_DIGITS = 280  # of a product before the point, or zeros behind it
 _SHAPES = 2.0 ** np.arange(-4, 8)  # shapes of the prior among which the evidence chooses
 _MEANS = 2.0 ** np.arange(-3, 3)  # and means, against the column's own
 
@@ -177,12 +179,20 @@ class RisingScore:
         rows = to_dense(T)
         out = LinearScore(self.eta).block(rows)
         shape = np.ascontiguousarray(self.shape.T)
-        scores.column_rises(rows, shape, gammaln(shape), out)
+        room = np.empty(shape.shape[1])
+        scores.column_rises(rows, shape, gammaln(shape), self._together, room, out)
         return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""
         rows = to_dense(T)
         out = LinearScore(self.eta).pairs(rows, z)
-        scores.column_rises_pairs(rows, self.shape, z, out)
+        scores.column_rises_pairs(rows, self.shape, self._together, z, out)
         return out
+
+    @once
+    def _together(self) -> int:
+        """Of how many columns the rises of small counts may be multiplied."""
+        digits = scores.FEW * np.log10(self.shape.max() + scores.FEW)
+        digits = max(digits, -np.log10(self.shape.min()), 1.0)
+        return int(np.clip(_DIGITS / digits, 1, 8))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from scstream.kernels.compiling import bare, helper, in_order, kernel
-from scstream.kernels.counts import fast_log, log_gamma
+from scstream.kernels.counts import fast_log
+from scstream.kernels.elementary import log_gamma
 
 EIGHT = 8  # terms that are added up at a time
 FACTORS = 16  # of a rising factorial that are multiplied, at most

@@ -1,16 +1,16 @@
-"""Compiled kernels for counts: compressed rows, log gammas, marginals of clusters, cuts.
+"""Compiled kernels for counts: compressed rows, marginals of clusters, cuts.
 
 Rows come compressed, ``(1, x)`` each: the first column is not a category.
 """
 
 from __future__ import annotations
 
-from math import log
 from typing import Any
 
 import numpy as np
 
 from scstream.kernels.compiling import bare, helper
+from scstream.kernels.elementary import log_gamma
 
 OCTAVES, PIECES = range(-4, 17), 16  # of the numbers for which polynomials follow log gamma
 _SHIFT = 52 - 4  # bits of a float below those that tell the piece, 16 of them an octave
@@ -39,31 +39,6 @@ def fast_log(x: float) -> Any:
     low = _S0 + y * _S1 + v * (_S2 + y * _S3)
     high = _S4 + y * _S5 + v * (_S6 + y * _S7 + v * _S8)
     return np.float64(bits >> 52) * _LN2 + s * (low + v * v * high)
-
-
-@bare
-def stirling(x: Any) -> Any:
-    """Return ``lgamma(x)`` to rounding, for x of 8 or more."""
-    w = 1.0 / x
-    v = w * w
-    tail = 1.0 / 1188.0 - v * (691.0 / 360360.0 - v / 156.0)
-    tail = 1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0 - v * tail)))
-    return (x - 0.5) * log(x) - x + 0.91893853320467274178 + w * tail
-
-
-@bare
-def eight_factors(x: Any) -> Any:
-    """Return ``x (x + 1) ... (x + 7)``: the ends of the product taken together in pairs."""
-    u = x * (x + 7.0)
-    return u * (u + 6.0) * ((u + 10.0) * (u + 12.0))
-
-
-@bare
-def log_gamma(x: Any) -> Any:
-    """Return ``lgamma(x)`` of a positive number, several times faster than the library."""
-    if x < 8.0:
-        return stirling(x + 8.0) - log(eight_factors(x))
-    return stirling(x)
 
 
 @bare

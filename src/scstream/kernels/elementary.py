@@ -6,7 +6,7 @@ several times as long.
 
 from __future__ import annotations
 
-from math import factorial, lgamma, log, pi
+from math import factorial, log, pi
 
 import numpy as np
 
@@ -27,7 +27,7 @@ _ROUND = 1.5 * 2.0**52  # what is added to it loses its fraction
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
     1.0 / factorial(i) for i in range(2, 14)
 )
-_LARGE = 12.0  # from where Stirling's series is exact to rounding
+_LARGE = 8.0  # from where Stirling's series is exact to rounding
 _HALF_LOG_2PI = 0.5 * log(2.0 * pi)
 
 
@@ -67,9 +67,24 @@ def exponentials(x: Floats, m: int) -> None:
 
 @part
 def log_gamma(x: float) -> float:
-    """Return the logarithm of gamma(x) for positive x, by Stirling's series where it is large."""
-    if not x >= _LARGE:
-        return lgamma(x)
-    y = 1.0 / (x * x)
-    tail = y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0))
-    return (x - 0.5) * log(x) - x + _HALF_LOG_2PI + (1.0 / 12.0 - y * (1.0 / 360.0 - tail)) / x
+    """Return the logarithm of gamma(x) for positive x, several times faster than the library."""
+    if x < _LARGE:
+        return _stirling(x + _LARGE) - log(_eight_factors(x))
+    return _stirling(x)
+
+
+@part
+def _stirling(x: float) -> float:
+    """Return it by Stirling's series, which is exact to rounding from 8 on."""
+    w = 1.0 / x
+    v = w * w
+    tail = 1.0 / 1188.0 - v * (691.0 / 360360.0 - v / 156.0)
+    tail = 1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0 - v * tail)))
+    return (x - 0.5) * log(x) - x + _HALF_LOG_2PI + w * tail
+
+
+@part
+def _eight_factors(x: float) -> float:
+    """Return ``x (x + 1) ... (x + 7)``: the ends of the product taken together in pairs."""
+    u = x * (x + 7.0)
+    return u * (u + 6.0) * ((u + 10.0) * (u + 12.0))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log
+from math import exp, log
 from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import bare, helper
+from scstream.kernels.compiling import bare, helper, part
+from scstream.kernels.elementary import log_gamma
 
 _ONE = int(np.float64(1.0).view(np.int64))
 _PER_BIT = 2.0**-52
 _MANTISSA = 2**52 - 1
 _LN2 = float(np.log(2.0))
+FEW = 8.0  # counts up to which a rise is a product of so many factors
 _SMALL, _LARGE = 1e-280, 1e280  # products between these have all their digits
 _A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
 
@@ -126,15 +128,13 @@ def log_totals(q: Any, out: Any) -> None:
         out[i] = high + log(total)
 
 
-@bare
-def rising(a: Any, count: Any) -> Any:
-    """Return ``lgamma(a + count) - lgamma(a)`` for a whole count, small ones by products."""
-    if count > 8.0:
-        return lgamma(a + count) - lgamma(a)
+@part
+def rising_product(a: float, count: float) -> float:
+    """Return ``a (a + 1) ... (a + count - 1)``: gamma(a + count) over gamma(a)."""
     out = 1.0
     for i in range(int(count)):
         out *= a + i
-    return log(out)
+    return out
 
 
 @bare
@@ -199,28 +199,51 @@ def column_logs_pairs(
 
 
 @bare
-def column_rises(T: Any, shape: Any, log_gamma: Any, out: Any) -> None:
-    """Add ``lgamma(shape + x) - lgamma(shape)``, (d, k), of every column's count x of each row."""
+def column_rises(
+    T: Any, shape: Any, log_gammas: Any, together: int, product: Any, out: Any
+) -> None:  # fmt: skip
+    """Add ``lgamma(shape + x) - lgamma(shape)``, (d, k), of every column's count x of each row.
+
+    Small counts are products of some factors: those of so many columns ``together`` are a number,
+    whose log is taken once.
+    """
     d, k = shape.shape
     for i in range(len(T)):
-        for j in range(d):
-            x = T[i, 1 + d + j]
-            if x > 8.0:
+        waiting = 0
+        for j in range(d + 1):
+            x = T[i, 1 + d + j] if j < d else 0.0
+            if x > FEW:
                 for r in range(k):
-                    out[i, r] += lgamma(shape[j, r] + x) - log_gamma[j, r]
+                    out[i, r] += log_gamma(shape[j, r] + x) - log_gammas[j, r]
             elif x > 0.0:
                 for r in range(k):
-                    out[i, r] += rising(shape[j, r], x)
+                    factor = rising_product(shape[j, r], x)
+                    product[r] = factor if waiting == 0 else product[r] * factor
+                waiting += 1
+            if waiting == together or (j == d and waiting > 0):
+                for r in range(k):
+                    out[i, r] += log(product[r])
+                waiting = 0
 
 
 @bare
-def column_rises_pairs(T: Any, shape: Any, z: Any, out: Any) -> None:
+def column_rises_pairs(T: Any, shape: Any, together: int, z: Any, out: Any) -> None:
     """Add the same, (k, d), under the components ``2 z[i]`` and ``2 z[i] + 1``."""
     d = shape.shape[1]
     for i in range(len(T)):
         for h in range(2):
             r = 2 * z[i] + h
+            product = 1.0
+            waiting = 0
             for j in range(d):
                 x = T[i, 1 + d + j]
-                if x > 0.0:
-                    out[i, h] += rising(shape[r, j], x)
+                if x > FEW:
+                    out[i, h] += log_gamma(shape[r, j] + x) - log_gamma(shape[r, j])
+                elif x > 0.0:
+                    product *= rising_product(shape[r, j], x)
+                    waiting += 1
+                    if waiting == together:
+                        out[i, h] += log(product)
+                        product = 1.0
+                        waiting = 0
+            out[i, h] += log(product)
