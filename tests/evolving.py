@@ -102,6 +102,8 @@ class Case:
         Whether the stream is one of a cluster that becomes two.
     sample_rows : int
         How many rows the first sample of a large first batch has.
+    drawn_rows : int
+        From how many rows on clusters that overlap learn from draws.
     """
 
     kind: str
@@ -114,6 +116,7 @@ class Case:
     noise: int = 0
     parts: bool = False
     sample_rows: int = 8192
+    drawn_rows: int = 300
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -192,6 +195,10 @@ def _cases() -> dict[str, Case]:
             uneven=True,
             sample_rows=9,
         )
+    for i, kind in enumerate(["gaussian-2", "gaussian-5", "diagonal", "poisson"]):
+        out[f"{kind}, learned from draws"] = Case(
+            kind, {"alpha": 0.3, "half_life": 2.0}, seed=20 + i, drawn_rows=8
+        )
     return out
 
 
@@ -224,6 +231,7 @@ def expected(name: str) -> list[Outcome]:
         plain_family_of(case.kind),
         random_state=case.seed,
         sample_rows=case.sample_rows,
+        drawn_rows=case.drawn_rows,
         **case.options,
     )
     for b, (X, more) in enumerate(case.stream()):
@@ -249,7 +257,7 @@ def check_against_reference(name: str, *, family: Any = None, engine: Any = "cpu
     case = CASES[name]
     family = family_of(case.kind) if family is None else family
     rules = Rules(
-        dormant=0, sample_rows=case.sample_rows
+        dormant=0, sample_rows=case.sample_rows, drawn_rows=case.drawn_rows
     )  # those who come back have tests of their own
     model = ScStream(family, random_state=case.seed, engine=engine, rules=rules, **case.options)
     for b, ((X, more), outcome) in enumerate(zip(case.stream(), expected(name), strict=True)):

@@ -82,7 +82,7 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
         set_present_apart(batch, clusters)
     k = clusters.k
     log_u = batch.log_uniforms(4 * k, greedy=greedy)
-    for_splits, for_merges = log_u[:k] + edges(clusters, greedy=greedy), log_u[k:]
+    for_splits, for_merges = log_u[:k] + edges(batch, clusters, greedy=greedy), log_u[k:]
     if plan.splits:
         room = None if plan.max_clusters is None else plan.max_clusters - k
         split = propose_splits(batch, clusters, time, room=room, log_u=for_splits)
@@ -95,11 +95,29 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
     give_up(batch, clusters)
 
 
-def edges(clusters, *, greedy):
-    """Return a share of the doubt about labels that cut clusters sharply: a split must win it."""
+def edges(batch, clusters, *, greedy):
+    """Return a share of the doubt about labels that cut clusters sharply: a split must win it.
+
+    Where such labels mislead no greedy split is made.
+    """
     doubt = clusters.all_doubt() if greedy else clusters.past_doubt()
     between = np.array([doubt[c].sum() - doubt[c, c] for c in range(clusters.k)])
-    return np.maximum(RULES.sharp_edges * between - RULES.edges_free, 0.0)
+    out = np.maximum(RULES.sharp_edges * between - RULES.edges_free, 0.0)
+    return [
+        np.inf if greedy and overlaps(batch, clusters, c) else edge for c, edge in enumerate(out)
+    ]
+
+
+def overlaps(batch, clusters, c):
+    """Whether the best labels of a cluster mislead: it has many rows, and others are near."""
+    n, doubt = clusters.rows[c].sum(), clusters.doubt[c].sum() - clusters.doubt[c, c]
+    return n >= batch.drawn_rows and doubt > 0.01 * n
+
+
+def draw_what_is_learned(batch, clusters):
+    """Let clusters learn from one more draw of the labels if the best ones mislead."""
+    if any(overlaps(batch, clusters, c) for c in range(clusters.k)):
+        restricted_sweep(batch, clusters)
 
 
 def with_founders(batch, plan, clusters, events, time, forgetting):

@@ -11,6 +11,7 @@ from reference.background import Background
 from reference.batches import (
     Events,
     Plan,
+    draw_what_is_learned,
     first_batch,
     later_batch,
     start_from_labels,
@@ -41,9 +42,9 @@ class Model:
 
     def __init__(
         self, family, *, alpha=1.0, half_life="auto", kernel=None, epsilon=1e-8, outlier_weight=0.0,
-        random_state=None, sample_rows=8192, **plan,
+        random_state=None, sample_rows=8192, drawn_rows=300, **plan,
     ):  # fmt: skip
-        self.sample_rows = sample_rows
+        self.sample_rows, self.drawn_rows = sample_rows, drawn_rows
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
         self.half_life, self.kernel, self.epsilon = half_life, kernel, epsilon
         self.outlier_weight, self.outliers = outlier_weight, None
@@ -85,10 +86,12 @@ class Model:
         return Forgetting(half_life, self.kernel, self.epsilon)
 
     def batch(self, family, X, weight, rng):
-        return Batch(
+        out = Batch(
             family, X, weight, alpha=self.alpha, rng=rng, seed=self.seed, number=self.n_batches,
             outliers=self.outliers,
         )  # fmt: skip
+        out.drawn_rows = self.drawn_rows
+        return out
 
     def learn_later(self, X, weight, time):
         """Learn from a batch that finds clusters and a prior."""
@@ -101,6 +104,7 @@ class Model:
             clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
         else:
             drop_forgotten(batch, clusters)
+        self.hand_out(batch, clusters)
         followed = batch.family.follow(clusters.totals(), clusters.sums.sum(axis=1))
         self.finish(batch, clusters, time)
         self.family = followed
@@ -111,6 +115,12 @@ class Model:
             if len(left) + 1 < len(self.first_rows) or known >= self.settled_rows(X.shape[1]):
                 self.first_rows = []
 
+    def hand_out(self, batch, clusters):
+        """Give the user the labels; only then it is drawn what clusters that overlap learn."""
+        self.all_labels = np.array([*clusters.ids, -1])[batch.z]
+        self.labels, self.sublabels = self.all_labels, batch.sub.copy()
+        draw_what_is_learned(batch, clusters)
+
     def finish(self, batch, clusters, time):
         """Take over what a batch has come to."""
         self.log_posterior = log_posterior(batch.family, self.alpha, clusters.totals())
@@ -118,8 +128,6 @@ class Model:
             self.outliers = batch.outliers.beside(clusters)
         clusters.settle(time, self.forgetting)
         self.family, self.clusters, self.rng = batch.family, clusters, batch.rng
-        self.all_labels = np.array([*clusters.ids, -1])[batch.z]
-        self.labels, self.sublabels = self.all_labels, batch.sub
 
     # -- where it begins --------------------------------------------------------------------------
 
@@ -165,11 +173,12 @@ class Model:
                 self.first_rows, self.outliers = [], outliers
                 return False
             rename(clusters, known, old_ids, self.clusters)
+        self.hand_out(batch, clusters)
         self.finish(batch, clusters, time)
         n, d = rows.shape
         few = n < self.settled_rows(d) and len(X) < self.alone_rows(d) and labels is None
         old = len(rows) - len(X)
-        self.labels, self.sublabels = self.all_labels[old:], batch.sub[old:]
+        self.labels, self.sublabels = self.all_labels[old:], self.sublabels[old:]
         self.first_rows = []
         if few:
             batches = [*((kept.X, kept.weight, kept.time) for kept in early), (X, weight, time)]

@@ -30,6 +30,8 @@ RULES = Rules()
 class Batch:
     """A loaded batch with its labels, and everything that steps work with."""
 
+    drawn_rows = 300  # of a cluster that overlaps others, from which best labels mislead
+
     def __init__(self, family, X, weight, *, alpha, rng, seed, number, outliers=None):
         self.family, self.alpha, self.rng = family, alpha, rng
         self.seed, self.number, self.sweep = seed, number, 0
@@ -44,7 +46,7 @@ class Batch:
             self.family, self.X[rows], self.weight[rows], alpha=self.alpha, rng=self.rng,
             seed=self.seed, number=self.number, outliers=self.outliers,
         )  # fmt: skip
-        out.sweep = self.sweep
+        out.sweep, out.drawn_rows = self.sweep, self.drawn_rows
         return out
 
     def next_uniforms(self):

@@ -18,6 +18,7 @@ from scstream.sampler.split_merge import (
     decisions,
     drop_forgotten,
     keep_names,
+    overlapping,
     propose_merges,
     propose_splits,
 )
@@ -149,6 +150,15 @@ def later_batch(
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)
     return _renumbered(state, events, first_new)
+
+
+def as_learned(steps: Steps, state: State) -> State:
+    """Return the clusters as they are remembered, once a batch's labels have been handed out.
+
+    Best labels cut clusters that overlap. What many rows would teach then is not their shapes but
+    where they were cut, so these learn from one more draw of the labels.
+    """
+    return steps.restricted_sweep(state) if overlapping(steps, state).any() else state
 
 
 def split_merge_and_drop(

@@ -17,19 +17,19 @@ from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.background import background_of, everything
-from scstream.sampler.batch import first_batch
+from scstream.sampler.batch import as_learned, first_batch
 from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
-from scstream.sampler.learned import Learner, Outcome, outcome_of
+from scstream.sampler.learned import Learner, Outcome, labels_of, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
 from scstream.sampler.steps import Steps
-from scstream.sampler.warmup import joined, keep, moved_on, remembered
+from scstream.sampler.warmup import KeptBatch, joined, keep, moved_on, remembered
 
 
 def learn_first(
@@ -67,6 +67,14 @@ def learn_first(
             return None
         state = _renamed(state, known, old_ids, learner)
     state, dormant, events = _reunited(learner, steps, state)
+    labels = labels_of(steps, state, batch.X.shape[0])
+    n, d = X.shape
+    few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
+    here = isinstance(X, np.ndarray) or sparse.issparse(X)
+    warmup: tuple[KeptBatch, ...] = ()
+    if few and here and batch.labels is None:
+        warmup = keep(kept, np.append(state.ids, -1)[engine.labels])
+    state = as_learned(steps, state)
     new = Learner(
         steps.family,
         state.settle(batch.time),
@@ -79,17 +87,10 @@ def learn_first(
         n_batches + 1,
         dormant,
         Sketch.nothing(),
-        warmup=(),
+        warmup,
     )
     new = replace(new, scores=first_scores(new, X, weight, rules))
-    outcome = outcome_of(steps, learner, new, batch, events, state)
-    n, d = X.shape
-    few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
-    here = isinstance(X, np.ndarray) or sparse.issparse(X)
-    if few and here and batch.labels is None:
-        ids = np.append(new.state.ids, -1)[engine.labels]
-        new = replace(new, warmup=keep(kept, ids))
-    return new, outcome
+    return new, outcome_of(steps, learner, new, batch, events, state, labels)
 
 
 def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:

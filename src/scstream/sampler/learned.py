@@ -77,22 +77,26 @@ class Outcome:
     record: BatchRecord
 
 
+def labels_of(ctx: Context, state: State, n: int) -> tuple[Any, Any]:
+    """Return the ids of clusters, and the sub-labels, of the last n rows that the engine holds."""
+    return ctx.engine.named_labels(state.ids, ctx.engine.n_rows - n)
+
+
 def outcome_of(
     ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events,
-    state: State,
+    state: State, labels: tuple[Any, Any],
 ) -> Outcome:  # fmt: skip
-    """Return labels as ids and what happened to clusters, seen from outside the batch.
+    """Return what happened to clusters, seen from outside the batch, and the labels, as ids.
 
     ``state`` holds the clusters before they were settled.
     """
     known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
-    labels, sublabels = ctx.engine.named_labels(after.state.ids, ctx.engine.n_rows - n)
     level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
     changes = *_changes(before, after, events), batch.widened
     here = after.n_batches - 1, batch.time, n, after.state.k, level
     record = BatchRecord(*here, *changes)
-    return Outcome(labels, sublabels, record)
+    return Outcome(*labels, record)
 
 
 def _changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:

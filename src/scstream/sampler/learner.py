@@ -14,14 +14,14 @@ from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
 from scstream.kernels.draws import Draws
 from scstream.sampler.background import background_of
-from scstream.sampler.batch import later_batch
+from scstream.sampler.batch import as_learned, later_batch
 from scstream.sampler.choose import is_small, steps_for
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.first import learn_first
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
-from scstream.sampler.learned import outcome_of
+from scstream.sampler.learned import labels_of, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.rules import Rules
@@ -113,6 +113,8 @@ def _learn_later(
         state, events = drop_forgotten(steps, state), Events()
     else:
         state, events = later_batch(steps, recipe.plan, state, batch.time, learner.dormant)
+    labels = labels_of(steps, state, batch.X.shape[0])
+    state = as_learned(steps, state)
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
     if family.tames and learner.n_batches % recipe.rules.tail_every == 0 and batch.X.shape[0]:
@@ -134,7 +136,7 @@ def _learn_later(
         scores,
         warmup=(),
     )
-    outcome = outcome_of(steps, learner, new, batch, events, state)
+    outcome = outcome_of(steps, learner, new, batch, events, state, labels)
     if learner.warmup:
         new = replace(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return new, outcome

@@ -174,10 +174,22 @@ def decisions(ctx: Context, state: State, *, greedy: bool = False) -> tuple[Arra
     That is logs of uniforms, or 0 if decisions are greedy. Besides, labels of a deterministic sweep
     cut a cluster sharply where it overlaps another, and two parts fit what was cut better than one.
     So where there is much doubt about such labels a split must win a share of it: about those of
-    the past, and those of the present if decisions are greedy, since that sweep was the last.
+    the past, and those of the present if decisions are greedy, since that sweep was the last. Of
+    many rows no such split is made at all: draws have shown what there is to split.
     """
     k, rules = state.k, ctx.rules
     log_u = ctx.log_uniforms((1 + rules.neighbours) * k, greedy=greedy)
     doubt = state.past_doubt + state.now.doubt if greedy else state.past_doubt
     edges = rules.sharp_edges * (doubt.sum(axis=1) - doubt.diagonal()) - rules.edges_free
+    if greedy:
+        edges[overlapping(ctx, state)] = np.inf
     return log_u[:k] + np.maximum(edges, 0.0), log_u[k:]
+
+
+def overlapping(ctx: Context, state: State) -> NDArray[np.bool_]:
+    """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead."""
+    rows, doubt = state.now.rows.sum(axis=1), state.now.doubt
+    doubted = doubt.sum(axis=1) - doubt.diagonal()
+    out: NDArray[np.bool_] = rows >= ctx.rules.drawn_rows
+    out &= doubted > ctx.rules.drawn_doubt * rows
+    return out
