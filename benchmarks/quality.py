@@ -95,6 +95,16 @@ def still(seed: int, sizes: Iterable[int], k: int = 12, d: int = 3) -> list:
     return batches
 
 
+def overlapping(seed: int, n: int = 10_000, n_batches: int = 12) -> list:
+    """Return three clusters side by side in one column, three deviations apart, which stay."""
+    rng = np.random.default_rng(seed)
+    batches = []
+    for _ in range(n_batches):
+        y = rng.integers(3, size=n)
+        batches.append(((3.0 * y + rng.normal(size=n))[:, None], y))
+    return batches
+
+
 def jumping_sizes(seed: int) -> list:
     """Between 30 and 20,000 rows in any order."""
     sizes = 30.0 * 10.0 ** np.random.default_rng(seed).uniform(0.0, 2.8, size=20)
@@ -186,6 +196,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     ),
     "digits": digits,
     "jumping sizes": jumping_sizes,
+    "1-D, overlapping": overlapping,
     "times in seconds": in_seconds,
     "returning clusters": returning,
     "64-D, low rank": lambda s: low_rank(s, 64),
