@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from scstream.kernels import text_scan
+from scstream.kernels import text_numbers
 from scstream.sources import MalformedRow, SourceOptions, format_of, open_source
 from scstream.sources.readers import BLOCK
 
@@ -34,11 +34,11 @@ def rows(path, **options):
 
 
 def numbers(texts, point=46):
-    high, low = text_scan.powers()
+    high, low = text_numbers.powers()
     out = []
     for text in texts:
         buf = np.frombuffer(text.encode(), np.uint8)
-        out.append(text_scan.number(buf, 0, len(buf), point, high, low))
+        out.append(text_numbers.number(buf, 0, len(buf), point, high, low))
     return out
 
 
