@@ -58,6 +58,13 @@ def test_numbers_are_those_that_python_reads():
     assert [v for _, v in plain] == [float(t) for t, _ in plain]
 
 
+def test_numbers_with_exponents_are_read_without_a_compiler_too():
+    number = getattr(text_numbers.number, "py_func", text_numbers.number)
+    for text in ("1e5", "2.5e-15", "-3E+2"):
+        buf = np.frombuffer(text.encode(), np.uint8)
+        assert number(buf, 0, len(buf), 46, *text_numbers.powers()) == float(text)
+
+
 @pytest.mark.parametrize(
     "text",
     ["0", "-0", "+.5", "5.", "1e5", "1E-05", "-1.25e+10", "  7 ", "0.1", "1e22", "1e23",

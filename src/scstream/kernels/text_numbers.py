@@ -101,7 +101,7 @@ def number(buf: Any, a: Any, b: Any, point: Any, high: Any, low: Any) -> Any:
             return np.nan
         power = 0
         while a < b and 48 <= buf[a] <= 57:
-            power = power * 10 + (buf[a] - 48)
+            power = power * 10 + (np.int64(buf[a]) - 48)
             a += 1
         e += sign * power
     if a != b:
