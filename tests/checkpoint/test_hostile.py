@@ -228,6 +228,12 @@ def test_a_lie_behind_a_right_checksum_is_refused(what, files, tmp_path) -> None
         load(forged(header, arrays), tmp_path)
 
 
+@pytest.mark.parametrize("start", [{"version": 0}, {"zero": 1}])
+def test_first_bytes_of_no_known_format_are_refused(start, files, tmp_path) -> None:
+    with pytest.raises(CheckpointError, match="no known format"):
+        load(forged(*parts(files["gaussian-24"][0]), **start), tmp_path)
+
+
 NUMBERS = {
     "ids": ("gaussian-24", lambda h: learner(h)["state"]["ids"], -5),
     "past": ("gaussian-24", lambda h: learner(h)["state"]["past"], np.nan),
