@@ -99,7 +99,7 @@ def number(buf: Any, a: Any, b: Any, point: Any, high: Any, low: Any) -> Any:
             a += 1
         if a == b or b - a > 4:
             return np.nan
-        power = 0
+        power: Any = 0
         while a < b and 48 <= buf[a] <= 57:
             power = power * 10 + (np.int64(buf[a]) - 48)
             a += 1
