@@ -18,8 +18,9 @@ from scipy import sparse
 from streams import blob_stream, blobs, counts, snapshot
 
 from scstream import Product, ScStream
-from scstream.checkpoint import CheckpointError, atomic, read
+from scstream.checkpoint import CheckpointError, read
 from scstream.families import BY_NAME
+from scstream.support import atomic
 
 FAST = {"random_state": 0, "max_sweeps": 3, "n_jobs": 1}
 WORDS = np.array([["ash", "oak"], ["elm", "fir"]])
