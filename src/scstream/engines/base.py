@@ -166,7 +166,7 @@ class Engine(ABC):
         """Take a batch and its row weights (n,); every label is -1 until a sweep.
 
         Draws are keyed by the number of the row, which is ``first_row`` for the first: a
-        multiple of `tree.LEAF_ROWS`.
+        multiple of `ordered_sums.LEAF_ROWS`.
         """
 
     @abstractmethod

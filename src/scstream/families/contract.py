@@ -178,6 +178,10 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return [Block(self, range(d))]
 
+    def parts_of(self, s: Array) -> list[Array]:
+        """Return the statistics (..., p) of each block, the count in front of each."""
+        return [s]
+
     def split_posterior(self, tau: Array) -> list[Array]:
         """Return the posteriors (..., p) of each block of `independent_blocks`."""
         return [tau]
