@@ -9,6 +9,8 @@ from scstream.engines import CpuEngine, Sums
 from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
+from scstream.sampler.dormant import Dormant
+from scstream.sampler.rules import RULES
 from scstream.sampler.split_merge import keep_names
 
 
@@ -44,6 +46,20 @@ def ids_of_parts(family, past, old, new) -> list[int]:
     state, _ = replace(state.advance(1.0), now=now).split(np.array([0]), 1.0)
     ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
     return keep_names(ctx, state, ((0, 1),)).ids.tolist()
+
+
+def remembered(leaving: list[int], merged: set[int], most: int) -> list[int]:
+    """Return who is remembered of the clusters 0 to 5 after some have left, one a batch.
+
+    Those ``merged`` live on in another. At most so many are remembered.
+    """
+    state = clusters_with_a_past(6)
+    memory, first = Dormant.none(state), int(state.ids[0])
+    rules = replace(RULES, dormant=most, dormant_points=0.0)
+    for i in leaving:
+        left = state.select(np.flatnonzero(state.ids != first + i))
+        memory, state = memory.after(state, left, {first + j for j in merged}, rules), left
+    return (memory.ids - first).tolist()
 
 
 class KeyedEngine(CpuEngine):
