@@ -24,8 +24,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from scstream import Gaussian, ScStream
-from scstream.engines import CpuEngine, DaskEngine, Engine, Key, cpu
+from scstream.engines import CpuEngine, DaskEngine, Engine, Key
 from scstream.engines.ordered_sums import LEAF_ROWS, Part
+from scstream.engines.sizes import SIZES
 from scstream.families.scores import LinearScore
 from scstream.support.blas import single_threaded
 from scstream.validation import resolve_threads
@@ -153,7 +154,7 @@ class Cost:
 
 def kept_rows(p: int) -> int:
     """Return how many rows an engine has at most if it keeps their statistics."""
-    return cpu._KEPT_BYTES // (8 * p)
+    return SIZES.kept_bytes // (8 * p)
 
 
 class Idle(CpuEngine):

@@ -5,16 +5,25 @@ from datetime import datetime, timedelta
 import numpy as np
 
 N = 240
+
+
+def made_up(rng, start):
+    """Return the clusters of N rows, two numbers and a colour of each, and their times."""
+    z = rng.integers(3, size=N)
+    x = rng.normal([0.0, 8.0, 16.0], 1.0, (N, 3))[np.arange(N), z]
+    y = rng.normal([0.0, -8.0, 4.0], 1.0, (N, 3))[np.arange(N), z]
+    colour = np.array(["red", "green", "blue"])[z]
+    times = np.datetime64(start) + np.cumsum(rng.integers(1, 9000, N)).astype("m8[s]")
+    return z, x, y, colour, times
+
+
 RNG = np.random.default_rng(7)
-Z = RNG.integers(3, size=N)
-X = RNG.normal([0.0, 8.0, 16.0], 1.0, (N, 3))[np.arange(N), Z]
-Y = RNG.normal([0.0, -8.0, 4.0], 1.0, (N, 3))[np.arange(N), Z]
-COLOUR = np.array(["red", "green", "blue"])[Z]
-TIMES = np.datetime64("2025-12-30T00:00:00") + np.cumsum(RNG.integers(1, 9000, N)).astype("m8[s]")
+Z, X, Y, COLOUR, TIMES = made_up(RNG, "2025-12-30T00:00:00")
 MS = TIMES.astype("M8[ms]").astype(np.int64)
 
 
 def table(head, row, sep=",", end="\n"):
+    """Return a table as text: its head, and a row for each point."""
     lines = [sep.join(map(str, row(i))) for i in range(N)]
     return end.join([head, *lines] if head else lines) + end
 

@@ -11,7 +11,9 @@ from scstream.chronicle import QUANTILES, Chronicle, ChronicleError, Moment, Sco
 from scstream.chronicle.lines import to_short
 from scstream.chronicle.outline import Learned
 from scstream.datasets import gaussian_stream
+from scstream.groups.lasting import Lasting
 from scstream.plot import Projection
+from scstream.records import BatchRecord
 
 
 def follow(n_batches=6, n_features=3, chronicle=None, **options):
@@ -342,3 +344,14 @@ def test_short_numbers_are_those_of_the_digits():
     assert all(float(f"{v:.7g}") == v for v in found)
     odd = np.array([0.0, -0.0, np.nan, np.inf, 1e-300, 1e300])
     assert to_short(odd) == [0.0, 0.0, None, None, 1e-300, 1e300]
+
+
+def test_what_happens_to_groups_is_noted_where_clusters_stay_as_they_are():
+    calm = BatchRecord(4, 4.0, 10, 3, -1.0, births=(), deaths=(), splits=(), merges=())
+    groups = Lasting(splits=((0, 2),), merges=((2, 1),))
+    events = Learned(calm, groups, None).events()
+    assert [(e["kind"], e["cluster"], e["other"]) for e in events] == [
+        ("group-split", 0, 2),
+        ("group-merge", 2, 1),
+    ]
+    assert Learned(calm, None, None).events() == ()

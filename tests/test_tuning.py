@@ -160,9 +160,20 @@ def test_if_all_fail_it_says_why() -> None:
 
 @pytest.mark.filterwarnings("ignore:Only .* of the weight of the last batch")
 def test_a_kernel_gives_way_to_a_half_life() -> None:
-    model = ScStream(kernel=lambda age: 1.0 / (1.0 + age) ** 4, random_state=0)
-    found = tune(labelled(2), model=model, n_batches=2, n_trials=2, space=half_lives)
-    assert found.trials[1].error is None
+    asked = []
+
+    def kernel(age: float) -> float:
+        asked.append(age)
+        return 1.0 / (1.0 + age) ** 4
+
+    for n_trials in (1, 3):  # the first is the model as it was given
+        asked.append(None)
+        model = ScStream(kernel=kernel, random_state=0)
+        found = tune(labelled(2), model=model, n_batches=2, n_trials=n_trials, space=half_lives)
+        assert all(trial.error is None for trial in found.trials)
+    of_one = asked.index(None, 1)
+    assert of_one > 1
+    assert len(asked) == 2 * of_one
 
 
 def test_time_runs_out() -> None:

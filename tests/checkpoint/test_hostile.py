@@ -18,8 +18,9 @@ from scipy import sparse
 from streams import blob_stream, blobs, counts, snapshot
 
 from scstream import Product, ScStream
-from scstream.checkpoint import CheckpointError, atomic, read
+from scstream.checkpoint import CheckpointError, read
 from scstream.families import BY_NAME
+from scstream.support import atomic
 
 FAST = {"random_state": 0, "max_sweeps": 3, "n_jobs": 1}
 WORDS = np.array([["ash", "oak"], ["elm", "fir"]])
@@ -226,6 +227,12 @@ def test_a_lie_behind_a_right_checksum_is_refused(what, files, tmp_path) -> None
     tell(header)
     with pytest.raises(CheckpointError):
         load(forged(header, arrays), tmp_path)
+
+
+@pytest.mark.parametrize("start", [{"version": 0}, {"zero": 1}])
+def test_first_bytes_of_no_known_format_are_refused(start, files, tmp_path) -> None:
+    with pytest.raises(CheckpointError, match="no known format"):
+        load(forged(*parts(files["gaussian-24"][0]), **start), tmp_path)
 
 
 NUMBERS = {

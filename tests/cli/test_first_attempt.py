@@ -9,22 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nasty_tables import N, made_up, table
 
 from scstream.cli import main
 
-N = 240
 RNG = np.random.default_rng(0)
-Z = RNG.integers(3, size=N)
-X = RNG.normal([0.0, 8.0, 16.0], 1.0, (N, 3))[np.arange(N), Z]
-Y = RNG.normal([0.0, -8.0, 4.0], 1.0, (N, 3))[np.arange(N), Z]
-COLOUR = np.array(["red", "green", "blue"])[Z]
-TIMES = np.datetime64("2026-03-01T00:00:00") + np.cumsum(RNG.integers(1, 9000, N)).astype("m8[s]")
-
-
-def table(head, row, sep=","):
-    """Return a table as text: its head, and a row for each point."""
-    lines = [sep.join(map(str, row(i))) for i in range(N)]
-    return "\n".join([head, *lines] if head else lines) + "\n"
+Z, X, Y, COLOUR, TIMES = made_up(RNG, "2026-03-01T00:00:00")
 
 
 def comma(x):

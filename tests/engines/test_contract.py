@@ -7,19 +7,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense, problem, reference_parameters
 from scipy import stats
 
-from scstream.engines import CpuEngine, DaskEngine, Key, blocks, cpu, ordered_sums
+from scstream.engines import CpuEngine, DaskEngine, Key
 from scstream.engines.base import finished_sweep
 from scstream.engines.ordered_sums import Tree
+from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import JoinedScore, LinearScore
 
 
-def in_blocks(monkeypatch, n_threads, *, kept=True):
+def in_blocks(n_threads, *, kept=True):
     """Return an engine that takes even a small batch in several blocks."""
-    monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 8)
-    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 8)
-    if not kept:
-        monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
-    return CpuEngine(n_threads)
+    kept_bytes = SIZES.kept_bytes if kept else 0
+    return CpuEngine(n_threads, sizes=Sizes(leaf_rows=8, block_rows=8, kept_bytes=kept_bytes))
 
 
 def on_torch():
@@ -30,28 +28,27 @@ def on_torch():
     return TorchEngine(device="cpu")
 
 
-def on_dask(client, monkeypatch, n_workers, shard_engine=CpuEngine):
+def on_dask(client, n_workers, shard_engine=in_blocks):
     """Return an engine that cuts even a small batch into shards."""
-    monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 8)
-    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 8)
-    return DaskEngine(client, shard_engine, workers=list(client.nthreads())[:n_workers])
+    workers = list(client.nthreads())[:n_workers]
+    return DaskEngine(client, shard_engine, workers, leaf_rows=8)
 
 
-def on_dask_with_torch(client, monkeypatch):
+def on_dask_with_torch(client):
     """Return an engine of two workers, each with PyTorch, if PyTorch is there."""
     on_torch()  # a worker cannot skip a test
-    return on_dask(client, monkeypatch, 2, lambda n_threads: on_torch())
+    return on_dask(client, 2, lambda n_threads: on_torch())
 
 
 # An engine joins by its line here: how to make it, given the fixtures of pytest.
 ENGINES = {
     "cpu": lambda get: CpuEngine(1),
-    "cpu-blocks": lambda get: in_blocks(get("monkeypatch"), 1),
-    "cpu-2-threads": lambda get: in_blocks(get("monkeypatch"), 2),
-    "cpu-3-threads-not-kept": lambda get: in_blocks(get("monkeypatch"), 3, kept=False),
+    "cpu-blocks": lambda get: in_blocks(1),
+    "cpu-2-threads": lambda get: in_blocks(2),
+    "cpu-3-threads-not-kept": lambda get: in_blocks(3, kept=False),
     "torch-cpu": lambda get: on_torch(),
-    "dask-3-workers": lambda get: on_dask(get("client"), get("monkeypatch"), 3),
-    "dask-torch": lambda get: on_dask_with_torch(get("client"), get("monkeypatch")),
+    "dask-3-workers": lambda get: on_dask(get("client"), 3),
+    "dask-torch": lambda get: on_dask_with_torch(get("client")),
 }
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 ALPHA = 1.3

@@ -1,5 +1,6 @@
 """The engine of one machine: many blocks, threads, statistics kept or made anew."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import problem, reference_parameters
 from scipy import sparse
 
-from scstream.engines import CpuEngine, Key, blocks, cpu, ordered_sums
+from scstream.engines import CpuEngine, Key, blocks
+from scstream.engines.sizes import SIZES, Sizes
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import LinearScore
 
@@ -49,32 +51,27 @@ def everything(engine, family, points, w):
     return out
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Let a few hundred rows span several blocks, the last one not full."""
-    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 64)
+SMALL = Sizes(block_rows=64)  # a few hundred rows span several blocks, the last one not full
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "not-kept"])
 @pytest.mark.parametrize("name", ["gaussian-2d", "multinomial-8-default", "plain-poisson"])
-def test_threads_change_not_a_bit(monkeypatch, small_blocks, name, kept):
+def test_threads_change_not_a_bit(name, kept):
     family, points, w = batch(name)
-    if not kept:
-        monkeypatch.setattr(cpu, "_KEPT_BYTES", 0)
     for n_threads, leaf in product([1, 2, 3], [128, 4096]):
-        monkeypatch.setattr(ordered_sums, "LEAF_ROWS", leaf)
-        expected = everything(CpuEngine(1), family, points, w)
-        got = everything(CpuEngine(n_threads), family, points, w)
+        sizes = replace(SMALL, leaf_rows=leaf, kept_bytes=SIZES.kept_bytes if kept else 0)
+        expected = everything(CpuEngine(1, sizes=sizes), family, points, w)
+        got = everything(CpuEngine(n_threads, sizes=sizes), family, points, w)
         for one, other in zip(got, expected, strict=True):
             assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("name", ["gaussian-2d", "multinomial-8-default", "plain-poisson"])
-def test_blocks_change_no_label(monkeypatch, name):
+def test_blocks_change_no_label(name):
     family, points, w = batch(name)
     whole = everything(CpuEngine(1), family, points, w)
-    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 64)
-    for one, other in zip(everything(CpuEngine(2), family, points, w), whole, strict=True):
+    in_blocks = everything(CpuEngine(2, sizes=SMALL), family, points, w)
+    for one, other in zip(in_blocks, whole, strict=True):
         if one.dtype == np.int64:
             assert_array_equal(one, other)
         else:
@@ -82,8 +79,7 @@ def test_blocks_change_no_label(monkeypatch, name):
 
 
 @pytest.mark.parametrize("kept_bytes", [2**27, 0])
-def test_dense_statistics_are_kept_only_up_to_a_size(monkeypatch, kept_bytes):
-    monkeypatch.setattr(cpu, "_KEPT_BYTES", kept_bytes)
+def test_dense_statistics_are_kept_only_up_to_a_size(kept_bytes):
     calls = []
 
     class Counting(Gaussian):
@@ -95,7 +91,7 @@ def test_dense_statistics_are_kept_only_up_to_a_size(monkeypatch, kept_bytes):
             return None  # with which no statistics would be made
 
     X = batch("gaussian-2d")[1]
-    family, engine = Counting().prepare(X), CpuEngine(1)
+    family, engine = Counting().prepare(X), CpuEngine(1, sizes=Sizes(kept_bytes=kept_bytes))
     engine.load(family, X, np.ones(ROWS))
     score = LinearScore(np.zeros((2, 6)))
     for _ in range(3):
@@ -127,15 +123,14 @@ def test_a_batch_of_several_true_blocks_is_that_of_the_reference():
         assert_allclose(got.current, sums, rtol=1e-10, atol=1e-10)
 
 
-def test_wide_sparse_counts_span_blocks(monkeypatch):
+def test_wide_sparse_counts_span_blocks():
     n, d, rng = 700, 900, np.random.default_rng(3)
     p = rng.dirichlet(np.full(d, 0.2), size=2)
     truth = np.arange(n) % 2
     X = sparse.csr_array(rng.multinomial(30, p[truth]))
     family = Multinomial(0.1).prepare(X)
     points = family.check(X)
-    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 256)
-    engine = CpuEngine(2)
+    engine = CpuEngine(2, sizes=Sizes(block_rows=256))
     engine.load(family, points, np.ones(n))
     sums = np.stack([family.statistics(points[truth == c]).sum(axis=0) for c in range(2)])
     sub = family.predictive_score(np.repeat(sums, 2, axis=0), np.zeros(4))

@@ -16,8 +16,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
-from scstream.engines import CpuEngine, DaskEngine, Key, blocks, ordered_sums
+from scstream.engines import CpuEngine, DaskEngine, Key
 from scstream.engines.dask.rows import DaskRows
+from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
 distributed = pytest.importorskip("distributed")
@@ -28,16 +29,24 @@ pd = pytest.importorskip("pandas")
 KEY = Key(seed=7, batch=1, sweep=4)
 
 
-@pytest.fixture
-def small_leaves(monkeypatch):
-    """Let a few hundred rows be many leaves, some of several blocks."""
-    monkeypatch.setattr(ordered_sums, "LEAF_ROWS", 32)
-    monkeypatch.setattr(blocks, "block_rows", lambda p, k, cells: 16)
+SMALL = Sizes(leaf_rows=32, block_rows=16)  # a few hundred rows are many leaves of two blocks
+SMALL_ONE = partial(CpuEngine, 1, sizes=SMALL)
+
+
+def in_small_leaves(n_threads):
+    """Return an engine of one machine with small leaves."""
+    return CpuEngine(n_threads, sizes=SMALL)
 
 
 def on(client, n_workers, shard_engine=CpuEngine):
     """Return an engine on some of the workers."""
     return DaskEngine(client, shard_engine, list(client.nthreads())[:n_workers])
+
+
+def in_small_shards(client, n_workers):
+    """Return an engine on some of the workers that cuts even small batches into shards."""
+    workers = list(client.nthreads())[:n_workers]
+    return DaskEngine(client, in_small_leaves, workers, leaf_rows=SMALL.leaf_rows)
 
 
 def points(n, seed=0, scale=6.0):
@@ -77,14 +86,14 @@ def everything(engine, family, X, w):
 
 
 @pytest.mark.parametrize("name", ["gaussian-2d", "multinomial-8-default", "plain-poisson"])
-def test_any_number_of_workers_gives_the_bits_of_one_machine(client, small_leaves, name):
+def test_any_number_of_workers_gives_the_bits_of_one_machine(client, name):
     # broken on purpose (rows numbered within the shard; leaves added up in a row): it fails
     case, rng = problem(name), np.random.default_rng(0)
     X = case.family.check(case.X[rng.integers(30, size=1001)])
     w = rng.random(1001)
-    expected = everything(CpuEngine(2), case.family, X, w)
+    expected = everything(in_small_leaves(2), case.family, X, w)
     for n_workers in (1, 2, 3, 5):
-        engine = on(client, n_workers)
+        engine = in_small_shards(client, n_workers)
         got = everything(engine, case.family, X, w)
         assert len(engine._workers) == n_workers
         for one, other in zip(got, expected, strict=True):
@@ -104,11 +113,11 @@ AT_ONCE = replace(SHORT, warmup_rows=0)
 
 
 @pytest.mark.parametrize("n_workers", SHARDS)
-def test_the_model_labels_as_on_one_machine_whatever_the_chunks(client, small_leaves, n_workers):
+def test_the_model_labels_as_on_one_machine_whatever_the_chunks(client, n_workers):
     batches, rules = [points(800, b, scale=3.0) for b in range(2)], replace(SHORT, sample_rows=100)
-    one = ScStream(random_state=0, max_sweeps=4, outlier_weight=0.01, rules=rules)
+    one = ScStream(random_state=0, engine=SMALL_ONE, max_sweeps=4, outlier_weight=0.01, rules=rules)
     expected = [one.partial_fit(X).labels_ for X in batches]
-    local = clone(one).set_params(engine=partial(on, client, n_workers))
+    local = clone(one).set_params(engine=partial(in_small_shards, client, n_workers))
     for X, labels in zip(batches, expected, strict=True):
         assert_array_equal(local.partial_fit(X).labels_, labels)
     for chunks in SHARDS[n_workers]:
@@ -122,11 +131,11 @@ def test_the_model_labels_as_on_one_machine_whatever_the_chunks(client, small_le
         assert model.clusters_[0].count == one.clusters_[0].count
 
 
-def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small_leaves):
+def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client):
     rng = np.random.default_rng(0)
     batches = [np.column_stack([points(400, b), rng.random((400, 2)) < 0.1]) for b in range(2)]
-    one = ScStream(random_state=0, max_sweeps=4, rules=AT_ONCE)
-    model = clone(one).set_params(engine=partial(on, client, 2))
+    one = ScStream(random_state=0, engine=SMALL_ONE, max_sweeps=4, rules=AT_ONCE)
+    model = clone(one).set_params(engine=partial(in_small_shards, client, 2))
     for X in batches:
         expected = one.partial_fit(X).labels_
         model.partial_fit(in_chunks(X, [33, 200, 167]))
@@ -135,13 +144,13 @@ def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client, small
     assert model.history_ == one.history_
 
 
-def test_many_columns_are_narrowed_the_same_whatever_the_chunks(client, small_leaves):
+def test_many_columns_are_narrowed_the_same_whatever_the_chunks(client):
     rng = np.random.default_rng(0)
     mix = rng.normal(size=(2, 60))
     batches = [points(400, b) @ mix + rng.normal(size=(400, 60)) for b in range(2)]
     batches.append(points(400, 2) @ rng.normal(size=(2, 60)) + rng.normal(size=(400, 60)))
-    one = ScStream(random_state=0, max_sweeps=4, rules=AT_ONCE)
-    model = clone(one).set_params(engine=partial(on, client, 2))
+    one = ScStream(random_state=0, engine=SMALL_ONE, max_sweeps=4, rules=AT_ONCE)
+    model = clone(one).set_params(engine=partial(in_small_shards, client, 2))
     for X in batches:
         expected = one.partial_fit(X).labels_
         model.partial_fit(in_chunks(X, [33, 200, 167]))
@@ -152,24 +161,32 @@ def test_many_columns_are_narrowed_the_same_whatever_the_chunks(client, small_le
     assert model.history_ == one.history_
 
 
-def test_large_batches_set_the_prior_from_the_same_rows(client, small_leaves):
+def test_large_batches_set_the_prior_from_the_same_rows(client):
     X = points(700)
-    one = ScStream(random_state=0, max_sweeps=5, rules=replace(AT_ONCE, prior_rows=100)).fit(X)
+    one = ScStream(
+        random_state=0, engine=SMALL_ONE, max_sweeps=5, rules=replace(AT_ONCE, prior_rows=100)
+    ).fit(X)
     other = clone(one).set_params(rules=replace(AT_ONCE, prior_rows=101)).fit(X)
     assert np.any(one.prior_["mean"] != other.prior_["mean"])
-    model = clone(one).set_params(engine=client).fit(in_chunks(X, [300, 400]))
+    model = (
+        clone(one)
+        .set_params(engine=partial(in_small_shards, client, 5))
+        .fit(in_chunks(X, [300, 400]))
+    )
     assert_array_equal(model.prior_["mean"], one.prior_["mean"])
     assert_array_equal(model.labels_.compute(), one.labels_)
 
 
-def test_data_frames_weights_and_few_first_rows(client, small_leaves):
+def test_data_frames_weights_and_few_first_rows(client):
     """A first batch too small to set a prior is kept, and joins the second one."""
     batches = [points(n, seed) for seed, n in enumerate((9, 600, 0, 300))]
     rng = np.random.default_rng(3)
     weights = [rng.integers(1, 4, size=len(X)).astype(float) for X in batches]
     frames = [pd.DataFrame(X, columns=["a", "b"]) for X in batches]
-    one = ScStream(random_state=0, max_sweeps=5, rules=SHORT)
-    remote = ScStream(random_state=0, max_sweeps=5, engine=client, rules=SHORT)
+    one = ScStream(random_state=0, engine=SMALL_ONE, max_sweeps=5, rules=SHORT)
+    remote = ScStream(
+        random_state=0, max_sweeps=5, engine=partial(in_small_shards, client, 5), rules=SHORT
+    )
     for frame, w in zip(frames, weights, strict=True):
         one.partial_fit(frame, sample_weight=w)
         given = dd.from_pandas(frame, npartitions=3)
@@ -203,13 +220,13 @@ def test_arrays_are_used_in_their_chunks():
         assert_allclose(lazy.compute(scheduler="synchronous"), expected, rtol=1e-12)
 
 
-def test_sparse_counts_in_chunks(client, small_leaves):
+def test_sparse_counts_in_chunks(client):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(12, 0.3), size=3)
     counts = rng.multinomial(40, p[rng.integers(3, size=400)])
     X = da.from_array(counts, chunks=(150, 12)).map_blocks(sparse.csr_matrix)
-    one = ScStream(Multinomial(), random_state=0, max_sweeps=5, rules=AT_ONCE)
-    model = clone(one).set_params(engine=client).fit(X)
+    one = ScStream(Multinomial(), random_state=0, engine=SMALL_ONE, max_sweeps=5, rules=AT_ONCE)
+    model = clone(one).set_params(engine=partial(in_small_shards, client, 5)).fit(X)
     one.fit(sparse.csr_matrix(counts))
     assert_array_equal(model.labels_.compute(), one.labels_)
 
@@ -255,7 +272,7 @@ def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
     assert costs[0] == costs[1]
 
 
-def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, wire, monkeypatch):
+def test_neither_rows_nor_labels_come_to_the_client(client, wire, monkeypatch):
     rules = replace(SHORT, prior_rows=100, seed_rows=100, sample_rows=1000)
     fetched, each = [], DaskRows.each
 
@@ -267,7 +284,8 @@ def test_neither_rows_nor_labels_come_to_the_client(client, small_leaves, wire, 
     monkeypatch.setattr(DaskRows, "each", counting)
     n = 60_000
     X = da.from_array(points(n), chunks=(12_500, 2))
-    model = ScStream(random_state=0, max_sweeps=4, engine=client, rules=rules)
+    engine = partial(in_small_shards, client, 5)
+    model = ScStream(random_state=0, max_sweeps=4, engine=engine, rules=rules)
     model.partial_fit(X).partial_fit(X)
     shard = 16 * n // 5
     assert len(wire) > 10
@@ -404,7 +422,7 @@ class Murderous(DaskEngine):
 
 
 def test_a_batch_is_run_again_when_a_worker_dies(processes, caplog):
-    batches = [points(2 * ordered_sums.LEAF_ROWS, seed) for seed in range(2)]
+    batches = [points(2 * SIZES.leaf_rows, seed) for seed in range(2)]
     one = ScStream(random_state=0, max_sweeps=3, rules=SHORT)
     model = clone(one).set_params(engine=lambda: Murderous(processes))
     for i, X in enumerate(batches):
@@ -423,7 +441,7 @@ def test_a_batch_is_run_again_when_a_worker_dies(processes, caplog):
 def test_rows_that_are_gone_for_good_are_an_error(processes, monkeypatch):
     monkeypatch.setattr("scstream.estimator.learning.sleep", lambda seconds: None)
     processes.wait_for_workers(2)
-    X = points(2 * ordered_sums.LEAF_ROWS)
+    X = points(2 * SIZES.leaf_rows)
     engine = lambda: Murderous(processes)  # noqa: E731
     model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
     model.partial_fit(X)

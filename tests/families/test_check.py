@@ -46,7 +46,7 @@ def test_the_guides_code_runs_and_is_short(monkeypatch) -> None:
 def test_the_guide_names_all_that_a_family_may_give() -> None:
     """What the package asks of a family is in the contract, and the contract is in the guide."""
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", GUIDE.read_text()))))
-    public = {name for name in {*vars(Family), *Family.__annotations__} if name[0] != "_"}
+    public = {name for name in {*dir(Family), *Family.__annotations__} if name[0] != "_"}
     assert public - named == set()
 
 

@@ -15,6 +15,7 @@ from scstream.families import (
     Poisson,
     Spherical,
 )
+from scstream.families.cutting import Side
 from scstream.families.factorised import ColumnScore, Factorised
 from scstream.families.poisson import RisingScore
 
@@ -271,6 +272,18 @@ def test_an_impossible_prior_is_named(family, match):
 
 
 # -- categories ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Poisson, Exponential, Gamma])
+@pytest.mark.parametrize("pull", [1e9, -1e9])
+def test_neither_part_of_a_past_has_less_than_a_tenth_of_its_mean(kind, pull):
+    X = np.random.default_rng(0).poisson(40.0, (60, 2)) + 1.0
+    family = kind().prepare(X)
+    past = sums(family, X)
+    cut = family.discriminant(sums(family, X[:30]), sums(family, 2.0 * X[30:]))
+    part = family.cut(past, cut, Side(np.array([0.25]), np.array([pull]), np.zeros(1)))
+    means = [x[1] / x[0] for x in map(family.split_up, (past, part, past - part))]
+    assert_allclose(np.minimum(means[1], means[2]), 0.1 * means[0], rtol=1e-9)
 
 
 def test_later_categories_take_free_places_until_there_are_none():

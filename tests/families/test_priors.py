@@ -322,3 +322,14 @@ def test_the_expected_covariance_is_the_pooled_one_or_half_of_it_and_nu_the_best
                 near = with_prior(adapted, _nu=other).log_marginal(s).sum()
                 assert near < level + 3.0  # it is sought by doubling: the best but for a step
     assert shares == [1.0, 0.5]
+
+
+def test_clusters_that_are_taken_for_alike_get_a_strong_covariance_however_unlike_they_are():
+    d = 4
+    rng = np.random.default_rng(0)
+    spreads = [rng.permutation(np.geomspace(1.0, 50.0, d)) for _ in range(6)]
+    groups = [rng.normal(9.0 * c, spread, (40, d)) for c, spread in enumerate(spreads)]
+    family = Gaussian().prepare(np.concatenate(groups))
+    s = sums(family, groups)
+    assert family.adapt(s).hyperparameters()["cov_strength"] < d * (d + 1)
+    assert family.alike().adapt(s).hyperparameters()["cov_strength"] >= d * (d + 1)

@@ -17,7 +17,7 @@ def case():
 def pieces(case):
     """Return each block's family, its columns of the rows, and its part of the two groups."""
     family, sums = case.family, case.sums()
-    parts = zip(family._families, family._columns, family._split(sums), strict=True)
+    parts = zip(family._families, family._columns, family.parts_of(sums), strict=True)
     return [(block, case.points[:, columns], own) for block, columns, own in parts]
 
 
@@ -41,7 +41,7 @@ def test_a_division_follows_all_blocks_together(case):
     part = family.divide(past, family.boundary(first, second))
     assert part[0, 0] == pytest.approx(100, abs=3)
     assert_allclose(part[0, -1] / past[0, -1], 0.5, atol=0.03)
-    own = family._split(part)[0][0]
+    own = family.parts_of(part)[0][0]
     assert own[2] / own[1] == pytest.approx(first[0, 2] / 100, abs=0.2)
 
 

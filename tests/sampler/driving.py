@@ -1,9 +1,17 @@
 """The one place through which the tests here that need it reach the sampler's inner names."""
 
+from dataclasses import replace
+
 import numpy as np
 from sampling import FORGETTINGS, random_state
 
-from scstream.engines import CpuEngine
+from scstream.engines import CpuEngine, Sums
+from scstream.kernels.draws import Draws
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
+from scstream.sampler.dormant import Dormant
+from scstream.sampler.rules import RULES
+from scstream.sampler.split_merge import keep_names
 
 
 def clusters_with_a_past(k: int):
@@ -19,6 +27,39 @@ def merged(state, one: int, other: int):
 def doubts(state) -> dict[str, np.ndarray]:
     """Return the doubts (k, k) of the present and of the past."""
     return {"present": state.now.doubt, "past": state.past_doubt}
+
+
+def ids_of_parts(family, past, old, new) -> list[int]:
+    """Return the ids of a cluster's two parts at the end of a batch in which it was split.
+
+    Its id was 0 and that of its new part 1; ``past`` are its rows of earlier batches, ``old`` and
+    ``new`` those that the parts have now.
+    """
+
+    def total(X: np.ndarray) -> np.ndarray:
+        return family.statistics(X).sum(axis=0)
+
+    state = State.start(FORGETTINGS["for-ever"], total(past)[None], 0.0, 0).settle(0.0)
+    nobody = np.zeros((1, 1))
+    parts = np.stack([total(old), total(new)])[None]
+    now = Sums(parts, np.array([[len(old), len(new)]]), nobody.astype(np.int64), nobody)
+    state, _ = replace(state.advance(1.0), now=now).split(np.array([0]), 1.0)
+    ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
+    return keep_names(ctx, state, ((0, 1),)).ids.tolist()
+
+
+def remembered(leaving: list[int], merged: set[int], most: int) -> list[int]:
+    """Return who is remembered of the clusters 0 to 5 after some have left, one a batch.
+
+    Those ``merged`` live on in another. At most so many are remembered.
+    """
+    state = clusters_with_a_past(6)
+    memory, first = Dormant.none(state), int(state.ids[0])
+    rules = replace(RULES, dormant=most, dormant_points=0.0)
+    for i in leaving:
+        left = state.select(np.flatnonzero(state.ids != first + i))
+        memory, state = memory.after(state, left, {first + j for j in merged}, rules), left
+    return (memory.ids - first).tolist()
 
 
 class KeyedEngine(CpuEngine):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sampler.driving import remembered
 from sklearn.metrics import normalized_mutual_info_score
 
 from scstream import Rules, ScStream
@@ -119,6 +120,12 @@ def test_nobody_is_remembered_who_was_merged_or_hardly_seen():
     for b in range(1, AWAY):
         model.partial_fit(rows(b, [0, 1, 2])[0])
     assert len(model._learner.dormant.ids) == 0
+
+
+def test_the_latest_are_remembered_but_for_those_who_live_on_in_others():
+    assert remembered([0, 1, 2, 3], merged=set(), most=9) == [0, 1, 2, 3]
+    assert remembered([0, 1, 2, 3], merged=set(), most=2) == [2, 3]
+    assert remembered([0, 1, 2, 3], merged={1, 3}, most=9) == [0, 2]
 
 
 def test_they_are_kept_in_checkpoints(tmp_path):

@@ -9,6 +9,13 @@ from problems import problem
 from scstream.sampler.forgetting import shares_worth_keeping
 from scstream.sampler.window import Forgetting, Window
 
+
+def test_with_a_kernel_clusters_forget_by_age_alone():
+    assert Forgetting(half_life=3.0).adaptive
+    assert not Forgetting(half_life=3.0, kernel=lambda age: 1.0).adaptive
+    assert not Forgetting(half_life=None).adaptive
+
+
 K, P = 3, 4
 TIMES = np.cumsum([0.0, 1.0, 0.25, 3.0, 0.5, 0.5, 7.0, 1.0, 1.0, 2.0, 0.1, 0.4])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference import Model
 from reference import families as plain
-from sampler.driving import KeyedEngine, clusters_with_a_past, doubts, merged
+from sampler.driving import KeyedEngine, clusters_with_a_past, doubts, ids_of_parts, merged
 
 from scstream import ScStream
 from scstream.families import Gaussian
@@ -57,6 +57,19 @@ def test_a_place_where_few_points_were_due_is_not_left():
     X, _ = heaps([(40, 3)], n=5, seed=3)
     model.partial_fit(X)
     assert set(model.labels_.tolist()).isdisjoint(old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ids"),
+    [((60, 0), (0, 0), [1, 0]), ((60, 0), (0, 60), [0, 1]), ((0, 0), (60, 0), [0, 1])],
+    ids=["the new part is where it was", "neither is", "the old part is where it was"],
+)
+def test_an_id_leaves_the_old_part_for_the_new_one_only_where_the_past_was(old, new, ids):
+    # broken on purpose (it is not asked whether the new part's points are of the past): it fails
+    past = heaps([(0, 0)], n=200)[0]
+    parts = heaps([old], seed=1)[0], heaps([new], seed=2)[0]
+    family = Gaussian().prepare(np.concatenate([past, *parts]))
+    assert ids_of_parts(family, past, *parts) == ids
 
 
 def test_a_past_that_hardly_counts_is_no_past():

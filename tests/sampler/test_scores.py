@@ -79,6 +79,20 @@ def test_rows_that_were_learned_fit_too_well_and_left_out_they_do_not():
     )
 
 
+def test_a_row_that_is_left_out_is_scored_by_the_others_and_by_what_is_yet_to_be_born():
+    # broken on purpose (alpha left out of the others' weight): it fails
+    X = np.random.default_rng(0).normal(size=(25, 2))
+    model = ScStream(alpha=12.0, random_state=0, max_clusters=1).fit(X)
+    learner = model._learner
+    family, rows, n = learner.family, learner.family.check(X), len(X)
+    T = family.statistics(rows)
+    others = T.sum(axis=0) - T
+    own = family.log_marginal(others + T) - family.log_marginal(others) + np.log(n - 1)
+    new = family.log_marginal(T) + np.log(12.0)
+    expected = np.logaddexp(own, new) - np.log(n + 12.0) + family.log_base(rows)
+    assert_allclose(log_densities_left_out(learner, rows, np.ones(n)), expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "stream",
     [

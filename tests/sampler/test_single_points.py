@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln
 
 from scstream import Rules, ScStream
 from scstream.engines import CpuEngine
@@ -16,12 +17,12 @@ from scstream.sampler.window import Forgetting
 RULES = Rules(single_points=40)
 
 
-def started(family, X, labels, seed=0, rules=RULES):
+def started(family, X, labels, seed=0, rules=RULES, alpha=1.0):
     """Return steps with the rows loaded, and the clusters of the labels."""
     X = family.check(X)
     family = family.prepare(X)
     rng = Draws.of(np.random.default_rng(seed))
-    steps = GenericSteps(family, CpuEngine(), rng, 1.0, seed, 0, None, rules)
+    steps = GenericSteps(family, CpuEngine(), rng, alpha, seed, 0, None, rules)
     steps.engine.load(family, X, np.random.default_rng(seed).uniform(0.5, 2.0, len(labels)))
     return steps, start_from_labels(steps, Forgetting(half_life=None), labels, adapt=False)
 
@@ -56,6 +57,26 @@ def test_a_point_far_from_all_founds_a_cluster_alone_and_leaves_one_where_it_is_
     for _ in range(10):
         state = move_single_points(steps, state, 0.0)
     assert (steps.engine.labels == steps.engine.labels[20]).sum() > 20
+
+
+@pytest.mark.parametrize("alpha", [0.3, 4.0])
+def test_two_points_are_apart_as_often_as_is_probable(alpha):
+    # broken on purpose (alpha left out): it fails
+    family = Gaussian(mean=[0.0, 0.0], mean_strength=0.5, cov=1.0, cov_strength=6.0)
+    X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    rules = Rules(single_points=1)  # one draw of a label forgets the one before
+    steps, state = started(family, X, np.zeros(2, dtype=int), rules=rules, alpha=alpha)
+    rows = steps.engine.few_rows()
+    w, T = rows.weight, rows.weight[:, None] * rows.T
+    level = steps.family.log_marginal(np.stack([T[0], T[1], T.sum(axis=0)]))
+    odds = np.log(alpha) + gammaln(w).sum() - gammaln(w.sum()) + level[0] + level[1] - level[2]
+    apart, n = 0, 600
+    for _ in range(n):
+        state = move_single_points(steps, state, 0.0)
+        apart += state.k == 2
+    expected = 1.0 / (1.0 + np.exp(-odds))
+    assert 0.1 < expected < 0.9
+    assert abs(apart / n - expected) < 6.0 * np.sqrt(0.25 / n)
 
 
 def test_many_rows_are_refused():

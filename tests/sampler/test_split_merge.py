@@ -11,6 +11,8 @@ from sampling import FORGETTINGS, Stream, random_state
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
+from scstream.engines import CpuEngine
+from scstream.families import Gaussian
 from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.forgetting import forget, shares_worth_keeping
@@ -19,6 +21,7 @@ from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.ratios import log_hastings_split
 from scstream.sampler.rules import RULES
 from scstream.sampler.split_merge import (
+    decisions,
     drop_forgotten,
     merge_candidates,
     propose_merges,
@@ -559,3 +562,14 @@ def test_moves_make_do_with_no_points_at_all():
     state, merged = propose_merges(ctx, state)
     assert merged == []
     assert drop_forgotten(ctx, state).k == 5
+
+
+def test_where_edges_are_in_much_doubt_a_split_must_win_a_share_of_it():
+    state = random_state(3, 4, FORGETTINGS["half-life"])
+    between = 40.0 * (1.0 - np.eye(3)) * np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0]])
+    state = replace(state, now=replace(state.now, doubt=between + 500.0 * np.eye(3)))
+    ctx = GenericSteps(Gaussian(), CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
+    doubt = between.sum(axis=1) + state.past_doubt.sum(axis=1) - state.past_doubt.diagonal()
+    needed = RULES.sharp_edges * doubt - RULES.edges_free
+    assert (needed > 0.0).tolist() == [False, True, True]
+    assert_allclose(decisions(ctx, state, greedy=True)[0], np.maximum(needed, 0.0))

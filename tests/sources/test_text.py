@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from scstream.kernels import text_scan
+from scstream.kernels import text_numbers
 from scstream.sources import MalformedRow, SourceOptions, format_of, open_source
 from scstream.sources.readers import BLOCK
 
@@ -34,11 +34,11 @@ def rows(path, **options):
 
 
 def numbers(texts, point=46):
-    high, low = text_scan.powers()
+    high, low = text_numbers.powers()
     out = []
     for text in texts:
         buf = np.frombuffer(text.encode(), np.uint8)
-        out.append(text_scan.number(buf, 0, len(buf), point, high, low))
+        out.append(text_numbers.number(buf, 0, len(buf), point, high, low))
     return out
 
 
@@ -56,6 +56,13 @@ def test_numbers_are_those_that_python_reads():
     plain = [(t, v) for t, v in zip(texts, found, strict=True) if v == v]
     assert len(plain) > 0.9 * len(texts)  # the others are left to Python
     assert [v for _, v in plain] == [float(t) for t, _ in plain]
+
+
+def test_numbers_with_exponents_are_read_without_a_compiler_too():
+    number = getattr(text_numbers.number, "py_func", text_numbers.number)
+    for text in ("1e5", "2.5e-15", "-3E+2"):
+        buf = np.frombuffer(text.encode(), np.uint8)
+        assert number(buf, 0, len(buf), 46, *text_numbers.powers()) == float(text)
 
 
 @pytest.mark.parametrize(

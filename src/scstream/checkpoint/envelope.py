@@ -26,8 +26,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.checkpoint.atomic import write_atomically
 from scstream.checkpoint.errors import CheckpointError, UnsupportedCheckpointError
+from scstream.support.atomic import write_atomically
 
 VERSION = 1
 # How the content of a file of one version becomes that of the next: a later format adds a function

@@ -1,11 +1,9 @@
-"""The chronicle: it stores moments in bounded memory, and reads and writes their file."""
+"""The chronicle: it takes note of a model after each batch, and reads and writes their file."""
 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,14 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scstream.chronicle.bounded import BoundedMoments
 from scstream.chronicle.lines import Floats, from_line, to_line
 from scstream.chronicle.locations import Spreads, locations, speeds, words_of
 from scstream.chronicle.moment import Moment
-from scstream.chronicle.outline import QUANTILES, Learned, Outline, Score, Totals
+from scstream.chronicle.outline import Learned, Outline, Score
 from scstream.chronicle.reading import ChronicleFile, outline_of
 from scstream.chronicle.rows import FIELDS, as_rows, examples, sampled, unusual
 from scstream.engines.tensors import to_host
 from scstream.plot.projection import Projection
+from scstream.support.atomic import write_atomically
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -41,7 +41,7 @@ class ChronicleError(ValueError):
     """A file that is not a chronicle, or not one that this version can read."""
 
 
-class Chronicle:
+class Chronicle(BoundedMoments):
     """What a run looked like over time.
 
     Memory stays bounded however long the stream is. Beyond `limit` moments every second one is
@@ -93,24 +93,13 @@ class Chronicle:
         projection: Projection | None = None,
         columns: Sequence[str] | None = None,
     ) -> None:
-        if limit < 4:
-            raise ValueError(f"limit must be at least 4 moments; got {limit}")
-        if event_limit < 2:
-            raise ValueError(f"event_limit must be at least 2 events; got {event_limit}")
-        self.limit = limit
-        self.event_limit = event_limit
+        super().__init__(limit, event_limit)
         self.projection = projection
         self.columns: list[str] = []
         self.fields: list[str] = []
         self.dates = False
         self._names = None if columns is None else list(columns)
-        self.totals = Totals()
-        self._moments: list[Moment] = []
-        self._stride = 1
-        self._n_noted = 0  # moments, those thinned out included
         self._passed: Outline | None = None  # batches counted since the last moment
-        self._first_events: list[dict[str, Any]] = []
-        self._last_events: list[dict[str, Any]] = []
 
     # -- while the stream runs ------------------------------------------------------------------
 
@@ -224,96 +213,6 @@ class Chronicle:
             return view(means), None
         return view(means), spreads.seen(view)[:, [0, 0, 1], [0, 1, 1]]
 
-    def _add(self, moment: Moment) -> None:
-        """Keep a moment, and thin out if that is one too many."""
-        self._keep(moment)
-        self._count(moment.outline)
-        self._thin()
-
-    def _keep(self, moment: Moment) -> None:
-        """Keep a moment as the last. The one before goes, unless its turn had come."""
-        if len(self._moments) > 1 and (self._n_noted - 1) % self._stride:
-            self._moments.pop()
-        self._moments.append(moment)
-        self._n_noted += 1
-
-    def _thin(self) -> None:
-        """Leave out every second moment if there is one too many; the last stays."""
-        if len(self._moments) > self.limit:
-            self._stride *= 2
-            last = self._moments[-1]
-            self._moments = self._moments[::2]
-            if self._moments[-1] is not last:
-                self._moments.append(last)
-
-    def _count(self, moment: Outline) -> None:
-        """Count a batch and keep its events, whether or not the moment itself is kept."""
-        self.totals.add(moment)
-        if not moment.events:
-            return
-        self._first_events += moment.events
-        half = self.event_limit // 2
-        self._last_events += self._first_events[half:]
-        del self._first_events[half:]
-        del self._last_events[: max(0, len(self._last_events) - (self.event_limit - half))]
-
-    # -- looking back ---------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        return len(self._moments)
-
-    def __iter__(self) -> Iterator[Moment]:
-        return iter(self._moments)
-
-    def __getitem__(self, position: int) -> Moment:
-        return self._moments[position]
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        """The stored events, oldest first."""
-        return [*self._first_events, *self._last_events]
-
-    @property
-    def n_events_left_out(self) -> int:
-        """How many events were not stored."""
-        return sum(self.totals.events.values()) - len(self.events)
-
-    @property
-    def times(self) -> Floats:
-        """The times of the moments, (n,)."""
-        return np.array([moment.time for moment in self])
-
-    @property
-    def n_clusters(self) -> NDArray[np.int64]:
-        """The number of clusters at each moment, (n,)."""
-        return np.array([moment.n_clusters for moment in self], dtype=np.int64)
-
-    def weights(self) -> list[dict[int, float]]:
-        """Return the weight of each cluster at each moment, by its id."""
-        return [
-            dict(zip(moment.ids.tolist(), moment.weights.tolist(), strict=True)) for moment in self
-        ]
-
-    def paths(self) -> dict[int, Floats]:
-        """Return where each cluster was drawn at each moment (m, 2), by its id."""
-        paths: dict[int, list[Floats]] = {}
-        for moment in self:
-            if moment.places is not None:
-                for cluster_id, place in zip(moment.ids.tolist(), moment.places, strict=True):
-                    paths.setdefault(cluster_id, []).append(place)
-        return {cluster_id: np.array(path) for cluster_id, path in paths.items()}
-
-    def score_quantiles(self) -> dict[float, Floats]:
-        """Return each quantile of the anomaly score over time (n,); NaN where there is none.
-
-        Without any scores the answer is empty.
-        """
-        if all(moment.score is None for moment in self):
-            return {}
-        none = (math.nan,) * len(QUANTILES)
-        rows = np.array([none if m.score is None else m.score.quantiles for m in self])
-        return dict(zip(QUANTILES, rows.T, strict=True))
-
     # -- files ----------------------------------------------------------------------------------
 
     def text(self, moment: Moment) -> str:
@@ -325,18 +224,8 @@ class Chronicle:
 
         A file that was written line by line holds every batch; this one holds the stored ones.
         """
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self._head())
-                file.writelines(moment.to_line() for moment in self)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        lines = [self._head(), *(moment.to_line() for moment in self)]
+        write_atomically(path, [line.encode() for line in lines])
 
     def _head(self) -> str:
         """Return the first line of a file."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.cli.options import add_quiet, whole
+from scstream.cli.values import add_quiet, whole
 from scstream.support.progress import Bar
 
 _CASES = ((2, 8), (10, 15))  # columns and clusters

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
-from scstream.cli.options import add_quiet
+from scstream.cli.values import add_quiet
 from scstream.support.progress import Bar
 
 if TYPE_CHECKING:

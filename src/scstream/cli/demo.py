@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from scstream.cli.files import add_overwrite
-from scstream.cli.options import whole
+from scstream.cli.values import whole
 
 
 def add_parser(subparsers: Any) -> None:

@@ -9,8 +9,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.files import check_apart, reads_of
-from scstream.cli.options import add_model, add_quiet, add_source, make_model, source_options
+from scstream.cli.model_options import add_model, make_model
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
+from scstream.cli.source_options import add_source, source_options
+from scstream.cli.values import add_quiet
 from scstream.support.messages import note
 from scstream.support.paths import check_file
 

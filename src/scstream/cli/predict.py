@@ -7,8 +7,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.files import check_apart, reads_of
-from scstream.cli.options import add_quiet, add_source, source_options, whole
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
+from scstream.cli.source_options import add_source, source_options
+from scstream.cli.values import add_quiet, whole
 from scstream.support.messages import note
 from scstream.support.progress import Bar
 

@@ -13,19 +13,11 @@ from typing import Any
 
 from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
-from scstream.cli.options import (
-    add_model,
-    add_quiet,
-    add_source,
-    duration,
-    make_model,
-    model_settings,
-    source_options,
-    source_settings,
-    whole,
-)
+from scstream.cli.model_options import add_model, make_model, model_settings
 from scstream.cli.outputs import add_groups, add_outputs, make_outputs
 from scstream.cli.serving import add_serving, say_where, settings_of, stay
+from scstream.cli.source_options import add_source, source_options, source_settings
+from scstream.cli.values import add_quiet, duration, whole
 from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
 
@@ -65,6 +57,16 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_source(parser)
+    _add_endless(parser)
+    _add_written(parser)
+    _add_page(parser)
+    _add_checkpoints(parser)
+    add_model(parser)
+    parser.set_defaults(main=main)
+
+
+def _add_endless(parser: argparse.ArgumentParser) -> None:
+    """Add how to read a stream that has no end."""
     group = parser.add_argument_group("endless streams")
     group.add_argument(
         "--follow",
@@ -84,6 +86,10 @@ def add_parser(subparsers: Any) -> None:
         help="when resuming from standard input: read on from here. Otherwise the input is "
         "expected to start from the beginning again, and rows read before are skipped",
     )
+
+
+def _add_written(parser: argparse.ArgumentParser) -> None:
+    """Add what is written, of each row and besides."""
     group = add_outputs(parser)
     add_groups(group)
     group.add_argument(
@@ -103,6 +109,10 @@ def add_parser(subparsers: Any) -> None:
         "--chronicle", metavar="FILE", help="the clusters after each batch, for scstream report"
     )
     add_quiet(group)
+
+
+def _add_page(parser: argparse.ArgumentParser) -> None:
+    """Add the page that shows the run."""
     group = parser.add_argument_group("the page")
     group.add_argument(
         "--serve",
@@ -113,6 +123,10 @@ def add_parser(subparsers: Any) -> None:
         "a free port. At a terminal the page stays until Ctrl-C",
     )
     add_serving(group)
+
+
+def _add_checkpoints(parser: argparse.ArgumentParser) -> None:
+    """Add where the run is saved, and how often."""
     group = parser.add_argument_group("checkpoints")
     group.add_argument(
         "--checkpoint",
@@ -125,8 +139,6 @@ def add_parser(subparsers: Any) -> None:
         metavar="N",
         help="save a checkpoint every N batches, and at the end; default: 100",
     )
-    add_model(parser)
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -12,15 +12,9 @@ from typing import Any
 import numpy as np
 
 from scstream.cli.errors import UsageError
-from scstream.cli.options import (
-    add_model,
-    add_quiet,
-    add_source,
-    make_model,
-    real,
-    source_options,
-    whole,
-)
+from scstream.cli.model_options import add_model, make_model
+from scstream.cli.source_options import add_source, source_options
+from scstream.cli.values import add_quiet, real, whole
 from scstream.support.printable import printable
 
 _EPILOG = """\

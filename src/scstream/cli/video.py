@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scstream.cli.files import add_overwrite, check_apart
-from scstream.cli.options import add_quiet
+from scstream.cli.values import add_quiet
 from scstream.support.paths import check_file
 from scstream.support.printable import printable
 from scstream.support.progress import Bar

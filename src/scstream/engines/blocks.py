@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.engines import ordered_sums
 from scstream.engines.base import FewRows, Key
 from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
+from scstream.engines.sizes import Sizes
 from scstream.families.contract import Array, Family
 from scstream.families.scores import SOME_ROWS, Labels, Points, Score, form_of
 from scstream.families.taming import Frames, Joint
@@ -52,14 +52,16 @@ class Blocks:
         Threads among which leaves are shared.
     memory : Memory
         What the passes before worked in, to be used again.
+    sizes : Sizes
     """
 
     def __init__(
         self, family: Family, X: Points, T: Points | None, weight: Array, gaps: Gaps | None,
-        first_row: int, n_threads: int, memory: Memory,
+        first_row: int, n_threads: int, memory: Memory, sizes: Sizes,
     ) -> None:  # fmt: skip
         self.family, self.X, self.T, self.weight, self.gaps = family, X, T, weight, gaps
         self.first_row, self.n_threads, self._memory = first_row, n_threads, memory
+        self.sizes = sizes
         n = X.shape[0]
         self.z, self.sub = np.empty(n, np.int64), np.zeros(n, np.int64)
         self.trial = np.empty(n, np.int64)
@@ -184,7 +186,7 @@ class Blocks:
         is work to speak of, where a row is long, and adding up is little.
         """
         size = self._block_rows(k, BLOCK_CELLS if both is None else LONG_CELLS)
-        leaves = cut(len(self.z), ordered_sums.LEAF_ROWS)
+        leaves = cut(len(self.z), self.sizes.leaf_rows)
 
         def label_and_add(rows: slice, T: Points, to: Values) -> None:
             label(rows, T)
@@ -197,7 +199,7 @@ class Blocks:
                 step(rows, self.statistics(rows), to)
             return to
 
-        sums, first = Tree(), self.first_row // ordered_sums.LEAF_ROWS
+        sums, first = Tree(), self.first_row // self.sizes.leaf_rows
         if len(leaves) == 1:
             blocks = cut(len(self.z), size)
             apart = self.n_threads > 1 and len(blocks) > 1 and both is None
@@ -223,8 +225,8 @@ class Blocks:
             return (out,)
 
         leaves, first = (
-            cut(len(self.z), ordered_sums.LEAF_ROWS),
-            self.first_row // ordered_sums.LEAF_ROWS,
+            cut(len(self.z), self.sizes.leaf_rows),
+            self.first_row // self.sizes.leaf_rows,
         )
         return Tree(Part(first + i, 1, v) for i, v in enumerate(self._map(one, leaves))).parts
 
@@ -241,6 +243,8 @@ class Blocks:
         return T if self.gaps is None else self.gaps.patch(rows, T)
 
     def _block_rows(self, k: int, cells: int) -> int:
+        if self.sizes.block_rows is not None:
+            return self.sizes.block_rows
         if sparse.issparse(self.points):
             return block_rows(0, k, cells)  # however many words there are, a row has few
         return block_rows(len(self.family.prior), k, cells)
@@ -261,10 +265,10 @@ def block_rows(p: int, k: int, cells: int = LONG_CELLS) -> int:
     return int(2 ** np.clip(round(np.log2(cells / (p + k))), 8, 12))
 
 
-def blocks_of(family: Family, X: Points, cells: int) -> list[slice]:
+def blocks_of(family: Family, X: Points, cells: int, sizes: Sizes) -> list[slice]:
     """Return the blocks of rows that are scored and not kept."""
     p = 64 if sparse.issparse(X) else len(family.prior)
-    return cut(X.shape[0], block_rows(p, 64, cells))
+    return cut(X.shape[0], sizes.block_rows or block_rows(p, 64, cells))
 
 
 def cut(stop: int, size: int, start: int = 0) -> list[slice]:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.blocks import BLOCK_CELLS, LONG_CELLS, Blocks, blocks_of
 from scstream.engines.gaps import Gaps
@@ -16,6 +15,7 @@ from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.large import LargeBatch
 from scstream.engines.ordered_sums import Part, Tree
 from scstream.engines.outputs import Best
+from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
@@ -23,8 +23,6 @@ from scstream.families.taming import Frames
 from scstream.kernels import labelling
 from scstream.support.memory import Memory
 from scstream.support.threads import allowed, together
-
-_KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
 
 
 class CpuEngine(Engine):
@@ -37,20 +35,23 @@ class CpuEngine(Engine):
     ----------
     n_threads : int
         Threads among which a large batch is shared.
+    sizes : Sizes, optional
+        How many rows are taken at a time.
     """
 
     _large: LargeBatch | None
     _few: FewRows | None
 
-    def __init__(self, n_threads: int = 1) -> None:
+    def __init__(self, n_threads: int = 1, *, sizes: Sizes = SIZES) -> None:
         self.n_threads = n_threads
+        self.sizes = sizes
         self._memory = Memory()
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch."""
         n = X.shape[0]
-        many = n > ordered_sums.LEAF_ROWS and self._as_large(family, X) is not None
-        small = 8 * n * len(family.prior) <= _KEPT_BYTES
+        many = n > self.sizes.leaf_rows and self._as_large(family, X) is not None
+        small = 8 * n * len(family.prior) <= self.sizes.kept_bytes
         open_rows = family.completed_rows(X)
         keep = small and (len(open_rows) > 0 or not many)
         T = family.statistics(X) if keep or sparse.issparse(X) else None
@@ -58,17 +59,19 @@ class CpuEngine(Engine):
         if gaps is not None:
             weight = gaps.weight(weight)
             T = gaps.patch(slice(0, n), T) if small else None
-        self._batch = Blocks(family, X, T, weight, gaps, first_row, self.n_threads, self._memory)
+        self._batch = Blocks(
+            family, X, T, weight, gaps, first_row, self.n_threads, self._memory, self.sizes
+        )
         self._large, self._labelled, self._few = None, False, None
         if many and gaps is None:
             self._loaded()
-        elif n > ordered_sums.LEAF_ROWS:
+        elif n > self.sizes.leaf_rows:
             self._batch.make_room()
-        if gaps is None and 0 < n <= ordered_sums.LEAF_ROWS and isinstance(T, np.ndarray):
+        if gaps is None and 0 < n <= self.sizes.leaf_rows and isinstance(T, np.ndarray):
             self._few = self._batch.few_rows(T)
 
     def _as_large(self, family: Family, X: Points) -> LargeBatch | None:
-        return LargeBatch.of(family, X, self.n_threads)
+        return LargeBatch.of(family, X, self.n_threads, self.sizes)
 
     def _loaded(self) -> LargeBatch | None:
         """Return the batch as passes in compiled code take it, if they can.
@@ -221,7 +224,9 @@ class CpuEngine(Engine):
             return by_score.best_alone(statistics(rows)) if z is None else z
 
         cells = LONG_CELLS if isinstance(by_score, Screen) else BLOCK_CELLS
-        return np.concatenate(together(self.n_threads, labels, blocks_of(family, X, cells)))
+        return np.concatenate(
+            together(self.n_threads, labels, blocks_of(family, X, cells, self.sizes))
+        )
 
     def few_rows(self) -> FewRows | None:
         """Return the rows of a small batch; none to a subclass with passes of its own.
@@ -235,7 +240,10 @@ class CpuEngine(Engine):
         if batch.gaps is not None and batch.gaps.seen is None:
             return None
         n = len(batch.z)
-        little = 0 < n <= ordered_sums.LEAF_ROWS and 8 * n * len(batch.family.prior) <= _KEPT_BYTES
+        little = (
+            0 < n <= self.sizes.leaf_rows
+            and 8 * n * len(batch.family.prior) <= self.sizes.kept_bytes
+        )
         if self._few is None and little and batch.T is not None:
             self._few = batch.few_rows(to_dense(batch.T))
         return self._few
@@ -244,7 +252,7 @@ class CpuEngine(Engine):
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
     ) -> NDArray[np.generic]:
         """Apply ``what`` to the scores of blocks of rows."""
-        blocks = blocks_of(family, X, BLOCK_CELLS)
+        blocks = blocks_of(family, X, BLOCK_CELLS, self.sizes)
         return np.concatenate(
             together(
                 self.n_threads, lambda rows: what(observed_scores(family, score, X[rows])), blocks

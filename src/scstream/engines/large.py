@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import ordered_sums
 from scstream.engines.ordered_sums import Part, Tree
+from scstream.engines.sizes import Sizes
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
@@ -31,7 +31,6 @@ from scstream.support.threads import together
 
 _LN2 = float(np.log(2.0))
 _HALF = 2.0**-24  # the relative rounding of float32
-_KEPT_BYTES = 2**27  # rows in the frame are kept up to this size
 _MOST_LEAVES = 8  # of a run, whose rows are to stay in cache
 _MOST_NODES = 5  # of the tree that such a run holds at a time
 _MANY_CLUSTERS = 256  # sums over pairs of which take much memory
@@ -88,8 +87,9 @@ class LargeBatch:
     shift, scale : ndarray (d,)
         Statistics are ``(1, z, z z')`` of ``z = (x - shift) / scale``.
     n_threads : int
+    sizes : Sizes
     first_row : int
-        The number of the first row: a multiple of `ordered_sums.LEAF_ROWS`.
+        The number of the first row: a multiple of the rows of a leaf.
     Z : ndarray (n, d) or None
         The rows in the frame, if they are kept.
     """
@@ -98,19 +98,20 @@ class LargeBatch:
     shift: Array
     scale: Array
     n_threads: int
+    sizes: Sizes
     first_row: int = 0
     Z: Array | None = None
 
     @staticmethod
-    def of(family: Family, X: Points, n_threads: int) -> LargeBatch | None:
+    def of(family: Family, X: Points, n_threads: int, sizes: Sizes) -> LargeBatch | None:
         """Return the rows, or None if they are of another kind."""
         frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
-        return None if frame is None else LargeBatch(X, *frame, n_threads)
+        return None if frame is None else LargeBatch(X, *frame, n_threads, sizes)
 
     def loaded(self, first_row: int) -> LargeBatch:
         """Return the rows as a batch; in the frame they are kept, unless that takes much memory."""
         batch = replace(self, first_row=first_row)
-        if 8 * self.X.size > _KEPT_BYTES:
+        if 8 * self.X.size > self.sizes.kept_bytes:
             return batch
         Z = np.empty(self.X.shape)
 
@@ -144,7 +145,7 @@ class LargeBatch:
             at, Z = self._run(leaves)
             run, second, doubt = self._room(len(Z), len(by.eta), drawn=key is not None)
             run.way[:] = way, 0, 0
-            totals = self._totals(leaves, k, p, second=True)
+            totals = self._totals(k, p, second=True)
             large_rows.sweep_run(
                 Z, weight[at], by, pairs, Keyed(*drawn, self.first_row + at.start),
                 self._leaves(leaves), self._tiles(by), run,
@@ -174,7 +175,7 @@ class LargeBatch:
 
         def job(leaves: slice) -> list[Part]:
             at, Z = self._run(leaves)
-            totals, tiles = self._totals(leaves, k, p, second=False), self._tiles(None)
+            totals, tiles = self._totals(k, p, second=False), self._tiles(None)
             large_rows.resplit_run(
                 Z, weight[at], chosen, pairs, doubts, self._leaves(leaves), tiles, z[at],
                 trial[at], totals,
@@ -212,7 +213,7 @@ class LargeBatch:
 
     def _runs(self, k: int) -> Sequence[slice]:
         """Return runs of leaves, about equal; of one leaf where there are many clusters."""
-        leaves = -(-len(self.X) // ordered_sums.LEAF_ROWS)
+        leaves = -(-len(self.X) // self.sizes.leaf_rows)
         at_least = -(-leaves // (_MOST_LEAVES if k <= _MANY_CLUSTERS else 1))
         n = at_least if self.n_threads == 1 else max(at_least, min(leaves, _RUNS * self.n_threads))
         edges = [leaves * i // n for i in range(n + 1)]
@@ -220,8 +221,8 @@ class LargeBatch:
 
     def _rows(self, leaves: slice) -> slice:
         return slice(
-            ordered_sums.LEAF_ROWS * leaves.start,
-            min(ordered_sums.LEAF_ROWS * leaves.stop, len(self.X)),
+            self.sizes.leaf_rows * leaves.start,
+            min(self.sizes.leaf_rows * leaves.stop, len(self.X)),
         )
 
     def _run(self, leaves: slice) -> tuple[slice, Array]:
@@ -231,12 +232,12 @@ class LargeBatch:
 
     def _leaves(self, leaves: slice) -> Leaves:
         """Return how many rows a leaf has, and the number of a run's first within the batch."""
-        rows = ordered_sums.LEAF_ROWS
+        rows = self.sizes.leaf_rows
         return Leaves(rows, self.first_row // rows + int(leaves.start))
 
     def _room(self, n: int, k: int, *, drawn: bool) -> tuple[Run, Labels, Array]:
         """Return memory for a run of n rows, and for their second choices and doubts."""
-        most = ordered_sums.LEAF_ROWS * _MOST_LEAVES
+        most = self.sizes.leaf_rows * _MOST_LEAVES
 
         def make() -> tuple[Labels, Array, Labels, Array]:
             return (np.empty(most, np.int64), np.empty(2 * most), np.empty(most, np.int64),
@@ -247,7 +248,7 @@ class LargeBatch:
         u = u[: 2 * n if drawn else 0].reshape(2, -1)
         return Run(order[:n], places, u, np.empty(3, np.int64)), second[:n], doubt[:n]
 
-    def _totals(self, leaves: slice, k: int, p: int, *, second: bool) -> Totals:
+    def _totals(self, k: int, p: int, *, second: bool) -> Totals:
         """Return memory for the sums of a run: as many nodes as it needs at a time."""
         m = 1 if k > _MANY_CLUSTERS else _MOST_NODES
 

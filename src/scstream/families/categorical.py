@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
-from scstream.families.columns import Columns, absent, columns_of, kind_of
+from scstream.families.categories import (
+    by_label,
+    categories_of,
+    check_places,
+    checked_known,
+    checked_width,
+    newcomers,
+)
+from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
@@ -90,7 +98,7 @@ class Categorical(Family):
         most = self._width if len(self._width) else np.full(len(known), self.max_categories)
         rooms = most - 1
         new._known = tuple(
-            old + _newcomers(table, j, old)[: max(int(rooms[j]) - len(old), 0)]
+            old + newcomers(table, j, old)[: max(int(rooms[j]) - len(old), 0)]
             for j, old in enumerate(known)
         )
         return new
@@ -108,7 +116,7 @@ class Categorical(Family):
         table = columns_of(X)
         out = np.full(table.shape, np.nan)
         for j, values in enumerate(table.values):
-            labels, at, seen = _categories(table, j)
+            labels, at, seen = categories_of(table, j)
             codes = labels
             if self._known is not None:
                 place = {label: code for code, label in enumerate(self._known[j])}
@@ -197,11 +205,11 @@ class Categorical(Family):
         forms = {"_base": "d+", "_conc": "d+"}
         rest = checked({name: v for name, v in saved.items() if name in forms}, forms)
         new = copy.copy(self)
-        new._width = _checked_width(saved.get("_width"), len(rest["_base"]))
+        new._width = checked_width(saved.get("_width"), len(rest["_base"]))
         new._start = np.concatenate([[0], np.cumsum(new._width)[:-1]])
         new._base = rest["_base"]
         if saved.get("_known") is not None:
-            new._known = _checked_known(saved["_known"], new._width)
+            new._known = checked_known(saved["_known"], new._width)
         return new._with(rest["_conc"])
 
     def columns_taken(self) -> int:
@@ -316,7 +324,7 @@ class Categorical(Family):
         labels = [self._labels(j) for j in range(len(names))]
         return [
             {
-                name: {"probabilities": _by_label(labels[j], row[a : a + w])}
+                name: {"probabilities": by_label(labels[j], row[a : a + w])}
                 for j, (name, a, w) in enumerate(zip(names, self._start, self._width, strict=True))
             }
             for row in shares
@@ -376,75 +384,3 @@ class Categorical(Family):
         moved = out[..., 1:] * (1.0 - off * side.pull[..., None])
         out[..., 1:] = np.clip(moved, 0.0, past[..., 1:])
         return out
-
-
-def check_places(value: Any) -> int:
-    """Return the largest number of places, or say what it must be."""
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"max_categories must be a whole number of at least 1; got {value!r}.")
-    return int(value)
-
-
-def _checked_width(width: Any, total: int) -> NDArray[np.int64]:
-    """Return the columns' numbers of places from a checkpoint."""
-    fits = isinstance(width, np.ndarray) and width.dtype == np.int64 and width.ndim == 1
-    if not fits or len(width) == 0 or not np.all((width >= 1) & (width <= total)):
-        raise ValueError("the columns have no places")
-    if int(width.sum()) != total:
-        raise ValueError(f"the columns have {int(width.sum())} places, and {total} are described")
-    out: NDArray[np.int64] = width
-    return out
-
-
-def _checked_known(known: Any, width: NDArray[np.int64]) -> tuple[tuple[Any, ...], ...]:
-    """Return the columns' categories from a checkpoint: words or whole numbers, none twice."""
-    if not isinstance(known, list) or len(known) != len(width):
-        raise ValueError("there is no list of categories for each column")
-    for labels in known:
-        if not isinstance(labels, list) or not all(type(v) in (int, str) for v in labels):
-            raise ValueError("categories are neither words nor whole numbers")
-        if len(set(labels)) != len(labels):
-            raise ValueError("a category appears twice")
-    return tuple(map(tuple, known))
-
-
-def _categories(table: Columns, j: int) -> tuple[list[Any], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return a column's categories, which one each observed entry is, and which are observed."""
-    values = table.values[j]
-    kind, seen = kind_of(values), ~absent(values)
-    if kind == "text":
-        words = list(map(str, values[seen]))
-        found = sorted(set(words))
-        code = {word: i for i, word in enumerate(found)}
-        return found, np.fromiter(map(code.__getitem__, words), np.int64, len(words)), seen
-    if kind not in ("number", "truth"):
-        what = "a date" if kind == "date" else "things of several kinds"
-        raise table.refuse(
-            j,
-            f"holds {what}, such as {str(values[seen][0])!r}: categories are words, truth values "
-            "or whole numbers. Turn it into such, or leave it out.",
-        )
-    numbers, at = np.unique(values[seen].astype(np.float64), return_inverse=True)
-    odd = numbers[(numbers != np.floor(numbers)) | np.isinf(numbers)]
-    if len(odd):
-        raise table.refuse(
-            j,
-            f"holds {odd[0]:g}: categories are words, truth values or whole numbers. For real "
-            "values use 'gaussian' or 'diagonal'.",
-        )
-    return [int(v) for v in numbers], at, seen
-
-
-def _newcomers(table: Columns, j: int, old: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a column's categories that are not among the old ones, the commonest first."""
-    labels, at, _ = _categories(table, j)
-    known = set(old)
-    order = np.argsort(-np.bincount(at, minlength=len(labels)), kind="stable")
-    return tuple(labels[i] for i in order if labels[i] not in known)
-
-
-def _by_label(labels: list[Any], share: Array) -> dict[Any, float]:
-    """Return probabilities by category; the free places and the last one are the others."""
-    out = {label: float(p) for label, p in zip(labels, share, strict=False)}
-    out["(other)"] = float(share[len(labels) :].sum())
-    return out

@@ -23,7 +23,6 @@ _CLOSE = 1e-8  # relative error of what should be equal
 class _Trial:
     """What the rules look at: a prepared family, rows, and statistics of groups of them."""
 
-    raw: Family
     rows: Any  # as they came
     family: Family
     points: Points
@@ -94,7 +93,7 @@ def check_family(
     T = to_dense(prepared.statistics(points))
     third = n // 3
     groups = np.stack([T[0], T[:third].sum(0), T[third:].sum(0), T.sum(0), 0.0 * T[0]])
-    trial = _Trial(family, rows, prepared, points, T, groups, rng)
+    trial = _Trial(rows, prepared, points, T, groups, rng)
     for rule in _RULES.values():
         rule(trial)
     if support is not None:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families import rounding
-from scstream.families.cutting import CERTAIN as CERTAIN
-from scstream.families.cutting import Projection, Side, first_side, log_odds
-from scstream.families.gaps import NO_ROWS, Completion, observed_scores
-from scstream.families.saved import checked
+from scstream.families.dividing import Dividing
+from scstream.families.gaps import observed_scores
+from scstream.families.row_forms import RowForms
+from scstream.families.saved import Saved
 from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
 from scstream.families.taming import Frames
-from scstream.support.memory import for_kernels
 
 Array = NDArray[np.float64]
 
@@ -46,14 +43,7 @@ class Block(NamedTuple):
     columns: Sequence[int]  # their places in the table
 
 
-class Boundary(NamedTuple):
-    """What separates two groups: a discriminant, and the log odds (k,) of the first group."""
-
-    discriminant: Any
-    log_odds: Array
-
-
-class Family(ABC):
+class Family(Saved, RowForms, Dividing, ABC):
     """A conjugate exponential family together with its prior.
 
     A point enters the sampler as its statistics ``T(x)``, a vector of length ``p`` whose first
@@ -63,7 +53,8 @@ class Family(ABC):
 
     A family as the user makes it may leave hyper-parameters open; `prepare` returns a copy that
     has them all. The methods that compute need such a copy. A new family gives the abstract
-    methods; the rest follows from them and may be overridden by something faster or finer.
+    methods; the rest follows from them and may be overridden by something faster or finer. What is
+    about rows, checkpoints and the division of clusters is in the classes above this one.
     ``scstream.families.check_family`` tests whether what it gives fits together.
 
     Attributes
@@ -97,22 +88,7 @@ class Family(ABC):
     """
 
     name: ClassVar[str]
-    missing: ClassVar[bool] = False
-    completes: ClassVar[bool] = False
-    sparse: ClassVar[bool] = False
-    positive_only: ClassVar[bool] = False
-    tabular: ClassVar[bool] = False
-    text: ClassVar[bool] = False
-    real: ClassVar[bool] = False
-    tames: ClassVar[bool] = False
-    kept: ClassVar[Mapping[str, str]] = {}
-
     alone: bool = True
-
-    def __repr__(self) -> str:
-        given = ((k, getattr(self, k)) for k in _parameters(self))
-        parts = ", ".join(f"{k}={v!r}" for k, v in given if v is not None)
-        return f"{type(self).__name__}({parts})"
 
     # -- set-up ---------------------------------------------------------------------------------
 
@@ -123,18 +99,6 @@ class Family(ABC):
         learned from the batches so far, None if there were none.
         """
         return self
-
-    def check(self, X: Points) -> Points:
-        """Return numeric rows in the form that the family uses, or raise `ValueError`."""
-        rows: Points = for_kernels(np.ascontiguousarray(X, dtype=np.float64))
-        return rows
-
-    def refusal(self, x: Array) -> str | None:
-        """Return what is wrong with the numbers of a column, None if nothing is.
-
-        Called for each column of a data frame, whose name goes before it in the error.
-        """
-        return None
 
     def prepare(self, X: Points) -> Self:
         """Return a copy whose prior and frame of reference are set, from ``X`` if they are open."""
@@ -194,77 +158,11 @@ class Family(ABC):
         """Return how many rows of d columns set the prior for good."""
         return max(20, 4 * d)
 
-    # -- checkpoints ----------------------------------------------------------------------------
-
-    def to_saved(self) -> dict[str, Any]:
-        """Return what a prepared copy knows: numbers, text, lists, arrays, families by name.
-
-        Empty for a family that is not prepared. What follows from the rest is left out.
-        """
-        mine = vars(self)
-        return {name: mine[name] for name in self.kept if name in mine}
-
-    def from_saved(self, saved: Mapping[str, Any]) -> Self:
-        """Return the prepared copy that `to_saved` describes, or raise `ValueError`.
-
-        Called on a family as its constructor makes it. The values come from a file: they are
-        checked before use.
-        """
-        new = copy.copy(self)
-        vars(new).update(checked(saved, self.kept))
-        return new.remade()
-
-    def check_given(self) -> None:
-        """Raise `ValueError` if the constructor's arguments, perhaps from a file, are invalid."""
-        return
-
-    def remade(self) -> Self:
-        """Return a copy with everything that follows from the saved attributes."""
-        return self
-
-    # -- rows -----------------------------------------------------------------------------------
-
-    @property
-    def cell_widths(self) -> Array:
-        """Widths (d,) of the cells that numbers of coarse columns stand for; 0 for others."""
-        return np.zeros(0)
-
-    def is_coarse(self) -> bool:
-        """Whether the numbers of some column stand for cells, see `unrounded`."""
-        widths = self.cell_widths
-        return len(widths) > 0 and bool(widths.any())
-
-    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
-        """Return checked rows with each number of a coarse column moved to a place near its cell.
-
-        The places depend on nothing but the numbers of the batch and of the rows, of which the
-        first one's is given.
-        """
-        return rounding.unrounded(X, self.cell_widths, batch, first_row)
-
     def again(self, before: Family) -> Self:
         """Return a copy to be prepared like an earlier one, from its rows and further ones."""
         return self
 
-    @property
-    def narrows(self) -> bool:
-        """Whether rows of many columns are described by a few coordinates."""
-        return False
-
-    def narrowed(self, X: Points) -> Points:
-        """Return checked rows by the coordinates that engines are given; once is enough."""
-        return X
-
-    def turned(self, X: Points, past: float) -> tuple[Self, Callable[[Array], Array] | None]:
-        """Return a copy whose coordinates describe some further rows too, beside ``past`` others.
-
-        Also returns what carries statistics (..., p) over to them, None if they stay the same.
-        """
-        return self, None
-
-    def columns_taken(self) -> int | None:
-        """Return how many columns checked rows have, None if the family does not know."""
-        return None
+    # -- what the sampler asks ------------------------------------------------------------------
 
     def points_for_a_shape(self) -> int:
         """Return how many points a cluster needs to show its shape, 0 if that does not matter.
@@ -280,17 +178,13 @@ class Family(ABC):
         """
         return [Block(self, range(d))]
 
+    def parts_of(self, s: Array) -> list[Array]:
+        """Return the statistics (..., p) of each block, the count in front of each."""
+        return [s]
+
     def split_posterior(self, tau: Array) -> list[Array]:
         """Return the posteriors (..., p) of each block of `independent_blocks`."""
         return [tau]
-
-    @property
-    def quadratic_rows(self) -> bool:
-        """Whether ``T(x)`` is ``(1, z, upper triangle of z z')``, z being x in the `frame`.
-
-        Engines may then compute it themselves, and take rows that are on a device already.
-        """
-        return False
 
     def small_gaussian(self) -> GaussianPrior | None:
         """Return the prior for the compiled steps on small Gaussian batches.
@@ -304,49 +198,12 @@ class Family(ABC):
         """Return the same for the compiled steps on small batches of Student-t clusters."""
         return None
 
-    @property
-    def frame(self) -> tuple[Array, Array]:
-        """Centre and scale of the columns in which the family computes: by default 0 and 1.
-
-        (d,) each, or (1,) where all columns have the same.
-        """
-        return np.zeros(1), np.ones(1)
-
     def reframed(self, sums: Array, before: Family) -> Array | None:
         """Return statistics (m, p) that ``before`` summed up as this family sums them up.
 
         None, as here, if it cannot: clusters from before are then not recognised.
         """
         return None
-
-    def sound(self, X: Points) -> bool:
-        """Whether rows have the form that `check` returns."""
-        if not isinstance(X, np.ndarray):
-            return False
-        return bool(np.all(np.isfinite(X) | (np.isnan(X) & self.missing)))
-
-    # -- missing entries that are completed -----------------------------------------------------
-
-    def gaps(self, X: Points) -> NDArray[np.int64]:
-        """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
-        return NO_ROWS
-
-    def completed_rows(self, X: Points) -> NDArray[np.int64]:
-        """Return the checked rows whose statistics depend on their labels, in ascending order.
-
-        Those with gaps; all of them in a family that tames rows, see `scstream.families.taming`.
-        """
-        return self.gaps(X)
-
-    def filled(self, X: Points) -> Points:
-        """Return checked rows with a first guess in place of such gaps, for seeding."""
-        return X
-
-    def completion(self, score: Score) -> Completion:
-        """Return what scores rows with gaps as ``score`` does others, and completes them."""
-        raise NotImplementedError(
-            f"{type(self).__name__} does not support missing values in its statistics."
-        )
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -391,10 +248,6 @@ class Family(ABC):
             for rows in table
         ]
 
-    def hyperparameters(self) -> dict[str, Any]:
-        """Return the prior's hyper-parameters in the user's terms and units."""
-        return {name: getattr(self, name) for name in _parameters(self)}
-
     def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return rows to try the family on: two groups, of 12 and of 18, clearly apart."""
         raise NotImplementedError(f"{type(self).__name__} has no example: give rows of your own")
@@ -404,14 +257,6 @@ class Family(ABC):
     def embed(self, X: Points) -> Array:
         """Return points (n, q) of a Euclidean space in which near means alike, for seeding."""
         return to_dense(self.statistics(X))[:, 1:]
-
-    def quadratic_frame(self) -> tuple[Array, Array] | None:
-        """Return the shift and scale (d,) of rows whose statistics are ``(1, z, z z')``, if so.
-
-        That is of ``z = (x - shift) / scale``. Products with such statistics then bend down, and
-        those that are in the logarithm of a Student-t density bend up: engines may rely on it.
-        """
-        return None
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters ``s`` (..., p), base measure aside."""
@@ -447,66 +292,3 @@ class Family(ABC):
     def frames(self, s: Array) -> Frames:
         """Return the frames of clusters (k, p), in a family that tames rows."""
         raise NotImplementedError(f"{type(self).__name__} does not tame rows.")
-
-    def needs_members(self, attempt: NDArray[np.int64]) -> bool:
-        """Whether `directions` looks at the members, given how often each was tried (k,)."""
-        return True
-
-    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Return functionals (k, p) of ``T`` whose sign proposes a division of each cluster.
-
-        Parameters
-        ----------
-        s : ndarray (k, p)
-            The clusters' statistics of this batch.
-        member : ndarray (k, p)
-            The statistics of one random point of each.
-        attempt : ndarray (k,)
-            How often each was tried before, for families that have several proposals.
-        """
-        mean = s / np.maximum(s[:, :1], 1e-300)
-        spread = np.abs(mean) + 1e-12
-        return _through(mean, (member - mean) / spread)
-
-    def discriminant(self, first: Array, second: Array) -> Any:
-        """Return the log ratio of the densities of the second group and the first, (k, p) each.
-
-        It is a function of a point, in the form that `project` and `cut` take. The sizes of the
-        groups do not matter. None if the family has no discriminant.
-        """
-        return None
-
-    def project(self, past: Array, discriminant: Any) -> Projection:
-        """Return the discriminant's mean and variance (..., k) over the past (..., k, p)."""
-        return Projection(np.zeros(past.shape[:-1]), np.zeros(past.shape[:-1]))
-
-    def cut(self, past: Array, discriminant: Any, side: Side) -> Array:
-        """Return the part of the past (..., k, p) on a side: by default a share of everything."""
-        out: Array = past * side.share[..., None]
-        return out
-
-    def boundary(self, first: Array, second: Array) -> Any:
-        """Return what separates two groups with statistics (k, p) each, for `divide`."""
-        return Boundary(self.discriminant(first, second), log_odds(first, second))
-
-    def divide(self, past: Array, boundary: Any) -> Array:
-        """Return the part of ``past`` (..., k, p) on the first side of the boundary.
-
-        The rest belongs to the other side: the two parts add up to the whole. The discriminant is
-        assumed to be normal over the past. Without one the past is divided in proportion to the two
-        groups' present counts.
-        """
-        side = first_side(boundary.log_odds, self.project(past, boundary.discriminant))
-        return self.cut(past, boundary.discriminant, side)
-
-
-def _parameters(family: Family) -> list[str]:
-    """Return the names of what the family's constructor takes."""
-    return list(inspect.signature(type(family)).parameters)
-
-
-def _through(mean: Array, normal: Array) -> Array:
-    """Return the functionals (k, p) with the given normals that vanish at the means (k, p)."""
-    out = normal.copy()
-    out[:, 0] = -(normal[:, 1:] * mean[:, 1:]).sum(axis=1)
-    return out

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.contract import CERTAIN, Array
-from scstream.families.cutting import Projection, Side, log_odds
+from scstream.families.contract import Array
+from scstream.families.cutting import CERTAIN, Projection, Side, log_odds
 from scstream.families.gaussian_scores import shared
 from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import moments, upper

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,18 +11,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.families import rowwise
-from scstream.families.columns import Columns, columns_of, finite_numbers
+from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Block, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.gaps import Completion
-from scstream.families.idle import Idle
+from scstream.families.product_blocks import (
+    Blocks,
+    beside_others,
+    check_places,
+    checked_columns,
+    checked_places,
+    listed,
+    pairs_of,
+    resolved,
+    slices,
+)
 from scstream.families.product_scores import SumScore, completion_of
-from scstream.families.registry import BY_NAME
 from scstream.families.scores import LinearScore, Points, Score, to_dense
-
-_MOST_COLUMNS = 2**31  # of a table
-
-Blocks = Mapping[Any, Sequence[Any]] | Iterable[tuple[Any, Sequence[Any]]]
 
 
 class Product(Family):
@@ -70,23 +74,16 @@ class Product(Family):
         self.blocks = blocks
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{family!r}: {_listed(columns)!r}" for family, columns in self._pairs())
+        parts = ", ".join(f"{family!r}: {listed(columns)!r}" for family, columns in self._pairs())
         return f"Product({{{parts}}})"
 
     def _pairs(self) -> list[tuple[Any, Sequence[Any]]]:
-        blocks: Any = self.blocks
-        pairs = list(blocks.items()) if isinstance(blocks, Mapping) else blocks
-        if not isinstance(pairs, list | tuple) or not all(map(_is_pair, pairs)):
-            raise ValueError(
-                "The blocks of a Product are a dict from families to columns, or a list of pairs "
-                f"of them; got {blocks!r}."
-            )
-        return list(pairs)
+        return pairs_of(self.blocks)
 
     def check_given(self) -> None:
         """Raise `ValueError` if the blocks are invalid: their families must be known."""
         for family, _ in self._pairs():
-            _resolved(family).check_given()
+            resolved(family).check_given()
 
     # -- set-up ---------------------------------------------------------------------------------
 
@@ -97,10 +94,10 @@ class Product(Family):
         if not pairs:
             raise ValueError("A Product needs at least one block of columns.")
         new = copy.copy(self)
-        new._places = [[table.place(c) for c in _listed(columns)] for _, columns in pairs]
-        _check_places(new._places, table)
-        new._columns = _slices([len(places) for places in new._places])
-        families = self._families or [_resolved(family) for family, _ in pairs]
+        new._places = [[table.place(c) for c in listed(columns)] for _, columns in pairs]
+        check_places(new._places, table)
+        new._columns = slices([len(places) for places in new._places])
+        families = self._families or [resolved(family) for family, _ in pairs]
         old: Sequence[Family | None] = [None] * len(families)
         if isinstance(before, Product):
             if before._places != new._places:
@@ -119,7 +116,7 @@ class Product(Family):
         table = columns_of(X)
         return np.concatenate(
             [
-                _checked(family, table.select(places))
+                checked_columns(family, table.select(places))
                 for family, places in zip(self._families, self._places, strict=True)
             ],
             axis=1,
@@ -131,7 +128,7 @@ class Product(Family):
         if not self._places:  # the rows are all there is to go by
             new = copy.copy(self.meet(X, None))  # type: ignore[assignment] # it is one of its own
         new._families = [
-            _beside_others(f.prepare(X[:, c]))
+            beside_others(f.prepare(X[:, c]))
             for f, c in zip(new._families, new._columns, strict=True)
         ]
         return new._with_parts()
@@ -140,7 +137,7 @@ class Product(Family):
         """Return a copy with each block's family changed, given its part of the clusters."""
         new = copy.copy(self)
         new._families = [
-            change(f, s) for f, s in zip(self._families, self._split(clusters), strict=True)
+            change(f, s) for f, s in zip(self._families, self.parts_of(clusters), strict=True)
         ]
         return new
 
@@ -150,7 +147,7 @@ class Product(Family):
 
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose blocks follow the clusters (k, p)."""
-        own = iter(self._split(latest))
+        own = iter(self.parts_of(latest))
         return self._changed(lambda family, s: family.follow(s, next(own)), clusters)
 
     def settled(self, k: int) -> Self:
@@ -175,11 +172,11 @@ class Product(Family):
             raise ValueError("a product's blocks and families differ in number")
         new = copy.copy(self)
         new._places = places
-        flat = _checked_flat(places)
+        flat = checked_places(places)
         if len(set(flat)) != len(flat):
             raise ValueError("a column is in two blocks")
-        new._columns = _slices([len(block) for block in places])
-        new._families = [_beside_others(f) for f in families if isinstance(f, Family)]
+        new._columns = slices([len(block) for block in places])
+        new._families = [beside_others(f) for f in families if isinstance(f, Family)]
         if [f.columns_taken() or len(p) for f, p in zip(new._families, places, strict=True)] != [
             len(p) for p in places
         ]:
@@ -205,22 +202,18 @@ class Product(Family):
         """Set where each block's statistics are in this copy's."""
         self._parts = [
             slice(part.start + 1, part.stop + 1)
-            for part in _slices([len(f.prior) - 1 for f in self._families])
+            for part in slices([len(f.prior) - 1 for f in self._families])
         ]
         return self
 
     def of_prepared(self, families: Sequence[Family], places: Sequence[Sequence[int]]) -> Self:
         """Return the copy whose blocks have these families, prepared, and these columns."""
         new = copy.copy(self)
-        new._families, new._places = [_beside_others(f) for f in families], places
-        new._columns = _slices([len(block) for block in places])
+        new._families, new._places = [beside_others(f) for f in families], places
+        new._columns = slices([len(block) for block in places])
         return new._with_parts()
 
     def parts_of(self, s: Array) -> list[Array]:
-        """Return each block's part of statistics (..., p), the count in front of each."""
-        return self._split(s)
-
-    def _split(self, s: Array) -> list[Array]:
         """Return each block's part of statistics (..., p), the count in front of each."""
         return [np.concatenate([s[..., :1], s[..., part]], axis=-1) for part in self._parts]
 
@@ -283,7 +276,7 @@ class Product(Family):
 
     def split_posterior(self, tau: Array) -> list[Array]:
         """Return each block's ``tau`` (..., p)."""
-        parts = self._split(tau)
+        parts = self.parts_of(tau)
         for family, part in zip(self._families, parts, strict=True):
             part[..., 0] += family.prior[0]
         return parts
@@ -296,7 +289,7 @@ class Product(Family):
 
     def log_marginal(self, s: Array) -> Array:
         """Return the sum of the blocks' log marginal likelihoods."""
-        parts = zip(self._families, self._split(s), strict=True)
+        parts = zip(self._families, self.parts_of(s), strict=True)
         out: Array = np.sum([family.log_marginal(part) for family, part in parts], axis=0)
         return out
 
@@ -315,7 +308,7 @@ class Product(Family):
         nothing = np.zeros(len(s))
         scores = [
             family.predictive_score(part, nothing)
-            for family, part in zip(self._families, self._split(s), strict=True)
+            for family, part in zip(self._families, self.parts_of(s), strict=True)
         ]
         eta = np.zeros(s.shape)
         eta[:, 0] = log_weight
@@ -379,7 +372,7 @@ class Product(Family):
         turn, attempt = attempt % (m + 1), attempt // (m + 1)
         found = []
         for i, (family, own, point) in enumerate(
-            zip(self._families, self._split(s), self._split(member), strict=True)
+            zip(self._families, self.parts_of(s), self.parts_of(member), strict=True)
         ):
             alone = family.directions(own, point, attempt)
             together = family.directions(own, point, 2 * attempt + 1)
@@ -389,93 +382,17 @@ class Product(Family):
 
     def discriminant(self, first: Array, second: Array) -> list[Any]:
         """Return the blocks' discriminants, whose sum it is."""
-        groups = zip(self._families, self._split(first), self._split(second), strict=True)
+        groups = zip(self._families, self.parts_of(first), self.parts_of(second), strict=True)
         return [family.discriminant(a, b) for family, a, b in groups]
 
     def project(self, past: Array, discriminant: list[Any]) -> Projection:
         """Return the sums of the blocks' means and variances, which are independent."""
-        pieces = zip(self._families, self._split(past), discriminant, strict=True)
+        pieces = zip(self._families, self.parts_of(past), discriminant, strict=True)
         each = [family.project(own, cut) for family, own, cut in pieces]
         return Projection(*(np.sum(both, axis=0) for both in zip(*each, strict=True)))
 
     def cut(self, past: Array, discriminant: list[Any], side: Side) -> Array:
         """Return the blocks' parts on a side of their common discriminant."""
-        pieces = zip(self._families, self._split(past), discriminant, strict=True)
+        pieces = zip(self._families, self.parts_of(past), discriminant, strict=True)
         parts = [family.cut(own, cut, side) for family, own, cut in pieces]
         return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
-
-
-def _listed(columns: Any) -> list[Any]:
-    if isinstance(columns, str | int | np.integer):
-        return [columns]
-    return list(columns)
-
-
-def _is_pair(pair: Any) -> bool:
-    """Whether it is a family and its columns."""
-    return (
-        isinstance(pair, list | tuple)
-        and len(pair) == 2
-        and isinstance(pair[0], str | Family)
-        and not isinstance(pair[1], bool)
-        and (isinstance(pair[1], str | int | np.integer) or hasattr(pair[1], "__iter__"))
-    )
-
-
-def _slices(widths: Sequence[int]) -> list[slice]:
-    ends = np.cumsum([0, *widths]).tolist()
-    return [slice(a, b) for a, b in pairwise(ends)]
-
-
-def _resolved(family: Any) -> Family:
-    made = _made(family)
-    if made.tames:
-        raise ValueError(
-            f"A Product cannot hold the family {made.name!r}: how far out a row is would depend on "
-            "the other columns too. Use 'gaussian' or 'diagonal' for these columns."
-        )
-    return made
-
-
-def _made(family: Any) -> Family:
-    if isinstance(family, Family):
-        return family
-    if family == Idle.name:
-        return Idle()
-    if not isinstance(family, str) or family not in BY_NAME:
-        raise ValueError(
-            f"A block's family must be one of {sorted(BY_NAME)} or a family object; got {family!r}."
-        )
-    return BY_NAME[family]()
-
-
-def _check_places(places: Sequence[Sequence[int]], table: Columns) -> None:
-    flat = [j for block in places for j in block]
-    for j in flat:
-        if flat.count(j) > 1:
-            raise table.refuse(j, "is in two blocks of the Product: leave it in one.")
-    if not all(places):
-        raise ValueError("A block of a Product needs at least one column.")
-
-
-def _checked_flat(places: list[Any]) -> list[int]:
-    """Return all places of a checkpoint's blocks."""
-    for block in places:
-        if not isinstance(block, list) or not block or not all(type(j) is int for j in block):
-            raise ValueError("a block has no columns")
-        if not all(0 <= j < _MOST_COLUMNS for j in block):
-            raise ValueError("a column has no possible place")
-    return [j for block in places for j in block]
-
-
-def _beside_others(family: Family) -> Family:
-    new = copy.copy(family)
-    new.alone = False
-    return new
-
-
-def _checked(family: Family, table: Columns) -> Array:
-    """Return a block's columns as its family takes them, dense."""
-    if family.tabular:
-        return to_dense(family.check(table))
-    return to_dense(family.check(finite_numbers(table, family)))

@@ -1,4 +1,4 @@
-"""Checks of what families find of themselves in a checkpoint.
+"""What a checkpoint saves of a family, and checks of what a family finds of itself in one.
 
 The form of an attribute is a number, "", a vector, "d", or a matrix, "dd": a letter stands for a
 number of columns, the same everywhere in a family. "d" are the columns in which it computes, "w"
@@ -8,12 +8,55 @@ absent.
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from scstream.families.scores import Array
+
+
+class Saved:
+    """The part of a family that is saved: the constructor's arguments, and what it has learned."""
+
+    kept: ClassVar[Mapping[str, str]] = {}
+
+    def __repr__(self) -> str:
+        given = ((k, getattr(self, k)) for k in _parameters(self))
+        parts = ", ".join(f"{k}={v!r}" for k, v in given if v is not None)
+        return f"{type(self).__name__}({parts})"
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return what a prepared copy knows: numbers, text, lists, arrays, families by name.
+
+        Empty for a family that is not prepared. What follows from the rest is left out.
+        """
+        mine = vars(self)
+        return {name: mine[name] for name in self.kept if name in mine}
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` describes, or raise `ValueError`.
+
+        Called on a family as its constructor makes it. The values come from a file: they are
+        checked before use.
+        """
+        new = copy.copy(self)
+        vars(new).update(checked(saved, self.kept))
+        return new.remade()
+
+    def check_given(self) -> None:
+        """Raise `ValueError` if the constructor's arguments, perhaps from a file, are invalid."""
+        return
+
+    def remade(self) -> Self:
+        """Return a copy with everything that follows from the saved attributes."""
+        return self
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the prior's hyper-parameters in the user's terms and units."""
+        return {name: getattr(self, name) for name in _parameters(self)}
 
 
 def checked(saved: Mapping[str, Any], forms: Mapping[str, str]) -> dict[str, Any]:
@@ -49,3 +92,8 @@ def numbers(value: Any, name: str, axes: int, *, positive: bool = False) -> Arra
     if not np.all(np.isfinite(out)) or (positive and np.any(out <= 0)):
         raise ValueError(f"{name} is not finite{' and positive' if positive else ''}")
     return out
+
+
+def _parameters(family: Saved) -> list[str]:
+    """Return the names of what the family's constructor takes."""
+    return list(inspect.signature(type(family)).parameters)

@@ -69,7 +69,7 @@ class Wider:
 
     def carried(self, s: Array) -> Array:
         """Return statistics (..., p) of the old family as those of the wider one."""
-        count, parts = s[..., :1], _parts(self.old, s, self.width)
+        count, parts = s[..., :1], self.old.parts_of(s)
         blocks = self.old.independent_blocks(self.width)
         new = self.family.independent_blocks(self.width)
         out = [count]
@@ -115,7 +115,7 @@ def widened(family: Family, table: Columns, totals: Array) -> Wider | None:
             kept.append((_selected(block.family, stay), _Origin(i, stay)))
     if not changes:
         return None
-    parts = _parts(family, totals, len(table.values))
+    parts = family.parts_of(totals)
     for key, columns in moved.items():
         i, numbers = columns[0][0], [j for _, j in columns]
         places = [blocks[i].columns[j] for j in numbers]
@@ -181,11 +181,6 @@ def _adapted(family: Family, clusters: Array) -> Family:
     if isinstance(family, Factorised) and family.split_up(clusters)[0].sum() > 0:
         return family.adapt(clusters).settled(len(clusters))
     return family
-
-
-def _parts(family: Family, s: Array, d: int) -> list[Array]:
-    """Return each block's statistics (..., p), the count in front."""
-    return family.parts_of(s) if isinstance(family, Product) else [s]
 
 
 def _carried(old: Family, s: Array, columns: Sequence[int], new: Family) -> Array:

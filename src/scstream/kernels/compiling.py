@@ -123,9 +123,13 @@ def _smaller(a: Any, b: Any) -> Any:
 quick_compiler.INSTEAD.update({max: _larger, min: _smaller})
 
 
-def exact(function: Function) -> Function:
-    """Compile and keep a function that needs every operation rounded as it is written."""
-    return compiled(function, kept=True, nogil=True)
+def exact(function: Callable[..., Any]) -> Any:
+    """Do what `bare` does with a kernel that needs every operation rounded as it is written."""
+    options = {**_OPTIONS, "fastmath": False}
+    made: Any = compiled(function, kept=True, **_BARE, **options)
+    if not _disabled():
+        made.as_part = compiled(function, **_PART, **options)
+    return made
 
 
 def helper(function: Function) -> Function:

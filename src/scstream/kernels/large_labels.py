@@ -1,7 +1,7 @@
 """Compiled labels of the rows of large Gaussian batches.
 
 Tile by tile, in an order in which tiles are compact, rows are labelled under the components that
-come near, see `nearby`: proposed in float32, settled in float64, see `screened_blocks`.
+come near, see `nearby`: proposed in float32, settled in float64, see `screened_choices`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from scstream.kernels.nearby import (
     sort_rows,
     tile_end,
 )
-from scstream.kernels.screened_blocks import (
+from scstream.kernels.screened_choices import (
     REACH,
     SINGLE,
     draw_one,

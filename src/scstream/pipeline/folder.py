@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scstream.checkpoint import CheckpointError, UnsupportedCheckpointError, read
-from scstream.checkpoint.atomic import write_atomically
+from scstream.support.atomic import write_atomically
 
 if TYPE_CHECKING:
     from scstream.model import ScStream

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from scstream.engines import CpuEngine, FewRows, Key, Sums
 from scstream.engines.ordered_sums import LEAF_ROWS
-from scstream.families.contract import CERTAIN, Array, Family
+from scstream.families.contract import Array, Family
+from scstream.families.cutting import CERTAIN
 from scstream.families.gaussian_cuts import AXES
 from scstream.families.scores import Labels, Points
 from scstream.kernels import gaussian_moves, labelling, small_batch, small_scratch

@@ -59,11 +59,6 @@ class Server:
     def _run(self) -> None:
         self._server.run(sockets=[self._socket])
 
-    @property
-    def running(self) -> bool:
-        """Whether requests are answered."""
-        return self._thread.is_alive()
-
     def close(self) -> None:
         """End: open requests are finished, pages disconnected."""
         self._server.should_exit = True

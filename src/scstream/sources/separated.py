@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels import text_scan
+from scstream.kernels.text_numbers import powers
 from scstream.sources.base import MalformedRow, Place
 from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.fields import RETURN, NumberFields, bare_return, scan_roles, shown
@@ -170,15 +171,19 @@ class SeparatedSource(TextSource):
 
     def _records(self, text: bytes, final: bool, cap: int = _SAMPLE) -> Ints:
         """Return where the first records are."""
-        none = np.empty((cap, 0))
-        bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
-        sep, point = ord(self.separator), ord(self.decimal)
-        rows = text_scan.scan(
-            np.frombuffer(text, np.uint8), final, sep, point, np.empty(0, np.int64),
-            *text_scan.powers(), none, np.empty((cap, 0, 2), np.int64), bounds, fields,
-            np.empty((0, 4), np.int64),
-        )[0]  # fmt: skip
-        return bounds[:rows]
+        found = text_scan.Found.room(cap, 0, 0)
+        rows = self._scan(text, final, np.empty(0, np.int64), found)[0]
+        return found.bounds[:rows]
+
+    def _scan(
+        self, text: bytes, final: bool, roles: Ints, found: text_scan.Found
+    ) -> tuple[int, int, int, int]:
+        """Read the records of a block, see `scstream.kernels.text_scan.scan`."""
+        form = text_scan.Form(ord(self.separator), ord(self.decimal), roles, *powers())
+        read: tuple[int, int, int, int] = text_scan.scan(
+            np.frombuffer(text, np.uint8), final, form, found
+        )
+        return read
 
     def _split(self, record: bytes) -> list[str]:
         return split(record.decode("utf-8", "replace"), self.separator)
@@ -198,21 +203,14 @@ class SeparatedSource(TextSource):
         schema = self._schema
         assert schema is not None
         roles, n_numbers, n_texts = scan_roles(schema)
-        cap = text.count(b"\n") + 1
-        numbers, spans = np.empty((cap, n_numbers)), np.empty((cap, n_texts, 2), np.int64)
-        bounds, fields = np.empty((cap, 5), np.int64), np.empty(cap, np.int64)
-        odd = np.empty((cap * n_numbers, 4), np.int64)
-        sep, point = ord(self.separator), ord(self.decimal)
-        rows, n_odd, taken, lines = text_scan.scan(
-            np.frombuffer(text, np.uint8), start.final, sep, point, roles, *text_scan.powers(),
-            numbers, spans, bounds, fields, odd,
-        )  # fmt: skip
+        found = text_scan.Found.room(text.count(b"\n") + 1, n_numbers, n_texts)
+        rows, n_odd, taken, lines = self._scan(text, start.final, roles, found)
         if rows == 0:
             return None, taken, lines
-        numbers, spans, bounds, fields = numbers[:rows], spans[:rows], bounds[:rows], fields[:rows]
-        bad = self._count(fields, len(schema.names)) | self._returns(text, bounds)
+        numbers, spans, bounds = found.numbers[:rows], found.spans[:rows], found.bounds[:rows]
+        bad = self._count(found.fields[:rows], len(schema.names)) | self._returns(text, bounds)
         fields_of = NumberFields(schema, self.decimal, self._missing, guess=self.options.guess)
-        fields_of.settle(text, numbers, odd[:n_odd], bad)
+        fields_of.settle(text, numbers, found.odd[:n_odd], bad)
         words = self._texts(text, spans, bad)
         time = self._times(numbers, words, bad)
         chunk = Chunk(

@@ -25,7 +25,7 @@ from scstream.engines.base import Engine, EngineLost, Key, RemoteRows, Sums, fin
 from scstream.engines.cpu import CpuEngine
 from scstream.engines.dask.rows import DaskRows, joined_array, lost_is_an_error, require_dask
 from scstream.engines.dask.shard import EngineMaker, Shard, cut_evenly
-from scstream.engines.ordered_sums import Part, Tree, Values
+from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree, Values
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack
 from scstream.families.taming import Frames
@@ -46,6 +46,8 @@ class DaskEngine(Engine):
         same to the last bit on any number of workers.
     workers : collection of str, optional
         Addresses of the workers that may hold rows; all by default.
+    leaf_rows : int, optional
+        A worker holds whole groups of so many rows: see `Sizes` of the workers' engines.
     """
 
     takes_collections = True
@@ -55,10 +57,12 @@ class DaskEngine(Engine):
         client: Any = None,
         shard_engine: EngineMaker = CpuEngine,
         workers: Collection[str] | None = None,
+        leaf_rows: int = LEAF_ROWS,
     ) -> None:
         self.client = current_client() if client is None else client
         self.shard_engine = shard_engine
         self.workers = workers
+        self.leaf_rows = leaf_rows
         self._workers: list[str] = []
         self._actors: list[Any] = []
         self._edges: list[int] = [0]
@@ -75,7 +79,7 @@ class DaskEngine(Engine):
         """Take a batch: local rows are sent once, those of a cluster move among workers only."""
         self._actors, self._workers, self._steps = [], [], 0
         threads = self._threads()
-        self._edges = cut_evenly(X.shape[0], list(threads.values()))
+        self._edges = cut_evenly(X.shape[0], list(threads.values()), self.leaf_rows)
         self._remote = isinstance(X, RemoteRows)
         runs = list(zip(self._edges[:-1], self._edges[1:], strict=True))
         with lost_is_an_error():

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import ordered_sums
 from scstream.engines.base import Engine, EngineLost, Key
 from scstream.engines.cpu import CpuEngine
-from scstream.engines.ordered_sums import Part, Tree
+from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack, to_dense
 from scstream.families.taming import Frames
@@ -183,7 +182,7 @@ def keep_freed_memory() -> None:
         library.mallopt(_TRIM_THRESHOLD, 2**26)
 
 
-def cut_evenly(n: int, shares: Sequence[float]) -> list[int]:
+def cut_evenly(n: int, shares: Sequence[float], leaf_rows: int = LEAF_ROWS) -> list[int]:
     """Return where runs of n rows begin and end that are in proportion to the shares, roughly.
 
     Runs are whole leaves of the tree of sums, and begin at a multiple of a power of two of
@@ -194,8 +193,8 @@ def cut_evenly(n: int, shares: Sequence[float]) -> list[int]:
     >>> cut_evenly(1_000_000, [1, 1, 1])
     [0, 327680, 671744, 1000000]
     """
-    leaves = max(-(-n // ordered_sums.LEAF_ROWS), 1)
+    leaves = max(-(-n // leaf_rows), 1)
     unit = 2 ** max(int(np.log2(leaves / (_FINENESS * len(shares)))), 0)
     ideal = leaves * np.cumsum(shares) / np.sum(shares)
     edges = np.unique(np.append(np.rint(ideal[:-1] / unit) * unit, [0, leaves])).astype(np.int64)
-    return [min(int(edge) * ordered_sums.LEAF_ROWS, n) for edge in edges]
+    return [min(int(edge) * leaf_rows, n) for edge in edges]

@@ -1,0 +1,243 @@
+"""Options on how rows are read."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from scstream.cli.errors import UsageError
+from scstream.cli.names import SOURCE_FORMATS
+from scstream.cli.values import duration, listed, separator, whole
+from scstream.support.messages import warn
+
+if TYPE_CHECKING:
+    from scstream.sources import SourceOptions
+    from scstream.sources.access import Access
+
+_VARIABLES = {"rediss": "REDIS", "tls": "NATS"}  # where they are not called like the URL
+
+# Every option on how rows are read, by its name.
+_READING: dict[str, dict[str, Any]] = {
+    "format": {
+        "choices": SOURCE_FORMATS,
+        "help": "default: from the file's name, or its content",
+    },
+    "columns": {
+        "type": listed,
+        "metavar": "A,B,...",
+        "help": "learn from these columns only, by name or by number from 0 (2-5 is a range); "
+        "default: all that can be clustered",
+    },
+    "exclude": {
+        "type": listed,
+        "default": [],
+        "metavar": "A,B,...",
+        "help": "leave these columns out",
+    },
+    "include": {
+        "type": listed,
+        "default": [],
+        "metavar": "A,B,...",
+        "help": "also learn from these columns, which look like identifiers, free text or "
+        "constants",
+    },
+    "text": {
+        "type": listed,
+        "default": [],
+        "metavar": "A,B,...",
+        "help": "these columns hold categories, even if they look like numbers",
+    },
+    "number": {
+        "type": listed,
+        "default": [],
+        "metavar": "A,B,...",
+        "help": "these columns hold numbers, even if their names look like codes",
+    },
+    "header": {
+        "action": argparse.BooleanOptionalAction,
+        "default": None,
+        "help": "whether the first line of CSV and TSV names the columns; default: if it differs "
+        "from the lines below it",
+    },
+    "separator": {
+        "type": separator,
+        "metavar": "C",
+        "help": "between fields, such as ',' or tab; default: found in the first rows",
+    },
+    "decimal": {
+        "metavar": "C",
+        "help": "decimal point; default: found in the first rows",
+    },
+    "encoding": {
+        "metavar": "NAME",
+        "help": "such as utf-8, cp1252 or shift_jis; default: found in the first rows",
+    },
+    "missing": {
+        "action": "append",
+        "default": [],
+        "metavar": "WORD",
+        "help": "a word that stands for a missing value, besides empty fields, NA, NaN, null, -, ? "
+        "and the like; may be given more than once",
+    },
+    "on-error": {
+        "choices": ("stop", "reject"),
+        "default": "stop",
+        "help": "what to do with rows that cannot be read: stop and list them, or write them to "
+        "the file of --rejects and continue; default: stop",
+    },
+    "rejects": {
+        "metavar": "FILE",
+        "help": "rejected rows, as JSON lines with line, reason and text",
+    },
+    "access": {
+        "metavar": "FILE",
+        "help": "a TOML file with user, password, ca, certificate and key for a broker. Put a "
+        "password there, or in a variable such as SCSTREAM_REDIS_PASSWORD, rather than in a URL",
+    },
+}
+
+
+def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None:
+    """Add where rows come from and how they are read."""
+    parser.add_argument(
+        "source",
+        action=_TakeSource,
+        help="a file (CSV, TSV, JSON lines, Parquet, npy), - for standard input, or a URL: "
+        "kafka://server/topic, redis://server/stream, nats://server/stream",
+    )
+    group = parser.add_argument_group("reading")
+    for name, how in _READING.items():
+        group.add_argument(f"--{name}", **how)
+    if batches:
+        _add_batches(parser)
+
+
+class _TakeSource(argparse.Action):
+    """Takes user and password out of a URL at once, so that nothing can write them down."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        namespace.source, namespace.login = values, None
+        if "://" in values:
+            from scstream.sources.message_urls import take_login
+
+            try:
+                namespace.source, namespace.login = take_login(values)
+            except ValueError as error:
+                parser.error(str(error))
+
+
+def _add_batches(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("batches")
+    group.add_argument(
+        "--batch-size", type=whole(1), metavar="N", help="rows in a batch; default: 1000"
+    )
+    group.add_argument(
+        "--time-column",
+        metavar="COLUMN",
+        help="times of the rows: dates, which count in seconds, or numbers. The half-life is then "
+        "in these units. Default: a column of dates that are in order, if there is one; none: "
+        "count batches",
+    )
+    group.add_argument(
+        "--period",
+        type=duration,
+        metavar="T",
+        help="cut batches by time instead: 60, 10s, 5m, 1h, 1d; needs times. A late row counts "
+        "with the current batch",
+    )
+
+
+def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
+    """Return how rows are read, from the command line."""
+    from scstream.cli.columns import tell_columns
+    from scstream.sources.options import SourceOptions
+
+    family = getattr(args, "family", "auto")
+    if args.rejects is not None and args.on_error != "reject":
+        raise UsageError("--rejects needs --on-error reject.")
+    if args.on_error == "reject" and args.rejects is None:
+        raise UsageError("--on-error reject needs a file for the rejected rows: --rejects FILE.")
+    if getattr(args, "batch_size", None) and getattr(args, "period", None):
+        raise UsageError("Give --batch-size or --period, not both.")
+    given = {
+        **_of_family(args, family),
+        "batch_size": getattr(args, "batch_size", None) or 1000,
+        "time_column": getattr(args, "time_column", None),
+        "period": getattr(args, "period", None),
+        "exclude": args.exclude,
+        "include": args.include,
+        "number": args.number,
+        "on_columns": None if getattr(args, "quiet", False) else tell_columns,
+        "encoding": args.encoding,
+        "guess": True,
+        "format": args.format,
+        "header": args.header,
+        "separator": args.separator,
+        "decimal": args.decimal,
+        "missing": args.missing,
+        "text": args.text,
+        "on_error": args.on_error,
+        "access": _access(args),
+    }
+    try:
+        return SourceOptions(**(given | more))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _of_family(args: argparse.Namespace, family: Any) -> dict[str, Any]:
+    """Return what a family that was named says about the columns."""
+    from scstream.families import BY_NAME
+
+    if isinstance(family, str):
+        plain = family in BY_NAME
+        return {
+            "columns": args.columns,
+            "numeric": plain and family != "categorical",
+            "complete": plain and not BY_NAME[family].missing,
+            "keep": plain and BY_NAME[family].text,
+        }
+    named = [column for _, columns in family.blocks for column in columns]
+    by_name = all(isinstance(column, str) for column in named)
+    return {
+        "columns": named if args.columns is None and by_name else args.columns,
+        "table": True,
+        "keep": not by_name,
+    }
+
+
+def _access(args: argparse.Namespace) -> Access | None:
+    """Return how to get into a broker, as far as the command line says."""
+    login: Access | None = args.login
+    if login is not None and login.password is not None:
+        scheme = args.source.partition("://")[0]
+        variable = f"SCSTREAM_{_VARIABLES.get(scheme, scheme.upper())}_PASSWORD"
+        warn(
+            "warning: others on this machine can see the password on the command line (ps), and "
+            f"the shell may keep it. Give it in the variable {variable}, or in a file (--access)."
+        )
+    if args.access is None:
+        return login
+    if login is None:
+        raise UsageError("--access is for brokers, and the source is not one.")
+    from scstream.sources.access import Access
+
+    try:
+        return login.over(Access.from_file(args.access))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def source_settings(args: argparse.Namespace, options: SourceOptions) -> dict[str, Any]:
+    """Return what the batches depend on, in plain JSON."""
+    names = (
+        "batch_size", "columns", "exclude", "include", "format", "encoding", "header", "separator",
+        "decimal", "missing", "text", "number", "time_column", "period", "on_error",
+    )  # fmt: skip
+    from scstream.sources.message_urls import identity
+
+    settings = {"source": identity(args.source)} | {
+        name: list(value) if isinstance(value, list | tuple) else value
+        for name, value in ((name, getattr(options, name)) for name in names)
+    }
+    return settings | {"decimal": options.decimal or "."}  # as it was before it could be found

@@ -1,0 +1,89 @@
+"""What several commands share: readers of options' values, and ``--quiet``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import Any
+
+from scstream.support.times import is_length
+
+_WIDEST = 1_000_000  # columns that a range may name: a slip of the finger must not fill the memory
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def add_quiet(parser: Any) -> None:
+    """Add the option that turns messages and progress bars off."""
+    parser.add_argument(
+        "--quiet", action="store_true", help="print warnings and errors only, no progress"
+    )
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers with a lower limit."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return value
+
+    return read
+
+
+def real(text: str) -> float:
+    """Read a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def weight(text: str) -> float | str:
+    """Read a number, or auto."""
+    return "auto" if text.lower() == "auto" else real(text)
+
+
+def half_life(text: str) -> float | str | None:
+    """Read a number, a length of time such as 12h, auto or none."""
+    word = text.lower()
+    if word == "none":
+        return None
+    return word if word == "auto" or is_length(word) else real(text)
+
+
+def duration(text: str) -> float:
+    """Read a length of time: a number, or one followed by s, m, h or d."""
+    match = re.fullmatch(r"([0-9.eE+-]+)([smhd]?)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a length of time such as 60, 10s, 5m or 1h"
+        )
+    return real(match[1]) * _UNITS[match[2]]
+
+
+def listed(text: str) -> list[str]:
+    """Read names or numbers between commas; a range of numbers is written 2-5."""
+    out: list[str] = []
+    for part in text.split(","):
+        span = re.fullmatch(r"(\d+)-(\d+)", part.strip())
+        if span is not None and int(span[1]) <= int(span[2]):
+            if int(span[2]) - int(span[1]) >= _WIDEST:
+                raise argparse.ArgumentTypeError(
+                    f"{part.strip()} is a range of more than {_WIDEST:,} columns"
+                )
+            out += [str(j) for j in range(int(span[1]), int(span[2]) + 1)]
+        elif part.strip():
+            out.append(part.strip())
+    if not out:
+        raise argparse.ArgumentTypeError("no column is named")
+    return out
+
+
+def separator(text: str) -> str:
+    """Read a separator; a tab may be written as such, or by name, or with a backslash."""
+    return "\t" if text in ("\\t", "tab") else text

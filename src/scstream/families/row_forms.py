@@ -1,0 +1,134 @@
+"""Which rows a family takes, and in which form it computes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families import rounding
+from scstream.families.gaps import NO_ROWS, Completion
+from scstream.families.scores import Array, Points, Score
+from scstream.support.memory import for_kernels
+
+
+class RowForms:
+    """The part of a family that is about rows. By default it takes finite numbers, as they are."""
+
+    missing: ClassVar[bool] = False
+    completes: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
+    positive_only: ClassVar[bool] = False
+    tabular: ClassVar[bool] = False
+    text: ClassVar[bool] = False
+    real: ClassVar[bool] = False
+    tames: ClassVar[bool] = False
+
+    def check(self, X: Points) -> Points:
+        """Return numeric rows in the form that the family uses, or raise `ValueError`."""
+        rows: Points = for_kernels(np.ascontiguousarray(X, dtype=np.float64))
+        return rows
+
+    def refusal(self, x: Array) -> str | None:
+        """Return what is wrong with the numbers of a column, None if nothing is.
+
+        Called for each column of a data frame, whose name goes before it in the error.
+        """
+        return None
+
+    def sound(self, X: Points) -> bool:
+        """Whether rows have the form that `check` returns."""
+        if not isinstance(X, np.ndarray):
+            return False
+        return bool(np.all(np.isfinite(X) | (np.isnan(X) & self.missing)))
+
+    def columns_taken(self) -> int | None:
+        """Return how many columns checked rows have, None if the family does not know."""
+        return None
+
+    # -- coarse columns -------------------------------------------------------------------------
+
+    @property
+    def cell_widths(self) -> Array:
+        """Widths (d,) of the cells that numbers of coarse columns stand for; 0 for others."""
+        return np.zeros(0)
+
+    def is_coarse(self) -> bool:
+        """Whether the numbers of some column stand for cells, see `unrounded`."""
+        widths = self.cell_widths
+        return len(widths) > 0 and bool(widths.any())
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return checked rows with each number of a coarse column moved to a place near its cell.
+
+        The places depend on nothing but the numbers of the batch and of the rows, of which the
+        first one's is given.
+        """
+        return rounding.unrounded(X, self.cell_widths, batch, first_row)
+
+    # -- the coordinates in which it computes ---------------------------------------------------
+
+    @property
+    def frame(self) -> tuple[Array, Array]:
+        """Centre and scale of the columns in which the family computes: by default 0 and 1.
+
+        (d,) each, or (1,) where all columns have the same.
+        """
+        return np.zeros(1), np.ones(1)
+
+    @property
+    def quadratic_rows(self) -> bool:
+        """Whether ``T(x)`` is ``(1, z, upper triangle of z z')``, z being x in the `frame`.
+
+        Engines may then compute it themselves, and take rows that are on a device already.
+        """
+        return False
+
+    def quadratic_frame(self) -> tuple[Array, Array] | None:
+        """Return the shift and scale (d,) of rows whose statistics are ``(1, z, z z')``, if so.
+
+        That is of ``z = (x - shift) / scale``. Products with such statistics then bend down, and
+        those that are in the logarithm of a Student-t density bend up: engines may rely on it.
+        """
+        return None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether rows of many columns are described by a few coordinates."""
+        return False
+
+    def narrowed(self, X: Points) -> Points:
+        """Return checked rows by the coordinates that engines are given; once is enough."""
+        return X
+
+    def turned(self, X: Points, past: float) -> tuple[Self, Callable[[Array], Array] | None]:
+        """Return a copy whose coordinates describe some further rows too, beside ``past`` others.
+
+        Also returns what carries statistics (..., p) over to them, None if they stay the same.
+        """
+        return self, None
+
+    # -- missing entries that are completed -----------------------------------------------------
+
+    def gaps(self, X: Points) -> NDArray[np.int64]:
+        """Return the checked rows whose statistics have gaps (NaN), in ascending order."""
+        return NO_ROWS
+
+    def completed_rows(self, X: Points) -> NDArray[np.int64]:
+        """Return the checked rows whose statistics depend on their labels, in ascending order.
+
+        Those with gaps; all of them in a family that tames rows, see `scstream.families.taming`.
+        """
+        return self.gaps(X)
+
+    def filled(self, X: Points) -> Points:
+        """Return checked rows with a first guess in place of such gaps, for seeding."""
+        return X
+
+    def completion(self, score: Score) -> Completion:
+        """Return what scores rows with gaps as ``score`` does others, and completes them."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not support missing values in its statistics."
+        )
