@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array
 from scstream.groups.lasting import Lasting
-from scstream.groups.sample import fresh, rows_of, together
+from scstream.groups.sample import fresh, in_chunks, rows_of, together
 from scstream.groups.seams import Rows, Seams
 from scstream.groups.shapes import Shapes
 from scstream.groups.tree import Joined, Links, Tree, grow, join, parts, same
@@ -77,16 +77,19 @@ class Grouping:
 
     def _keep(self, rows: Rows, rules: Rules, *, asked: bool) -> None:
         """Add rows to those that are to be looked at; those of a batch itself are copied."""
-        n = len(rows[0]) + sum(len(X) for X, _ in self.pending)
+        n = len(rows[0])
+        for X, _ in self.pending:
+            n += len(X)
         self.waits = asked and n < min(rules.group_chunk, self.seams.rows)
         if self.waits or not asked:
             rows = rows[0].copy(), rows[1].copy()
         parts = (*self.pending, rows)
-        if len(parts) > 1 and len(parts[-2][0]) + len(rows[0]) <= rules.group_chunk:
-            parts = (*parts[:-2], together(parts[-2:], rows[0].shape[1]))
         most = min(rules.group_kept, rules.group_numbers // rows[0].shape[1])
-        while len(parts) > 1 and sum(len(X) for X, _ in parts) > most:
+        while n > most and len(parts) > 1:
+            n -= len(parts[0][0])
             parts = parts[1:]
+        if len(parts) > rules.group_parts:
+            parts = in_chunks(parts, rules.group_chunk)
         self.pending = parts
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
@@ -104,8 +107,8 @@ class Grouping:
             links = _overlaps(doubt, state.totals[:, 0], rules)
             self._joined = join(links, rules.group_level, rules.group_bridge)
         else:
-            pending = () if self.waits else fresh(self.pending, shapes, rules)
-            rows = together(pending, shapes.mean.shape[1])
+            pending = () if self.waits else in_chunks(self.pending, rules.group_chunk)
+            rows = together(fresh(pending, shapes, rules), shapes.mean.shape[1])
             seams, self._joined = self.seams.after(shapes, doubt, rows, rules)
             self._left = seams, self.pending if self.waits else ()
         self._ids = state.ids

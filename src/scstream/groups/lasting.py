@@ -47,6 +47,8 @@ class Lasting:
 
         Clusters that are gone stay known, should they come back, until the groups are formed again.
         """
+        if not record.splits and not record.merges:
+            return self
         group = dict(self.group)
         for parent, part in record.splits:
             if parent in group:

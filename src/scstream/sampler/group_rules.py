@@ -74,6 +74,8 @@ class GroupRules:
         Rows that are kept, where groups are formed only when asked for, at most.
     group_numbers : int
         Numbers in these rows, at most.
+    group_parts : int
+        Batches whose rows are kept as they came; those of more, which are small, are put together.
     group_stale : float
         Mean squared deviations a column by which rows kept may be further from their clusters than
         the latest rows are: where clusters move, old rows show nothing of today.
@@ -104,6 +106,7 @@ class GroupRules:
     group_chunk: int = 2000
     group_kept: int = 6000
     group_numbers: int = 400_000
+    group_parts: int = 16
     group_stale: float = 0.3
     group_columns: int = 100
     group_same: float = 0.25
