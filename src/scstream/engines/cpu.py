@@ -19,12 +19,13 @@ from scstream.engines.outputs import Best
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
-from scstream.families.taming import Frames
+from scstream.families.taming import Frames, HeavyScore
 from scstream.kernels import labelling
 from scstream.support.memory import Memory
 from scstream.support.threads import allowed, together
 
 _KEPT_BYTES = 2**27  # a batch's statistics are kept between passes up to this size
+_FEW_CELLS = 2**15  # scores of Student-t clusters that are all computed: compiling less takes 5 s
 
 
 class CpuEngine(Engine):
@@ -198,6 +199,9 @@ class CpuEngine(Engine):
             return out
         large = self._as_large(family, X)
         if large is not None and large.takes(score):
+            heavy = isinstance(score, HeavyScore)
+            if heavy and X.shape[0] * len(score.const) <= _FEW_CELLS:
+                return self.evaluate(family, X, score, Best())
             return large.assign(score)
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
 
