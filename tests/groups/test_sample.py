@@ -48,13 +48,14 @@ def test_rows_from_elsewhere_are_old_where_clusters_have_moved(model):
     rng = np.random.default_rng(1)
     names = [cluster.id for cluster in model.clusters_]
     place = np.array([cluster.mean for cluster in model.clusters_])
-    z = rng.integers(2, size=300)
-    now = place[z] + rng.normal(size=(300, 2)), np.array(names)[z]
+    z = rng.integers(2, size=1500)
+    now = place[z] + rng.normal(size=(1500, 2)), np.array(names)[z]
     moved = now[0] + 2.0, now[1]
     assert len(fresh((now, now, now), shapes, RULES)) == 3
     assert len(fresh((now, moved, now), shapes, RULES)) == 1
     gone = now[0], now[1] + 1000
-    assert len(fresh((gone, now), shapes, RULES)) == 1
+    assert len(fresh((gone, now, now), shapes, RULES)) == 2
+    assert len(fresh((moved, now), shapes, RULES)) == 2  # few rows are all fresh
 
 
 def test_rows_together():

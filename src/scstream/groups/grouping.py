@@ -31,7 +31,7 @@ class Grouping:
     lasting : dict of float to Lasting
         By level, the groups as they were last formed.
     formed : list of float
-        The levels at which groups were formed since the last batch.
+        The levels at which groups were formed since the last batch, or are what they were before.
     waits : bool
         Whether there are too few rows yet for another look at the seams.
     """
@@ -73,6 +73,7 @@ class Grouping:
                 new._keep(rows, rules, asked=asked)
         if new.waits and self._ids is not None and same(self._ids, learner.state.ids):
             new._joined, new._ids, new._left = self._joined, self._ids, (new.seams, new.pending)
+            new.formed = [level for level in self.formed if followed[level].told]
         return new
 
     def _keep(self, rows: Rows, rules: Rules, *, asked: bool) -> None:
@@ -107,8 +108,8 @@ class Grouping:
             links = _overlaps(doubt, state.totals[:, 0], rules)
             self._joined = join(links, rules.group_level, rules.group_bridge)
         else:
-            pending = () if self.waits else in_chunks(self.pending, rules.group_chunk)
-            rows = together(fresh(pending, shapes, rules), shapes.mean.shape[1])
+            pending = () if self.waits else fresh(self.pending, shapes, rules)
+            rows = together(pending, shapes.mean.shape[1])
             seams, self._joined = self.seams.after(shapes, doubt, rows, rules)
             self._left = seams, self.pending if self.waits else ()
         self._ids = state.ids

@@ -76,7 +76,13 @@ def in_chunks(parts: tuple[Rows, ...], most: int) -> tuple[Rows, ...]:
 
 
 def fresh(parts: tuple[Rows, ...], shapes: Shapes, rules: Rules) -> tuple[Rows, ...]:
-    """Return the latest parts, as far back as rows are about as near to their clusters."""
+    """Return the latest rows, as far back as they are about as near to their clusters.
+
+    Rows that were collected to be looked at together are all fresh.
+    """
+    if sum(len(X) for X, _ in parts) <= rules.group_chunk:
+        return parts
+    parts = in_chunks(parts, rules.group_chunk // 2)
     if len(parts) < 2:
         return parts
     inverse = np.linalg.pinv(shapes.cov, hermitian=True)
