@@ -199,9 +199,8 @@ class CpuEngine(Engine):
             return out
         large = self._as_large(family, X)
         if large is not None and large.takes(score):
-            heavy = isinstance(score, HeavyScore)
-            if heavy and X.shape[0] * len(score.const) <= _FEW_CELLS:
-                return self.evaluate(family, X, score, Best())
+            if isinstance(score, HeavyScore) and X.shape[0] * len(score.const) <= _FEW_CELLS:
+                return Best()(score.block(family.statistics(X)))
             return large.assign(score)
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
 

@@ -36,7 +36,7 @@ class GroupRules:
     group_bells : float
         Deviations by which the far sides of two clusters, taken together, must look like those of
         Gaussians before the two are apart without a valley. On seeds 400 and 401, with .5, 1 and
-        1.5: gamma .973, .984, .989; Gaussians of unit variance .818, .805, .803; a grid of Gaussians
+        1.5: gamma .973, .984, .989; unit variance .818, .805, .803; a grid of Gaussians that are
         three deviations apart .453, .340, .208 (.014 where the less Gaussian of the two far sides
         decided alone, as it did before).
     group_flat : float
