@@ -50,6 +50,32 @@ def spot(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return 0.5 * rng.normal(size=(n, d))
 
 
+def ell(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Draw an L: two even strips at a right angle."""
+    along, across = rng.uniform(-4.0, 4.0, n), rng.uniform(-0.6, 0.6, n)
+    flat, steep = np.column_stack([-along, across]), np.column_stack([across, along])
+    return np.where(along[:, None] < 0.0, flat, steep)
+
+
+def cross(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Draw two even strips across each other, with soft borders."""
+    along, across = rng.uniform(-4.0, 4.0, n), 0.4 * rng.normal(size=n)
+    flat, steep = np.column_stack([along, across]), np.column_stack([across, along])
+    return np.where(rng.random((n, 1)) < 0.5, flat, steep)
+
+
+def ellipse(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    return rng.normal(size=(n, d)) * np.geomspace(2.5, 0.5, d)
+
+
+def wide(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    return 1.6 * rng.normal(size=(n, d))
+
+
+def tiny(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    return 0.2 * rng.normal(size=(n, d))
+
+
 def _arc(rng: np.random.Generator, n: int, length: float) -> np.ndarray:
     angle, radius = rng.uniform(0.0, length, n), 3.0 + 0.2 * rng.normal(size=n)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
@@ -68,11 +94,13 @@ def shapes(
     size: int = 1000,
     apart: float = 12.0,
     speed: float = 2.0,
+    power: float = 0.0,
 ) -> Batches:
     """Return clusters at places of a box, one or several that belong together at each.
 
     Each place has its own rotation and scale, and moves on a straight line, ``speed`` by column
     over the stream. The centres of two places are at least ``apart`` from each other at the start.
+    The weight of cluster i falls as ``i ** -power``.
     """
     rng = np.random.default_rng(seed)
     centres = _centres(rng, len(places), d, apart)
@@ -80,9 +108,13 @@ def shapes(
     turn = np.linalg.qr(rng.normal(size=(len(places), d, d)))[0]
     scale = rng.uniform(0.7, 1.3, len(places))
     kinds = [(place, draw) for place, draws in enumerate(places) for draw in draws]
+    weight = np.arange(1.0, len(kinds) + 1.0) ** -power
     batches = []
     for b in range(n_batches):
-        y = rng.integers(len(kinds), size=size)
+        if power:
+            y = rng.choice(len(kinds), size=size, p=weight / weight.sum())
+        else:
+            y = rng.integers(len(kinds), size=size)
         X = np.empty((size, d))
         for label, (place, draw) in enumerate(kinds):
             rows = np.flatnonzero(y == label)
@@ -112,4 +144,12 @@ SHAPES: dict[str, Callable[[int], Batches]] = {
     "all shapes": lambda s: shapes(
         s, [SKEWED, FLAT, HEAVY, (gamma,), PAIR, AROUND, (gaussian,)], apart=16.0
     ),
+    "L shapes": lambda s: shapes(s, 6 * [(ell,)]),
+    "crosses": lambda s: shapes(s, 6 * [(cross,)]),
+    "shapes of power-law sizes": lambda s: shapes(
+        s, [SKEWED, FLAT, (gamma,), (gaussian,), FLAT, (gaussian,), (ell,)], power=1.0
+    ),
+    "ellipses": lambda s: shapes(s, 12 * [(ellipse,)], apart=8.0),
+    "two scales": lambda s: shapes(s, 5 * [(wide,), (tiny,)], apart=10.0),
+    "power-law sizes": lambda s: shapes(s, 15 * [(gaussian,)], apart=7.0, power=1.2),
 }

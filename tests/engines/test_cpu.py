@@ -12,7 +12,7 @@ from scipy import sparse
 
 from scstream.engines import CpuEngine, Key, blocks
 from scstream.engines.sizes import SIZES, Sizes
-from scstream.families import Gaussian, Multinomial
+from scstream.families import Gaussian, Multinomial, Student
 from scstream.families.scores import LinearScore
 
 KEY = Key(seed=99, batch=1, sweep=2)
@@ -144,3 +144,17 @@ def test_block_sizes_depend_on_the_problem_alone_and_stay_within_bounds():
     for p, k in product([2, 6, 66, 3000, 10**6], [1, 10, 300]):
         assert 256 <= blocks.block_rows(p, k) <= 4096
     assert blocks.block_rows(10, 10) >= blocks.block_rows(100, 100) >= blocks.block_rows(1000, 1000)
+
+
+@pytest.mark.parametrize("n", [50, 5000])
+def test_few_rows_of_heavy_clusters_are_labelled_as_many_are(n):
+    """Below so many scores all are computed, above not; labels are the same."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_t(3, size=(n, 2)) + 9.0 * rng.integers(3, size=(n, 2))
+    family = Student(3.0).prepare(X)
+    totals = np.stack([family.statistics(X[a::12]).sum(axis=0) for a in range(12)])
+    score = family.predictive_score(totals, np.log(totals[:, 0]))
+    labels = CpuEngine().assign(family, X, score)
+    assert_array_equal(labels, np.argmax(score.block(family.statistics(X)), axis=1))
+    apart = [CpuEngine().assign(family, X[a : a + 10], score) for a in range(0, n, 10)]
+    assert_array_equal(labels, np.concatenate(apart))

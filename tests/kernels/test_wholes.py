@@ -41,9 +41,9 @@ def plain_height(sums, whole=(-1, -1)):
     for n, t, t2 in (sums[9:12], sums[12:15]):
         r = (n * t2 / t**2 * n + 1.45 * 4.0) / (n + 4.0)
         z.append(min(r - 1.45, 1.75 - r) * np.sqrt(n + 4.0) / 0.62)
-    z = min(z)
+    z = sum(z) / np.sqrt(2.0) - 1.0
     if whole[0] >= 0:
-        z += 1.3 if whole[0] != whole[1] else -1.3
+        z += 1.8 if whole[0] != whole[1] else -1.8
     apart = norm.cdf(z) ** (np.log(0.3) / np.log(0.5))
     level = sums[6:9] * (sums[:3] + 2.0) / (sums[3:6] + 2.0)
     low = 1 if level[1] < level[2] else 2
@@ -61,6 +61,14 @@ def test_heights_are_those_of_plain_numpy(whole):
         )
         sums[:3] *= rng.uniform(0.5, 2.0, 3)
         assert formed(sums, whole=whole)[1][0] == pytest.approx(plain_height(sums, whole), abs=1e-6)
+
+
+def test_both_far_sides_count():
+    """A side that is a little flat is outweighed by a clear Gaussian's; two of them are not."""
+    assert formed(seam(1.0, sides=(HALF_GAUSSIAN, 1.43)))[2] == [0, 1]
+    assert formed(seam(1.0, sides=(1.43, HALF_GAUSSIAN)))[2] == [0, 1]
+    assert formed(seam(1.0, sides=(1.43, 1.43)))[2] == [0, 0]
+    assert formed(seam(1.0, sides=(HALF_GAUSSIAN, STRIP)))[2] == [0, 0]
 
 
 def test_far_sides_tell_gaussians_from_pieces():

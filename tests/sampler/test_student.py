@@ -8,6 +8,7 @@ from scipy.stats import chi2, f
 from scstream import ScStream, Student
 from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
+from scstream.kernels import ahead, heavy_moves
 from scstream.sampler.rules import Rules
 
 
@@ -145,3 +146,11 @@ def test_every_engine_and_every_number_of_threads_gives_the_same_bits():
         model.partial_fit(X).partial_fit(more)
         states.append(model._learner.state.totals)
     assert_array_equal(states[0], states[1])
+
+
+def test_merges_are_compiled_ahead_for_the_types_that_are_asked_for():
+    rng = np.random.default_rng(5)
+    model = ScStream("student", random_state=0)
+    for _ in range(3):
+        model.partial_fit(rng.standard_t(3, size=(200, 2)) + 20.0 * rng.integers(2, size=(200, 1)))
+    assert heavy_moves.merged.signatures == [ahead.signatures()["heavy_moves.merged"]]

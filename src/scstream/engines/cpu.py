@@ -19,10 +19,12 @@ from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score, form_of, to_dense
-from scstream.families.taming import Frames
+from scstream.families.taming import Frames, HeavyScore
 from scstream.kernels import labelling
 from scstream.support.memory import Memory
 from scstream.support.threads import allowed, together
+
+_FEW_CELLS = 2**15  # scores of Student-t clusters that are all computed: compiling less takes 5 s
 
 
 class CpuEngine(Engine):
@@ -201,6 +203,8 @@ class CpuEngine(Engine):
             return out
         large = self._as_large(family, X)
         if large is not None and large.takes(score):
+            if isinstance(score, HeavyScore) and X.shape[0] * len(score.const) <= _FEW_CELLS:
+                return Best()(score.block(family.statistics(X)))
             return large.assign(score)
         whole = family.statistics(X) if sparse.issparse(X) else None  # runs of it are no copies
 

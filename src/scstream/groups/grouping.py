@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array
 from scstream.groups.lasting import Lasting
-from scstream.groups.sample import fresh, rows_of, together
+from scstream.groups.sample import fresh, in_chunks, rows_of, together
 from scstream.groups.seams import Rows, Seams
 from scstream.groups.shapes import Shapes
 from scstream.groups.tree import Joined, Links, Tree, grow, join, parts, same
@@ -31,7 +31,7 @@ class Grouping:
     lasting : dict of float to Lasting
         By level, the groups as they were last formed.
     formed : list of float
-        The levels at which groups were formed since the last batch.
+        The levels at which groups were formed since the last batch, or are what they were before.
     waits : bool
         Whether there are too few rows yet for another look at the seams.
     """
@@ -73,20 +73,24 @@ class Grouping:
                 new._keep(rows, rules, asked=asked)
         if new.waits and self._ids is not None and same(self._ids, learner.state.ids):
             new._joined, new._ids, new._left = self._joined, self._ids, (new.seams, new.pending)
+            new.formed = [level for level in self.formed if followed[level].told]
         return new
 
     def _keep(self, rows: Rows, rules: Rules, *, asked: bool) -> None:
         """Add rows to those that are to be looked at; those of a batch itself are copied."""
-        n = len(rows[0]) + sum(len(X) for X, _ in self.pending)
+        n = len(rows[0])
+        for X, _ in self.pending:
+            n += len(X)
         self.waits = asked and n < min(rules.group_chunk, self.seams.rows)
         if self.waits or not asked:
             rows = rows[0].copy(), rows[1].copy()
         parts = (*self.pending, rows)
-        if len(parts) > 1 and len(parts[-2][0]) + len(rows[0]) <= rules.group_chunk:
-            parts = (*parts[:-2], together(parts[-2:], rows[0].shape[1]))
         most = min(rules.group_kept, rules.group_numbers // rows[0].shape[1])
-        while len(parts) > 1 and sum(len(X) for X, _ in parts) > most:
+        while n > most and len(parts) > 1:
+            n -= len(parts[0][0])
             parts = parts[1:]
+        if len(parts) > rules.group_parts:
+            parts = in_chunks(parts, rules.group_chunk)
         self.pending = parts
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:

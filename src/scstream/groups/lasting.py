@@ -42,11 +42,18 @@ class Lasting:
     ids: Ints = field(default_factory=lambda: _NOBODY, compare=False)
     part: Ints = field(default_factory=lambda: _NOBODY, compare=False)
 
+    @property
+    def told(self) -> bool:
+        """Whether nothing happened when they were last formed, or since."""
+        return len(self.ids) > 0 and not self.splits and not self.merges
+
     def follow(self, record: BatchRecord) -> Lasting:
         """Return the groups after a batch: the parts of a cluster are in the group it was in.
 
         Clusters that are gone stay known, should they come back, until the groups are formed again.
         """
+        if not record.splits and not record.merges:
+            return self
         group = dict(self.group)
         for parent, part in record.splits:
             if parent in group:
@@ -63,8 +70,7 @@ class Lasting:
         so that the weight under old ids is the largest. Parts are numbered from 0.
         """
         if same(ids, self.ids) and same(part, self.part):
-            quiet = not self.splits and not self.merges
-            return self if quiet else Lasting(self.group, self.next_id, (), (), ids, part)
+            return self if self.told else Lasting(self.group, self.next_id, (), (), ids, part)
         n = int(part.max()) + 1
         old = sorted({self.group[i] for i in ids.tolist() if i in self.group})
         shared = np.zeros((n, len(old)))

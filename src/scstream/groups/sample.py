@@ -25,22 +25,33 @@ def rows_of(batch: Batch, labels: Any, most: int) -> Rows | None:
     are elsewhere are fetched.
     """
     X: Any = batch.X
+    if not (batch.even and type(X) is np.ndarray):
+        X, labels = _here(batch, labels, most)
+        if sparse.issparse(X):
+            return None
+    if len(X) > most:
+        chosen = _spread(len(X), most)
+        X, labels = X[chosen], labels[chosen]
+    return (
+        np.ascontiguousarray(X, dtype=np.float64),
+        np.ascontiguousarray(labels, dtype=np.int64),
+    )
+
+
+def _here(batch: Batch, labels: Any, most: int) -> tuple[Any, Any]:
+    """Return rows that have weight, and their labels, on this machine; of those elsewhere, some."""
+    X: Any = batch.X
     if isinstance(X, RemoteRows):
         chosen = _spread(X.shape[0], most)
-        X, labels = X.take(chosen)[0], X.here(labels[chosen])
-    elif not batch.even:
+        return X.take(chosen)[0], X.here(labels[chosen])
+    if not batch.even:
         counts = to_host(batch.weight) > 0
         if not counts.all():
             X, labels = X[counts], labels[counts]
-    if sparse.issparse(X):
-        return None
-    if X.shape[0] > most:
+    if not sparse.issparse(X) and X.shape[0] > most:  # before they leave a device
         chosen = _spread(X.shape[0], most)
         X, labels = X[chosen], labels[chosen]
-    return (
-        np.ascontiguousarray(to_host(X), dtype=np.float64),
-        np.ascontiguousarray(to_host(labels), dtype=np.int64),
-    )
+    return to_host(X), to_host(labels)
 
 
 def together(parts: tuple[Rows, ...], d: int) -> Rows:
@@ -52,8 +63,26 @@ def together(parts: tuple[Rows, ...], d: int) -> Rows:
     return np.concatenate([X for X, _ in parts]), np.concatenate([z for _, z in parts])
 
 
+def in_chunks(parts: tuple[Rows, ...], most: int) -> tuple[Rows, ...]:
+    """Return the rows of successive batches put together, as long as there are at most so many."""
+    out: list[Rows] = []
+    first, n = 0, 0
+    for i, (X, _) in enumerate(parts):
+        if i > first and n + len(X) > most:
+            out.append(together(parts[first:i], X.shape[1]))
+            first, n = i, 0
+        n += len(X)
+    return (*out, together(parts[first:], parts[0][0].shape[1])) if parts else ()
+
+
 def fresh(parts: tuple[Rows, ...], shapes: Shapes, rules: Rules) -> tuple[Rows, ...]:
-    """Return the latest batches, as far back as rows are about as near to their clusters."""
+    """Return the latest rows, as far back as they are about as near to their clusters.
+
+    Rows that were collected to be looked at together are all fresh.
+    """
+    if sum(len(X) for X, _ in parts) <= rules.group_chunk:
+        return parts
+    parts = in_chunks(parts, rules.group_chunk // 2)
     if len(parts) < 2:
         return parts
     inverse = np.linalg.pinv(shapes.cov, hermitian=True)

@@ -27,8 +27,6 @@ class Shapes:
     def of(learner: Learner, rules: Rules) -> Shapes | None:
         """Return the clusters of a model; None if they are not Gaussian, or too wide."""
         state, family = learner.state, learner.family
-        if family.independent_blocks(0)[0].family is not family:
-            return None  # blocks of columns, of which some only may be Gaussian
         totals, k = state.totals, state.k
         count = np.ascontiguousarray(totals[:, 0])
         prior = family.small_gaussian() if few_columns(family, rules) else None
@@ -37,6 +35,8 @@ class Shapes:
             mean, cov = np.empty((k, d)), np.empty((k, d, d))
             seams.shapes(totals, prior.row, prior.more, mean, cov)
             return Shapes(state.ids, count, mean, cov, family.frame)
+        if family.independent_blocks(0)[0].family is not family:
+            return None  # blocks of columns, of which some only may be Gaussian
         described = family.describe(family.prior + totals)
         mean = described.get("mean", np.empty(0))
         if mean.ndim != 2 or mean.shape[1] > rules.group_columns:

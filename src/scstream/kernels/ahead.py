@@ -2,8 +2,9 @@
 
 It is started by the first kernel of a batch that is not on disk, where there are two cores and a
 Python to start, and writes to the same folder. Who needs a kernel that it has in hand waits for it.
-Small batches of Gaussian clusters have kernels of their own, and so have large ones. Those of all
-other batches are compiled while this process compiles the large one that labels rows.
+Small batches of Gaussian clusters have kernels of their own, Student-t ones two more, and so have
+large batches. Those of all other batches are compiled while this process compiles the large one
+that labels rows.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a small batch of Gaussian clusters needs first
+_BEGINS_HEAVY = "heavy_batch.sweep"  # one of Student-t clusters, for long
 _BEGINS_LARGE = "large_rows.sweep_run"  # a large one, for long
 _BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
 _SECONDS = {
@@ -34,7 +36,12 @@ _SECONDS = {
 
 def signatures() -> dict[str, Any]:
     """Return the types of the arguments of all kernels that a second process may compile."""
-    return {**_of_small_batches(), **_of_large_batches(), **_of_other_batches()}
+    return {
+        **_of_small_batches(),
+        **_of_heavy_batches(),
+        **_of_large_batches(),
+        **_of_other_batches(),
+    }
 
 
 def _of_other_batches() -> dict[str, Any]:
@@ -128,6 +135,23 @@ def _of_small_batches() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _of_heavy_batches() -> dict[str, Any]:
+    """Return those of small batches of Student-t clusters alone, but for the one that sweeps."""
+    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
+    i1, i2 = int64[::1], int64[:, ::1]
+    past, now = types.Tuple((f3, f2)), types.Tuple((f3, i2, i2, f2))
+    rows, room = types.Tuple((f2, f1, i1, i1, f2)), types.Tuple((f1, i1))
+    prior = types.Tuple((f1, float64, float64, int64))
+    tails = types.Tuple((float64, f1, float64, float64))
+    ratio, search = types.UniTuple(float64, 3), types.Tuple((int64, float64))
+    merges = types.Tuple((i2, i2, f1, f1))
+    return {
+        "heavy_moves.merged": (
+            past, now, f1, rows, tails, prior, ratio, search, room, merges,
+        ),
+    }  # fmt: skip
+
+
 class _Helper:
     """A second process for some kernels, seen from this one."""
 
@@ -186,6 +210,7 @@ class _Helper:
 
 _HELPERS = {
     _BEGINS: _Helper(_of_small_batches),
+    _BEGINS_HEAVY: _Helper(_of_heavy_batches),
     _BEGINS_LARGE: _Helper(_of_large_batches),
     _BEGINS_OTHERS: _Helper(_of_other_batches),
 }

@@ -12,7 +12,6 @@ from scstream.kernels.directions import factored, white
 from scstream.kernels.seams import follow
 
 _LEAST = 1e-300
-_TIE = 1e-9  # where nothing speaks for either, the two are one
 
 
 class Judging(NamedTuple):
@@ -22,6 +21,7 @@ class Judging(NamedTuple):
     deviations: float
     flat_deviations: float
     prior_rows: float
+    bells: float
     flat: float
     heavy: float
     spread: float
@@ -114,7 +114,8 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
     power = log(rules.level) / log(0.5)
     for m in range(len(sums)):
         a, b = pairs[m, 0], pairs[m, 1]
-        z = min(_bell(sums[m, 9:12], rules), _bell(sums[m, 12:15], rules)) - _TIE
+        z = (_bell(sums[m, 9:12], rules) + _bell(sums[m, 12:15], rules)) / sqrt(2.0)
+        z -= rules.bells
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
