@@ -43,8 +43,9 @@ class Rules(GroupRules):
     least_column_weight : float
         What all other columns count in the second start.
     complete_rounds : int
-        How often missing entries are completed by clusters whose labels are given. Each round
-        leaves the missing share of what the last one was off: .3 to the power of 5 is nothing.
+        How often missing entries are completed by clusters whose labels are given, or by a batch
+        alone before its clusters' past is judged. Each round leaves the missing share of what the
+        last one was off: .3 to the power of 5 is nothing.
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
