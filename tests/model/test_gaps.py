@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import gaps as reference
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import Gaussian, Product, Rules, ScStream
+from scstream import Gaussian, Product, ScStream
 from scstream.engines import CpuEngine
 from scstream.engines.tensors import MissingEntries
 
@@ -72,26 +72,6 @@ def test_gaps_may_come_late_and_go_again():
     assert min(scores[50:56]) > 0.7
     assert min(scores[57:]) > 0.95
     assert [r.births for r in model.history_[20:]] == [()] * 40
-
-
-@pytest.mark.parametrize("rules", [Rules(), Rules(compiled_columns=0)], ids=["compiled", "generic"])
-@pytest.mark.parametrize("missing", [0.3, 0.6])
-def test_a_cluster_that_moved_forgets_its_past_though_entries_are_missing(rules, missing):
-    """Gaps filled by what was known before would say that it stayed where it was."""
-    kept = {}
-    for share in (0.0, missing):
-        rng = np.random.default_rng(0)
-        model = ScStream(random_state=0, rules=rules)
-        for centre in (0.0, 0.0, 0.0, 0.0, 2.0):
-            X = rng.normal(size=(400, 2)) + centre
-            X[rng.random(X.shape) < share] = np.nan
-            before = sum(c.count for c in model.clusters_) if model.n_batches_ else 0.0
-            model.partial_fit(X)
-        assert model.n_clusters_ == 1
-        own = (~np.isnan(X)).any(axis=1).sum()
-        kept[share] = (model.clusters_[0].count - own) / (2.0**-0.2 * before)
-    assert kept[0.0] < 0.1
-    assert kept[missing] < 0.1
 
 
 def test_complete_rows_of_a_batch_with_gaps_keep_the_labels_of_a_batch_without():

@@ -35,7 +35,8 @@ def completed_by_present(ctx: Context, state: State) -> Array:
     past, however far a cluster moved: they would say that nothing of it is to be forgotten. Filled
     by the present they agree with that, so a row counts only by what is observed of it.
     """
-    k, engine, current = state.k, ctx.engine, state.current
+    k, engine = state.k, ctx.engine
+    current: Array = state.current
     rest = current - engine.gap_sums(k)
     for _ in range(ctx.rules.complete_rounds):
         score = ctx.family.predictive_score(current, np.zeros(k))
