@@ -177,6 +177,10 @@ class Rules(GroupRules):
     scores_kept : float
         Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
         what one row in a thousand looks like.
+    scores_lag : float
+        Rows within which the remembered scores follow the middle and the spread of new ones. At
+        1e300 they do not: 10,000 scores of a fast stream are old, and .63 (bernoulli) and .73
+        (categorical) times the rows that should be were below .001.
     frame_rounds : int
         How often the frame of two clusters of heavy tails taken together is sought anew.
     frame_hopeless : float
@@ -259,6 +263,7 @@ class Rules(GroupRules):
     scored_rows: int = 1000
     scored_batches: float = 0.125
     scores_kept: float = 10_000.0
+    scores_lag: float = 1500.0
     frame_rounds: int = 3
     frame_hopeless: float = 0.3
     heavy_rows: int = 2000
