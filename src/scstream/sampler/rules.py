@@ -43,9 +43,8 @@ class Rules(GroupRules):
     least_column_weight : float
         What all other columns count in the second start.
     complete_rounds : int
-        How often missing entries are completed by clusters whose labels are given, or by a batch
-        alone before its clusters' past is judged. Each round leaves the missing share of what the
-        last one was off: .3 to the power of 5 is nothing.
+        How often missing entries are completed by clusters whose labels are given. Each round
+        leaves the missing share of what the last one was off: .3 to the power of 5 is nothing.
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
@@ -54,8 +53,7 @@ class Rules(GroupRules):
         Random points of a first batch, or of `fit`, that draw their labels one by one after each
         sampled sweep, all parameters integrated out: the move by which a point founds a cluster
         alone. The distance from the posterior over partitions of seven points falls from .37 to an
-        exact sampler's .1 (`tests/statistical`). For up to 4,096 rows on the CPU. Its use on
-        streams was not measured.
+        exact sampler's .1 (`tests/statistical`). For up to 4,096 rows on the CPU.
     settle_sweeps : int
         Deterministic sweeps at the end of the first batch, at most.
     warmup_rows : int
@@ -178,9 +176,8 @@ class Rules(GroupRules):
         Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
         what one row in a thousand looks like.
     scores_lag : float
-        Rows within which the remembered scores follow the middle and the spread of new ones. At
-        1e300 they do not: 10,000 scores of a fast stream are old, and .63 (bernoulli) and .73
-        (categorical) times the rows that should be were below .001.
+        Rows within which remembered scores follow the middle and the spread of new ones. Without,
+        .63 times the rows that should be were below .001 on fast streams of flags.
     frame_rounds : int
         How often the frame of two clusters of heavy tails taken together is sought anew.
     frame_hopeless : float
