@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import gaps as reference
 
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
@@ -34,6 +35,42 @@ def test_batches_whose_statistics_are_not_kept_are_as_their_parts(best):
     np.testing.assert_allclose(whole, parts[0][0] + parts[1][0], rtol=1e-9, atol=1e-6)
     assert whole[..., 0].sum() == n - 1  # the row of which nothing is observed does not count
     assert (labels == y).mean() > 0.999
+
+
+def test_sums_of_rows_with_gaps_are_those_expected_and_change_nothing():
+    rng = np.random.default_rng(3)
+    n, k = 9000, 3
+    y = rng.integers(k, size=n)
+    X = rng.normal(size=(n, 2)) @ [[1.0, 0.8], [0.0, 0.6]] + 8.0 * y[:, None]
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[7] = np.nan
+    family, weight = Gaussian().prepare(X), rng.uniform(0.5, 2.0, n)
+    T = family.statistics(family.filled(X))
+    groups = np.stack([T[y == c].sum(axis=0) for c in range(k)])
+    score = family.predictive_score(groups, np.zeros(k))
+    sub = family.predictive_score(0.5 * np.repeat(groups, 2, axis=0), np.zeros(2 * k))
+    engine = CpuEngine(2)
+    engine.load(family, X, weight)
+    current = engine.sweep(score, sub, k, Key(1, 2, 3)).current.sum(axis=1)
+    whole = ~np.isnan(X).any(axis=1)
+    own = np.zeros_like(current)
+    np.add.at(own, engine.labels[whole], weight[whole, None] * family.statistics(X[whole]))
+    np.testing.assert_allclose(engine.gap_sums(k), current - own, rtol=1e-9, atol=1e-6)
+
+    post = family.posterior(family.prior + groups)
+    dof = post.nu - 1.0
+    shape = post.scatter * ((post.kappa + 1.0) / (post.kappa * dof))[:, None, None]
+    expected = np.zeros_like(current)
+    open_rows = np.flatnonzero(~whole & ~np.isnan(X).all(axis=1))
+    Z = (X - family.frame[0]) / family.frame[1]
+    for i in open_rows:
+        c = engine.labels[i]
+        share = (~np.isnan(family.statistics(X[i : i + 1]))).mean()
+        expected[c] += (
+            share * weight[i] * reference.expected_statistics(Z[i], post.mean[c], shape[c], dof[c])
+        )
+    np.testing.assert_allclose(engine.gap_sums(k, score), expected, rtol=1e-7, atol=1e-5)
+    np.testing.assert_allclose(engine.gap_sums(k), current - own, rtol=1e-9, atol=1e-6)
 
 
 def test_rows_with_gaps_are_left_to_the_sweeps_that_complete_them():

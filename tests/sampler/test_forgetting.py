@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 import reference
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from problems import problem
 
-from scstream.sampler.forgetting import shares_worth_keeping
+from scstream import Gaussian
+from scstream.engines import CpuEngine
+from scstream.kernels.draws import Draws
+from scstream.sampler.forgetting import completed_by_present, shares_worth_keeping
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.initialise import start_from_labels
 from scstream.sampler.window import Forgetting, Window
 
 
@@ -197,3 +202,29 @@ def test_a_cluster_that_moved_keeps_less_of_its_past():
     assert share[1] < 0.2
     assert share[2] == 1.0  # nothing is known of its present
     assert np.all((share > 0) & (share <= 1))
+
+
+@pytest.mark.parametrize("missing", [0.3, 0.6])
+def test_entries_nobody_observed_do_not_speak_for_the_past(missing):
+    """Filled by the past, as the sweep leaves them, they are where the cluster was before."""
+    rng = np.random.default_rng(0)
+    before, X = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 2)) + 1.0
+    gappy = np.where(rng.random(X.shape) < missing, np.nan, X)
+    family = Gaussian().prepare(before)
+    family = family.adapt(family.statistics(before).sum(axis=0)[None])
+    engine = CpuEngine()
+    engine.load(family, before, np.ones(4000))
+    steps = GenericSteps(family, engine, Draws.of(rng), 1.0, 0, 0)
+    state = start_from_labels(steps, Forgetting(), np.zeros(4000, dtype=np.int64), adapt=False)
+    state = state.settle(0.0).advance(1.0)
+    engine.load(family, gappy, np.ones(4000))
+    state = steps.restricted_sweep(state)
+    swept, current = state.current[0], completed_by_present(steps, state)[0]
+    observed = np.nanmean((gappy - family.frame[0]) / family.frame[1], axis=0)
+    assert np.all(observed - swept[1:3] / swept[0] > 0.15)
+    assert_allclose(current[1:3] / current[0], observed, atol=0.1)
+    # a row counts by what is observed of it: less than one, but for complete ones
+    whole = (~np.isnan(gappy)).all(axis=1).sum()
+    some = (~np.isnan(gappy)).any(axis=1).sum() - whole
+    assert_allclose(current[0], whole + 0.5 * some, rtol=1e-9)
+    assert_array_equal(state.current[0], swept)  # what the moves go on with

@@ -73,6 +73,18 @@ def test_sweeps_at_once_are_sweeps_step_by_step_where_each_batch_has_a_record(na
         assert_array_equal(got, expected)
 
 
+def test_steps_at_once_are_the_same_where_entries_are_missing():
+    # gaps filled by the past, not by the present alone, before it is judged: other labels
+    stream, rng = batches("2-D"), np.random.default_rng(0)
+    for X in stream:
+        X[rng.random(X.shape) < 0.3] = np.nan
+    at_once, one = learn(stream)
+    stepwise, other = learn(stream, rules=STEPWISE)
+    for got, expected in zip(at_once, stepwise, strict=True):
+        assert_array_equal(got, expected)
+    assert_allclose([c.count for c in one.clusters_], [c.count for c in other.clusters_], rtol=1e-9)
+
+
 def test_weights_count_at_once_too():
     stream = batches("2-D", 12)
     weights = [np.random.default_rng(b).uniform(0.2, 3.0, len(X)) for b, X in enumerate(stream)]

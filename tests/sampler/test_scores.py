@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import ndtri
 
 from scstream import Rules, ScStream
-from scstream.datasets import gaussian_stream
+from scstream.datasets import gaussian_stream, mixed_stream
+from scstream.sampler.rules import RULES
 from scstream.sampler.scores import Sketch, log_densities, log_densities_left_out
+
+SHARES = [0.5, 0.1, 0.01, 0.001]
 
 
 def sketch_of(values, parts=1):
@@ -111,7 +115,8 @@ def test_scores_are_those_of_score_samples_before_the_batch(stream):
     after = model._learner.scores
     assert after.seen == before.seen + 800
     at = np.quantile(expected, [0.01, 0.2, 0.5, 0.8])
-    mixed = before.faded((after.count - 800) / before.count).merged(expected, np.ones(800))
+    kept = (after.count - 800) / before.count
+    mixed = before.followed(expected, RULES.scores_lag).faded(kept).merged(expected, np.ones(800))
     assert_allclose(after.share_below(at), mixed.share_below(at), rtol=1e-6)
 
 
@@ -147,3 +152,49 @@ def test_what_is_forgotten_leaves_no_entry_and_equal_numbers_stay_in_order():
     assert np.all(sketch.weights > 0)
     assert np.all(np.diff(sketch.values) >= 0)
     assert sketch.count == pytest.approx(490.0)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_remembered_scores_follow_new_ones_however_few_come_at_once(size):
+    rng = np.random.default_rng(4)
+    sketch = sketch_of(ndtri((np.arange(10_000) + 0.5) / 10_000))
+    for _ in range(30_000 // size):
+        sketch = sketch.followed(rng.normal(3.0, 0.5, size), 1500.0)
+    assert sketch.count == pytest.approx(10_000)
+    # the tail is that of the old scores, moved and stretched
+    median, tenth, hundredth, thousandth = sketch.share_below(3.0 + 0.5 * ndtri(SHARES))
+    assert median == pytest.approx(0.5, abs=0.08)
+    assert tenth == pytest.approx(0.1, abs=0.03)
+    assert 0.005 < hundredth < 0.02
+    assert 0.0003 < thousandth < 0.003
+
+
+def test_scores_that_are_far_off_move_the_others_by_no_more_than_near_ones():
+    rng = np.random.default_rng(5)
+    sketch, new = sketch_of(rng.normal(size=10_000)), rng.normal(size=1000)
+    near, far = new.copy(), new.copy()
+    near[:200], far[:200] = -5.0, -1e12
+    assert_allclose(sketch.followed(near, 1500.0).values, sketch.followed(far, 1500.0).values)
+    assert np.abs(sketch.followed(far, 1500.0).values - sketch.values).max() < 3.0
+
+
+def test_scores_without_a_spread_stay_where_they_are_until_others_come():
+    same = sketch_of(np.full(100, 2.0))
+    assert_allclose(same.followed(np.array([1.0, 5.0]), 10.0).values, same.values)
+    assert Sketch.nothing().followed(np.ones(3), 10.0).count == 0.0
+    assert same.followed(np.zeros(0), 10.0) is same
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["bernoulli", "categorical"])
+def test_one_row_in_a_thousand_is_flagged_on_fast_streams_too(family):
+    """With scores that stay as they are, .5 to .8 of that."""
+    below = []
+    for seed in range(2):
+        model = ScStream(family, random_state=seed, n_jobs=1)
+        columns = {family: 30 if family == "bernoulli" else 10}
+        for b, batch in enumerate(mixed_stream(columns, 60, speed=3.0, random_state=seed)):
+            if b >= 15:
+                below.append((model.anomaly(batch.X) < 0.003).mean() / 0.003)
+            model.partial_fit(batch.X)
+    assert 0.8 < np.mean(below) < 1.25

@@ -36,11 +36,12 @@ def over_clustered(ctx: GenericSteps) -> State:
 
 def sampled(
     ctx: GenericSteps, start: State, sweeps: int, look: Callable[[], Any], *, burn: int = 0,
-    single_points: int = 0,
+    single_points: int = 0, two_way: bool = True,
 ) -> list[Any]:  # fmt: skip
     """Return what ``look`` sees after each sweep of `batch.first_batch` that never converges.
 
-    These are the sweeps and moves of the package itself, under a prior that stays as it is.
+    These are the sweeps and moves of the package itself, under a prior that stays as it is;
+    ``two_way`` says whether clusters are split and merged.
     """
     seen: list[Any] = []
 
@@ -49,7 +50,8 @@ def sampled(
             seen.append(look())
 
     ctx.rules = replace(ctx.rules, patience=np.inf, single_points=single_points)
-    batch.first_batch(ctx, Plan(max_sweeps=burn + sweeps), start, adapt=False, progress=progress)
+    plan = Plan(max_sweeps=burn + sweeps, splits=two_way, merges=two_way)
+    batch.first_batch(ctx, plan, start, adapt=False, progress=progress)
     return seen
 
 

@@ -224,6 +224,14 @@ class Engine(ABC):
         """Complete the statistics of such rows by the components of their labels: the expected."""
         return
 
+    def gap_sums(self, k: int, score: Score | None = None) -> Array:
+        """Return the sums (k, p) by label of such rows, as they were last completed.
+
+        With a score they are those expected under the components of their labels, and a row counts
+        by the share of its statistics that is observed. The statistics stay as they are.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not complete rows.")
+
     def joined(self, pairs: Labels, frames: Frames) -> Array:
         """Return the sums (m, 2, p) of pairs (m, 2) of clusters, tamed in a frame for each pair.
 

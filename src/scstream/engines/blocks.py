@@ -224,10 +224,25 @@ class Blocks:
                 frames.add_joined(T, self.weight[rows], self.z[rows], joint, out)
             return (out,)
 
-        leaves, first = (
-            cut(len(self.z), self.sizes.leaf_rows),
-            self.first_row // self.sizes.leaf_rows,
-        )
+        return self._added(one)
+
+    def gap_sums(self, k: int, score: Score | None) -> list[Part]:
+        """Return sums (k, p) of the rows with gaps, as far as the tree goes."""
+        gaps, p = self.gaps, len(self.family.prior)
+        completion = None if gaps is None or score is None else self.family.completion(score)
+
+        def one(leaf: slice) -> Values:
+            out = np.zeros((k, 1, p))
+            if gaps is not None:
+                gaps.add(leaf, self.z, self.weight, completion, out)
+            return (out[:, 0],)
+
+        return self._added(one)
+
+    def _added(self, one: Callable[[slice], Values]) -> list[Part]:
+        """Return the sums over all leaves as far as the tree goes, given those over one."""
+        leaves = cut(len(self.z), self.sizes.leaf_rows)
+        first = self.first_row // self.sizes.leaf_rows
         return Tree(Part(first + i, 1, v) for i, v in enumerate(self._map(one, leaves))).parts
 
     @property

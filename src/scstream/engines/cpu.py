@@ -181,6 +181,14 @@ class CpuEngine(Engine):
         if batch.gaps is not None:
             batch.gaps.complete(batch.z, batch.family.completion(score), batch.T)
 
+    def gap_sums(self, k: int, score: Score | None = None) -> Array:
+        """Return the sums (k, p) of the rows with gaps, completed by a score if there is one."""
+        return Tree(self.gap_sums_parts(k, score)).total()[0]
+
+    def gap_sums_parts(self, k: int, score: Score | None) -> list[Part]:
+        """Do as `gap_sums` does, as far as the tree of sums goes."""
+        return self._batch.gap_sums(k, score)
+
     @property
     def labels(self) -> Labels:
         """The labels (n,)."""

@@ -85,6 +85,23 @@ class Gaps:
         if T is not None:
             T[self.rows] = self._done
 
+    def add(
+        self, rows: slice, z: Labels, weight: Array, completion: Completion | None, to: Array
+    ) -> None:
+        """Add those of a run of rows to ``to`` (k, 1, p) by the batch's labels and weights (n,).
+
+        They are as last completed; or the expected ones by a completion, each row counting by the
+        share of its statistics that is observed. Nothing else changes.
+        """
+        some = self.within(rows)
+        mine = self.rows[some]
+        labels, w, T = z[mine], weight[mine], self._done[some]
+        if completion is not None:
+            seen = self._open(some)
+            T = completion.completed(seen, np.maximum(labels, 0), None)
+            w = w * np.mean(~np.isnan(seen), axis=1)
+        labelling.add_by_label(T, w, labels, np.zeros_like(labels), to)
+
     def label(
         self, rows: slice, T: Array, score: Score, completion: Completion, draws: Draws
     ) -> Labelled:

@@ -14,11 +14,34 @@ from scstream.sampler.context import Context
 def forget(ctx: Context, state: State) -> State:
     """Return the clusters with the share of each one's past that best predicts its present."""
     family, past = ctx.family, state.window.whole()
+    if needs_completing(ctx):
+        return state.forget(shares_worth_keeping(ctx, past, completed_by_present(ctx, state)))
     whole, alone = family.log_marginal(state.totals), family.log_marginal(past)
     unknown = np.full((state.k, 2), np.nan)
     state.recall(LogMarginals(family, unknown, whole, past=alone))
     share = shares_worth_keeping(ctx, past, state.current, whole - alone)
     return state.forget(share)
+
+
+def needs_completing(ctx: Context) -> bool:
+    """Whether the sums of the present hold entries that nobody observed."""
+    return not ctx.family.tames and ctx.engine.has_gaps()
+
+
+def completed_by_present(ctx: Context, state: State) -> Array:
+    """Return the clusters' points in this batch (k, p), their gaps filled by these alone.
+
+    The sweep before filled them by what was known before the batch. Such entries agree with the
+    past, however far a cluster moved: they would say that nothing of it is to be forgotten. Filled
+    by the present they agree with that, so a row counts only by what is observed of it.
+    """
+    k, engine = state.k, ctx.engine
+    current: Array = state.current
+    rest = current - engine.gap_sums(k)
+    for _ in range(ctx.rules.complete_rounds):
+        score = ctx.family.predictive_score(current, np.zeros(k))
+        current = rest + engine.gap_sums(k, score)
+    return current
 
 
 def shares_worth_keeping(

@@ -22,6 +22,7 @@ from scstream.kernels import gaussian_moves, labelling, small_batch, small_scrat
 from scstream.kernels.draws import Draws
 from scstream.kernels.workspace import room_of
 from scstream.sampler.clusters import Ints, LogMarginals, State
+from scstream.sampler.forgetting import completed_by_present, needs_completing
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.rules import Rules
@@ -128,8 +129,11 @@ class GaussianSteps(_Compiled):
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""
         past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
+        now = state.now.current
+        if needs_completing(self):
+            now = completed_by_present(self, state)[:, None] * [[1.0], [0.0]]  # all in one part
         failed = small_batch.forget(
-            (state.past, state.past_doubt), state.now.current, _array(self.rules.keep_shares),
+            (state.past, state.past_doubt), now, _array(self.rules.keep_shares),
             self.rules.forget_reluctance, self.alpha, self.prior,
             self.room(state.k)[0], (past, doubt),
         )  # fmt: skip

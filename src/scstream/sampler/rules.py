@@ -62,8 +62,7 @@ class Rules(GroupRules):
         Random points of a first batch, or of `fit`, that draw their labels one by one after each
         sampled sweep, all parameters integrated out: the move by which a point founds a cluster
         alone. The distance from the posterior over partitions of seven points falls from .37 to an
-        exact sampler's .1 (`tests/statistical`). For up to 4,096 rows on the CPU. Its use on
-        streams was not measured.
+        exact sampler's .1 (`tests/statistical`). For up to 4,096 rows on the CPU.
     settle_sweeps : int
         Deterministic sweeps at the end of the first batch, at most.
     warmup_rows : int
@@ -192,6 +191,9 @@ class Rules(GroupRules):
     scores_kept : float
         Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
         what one row in a thousand looks like.
+    scores_lag : float
+        Rows within which remembered scores follow the middle and the spread of new ones. Without,
+        .63 times the rows that should be were below .001 on fast streams of flags.
     frame_rounds : int
         How often the frame of two clusters of heavy tails taken together is sought anew.
     frame_hopeless : float
@@ -280,6 +282,7 @@ class Rules(GroupRules):
     scored_rows: int = 1000
     scored_batches: float = 0.125
     scores_kept: float = 10_000.0
+    scores_lag: float = 1500.0
     frame_rounds: int = 3
     frame_hopeless: float = 0.3
     heavy_rows: int = 2000

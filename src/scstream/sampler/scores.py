@@ -24,6 +24,8 @@ from scstream.sampler.sweep import next_point
 
 _STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
 _TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
+_PER_HALF = 1.96  # spreads, of median less lower tenth, for each share at a normal median
+_PER_TENTH = 4.45  # the same at its lower tenth
 _MOST_NUMBERS = 2**21  # statistics of rows that are held at once
 
 
@@ -79,6 +81,26 @@ class Sketch:
         means = np.add.reduceat(weights * values, first) / whole
         return Sketch(np.maximum.accumulate(means), whole, seen)  # in order, whatever the rounding
 
+    def followed(self, values: Array, memory: float) -> Sketch:
+        """Return the sketch moved and stretched towards further numbers (n,), which do not join it.
+
+        Its median and its lower tenth take a step of ``n / (n + memory)`` to where as many of these
+        numbers are below them as should be. A share says how far that is, were the numbers normally
+        distributed: so a step is bounded, however far off some numbers are, and right on average
+        for any number of them.
+        """
+        n, total = len(values), self.count
+        if n == 0 or total <= 0.0:
+            return self
+        middle = np.cumsum(self.weights) - 0.5 * self.weights
+        median, tenth = np.interp([0.5 * total, 0.1 * total], middle, self.values)
+        spread = median - tenth
+        step = spread * n / (n + memory)
+        up = step * _PER_HALF * (0.5 - _share_under(values, median))
+        down = step * _PER_TENTH * (_share_under(values, tenth) - 0.1)
+        factor = max((spread + up + down) / spread, 0.5) if spread > 0.0 else 1.0
+        return Sketch(median + up + factor * (self.values - median), self.weights, self.seen)
+
     def share_below(self, x: Array) -> Array:
         """Return the share of numbers below each of x (...), never 0.
 
@@ -132,7 +154,9 @@ def scores_with(
     ``kept`` is the share of the past that is left after a batch, and ``share`` that of batches that
     are scored. Scores are forgotten as clusters are, but not so fast that too few are left to know
     small shares by. While there are few, the older half is left behind, however slowly clusters are
-    forgotten: a model that has just begun expects less of its rows than it does later.
+    forgotten: a model that has just begun expects less of its rows than it does later. All that are
+    left follow the middle and the spread of new ones: only far out it takes many scores to know how
+    they are distributed, and as clusters move so do the scores of their rows.
     """
     X, weight = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
     memory = max(0.5 * before.seen, rules.scored_rows)
@@ -140,7 +164,8 @@ def scores_with(
         kept = max(1.0 - X.shape[0] / memory, 0.0)
     else:
         kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / rules.scores_kept)
-    return before.faded(kept).merged(log_densities(learner, X), weight)
+    scores = log_densities(learner, X)
+    return before.followed(scores, rules.scores_lag).faded(kept).merged(scores, weight)
 
 
 def share_scored(before: Sketch, n_batches: int, rules: Rules, *, quick: bool) -> float:
@@ -204,6 +229,11 @@ def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
     known = taught & ~alone & np.isfinite(own)
     scores[rows, z] = np.where(alone, -np.inf, np.where(known, own, scores[rows, z]))
     return _log_totals(scores) + family.log_base(X) + level
+
+
+def _share_under(values: Array, level: float) -> float:
+    """Return the share of numbers below a level, of equal ones half."""
+    return float(np.mean(values < level) + 0.5 * np.mean(values == level))
 
 
 def _log_totals(scores: Array) -> Array:

@@ -212,6 +212,10 @@ class DaskEngine(Engine):
         """Complete the rows with gaps by the components of their labels."""
         self._all("complete", score)
 
+    def gap_sums(self, k: int, score: Score | None = None) -> Array:
+        """Return the sums (k, p) of the rows with gaps, completed by a score if there is one."""
+        return _joined(self._all("gap_sums", k, score))[0]
+
     def joined(self, pairs: Labels, frames: Frames) -> Array:
         """Return the sums (m, 2, p) of pairs of clusters, tamed in a frame for each pair."""
         return _joined(self._all("joined", pairs, frames))[0]

@@ -123,6 +123,11 @@ class Shard:
         """Complete the rows with gaps by the components of their labels."""
         self._engine.complete(score)
 
+    def gap_sums(self, k: int, score: Score | None) -> list[Part]:
+        """Return the parts of the sums of the rows with gaps."""
+        assert isinstance(self._engine, CpuEngine)
+        return self._sent(self._engine.gap_sums_parts(k, score))
+
     def joined(self, pairs: Labels, frames: Frames) -> list[Part]:
         """Return the parts of the sums of pairs of clusters, tamed in a frame for each pair."""
         assert isinstance(self._engine, CpuEngine)
