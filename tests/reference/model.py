@@ -119,7 +119,8 @@ class Model:
         """Give the user the labels; only then it is drawn what clusters that overlap learn."""
         self.all_labels = np.array([*clusters.ids, -1])[batch.z]
         self.labels, self.sublabels = self.all_labels, batch.sub.copy()
-        draw_what_is_learned(batch, clusters)
+        if self.forgetting.adaptive:
+            draw_what_is_learned(batch, clusters)
 
     def finish(self, batch, clusters, time):
         """Take over what a batch has come to."""

@@ -156,9 +156,11 @@ def as_learned(steps: Steps, state: State) -> State:
     """Return the clusters as they are remembered, once a batch's labels have been handed out.
 
     Best labels cut clusters that overlap. What many rows would teach then is not their shapes but
-    where they were cut, so these learn from one more draw of the labels.
+    where they were cut. Drawn labels would show that the next batch differs from it, and the past
+    would be forgotten. So where forgetting adapts these learn from one more draw of the labels.
     """
-    return steps.restricted_sweep(state) if overlapping(steps, state).any() else state
+    judged = state.window.forgetting.adaptive and overlapping(steps, state).any()
+    return steps.restricted_sweep(state) if judged else state
 
 
 def split_merge_and_drop(

@@ -189,7 +189,7 @@ def decisions(ctx: Context, state: State, *, greedy: bool = False) -> tuple[Arra
 def overlapping(ctx: Context, state: State) -> NDArray[np.bool_]:
     """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead."""
     rows, doubt = state.now.rows.sum(axis=1), state.now.doubt
-    doubted = doubt.sum(axis=1) - doubt.diagonal()
     out: NDArray[np.bool_] = rows >= ctx.rules.drawn_rows
-    out &= doubted > ctx.rules.drawn_doubt * rows
+    if np.count_nonzero(out):
+        out &= doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows
     return out
