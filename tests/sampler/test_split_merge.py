@@ -43,6 +43,9 @@ class Tables:
     def relabel(self, label, sublabel):
         self.tables.append((label.copy(), sublabel.copy()))
 
+    def has_gaps(self):
+        return False
+
 
 class Undivided(GenericSteps):
     """Steps without points: what was split stays undivided."""

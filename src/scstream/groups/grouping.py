@@ -90,7 +90,7 @@ class Grouping:
             n -= len(parts[0][0])
             parts = parts[1:]
         if len(parts) > rules.group_parts:
-            parts = in_chunks(parts, rules.group_chunk)
+            parts = in_chunks(parts, most // 4)  # the oldest of which goes as a whole
         self.pending = parts
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
