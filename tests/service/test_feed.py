@@ -114,6 +114,25 @@ def test_pages_that_are_gone_are_forgotten(start, model):
     wait_until(lambda: live.observe(model) or live.served.feed.n_pages == 0)
 
 
+def test_a_page_that_goes_while_a_moment_comes_is_forgotten(model):
+    # broken on purpose (asyncio.wait_for, which takes no notice of a page that goes then): it fails
+    served = Served(model, pause=0.0)
+
+    async def goes() -> None:
+        events = served.feed.follow(served.feed.whole()[0])
+        page = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(0.01)
+        ((_, fresh),) = served.feed._pages
+        fresh.set()
+        await asyncio.sleep(0)  # what waits for it is done, and the page not yet awake
+        page.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(page, 5.0)
+
+    asyncio.run(goes())
+    assert served.feed.n_pages == 0
+
+
 def test_batches_that_come_too_fast_are_shown_together(start):
     """There is a long pause between moments here, and no batch is lost."""
     model = ScStream(random_state=0)

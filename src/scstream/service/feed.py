@@ -110,7 +110,8 @@ class Feed:
                 if ended:
                     return
                 try:
-                    await asyncio.wait_for(fresh.wait(), every)
+                    async with asyncio.timeout(every):
+                        await fresh.wait()
                 except TimeoutError:
                     yield ": still here\n\n"
         finally:
