@@ -25,6 +25,7 @@ from scstream.families.widening import Widening, new_categories
 from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.widening import widened_learner
+from scstream.support.threads import over_rows
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
@@ -33,6 +34,7 @@ class TakesRows:
     """The part of the estimator that reads rows; it knows the columns that it was given first."""
 
     family: str | Family
+    n_jobs: int | None
     n_features_in_: int
     _recipe: Callable[[Family], Recipe]
 
@@ -186,7 +188,9 @@ class TakesRows:
 
     def _is_sound(self, X: Any) -> bool:
         """Whether rows are plain and finite: what most batches are, and quick to find out."""
-        return self._is_plain(X) and (X.dtype.kind != "f" or _is_finite(X))
+        if not self._is_plain(X):
+            return False
+        return X.dtype.kind != "f" or _is_finite(X, check.resolve_threads(self.n_jobs))
 
     def _is_plain(self, X: Any) -> bool:
         """Whether rows are numbers in an array as expected."""
@@ -206,13 +210,18 @@ class TakesRows:
         validate_data(self, known, reset=reset, skip_check_array=True)
 
 
-def _is_finite(X: NDArray[np.floating[Any]]) -> bool:
+def _is_finite(X: NDArray[np.floating[Any]], n_threads: int = 1) -> bool:
     """Whether all numbers are finite: if their sum is, or that of their squares, they are."""
     if X.size > _FEW:
-        with np.errstate(all="ignore"):
-            return isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
+        n, d = X.shape
+        return all(over_rows(lambda rows: _have_finite_sum(X[rows]), n, n_threads, d))
     flat = X.ravel(order="K")
     return isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
+
+
+def _have_finite_sum(X: NDArray[np.floating[Any]]) -> bool:
+    with np.errstate(all="ignore"):
+        return isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
 
 
 def on_host(X: Any) -> Any:

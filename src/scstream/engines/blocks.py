@@ -6,31 +6,28 @@ Large batches of Gaussian clusters of few columns have passes of their own, see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.engines.base import FewRows, Key
+from scstream.engines.block_pass import At, BlockPass, cut
 from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.engines.sizes import Sizes
 from scstream.families.contract import Array, Family
-from scstream.families.scores import SOME_ROWS, Labels, Points, Score, form_of
+from scstream.families.scores import SOME_ROWS, Labels, Points, Score, form_of, to_dense
 from scstream.families.taming import Frames, Joint
 from scstream.kernels import labelling
 from scstream.support.memory import Memory
-from scstream.support.threads import mapped, over_slices, together
+from scstream.support.threads import over_rows, together
 
 BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
 LONG_CELLS = 2**19  # of a block that one kernel does: threads take turns between kernels
-_SHARED = 2**17  # numbers from which adding them up is work for threads
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 class Blocks:
@@ -61,17 +58,17 @@ class Blocks:
     ) -> None:  # fmt: skip
         self.family, self.X, self.T, self.weight, self.gaps = family, X, T, weight, gaps
         self.first_row, self.n_threads, self._memory = first_row, n_threads, memory
-        self.sizes = sizes
-        n = X.shape[0]
+        self.sizes, self.leaf_rows, self.width = sizes, sizes.leaf_rows, len(family.prior)
+        self.n = n = X.shape[0]
         self.z, self.sub = np.empty(n, np.int64), np.zeros(n, np.int64)
         self.trial = np.empty(n, np.int64)
-        self.z.fill(-1)
+        over_rows(lambda rows: self.z[rows].fill(-1), n, n_threads)
 
     def make_room(self) -> None:
         """Make room for what passes find about each row, unless there is."""
         n = len(self.z)
         self._second, self._doubts, self._share = self._memory.made(
-            "rows", n, lambda: (np.empty(n, np.int64), np.empty((3, n)), np.empty(n))
+            "rows", n, lambda: (np.empty(n, np.int64), np.empty((2, n)), np.empty(n))
         )
 
     def few_rows(self, T: Array) -> FewRows:
@@ -85,12 +82,11 @@ class Blocks:
         own = pair_products(sub, self.points)
         form_of(score).ready(lambda: self.statistics(slice(0, SOME_ROWS)))
         labels = labeller(score, self.points, drawn=key is not None)
-        by_products = isinstance(labels, Screen) and own is not None
         completion = None if self.gaps is None else self.family.completion(score)
 
         def label(rows: slice, T: Points) -> None:
             z, second = self.z[rows], self._second[rows]
-            doubt, own_doubt, _ = self._doubts[:, rows]
+            doubt, own_doubt = self._doubts[:, rows]
             u = np.empty((2, 0 if key is None else len(z)))
             if key is not None:
                 first = self.first_row + rows.start
@@ -112,14 +108,16 @@ class Blocks:
             else:
                 labelling.draw_pair(own, u[1], self.sub[rows], own_doubt)
 
-        def add(rows: slice, T: Points, to: Values) -> None:
+        def count(rows: slice, to: Values) -> None:
             z, sub, weight = self.z[rows], self.sub[rows], self.weight[rows]
-            second, (doubt, own_doubt, _) = self._second[rows], self._doubts[:, rows]
+            second, (doubt, own_doubt) = self._second[rows], self._doubts[:, rows]
             labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
+
+        def add(at: At, T: Points, z: Labels, to: Values) -> None:
             if key is None:
-                _add_by_share(T, weight, z, self._share[rows], to[0])
+                _add_by_share(T, self.weight[at], z, self._share[at], to[0])
             else:
-                _add_by_label(T, weight, z, sub, to[0])
+                _add_by_label(T, self.weight[at], z, self.sub[at], to[0])
 
         def nothing() -> Values:
             return (
@@ -129,87 +127,44 @@ class Blocks:
                 np.zeros((k, k)),
             )
 
-        def label_and_add(rows: slice, T: Points, to: Values) -> None:
-            label(rows, T)
-            add(rows, T, to)
-
-        at_once = label_and_add if by_products and completion is None else None
-        return self._pass(label, add, at_once, nothing, k)
+        fused = isinstance(labels, Screen) and own is not None and completion is None
+        passed = BlockPass(nothing, lambda at: self.z[at], add, label, count)
+        return self._over(passed, k, LONG_CELLS if fused else BLOCK_CELLS)
 
     def resplit(self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool) -> list[Part]:
         """Try new sub-labels and sum up as far as the tree goes."""
-        self.make_room()
         k, pairs = len(chosen), pair_products(sub, self.points)
         among = np.append(chosen, False)  # a label of -1 finds the last entry
 
-        def label(rows: slice, T: Points) -> None:
-            mine = np.flatnonzero(among[self.z[rows]])
-            at = mine + rows.start
-            own = sub.pairs(T if len(at) == T.shape[0] else T[mine], self.z[at])
+        def labels(at: At) -> Labels:
+            z = self.z[at]
+            return np.where(among[z], z, -1)
+
+        def add(at: At, T: Points, z: Labels, to: Values) -> None:
+            weight = self.weight[at]
+            if pairs is not None:
+                trial = self.trial[at]
+                labelling.resplit_block(T, weight, z, chosen, pairs, doubts, trial, *to)
+                self.trial[at] = trial
+                return
+            mine = np.flatnonzero(z >= 0)
+            if len(mine) < len(z):
+                T, z, weight, at = T[mine], z[mine], weight[mine], _rows_at(at, mine)
             trial, doubt = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
-            labelling.best_pair(own, trial, doubt)
-            self.trial[at], self._doubts[2, at] = trial, doubt
-
-        def add(rows: slice, T: Points, to: Values) -> None:
-            z = np.where(among[self.z[rows]], self.z[rows], -1)
-            weight = self.weight[rows]
-            _add_by_label(T, weight, z, self.trial[rows], to[0])
+            labelling.best_pair(sub.pairs(T, z), trial, doubt)
+            self.trial[at] = trial
+            _add_by_label(T, weight, z, trial, to[0])
             if doubts:
-                labelling.add_doubts(z, weight, self._doubts[2, rows], to[1])
-
-        def both(rows: slice, T: Points, to: Values) -> None:
-            z, weight, trial = self.z[rows], self.weight[rows], self.trial[rows]
-
-            def resplit(cut: slice) -> None:
-                some = np.zeros_like(chosen)
-                some[cut] = chosen[cut]
-                labelling.resplit_block(T, weight, z, some, pairs, doubts, trial, *to)
-
-            _by_cluster(resplit, k, T.size)
+                labelling.add_doubts(z, weight, doubt, to[1])
 
         def nothing() -> Values:
             return np.zeros((k, 2, len(self.family.prior))), np.zeros(k)
 
-        return self._pass(label, add, None if pairs is None else both, nothing, k)
+        passed = BlockPass(nothing, labels, add)
+        return self._over(passed, k, BLOCK_CELLS if pairs is None else LONG_CELLS)
 
-    def _pass(
-        self,
-        label: Callable[[slice, Points], None],
-        add: Callable[[slice, Points, Values], None],
-        both: Callable[[slice, Points, Values], None] | None,
-        nothing: Callable[[], Values],
-        k: int,
-    ) -> list[Part]:
-        """Label all blocks and add them up leaf by leaf; ``both`` does it in one go, if it can.
-
-        Threads take a leaf each. A batch of one leaf is labelled block by block instead if that
-        is work to speak of, where a row is long, and adding up is little.
-        """
-        size = self._block_rows(k, BLOCK_CELLS if both is None else LONG_CELLS)
-        leaves = cut(len(self.z), self.sizes.leaf_rows)
-
-        def label_and_add(rows: slice, T: Points, to: Values) -> None:
-            label(rows, T)
-            add(rows, T, to)
-
-        def one(leaf: slice, *, labelled: bool = False) -> Values:
-            to, step = nothing(), add if labelled else both or label_and_add
-            whole = labelled and self.T is not None
-            for rows in [leaf] if whole else cut(leaf.stop, size, leaf.start):
-                step(rows, self.statistics(rows), to)
-            return to
-
-        sums, first = Tree(), self.first_row // self.sizes.leaf_rows
-        if len(leaves) == 1:
-            blocks = cut(len(self.z), size)
-            apart = self.n_threads > 1 and len(blocks) > 1 and both is None
-            if apart:
-                together(self.n_threads, lambda rows: label(rows, self.statistics(rows)), blocks)
-            sums.add(Part(first, 1, one(leaves[0], labelled=apart)))
-        else:
-            for i, values in enumerate(self._map(one, leaves)):
-                sums.add(Part(first + i, 1, values))
-        return sums.parts
+    def _over(self, passed: BlockPass, k: int, cells: int) -> list[Part]:
+        return passed.over(self, k, self._block_rows(k, cells), self.n_threads)
 
     def joined(self, pairs: Labels, frames: Frames) -> list[Part]:
         """Return sums (m, 2, p) of pairs, tamed in a frame each, as far as the tree goes."""
@@ -243,7 +198,8 @@ class Blocks:
         """Return the sums over all leaves as far as the tree goes, given those over one."""
         leaves = cut(len(self.z), self.sizes.leaf_rows)
         first = self.first_row // self.sizes.leaf_rows
-        return Tree(Part(first + i, 1, v) for i, v in enumerate(self._map(one, leaves))).parts
+        sums = enumerate(together(self.n_threads, one, leaves))
+        return Tree(Part(first + i, 1, values) for i, values in sums).parts
 
     @property
     def points(self) -> Points:
@@ -257,18 +213,19 @@ class Blocks:
         T = self.family.statistics(self.X[rows])
         return T if self.gaps is None else self.gaps.patch(rows, T)
 
+    def statistics_of(self, rows: NDArray[np.int64]) -> Points:
+        """Return the statistics of chosen rows, as they were last completed."""
+        if self.T is not None:
+            return self.T[rows]
+        T = self.family.statistics(self.X[rows])
+        return T if self.gaps is None else self.gaps.statistics_of(rows, to_dense(T))
+
     def _block_rows(self, k: int, cells: int) -> int:
         if self.sizes.block_rows is not None:
             return self.sizes.block_rows
         if sparse.issparse(self.points):
             return block_rows(0, k, cells)  # however many words there are, a row has few
         return block_rows(len(self.family.prior), k, cells)
-
-    def _map(self, job: Callable[[_Item], _Result], items: list[_Item]) -> Iterator[_Result]:
-        """Run a job for each item, on threads where there are several, in order."""
-        if len(items) == 1 or self.n_threads == 1:
-            return map(job, items)
-        return mapped(self.n_threads, job, items)
 
 
 @cache
@@ -286,38 +243,22 @@ def blocks_of(family: Family, X: Points, cells: int, sizes: Sizes) -> list[slice
     return cut(X.shape[0], sizes.block_rows or block_rows(p, 64, cells))
 
 
-def cut(stop: int, size: int, start: int = 0) -> list[slice]:
-    """Return runs of so many rows each, the last one shorter."""
-    return [slice(a, min(a + size, stop)) for a in range(start, max(stop, start + 1), size)]
+def _rows_at(at: At, some: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of some rows of a run, or of others."""
+    return some + at.start if isinstance(at, slice) else at[some]
 
 
 def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> None:
-    def add(cut: slice) -> None:
-        own, to = z - (cut.start or 0), out[cut]  # the others' labels are out of range
-        if isinstance(T, np.ndarray):
-            labelling.add_by_label(T, w, own, sub, to)
-        else:
-            labelling.add_by_label_csr(T.data, T.indices, T.indptr, w, own, sub, to)
-
-    _by_cluster(add, len(out), T.size)
+    if isinstance(T, np.ndarray):
+        labelling.add_by_label(T, w, z, sub, out)
+    else:
+        labelling.add_by_label_csr(T.data, T.indices, T.indptr, w, z, sub, out)
 
 
 def _add_by_share(T: Points, w: Array, z: Labels, share: Array, out: Array) -> None:
-    if not isinstance(T, np.ndarray):
-        second = w * share
-        _add_by_label(T, w - second, z, np.zeros_like(z), out)
-        _add_by_label(T, second, z, np.ones_like(z), out)
+    if isinstance(T, np.ndarray):
+        labelling.add_by_share(T, w, z, share, out)
         return
-
-    def add(cut: slice) -> None:
-        labelling.add_by_share(T, w, z - (cut.start or 0), share, out[cut])
-
-    _by_cluster(add, len(out), T.size)
-
-
-def _by_cluster(job: Callable[[slice], None], k: int, size: int) -> None:
-    """Run a job on slices of clusters, shared among threads if there is much to add up."""
-    if size < _SHARED:
-        job(slice(None))
-    else:
-        over_slices(job, k)
+    second = w * share
+    _add_by_label(T, w - second, z, np.zeros_like(z), out)
+    _add_by_label(T, second, z, np.ones_like(z), out)

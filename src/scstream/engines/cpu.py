@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from scstream.engines.gaps import Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.large import LargeBatch
 from scstream.engines.ordered_sums import Part, Tree
-from scstream.engines.outputs import Best
+from scstream.engines.outputs import Best, named_labels
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
@@ -22,8 +23,9 @@ from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score,
 from scstream.families.taming import Frames, HeavyScore
 from scstream.kernels import labelling
 from scstream.support.memory import Memory
-from scstream.support.threads import allowed, together
+from scstream.support.threads import allowed, over_rows, together
 
+_Result = TypeVar("_Result")
 _FEW_CELLS = 2**15  # scores of Student-t clusters that are all computed: compiling less takes 5 s
 
 
@@ -54,7 +56,8 @@ class CpuEngine(Engine):
         n = X.shape[0]
         many = n > self.sizes.leaf_rows and self._as_large(family, X) is not None
         small = 8 * n * len(family.prior) <= self.sizes.kept_bytes
-        open_rows = family.completed_rows(X)
+        with allowed(self.n_threads):
+            open_rows = family.completed_rows(X)
         keep = small and (len(open_rows) > 0 or not many)
         T = family.statistics(X) if keep or sparse.issparse(X) else None
         gaps = Gaps(family, X, open_rows, T) if len(open_rows) else None
@@ -72,18 +75,21 @@ class CpuEngine(Engine):
         if gaps is None and 0 < n <= self.sizes.leaf_rows and isinstance(T, np.ndarray):
             self._few = self._batch.few_rows(T)
 
-    def _as_large(self, family: Family, X: Points) -> LargeBatch | None:
-        return LargeBatch.of(family, X, self.n_threads, self.sizes)
+    def _as_large(self, family: Family, X: Points, first_row: int = 0) -> LargeBatch | None:
+        return LargeBatch.of(family, X, self.n_threads, self.sizes, first_row)
 
     def _loaded(self) -> LargeBatch | None:
         """Return the batch as passes in compiled code take it, if they can.
 
         That does not depend on the number of rows: others may hold more of the batch.
         """
-        if self._large is None and self._batch.gaps is None:
-            large = self._as_large(self._batch.family, self._batch.X)
-            self._large = None if large is None else large.loaded(self._batch.first_row)
+        batch = self._batch
+        if self._large is None and batch.gaps is None:
+            self._large = self._as_large(batch.family, batch.X, batch.first_row)
         return self._large
+
+    def _over_rows(self, job: Callable[[slice], _Result]) -> list[_Result]:
+        return over_rows(job, len(self._batch.z), self.n_threads)
 
     # -- passes over the points -----------------------------------------------------------------
 
@@ -122,13 +128,20 @@ class CpuEngine(Engine):
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
-        rows = np.zeros((len(chosen), 2), dtype=np.int64)
-        labelling.take_trial(chosen, self._batch.trial, self._batch.z, self._batch.sub, rows)
+        batch = self._batch
+
+        def adopt(at: slice) -> Labels:
+            rows = np.zeros((len(chosen), 2), dtype=np.int64)
+            labelling.take_trial(chosen, batch.trial[at], batch.z[at], batch.sub[at], rows)
+            return rows
+
+        rows: Labels = np.sum(self._over_rows(adopt), axis=0)
         return rows
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""
-        labelling.rename(label, sublabel, self._batch.z, self._batch.sub)
+        batch = self._batch
+        self._over_rows(lambda at: labelling.rename(label, sublabel, batch.z[at], batch.sub[at]))
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
@@ -138,8 +151,16 @@ class CpuEngine(Engine):
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
-        batch, row = self._batch, np.full(k, -1, dtype=np.int64)
-        labelling.least(key.seed, key.batch, key.sweep, batch.first_row, batch.z, row, np.empty(k))
+        batch = self._batch
+
+        def least(at: slice) -> tuple[Labels, Array]:
+            row, low = np.full(k, -1, dtype=np.int64), np.empty(k)
+            first = batch.first_row + at.start
+            labelling.least(key.seed, key.batch, key.sweep, first, batch.z[at], row, low)
+            return np.where(row < 0, -1, row + at.start), np.where(row < 0, np.inf, low)
+
+        rows, lows = zip(*self._over_rows(least), strict=True)
+        row = np.stack(rows)[np.argmin(lows, axis=0), np.arange(k)]
         out = np.zeros((k, len(batch.family.prior)))
         have = row >= 0
         T = batch.T
@@ -153,9 +174,7 @@ class CpuEngine(Engine):
 
     def statistics_of(self, rows: NDArray[np.int64]) -> Array:
         """Return the statistics (m, p) of chosen rows, as they were last completed."""
-        batch = self._batch
-        T = to_dense(batch.family.statistics(batch.X[rows]))
-        return T if batch.gaps is None else batch.gaps.statistics_of(rows, T)
+        return to_dense(self._batch.statistics_of(rows))
 
     def sample(self, rng: np.random.Generator, size: int) -> Points:
         """Return some rows of the batch."""
@@ -189,6 +208,13 @@ class CpuEngine(Engine):
         """Do as `gap_sums` does, as far as the tree of sums goes."""
         return self._batch.gap_sums(k, score)
 
+    def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
+        """Return each row's id, and its sub-label."""
+        z, sub = self._batch.z[skip:], self._batch.sub[skip:]
+        own = np.empty_like(sub)
+        over_rows(lambda at: np.copyto(own[at], sub[at]), len(sub), self.n_threads)
+        return named_labels(ids, self.n_threads, z), own
+
     @property
     def labels(self) -> Labels:
         """The labels (n,)."""
@@ -201,7 +227,8 @@ class CpuEngine(Engine):
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component of each row."""
-        gaps = family.gaps(X)
+        with allowed(self.n_threads):
+            gaps = family.gaps(X)
         if len(gaps):
             others = np.ones(X.shape[0], dtype=bool)
             others[gaps] = False

@@ -1,45 +1,40 @@
 """Passes over large batches of a family whose statistics are quadratic: see `kernels.large_rows`.
 
-Leaves of the tree of sums are shared among threads in runs. A run is one call into compiled code
-without the interpreter's lock.
+A pass is one call into compiled code a thread, without the interpreter's lock. Threads share the
+leaves of the tree of sums in units, see `engines.units`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines.ordered_sums import Part, Tree
+from scstream.engines.ordered_sums import Part
 from scstream.engines.sizes import Sizes
+from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
 from scstream.kernels.labelling import Pairs
-from scstream.kernels.large_rows import Keyed, Leaves
-from scstream.kernels.large_sums import Totals
-from scstream.kernels.large_tiles import Found, Run, Tiles
+from scstream.kernels.large_rows import Keyed, Rows, Scratch
+from scstream.kernels.large_tiles import Run, Tiles
 from scstream.kernels.nearby import Components
-from scstream.kernels.screened_tiles import MOST, TOO_LARGE
-from scstream.support.memory import Memory
+from scstream.kernels.screened_tiles import MOST, TILE, TOO_LARGE
+from scstream.kernels.sharing import Totals
+from scstream.support.memory import Memory, for_kernels
 from scstream.support.threads import together
 
 _LN2 = float(np.log(2.0))
 _HALF = 2.0**-24  # the relative rounding of float32
-_MOST_LEAVES = 8  # of a run, whose rows are to stay in cache
-_MOST_NODES = 5  # of the tree that such a run holds at a time
-_MANY_CLUSTERS = 256  # sums over pairs of which take much memory
-_RUNS = 1  # for each thread, where there are many
-_NONE, _NO_LABELS = np.zeros(0), np.zeros(0, dtype=np.int64)
+_RUN_LEAVES = 8  # of rows that are labelled at a time, and are to stay in cache
 _NARROW = np.zeros(0, dtype=np.float32)
 _WORTHWHILE = 0.6  # the share of components to score up to which the others are ruled out
 _TRY_AGAIN = 50  # passes after which this is tried again
-_MEMORY = Memory()  # what runs are computed in, by thread; nothing of it outlives a run
+_MEMORY = Memory()  # what passes are computed in, by who asks for them; nothing of it outlives one
 _FAR = -1e30  # the product of a centre that nobody is near
 
 
@@ -60,10 +55,10 @@ class Gain:
             return large_tiles.ALL
         return large_tiles.LABELLED if labelled else large_tiles.NEAREST
 
-    def learn(self, ways: Sequence[Labels], k: int) -> None:
-        """Take note of a pass: of each run the way, components scored, and tiles."""
-        if ways[0][0] != large_tiles.ALL:
-            _, scored, tiles = np.sum(ways, axis=0)
+    def learn(self, ways: Labels, k: int) -> None:
+        """Take note of a pass: of each thread the way, components scored, and tiles."""
+        if ways[0, 0] != large_tiles.ALL:
+            _, scored, tiles = ways.sum(axis=0)
             self.share, self.passes = float(scored / (tiles * k)), 0
 
 
@@ -83,45 +78,30 @@ class LargeBatch:
 
     Attributes
     ----------
-    X : ndarray (n, d)
-    shift, scale : ndarray (d,)
-        Statistics are ``(1, z, z z')`` of ``z = (x - shift) / scale``.
+    rows : Rows
     n_threads : int
     sizes : Sizes
     first_row : int
         The number of the first row: a multiple of the rows of a leaf.
-    Z : ndarray (n, d) or None
-        The rows in the frame, if they are kept.
     """
 
-    X: Points
-    shift: Array
-    scale: Array
+    rows: Rows
     n_threads: int
     sizes: Sizes
     first_row: int = 0
-    Z: Array | None = None
 
     @staticmethod
-    def of(family: Family, X: Points, n_threads: int, sizes: Sizes) -> LargeBatch | None:
+    def of(
+        family: Family, X: Points, n_threads: int, sizes: Sizes, first_row: int = 0
+    ) -> LargeBatch | None:
         """Return the rows, or None if they are of another kind."""
         frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
-        return None if frame is None else LargeBatch(X, *frame, n_threads, sizes)
-
-    def loaded(self, first_row: int) -> LargeBatch:
-        """Return the rows as a batch; in the frame they are kept, unless that takes much memory."""
-        batch = replace(self, first_row=first_row)
-        if 8 * self.X.size > self.sizes.kept_bytes:
-            return batch
-        Z = np.empty(self.X.shape)
-
-        def job(leaves: slice) -> None:
-            at = self._rows(leaves)
-            np.subtract(self.X[at], self.shift, out=Z[at])
-            Z[at] /= self.scale
-
-        together(self.n_threads, job, self._runs(0))
-        return replace(batch, Z=Z)
+        if frame is None:
+            return None
+        X, nothing = for_kernels(np.ascontiguousarray(X)), X.shape[1]
+        wide, narrow = np.empty((0, nothing)), np.empty((0, nothing), np.float32)
+        rows = Rows(wide, X, *frame) if X.dtype == np.float32 else Rows(X, narrow, *frame)
+        return LargeBatch(rows, n_threads, sizes, first_row)
 
     def takes(self, score: Score) -> bool:
         """Whether rows can be scored here by such a score."""
@@ -137,34 +117,24 @@ class LargeBatch:
         Rows that are ``labelled`` already are taken in that order.
         """
         by, p = self._components(score), pairs.eta.shape[1]
-        gain, ways = gain_of(len(by.eta), len(self.shift)), list[Labels]()
-        way = gain.way(labelled=labelled)
-        drawn = (0, 0, 0, 0) if key is None else (1, *key)
+        gain = gain_of(len(by.eta), self._columns)
+        drawn = Keyed(*((0, 0, 0, 0) if key is None else (1, *key)), self.first_row)
+        sums, units = self._sums("sums", k, p, k * k)
+        shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
+        ways[:, 0] = gain.way(labelled=labelled)
 
-        def job(leaves: slice) -> list[Part]:
-            at, Z = self._run(leaves)
-            run, second, doubt = self._room(len(Z), len(by.eta), drawn=key is not None)
-            run.way[:] = way, 0, 0
-            totals = self._totals(k, p, second=True)
-            large_rows.sweep_run(
-                Z, weight[at], by, pairs, Keyed(*drawn, self.first_row + at.start),
-                self._leaves(leaves), self._tiles(by), run,
-                Found(labels[0][at], labels[1][at], second, doubt), totals,
-            )  # fmt: skip
-            ways.append(run.way.copy())
-            return [
-                Part(first, m, (node(totals.current, i, k, 2, p), node(totals.rows, i, k, 2),
-                                node(totals.rivals, i, k, k), node(totals.between, i, k, k)))
-                for i, first, m in _nodes(totals)
-            ]  # fmt: skip
+        def job(own: Scratch) -> None:
+            large_rows.sweep_share(self.rows, weight, by, pairs, drawn, shares, own, labels, sums)
 
-        def node(sums: NDArray[Any], i: int, *shape: int) -> NDArray[Any]:
-            out: NDArray[Any] = sums[i].reshape(shape).copy()  # the memory is the next pass's
-            return out
-
-        parts = together(self.n_threads, job, self._runs(k))
+        self._share(job, "sweep", units, by, sums, ways)
         gain.learn(ways, len(by.eta))
-        return Tree(part for some in parts for part in some).parts
+        shapes = (k, 2, p), (k, 2), (k, k), (k, k)
+        return [
+            Part(first, m, tuple(
+                line[i].reshape(shape).copy() for line, shape in zip(sums, shapes, strict=True)
+            ))
+            for i, first, m in units.roots
+        ]  # fmt: skip
 
     def resplit(
         self, weight: Array, z: Labels, trial: Labels, chosen: NDArray[np.bool_], pairs: Pairs, *,
@@ -172,108 +142,81 @@ class LargeBatch:
     ) -> list[Part]:  # fmt: skip
         """Write the better sub-labels of rows of the chosen clusters: see `Engine.resplit`."""
         k, p = len(chosen), pairs.eta.shape[1]
+        sums, units = self._sums("trial sums", k, p, 0)
+        shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
 
-        def job(leaves: slice) -> list[Part]:
-            at, Z = self._run(leaves)
-            totals, tiles = self._totals(k, p, second=False), self._tiles(None)
-            large_rows.resplit_run(
-                Z, weight[at], chosen, pairs, doubts, self._leaves(leaves), tiles, z[at],
-                trial[at], totals,
-            )  # fmt: skip
-            return [
-                Part(
-                    first, m, (totals.current[i].reshape(k, 2, p).copy(), totals.between[i].copy())
-                )
-                for i, first, m in _nodes(totals)
-            ]
+        def job(own: Scratch) -> None:
+            large_rows.resplit_share(
+                self.rows, weight, chosen, pairs, doubts, shares, own, (z, trial), sums
+            )
 
-        parts = together(self.n_threads, job, self._runs(k))
-        return Tree(part for some in parts for part in some).parts
+        self._share(job, "resplit", units, None, sums, ways)
+        return [
+            Part(first, m, (sums.current[i].reshape(k, 2, p).copy(), sums.between[i].copy()))
+            for i, first, m in units.roots
+        ]
 
     def assign(self, score: Score) -> Labels:
         """Return the best component of each row."""
-        by, ways = self._components(score), list[Labels]()
-        gain = gain_of(len(by.eta), len(self.shift))
-        way = gain.way(labelled=False)
-        out = np.empty(len(self.X), dtype=np.int64)
+        by = self._components(score)
+        gain = gain_of(len(by.eta), self._columns)
+        sums, units = self._sums("no sums", 0, 0, 0)
+        shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
+        ways[:, 0] = gain.way(labelled=False)
+        out = np.empty(self._n, dtype=np.int64)
 
-        def job(leaves: slice) -> None:
-            at, Z = self._run(leaves)
-            run, _, _ = self._room(len(Z), len(by.eta), drawn=False)
-            run.way[:] = way, 0, 0
-            found = Found(out[at], _NO_LABELS, _NO_LABELS, _NONE)
-            large_rows.assign_run(Z, by, self._tiles(by), run, found)
-            ways.append(run.way.copy())
+        def job(own: Scratch) -> None:
+            large_rows.assign_share(self.rows, by, shares, own, out)
 
-        together(self.n_threads, job, self._runs(0))
+        self._share(job, "assign", units, by, sums, ways)
         gain.learn(ways, len(by.eta))
         return out
 
-    # -- runs of rows ---------------------------------------------------------------------------
+    # -- what threads share, and what each has -----------------------------------------------------
 
-    def _runs(self, k: int) -> Sequence[slice]:
-        """Return runs of leaves, about equal; of one leaf where there are many clusters."""
-        leaves = -(-len(self.X) // self.sizes.leaf_rows)
-        at_least = -(-leaves // (_MOST_LEAVES if k <= _MANY_CLUSTERS else 1))
-        n = at_least if self.n_threads == 1 else max(at_least, min(leaves, _RUNS * self.n_threads))
-        edges = [leaves * i // n for i in range(n + 1)]
-        return [slice(a, b) for a, b in pairwise(edges)]
+    @property
+    def _n(self) -> int:
+        return max(len(self.rows.wide), len(self.rows.narrow))
 
-    def _rows(self, leaves: slice) -> slice:
-        return slice(
-            self.sizes.leaf_rows * leaves.start,
-            min(self.sizes.leaf_rows * leaves.stop, len(self.X)),
-        )
+    @property
+    def _columns(self) -> int:
+        return len(self.rows.shift)
 
-    def _run(self, leaves: slice) -> tuple[slice, Array]:
-        """Return which rows are a run, and these in the frame."""
-        at = self._rows(leaves)
-        return at, (self.X[at] - self.shift) / self.scale if self.Z is None else self.Z[at]
+    def _sums(self, name: str, k: int, p: int, pairs: int) -> tuple[Totals, Units]:
+        """Return memory for the sums of units, and these."""
+        leaf = self.sizes.leaf_rows
+        size = 8 * (2 * k * p + 3 * k + 2 * pairs)
+        units = units_of(self.first_row // leaf, -(-self._n // leaf), self.n_threads, size)
+        m = len(units.units)
+        return _MEMORY.made(name, (m, k, p), lambda: _totals(m, k, p, pairs)), units
 
-    def _leaves(self, leaves: slice) -> Leaves:
-        """Return how many rows a leaf has, and the number of a run's first within the batch."""
-        rows = self.sizes.leaf_rows
-        return Leaves(rows, self.first_row // rows + int(leaves.start))
-
-    def _room(self, n: int, k: int, *, drawn: bool) -> tuple[Run, Labels, Array]:
-        """Return memory for a run of n rows, and for their second choices and doubts."""
-        most = self.sizes.leaf_rows * _MOST_LEAVES
-
-        def make() -> tuple[Labels, Array, Labels, Array]:
-            return (np.empty(most, np.int64), np.empty(2 * most), np.empty(most, np.int64),
-                    np.empty(most))  # fmt: skip
-
-        order, u, second, doubt = _MEMORY.made("rows of a run", most, make)
-        places = _MEMORY.made("places", k, lambda: np.empty(k + 2, np.int64))
-        u = u[: 2 * n if drawn else 0].reshape(2, -1)
-        return Run(order[:n], places, u, np.empty(3, np.int64)), second[:n], doubt[:n]
-
-    def _totals(self, k: int, p: int, *, second: bool) -> Totals:
-        """Return memory for the sums of a run: as many nodes as it needs at a time."""
-        m = 1 if k > _MANY_CLUSTERS else _MOST_NODES
-
-        def make() -> Totals:
-            pairs = k * k if second else 0
-            return Totals(
-                np.empty((m, 2 * k * p)), np.empty((m, 2 * k), np.int64),
-                np.empty((m, pairs), np.int64), np.empty((m, pairs or k)),
-                np.empty((m + 1, 2), np.int64),
-            )  # fmt: skip
-
-        totals = _MEMORY.made("totals" if second else "trial totals", (m, k, p), make)
-        totals.nodes[:] = 0
-        return totals
-
-    def _tiles(self, by: Components | None) -> Tiles:
+    def _share(
+        self, job: Callable[[Scratch], None], name: str, units: Units, by: Components | None,
+        sums: Totals, ways: Labels,
+    ) -> None:  # fmt: skip
+        """Do a job on threads, each of which has memory of its own and its way."""
+        n, d, leaf = min(self.n_threads, len(units.units)), self._columns, self.sizes.leaf_rows
         k, centres = (1, 0) if by is None else (len(by.eta), by.centre.shape[1])
-        size = k, len(self.shift), centres
-        return _MEMORY.made("trial tiles" if by is None else "tiles", size, lambda: Tiles.of(*size))
+        rows = TILE if by is None else leaf * min(units.largest, _RUN_LEAVES)
+        held = 1 + units.largest.bit_length()
+        shape = tuple(line.shape[1] for line in sums)
+
+        def make() -> list[Scratch]:
+            return [_scratch(rows, d, (k, centres), (held, *shape)) for _ in range(n)]
+
+        size = n, rows, d, k, centres, held, shape
+        own = _MEMORY.made(name, size, make)
+        with_ways = [
+            scratch._replace(run=scratch.run._replace(way=way))
+            for scratch, way in zip(own, ways[:n], strict=True)
+        ]
+        together(n, job, with_ways)
 
     def _components(self, score: Score) -> Components:
         form = form_of(score)
         assert isinstance(form, Products)
         with np.errstate(all="ignore"):  # what float32 cannot hold has an error without bound
-            return _components(form, len(self.shift))
+            return _components(form, self._columns)
 
 
 def _components(form: Products, d: int) -> Components:
@@ -327,7 +270,23 @@ def _triangle(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return i, j
 
 
-def _nodes(totals: Totals) -> Iterator[tuple[int, int, int]]:
-    """Yield the place of each node that a run comes to, its first leaf, and how many it has."""
-    for i, (first, leaves) in enumerate(totals.nodes[: int(totals.nodes[-1, 0])].tolist()):
-        yield i, first, leaves
+def _totals(m: int, k: int, p: int, pairs: int) -> Totals:
+    """Return memory for the sums of m nodes."""
+    return Totals(
+        np.empty((m, 2 * k * p)), np.empty((m, 2 * k), np.int64), np.empty((m, pairs), np.int64),
+        np.empty((m, pairs or k)),
+    )  # fmt: skip
+
+
+def _scratch(rows: int, d: int, tiles: tuple[int, int], sums: tuple[int, ...]) -> Scratch:
+    """Return memory for a thread, for runs of so many rows."""
+    m, current, counts, rivals, between = sums
+    k, centres = tiles
+    return Scratch(
+        np.empty((rows, d)), np.empty(rows, np.int64), np.empty(rows),
+        Run(np.empty(rows, np.int64), np.empty(k + 2, np.int64), np.empty((2, rows)),
+            np.zeros(3, np.int64)),
+        Tiles.of(k, d, centres),
+        Totals(np.empty((m, current)), np.empty((m, counts), np.int64),
+               np.empty((m, rivals), np.int64), np.empty((m, between))),
+    )  # fmt: skip

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from scstream.families.contract import Array
+from scstream.kernels import labelling
+from scstream.support.threads import over_rows
 
 
 class Best:
@@ -57,3 +59,11 @@ class Probabilities:
     def on_device(self, scores: Any) -> Any:
         """Return the same for a tensor of scores."""
         return scores.softmax(dim=1)[:, : self.k]
+
+
+def named_labels(ids: NDArray[np.int64], n_threads: int, labels: Any) -> NDArray[np.int64]:
+    """Return the ids (n,) of components."""
+    z: NDArray[np.int64] = np.ascontiguousarray(labels, dtype=np.int64)
+    out = np.empty_like(z)
+    over_rows(lambda at: labelling.named(z[at], ids, out[at]), len(z), n_threads)
+    return out

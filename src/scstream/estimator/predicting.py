@@ -16,7 +16,7 @@ from scstream import validation as check
 from scstream.engines import CpuEngine, Engine
 from scstream.engines.choose import engine_for_gaps, is_client
 from scstream.engines.dask.rows import evaluated, is_collection
-from scstream.engines.outputs import Best, LogTotal, Probabilities
+from scstream.engines.outputs import Best, LogTotal, Probabilities, named_labels
 from scstream.engines.tensors import MissingEntries, like_input, to_host
 from scstream.estimator.asked import Asked
 from scstream.families import Family
@@ -45,8 +45,8 @@ class Predicting(Asked):
         model; for everything else a NumPy array.
         """
         learner = self._fitted()
-        plain = learner.outliers is None and self.engine == "cpu" and self._is_sound(X)
-        if plain and predicts_at_once(learner.family, self._rules, len(X)):
+        plain = learner.outliers is None and self.engine == "cpu" and self._is_plain(X)
+        if plain and predicts_at_once(learner.family, self._rules, len(X)) and self._is_sound(X):
             return best_ids(learner.family, learner.alpha, learner.state, X)
         return self._best(X)
 
@@ -58,9 +58,9 @@ class Predicting(Asked):
             score = predictive(learner.family, learner.state.totals, learner.alpha)
         if learner.outliers is not None:
             score = learner.outliers.beside(score, learner.family)
-        return self._evaluate(
-            learner.family, X, score, Best(), np.append(learner.state.ids, -1).take
-        )
+        threads = 1 if is_collection(X) else check.resolve_threads(self.n_jobs)
+        ids = partial(named_labels, np.append(learner.state.ids, -1), threads)
+        return self._evaluate(learner.family, X, score, Best(), ids)
 
     @numpy_defaults
     def predict_proba(self, X: Any) -> Any:

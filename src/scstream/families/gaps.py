@@ -23,6 +23,7 @@ from scipy.special import chdtri, gammaln, ndtri
 
 from scstream.families.scores import Array, Labels, Points, Products, Score, to_dense
 from scstream.kernels import gaps
+from scstream.support.threads import over_rows
 
 if TYPE_CHECKING:
     from scstream.families.contract import Family
@@ -148,15 +149,21 @@ def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """
     if not isinstance(X, np.ndarray):
         return NO_ROWS
-    flat = X.ravel(order="K")
     if X.size <= _FEW:
+        flat = X.ravel(order="K")
         total = np.vdot(flat, flat)  # which never warns
-    else:
-        with np.errstate(all="ignore"):
-            total = np.add.reduce(flat)
+        return NO_ROWS if total == total else np.flatnonzero(np.isnan(X).any(axis=1))
+    return np.concatenate(over_rows(lambda rows: _with_gaps(X, rows), len(X), width=X.shape[1]))
+
+
+def _with_gaps(X: NDArray[np.floating[Any]], rows: slice) -> NDArray[np.int64]:
+    """Return those among a run of rows."""
+    with np.errstate(all="ignore"):
+        total = np.add.reduce(X[rows], axis=None)
     if total == total:
         return NO_ROWS
-    return np.flatnonzero(np.isnan(X).any(axis=1))
+    found: NDArray[np.int64] = rows.start + np.flatnonzero(np.isnan(X[rows]).any(axis=1))
+    return found
 
 
 def by_pattern(missing: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

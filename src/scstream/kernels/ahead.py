@@ -25,7 +25,7 @@ from numba.core import config
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a small batch of Gaussian clusters needs first
 _BEGINS_HEAVY = "heavy_batch.sweep"  # one of Student-t clusters, for long
-_BEGINS_LARGE = "large_rows.sweep_run"  # a large one, for long
+_BEGINS_LARGE = "large_rows.sweep_share"  # a large one, for long
 _BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
 _SECONDS = {
     "small_batch": 12,
@@ -78,10 +78,10 @@ def _of_other_batches() -> dict[str, Any]:
 def _of_large_batches() -> dict[str, Any]:
     """Return those of large batches of Gaussian clusters, but for the kernel that sweeps."""
     from scstream.kernels.labelling import Pairs
-    from scstream.kernels.large_rows import Leaves
-    from scstream.kernels.large_sums import Totals
-    from scstream.kernels.large_tiles import Found, Run, Tiles
+    from scstream.kernels.large_rows import Rows, Scratch
+    from scstream.kernels.large_tiles import Run, Tiles
     from scstream.kernels.nearby import Box, Components
+    from scstream.kernels.sharing import Shares, Totals
 
     f1, f2, i1, i2 = float64[::1], float64[:, ::1], int64[::1], int64[:, ::1]
     s1, s2, f3, b1 = float32[::1], float32[:, ::1], float64[:, :, ::1], bool_[::1]
@@ -89,17 +89,19 @@ def _of_large_batches() -> dict[str, Any]:
     by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2), Components)
     box = types.NamedTuple((f1, f1, f1, f1, f1, i1), Box)
     tiles = types.NamedTuple((s1, s1, s1, s1, f1, f1, i1, f1, f1, i1, f1, i1, i1, box), Tiles)
-    run, found = types.NamedTuple((i1, i1, f2, i1), Run), types.NamedTuple((i1, i1, i1, f1), Found)
-    totals = types.NamedTuple((f2, i2, i2, f2, i2), Totals)
-    leaves = types.NamedUniTuple(int64, 2, Leaves)
+    run, rows = types.NamedTuple((i1, i1, f2, i1), Run), types.NamedTuple((f2, s2, f1, f1), Rows)
+    totals = types.NamedTuple((f2, i2, i2, f2), Totals)
+    shares = types.NamedTuple((int64, i2, i2, i1), Shares)
+    scratch = types.NamedTuple((f2, i1, f1, run, tiles, totals), Scratch)
+    labels = types.UniTuple(i1, 2)
     return {
-        "large_rows.resplit_run": (
-            f2, f1, b1, pairs, bool_, leaves, tiles, i1, i1, totals,
+        "large_rows.resplit_share": (
+            rows, f1, b1, pairs, bool_, shares, scratch, labels, totals,
         ),
         "labelling.rename": (i2, i2, i1, i1),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "mixture.log_joint": (f2, f1, float64),
-        "large_rows.assign_run": (f2, by, tiles, run, found),
+        "large_rows.assign_share": (rows, by, shares, scratch, i1),
         "mixture.dirichlets": (f3, f3, float64, f2, f1),
         "mixture.log_weights": (f1, f1, f1, f1),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, helper, kernel
+from scstream.kernels.compiling import bare, helper, kernel, part
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
@@ -45,11 +45,17 @@ class Pairs(NamedTuple):
 
 @bare
 def uniforms(seed: Any, batch: Any, sweep: Any, first: Any, out: Any) -> None:
-    """Fill ``out`` (2, n) with uniforms in [0, 1) keyed by (seed, batch, sweep, row).
+    """Fill ``out`` (2, n) with uniforms in [0, 1) keyed by (seed, batch, sweep, row)."""
+    first_uniforms(seed, batch, sweep, first, out.shape[1], out)
+
+
+@part
+def first_uniforms(seed: Any, batch: Any, sweep: Any, first: Any, n: int, out: Any) -> None:
+    """Fill the first n columns of ``out``.
 
     Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed.
     """
-    for i in range(out.shape[1]):
+    for i in range(n):
         row = np.uint64(first + i)
         c0 = row & _LOW
         c1 = row >> _S32

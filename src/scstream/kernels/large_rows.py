@@ -1,24 +1,45 @@
-"""Compiled passes over the rows of large Gaussian batches: one call from rows to labels and sums.
+"""Compiled passes over the rows of large Gaussian batches: one call a thread, from rows to sums.
 
-Labels are the business of `large_labels`, sums that of `large_sums`. Sums are the same however runs
-of rows are shared among threads.
+Threads take units of leaves of the tree of sums, see `sharing`. Labels are the business of
+`large_labels`, sums that of `large_sums`.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from scstream.kernels.compiling import bare
-from scstream.kernels.labelling import Pairs, uniforms
+from scstream.kernels.compiling import bare, part
+from scstream.kernels.labelling import Pairs, first_uniforms
 from scstream.kernels.large_labels import label_run
-from scstream.kernels.large_sums import Totals, add_tile, add_up, new_node, score_tile, try_tile
-from scstream.kernels.large_tiles import Floats, Found, Ints, Run, Tiles
+from scstream.kernels.large_sums import add_tile, score_tile, try_tile
+from scstream.kernels.large_tiles import Floats, Found, Ints, Run, Singles, Tiles
 from scstream.kernels.nearby import Components
 from scstream.kernels.screened_tiles import TILE
+from scstream.kernels.sharing import (
+    Shares,
+    Totals,
+    add_up,
+    clear_node,
+    finish_unit,
+    next_unit,
+    place_of,
+)
+
+
+class Rows(NamedTuple):
+    """Rows (n, d) in double or in single precision, the others being none; and their frame.
+
+    Statistics are ``(1, z, z z')`` of ``z = (x - shift) / scale``.
+    """
+
+    wide: Floats
+    narrow: Singles
+    shift: Floats
+    scale: Floats
 
 
 class Keyed(NamedTuple):
-    """By what draws are keyed, and the number of a run's first row; ``drawn`` is 0 if none is."""
+    """By what draws are keyed, and the number of the first row; ``drawn`` is 0 if none is."""
 
     drawn: int
     seed: int
@@ -27,53 +48,125 @@ class Keyed(NamedTuple):
     first: int
 
 
-class Leaves(NamedTuple):
-    """How many rows a leaf of the tree of sums has, and the number of a run's first leaf."""
+class Scratch(NamedTuple):
+    """What a thread works in: rows of a run in the frame, and what is found about them.
 
-    rows: int
-    number: int
+    ``totals`` are the sums of nodes of a unit; there is room for those that are held at a time.
+    """
+
+    Z: Floats
+    second: Ints
+    doubt: Floats
+    run: Run
+    tiles: Tiles
+    totals: Totals
 
 
 @bare
-def sweep_run(
-    Z: Floats, weight: Floats, by: Components, pairs: Pairs, key: Keyed, leaves: Leaves,
-    tiles: Tiles, run: Run, found: Found, totals: Totals,
+def sweep_share(
+    rows: Rows, weight: Floats, by: Components, pairs: Pairs, key: Keyed, shares: Shares,
+    scratch: Scratch, labels: Any, sums: Totals,
 ) -> None:  # fmt: skip
-    """Label the rows of a run, divide them among sub-clusters, and add them up by the tree."""
-    n, leaf = len(weight), leaves.rows
-    if key.drawn:
-        uniforms(key.seed, key.batch, key.sweep, key.first, run.u)
-    label_run(Z, by, key.drawn > 0, tiles, run, found)
-    for start in range(0, n, leaf):
-        at = new_node(totals, leaves.number + start // leaf)
-        stop = min(start + leaf, n)
-        for tile in range(start, stop, TILE):
-            rows = slice(tile, min(tile + TILE, stop))
-            score_tile(
-                Z[rows], by, pairs, tiles, found.z[rows], found.second[rows], found.doubt[rows]
-            )
-            add_tile(weight, key.drawn > 0, tiles, run, found, totals, at, tile, rows.stop)
-        add_up(totals)
+    """Label rows, divide them among sub-clusters, and add them up by the tree."""
+    n, leaf, own, tiles, drawn = (
+        len(weight),
+        shares.leaf_rows,
+        scratch.totals,
+        scratch.tiles,
+        key.drawn > 0,
+    )
+    unit = next_unit(shares)
+    while unit < len(shares.units):
+        first, leaves = shares.units[unit, 0], shares.units[unit, 1]
+        done = 0
+        while done < leaves:
+            start = (first + done) * leaf
+            stop = min(start + len(scratch.Z), min((first + leaves) * leaf, n))
+            Z, run, found = _run(rows, scratch, labels, start, stop)
+            if drawn:
+                first_uniforms(
+                    key.seed, key.batch, key.sweep, key.first + start, stop - start, run.u
+                )
+            label_run(Z, by, drawn, tiles, run, found)
+            for begin in range(0, stop - start, leaf):
+                at, end = place_of(done), min(begin + leaf, stop - start)
+                clear_node(own, at)
+                for tile in range(begin, end, TILE):
+                    here = slice(tile, min(tile + TILE, end))
+                    score_tile(Z[here], by, pairs, tiles, found.z[here], found.second[here],
+                               found.doubt[here])  # fmt: skip
+                    add_tile(weight[start:stop], drawn, tiles, run, found, own, at, tile, here.stop)
+                done += 1
+                add_up(own, done)
+        finish_unit(shares, unit, own, sums)
+        unit = next_unit(shares)
 
 
 @bare
-def assign_run(Z: Floats, by: Components, tiles: Tiles, run: Run, found: Found) -> None:
-    """Fill the best labels of the rows of a run."""
-    label_run(Z, by, False, tiles, run, found)
+def assign_share(
+    rows: Rows, by: Components, shares: Shares, scratch: Scratch, labels: Ints
+) -> None:
+    """Fill the best labels of rows."""
+    n, leaf = len(labels), shares.leaf_rows
+    unit = next_unit(shares)
+    while unit < len(shares.units):
+        start, last = shares.units[unit, 0] * leaf, shares.units[unit, 1] * leaf
+        last = min(start + last, n)
+        while start < last:
+            stop = min(start + len(scratch.Z), last)
+            Z, run, found = _run(rows, scratch, (labels, labels), start, stop)
+            found = Found(found.z, found.sub, found.second[:0], found.doubt[:0])
+            label_run(Z, by, False, scratch.tiles, run, found)
+            start = stop
+        unit = next_unit(shares)
 
 
 @bare
-def resplit_run(
-    Z: Floats, weight: Floats, chosen: Any, pairs: Pairs, doubts: bool, leaves: Leaves,
-    tiles: Tiles, z: Ints, trial: Ints, totals: Totals,
+def resplit_share(
+    rows: Rows, weight: Floats, chosen: Any, pairs: Pairs, doubts: bool, shares: Shares,
+    scratch: Scratch, labels: Any, sums: Totals,
 ) -> None:  # fmt: skip
     """Try the better sub-labels for rows of the chosen clusters, and add up by the tree."""
-    n, leaf = len(weight), leaves.rows
-    for start in range(0, n, leaf):
-        at = new_node(totals, leaves.number + start // leaf)
-        stop = min(start + leaf, n)
-        for tile in range(start, stop, TILE):
-            rows = slice(tile, min(tile + TILE, stop))
-            try_tile(Z[rows], weight[rows], chosen, pairs, doubts, tiles, z[rows], trial[rows],
-                      totals.current[at], totals.between[at])  # fmt: skip
-        add_up(totals)
+    n, leaf, own, (z, trial) = len(weight), shares.leaf_rows, scratch.totals, labels
+    unit = next_unit(shares)
+    while unit < len(shares.units):
+        first, leaves = shares.units[unit, 0], shares.units[unit, 1]
+        for done in range(leaves):
+            at, start = place_of(done), (first + done) * leaf
+            stop = min(start + leaf, n)
+            clear_node(own, at)
+            for tile in range(start, stop, TILE):
+                here = slice(tile, min(tile + TILE, stop))
+                Z = scratch.Z[: here.stop - tile]
+                _fill_frame(rows, tile, Z)
+                try_tile(Z, weight[here], chosen, pairs, doubts, scratch.tiles, z[here],
+                         trial[here], own.current[at], own.between[at])  # fmt: skip
+            add_up(own, done + 1)
+        finish_unit(shares, unit, own, sums)
+        unit = next_unit(shares)
+
+
+@part
+def _run(rows: Rows, scratch: Scratch, labels: Any, start: int, stop: int) -> Any:
+    """Return some rows in the frame, what they are labelled with, and where that is written."""
+    n, run = stop - start, scratch.run
+    _fill_frame(rows, start, scratch.Z[:n])
+    return (
+        scratch.Z[:n],
+        Run(run.order[:n], run.first, run.u, run.way),
+        Found(labels[0][start:stop], labels[1][start:stop], scratch.second[:n], scratch.doubt[:n]),
+    )
+
+
+@part
+def _fill_frame(rows: Rows, start: int, Z: Floats) -> None:
+    """Fill rows in the frame, from a row on."""
+    n, d = Z.shape
+    if len(rows.wide) > 0:
+        for i in range(n):
+            for j in range(d):
+                Z[i, j] = (rows.wide[start + i, j] - rows.shift[j]) / rows.scale[j]
+    else:
+        for i in range(n):
+            for j in range(d):
+                Z[i, j] = (rows.narrow[start + i, j] - rows.shift[j]) / rows.scale[j]

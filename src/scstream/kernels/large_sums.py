@@ -6,7 +6,7 @@ sums. Statistics of rows are made on the way and never kept.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from scstream.kernels.compiling import part
 from scstream.kernels.elementary import exponentials, logs
@@ -25,21 +25,7 @@ from scstream.kernels.large_tiles import (
 )
 from scstream.kernels.nearby import Components
 from scstream.kernels.screened_tiles import TILE
-
-
-class Totals(NamedTuple):
-    """Sums of the tree's nodes that are held at a time: see `scstream.engines.ordered_sums`.
-
-    A node has a row of each: sums (2 k p,), rows (2 k,), second choices and doubts (k k,).
-    ``nodes`` has the first leaf of each and how many these are. Its last entry says how many nodes
-    are held.
-    """
-
-    current: Floats
-    rows: Ints
-    rivals: Ints
-    between: Floats
-    nodes: Ints
+from scstream.kernels.sharing import Totals
 
 
 @part
@@ -215,48 +201,3 @@ def try_tile(
         to, row = current[(2 * c + j) * p : (2 * c + j + 1) * p], T[i * p : (i + 1) * p]
         for q in range(p):
             to[q] += weight[i] * row[q]
-
-
-@part
-def _clear(out: Any) -> None:
-    for i in range(len(out)):
-        out[i] = 0
-
-
-@part
-def _add(out: Any, more: Any) -> None:
-    for i in range(len(out)):
-        out[i] += more[i]
-
-
-@part
-def new_node(totals: Totals, number: int) -> int:
-    """Hold a node more, of one leaf and without any rows yet; return its place."""
-    held = totals.nodes[-1]
-    at = int(held[0])
-    held[0] += 1
-    totals.nodes[at, 0] = number
-    totals.nodes[at, 1] = 1
-    _clear(totals.current[at])
-    _clear(totals.rows[at])
-    _clear(totals.rivals[at])
-    _clear(totals.between[at])
-    return at
-
-
-@part
-def add_up(totals: Totals) -> None:
-    """Add the last node to the one before it while they are two halves of a node."""
-    nodes, held = totals.nodes, totals.nodes[-1]
-    while held[0] > 1:
-        b = held[0] - 1
-        a = b - 1
-        leaves = nodes[a, 1]
-        if leaves != nodes[b, 1] or nodes[a, 0] % (2 * leaves) != 0:
-            break
-        _add(totals.current[a], totals.current[b])
-        _add(totals.rows[a], totals.rows[b])
-        _add(totals.rivals[a], totals.rivals[b])
-        _add(totals.between[a], totals.between[b])
-        nodes[a, 1] = 2 * leaves
-        held[0] = b

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
+from queue import SimpleQueue
+from threading import Thread
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Done = SimpleQueue[BaseException | None]
+_Orders = SimpleQueue[tuple[Callable[[], None], _Done]]
+_FEW_NUMBERS = 2**15  # that are written or read sooner than a thread wakes
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
 
 
@@ -24,13 +28,6 @@ def allowed(n_threads: int) -> Iterator[None]:
         yield
     finally:
         _allowed.reset(before)
-
-
-def mapped(
-    n_threads: int, job: Callable[[_Item], _Result], items: Iterable[_Item]
-) -> Iterator[_Result]:
-    """Run a job for each item on threads, and return the results in order."""
-    return _pool(n_threads).map(job, items)
 
 
 def together(
@@ -49,13 +46,30 @@ def together(
         for i, item in left:
             out[i] = job(item)
 
-    others = [_pool(n_threads).submit(work) for _ in range(min(n_threads, len(items)) - 1)]
+    done, others = _Done(), min(n_threads, len(items)) - 1
+    for _ in range(others):
+        _crew(n_threads).put((work, done))
     try:
-        work()
+        with allowed(1):  # all threads have something to do
+            work()
     finally:
-        for other in others:
-            other.result()
+        failed = [error for error in [done.get() for _ in range(others)] if error is not None]
+    if failed:
+        raise failed[0]
     return [out[i] for i in range(len(items))]
+
+
+def over_rows(
+    job: Callable[[slice], _Result], n: int, n_threads: int | None = None, width: int = 1
+) -> list[_Result]:
+    """Run a job on slices of n rows of some numbers each, as many as there are threads that pay.
+
+    Not more than are allowed, unless their number is given.
+    """
+    n_threads = _allowed.get() if n_threads is None else n_threads
+    parts = max(min(n_threads, n * width // _FEW_NUMBERS), 1)
+    edges = [n * i // parts for i in range(parts + 1)]
+    return together(n_threads, job, [slice(a, b) for a, b in pairwise(edges)])
 
 
 def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
@@ -71,8 +85,24 @@ def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
 
 
 @cache
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="scstream")
+def _crew(n_threads: int) -> _Orders:
+    """Return where threads wait for something to do."""
+    orders = _Orders()
+    for i in range(n_threads):
+        Thread(target=_serve, args=(orders,), name=f"scstream_{i}", daemon=True).start()
+    return orders
+
+
+def _serve(orders: _Orders) -> None:
+    while True:
+        work, done = orders.get()
+        try:
+            work()
+        except BaseException as error:
+            done.put(error)
+        else:
+            done.put(None)
+        del work, done  # nothing is held while there is nothing to do
 
 
 @cache
@@ -84,6 +114,6 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-if hasattr(os, "register_at_fork"):  # the threads of a pool do not live on in a forked process
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+if hasattr(os, "register_at_fork"):  # threads do not live on in a forked process
+    os.register_at_fork(after_in_child=_crew.cache_clear)
     os.register_at_fork(after_in_child=cores.cache_clear)
