@@ -19,10 +19,14 @@ from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Tree, Values
 from scstream.engines.sizes import Sizes
+from scstream.engines.wide import WideBatch, students_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import SOME_ROWS, Labels, Points, Score, form_of, to_dense
 from scstream.families.taming import Frames, Joint
 from scstream.kernels import labelling
+from scstream.kernels.labelling import Pairs
+from scstream.kernels.pruning import Students
+from scstream.kernels.wide_rows import Labelled
 from scstream.support.memory import Memory
 from scstream.support.threads import over_rows, together
 
@@ -63,6 +67,7 @@ class Blocks:
         self.z, self.sub = np.empty(n, np.int64), np.zeros(n, np.int64)
         self.trial = np.empty(n, np.int64)
         over_rows(lambda rows: self.z[rows].fill(-1), n, n_threads)
+        self._wide = WideBatch.of(family, X, n_threads, first_row) if gaps is None else None
 
     def make_room(self) -> None:
         """Make room for what passes find about each row, unless there is."""
@@ -113,11 +118,19 @@ class Blocks:
             second, (doubt, own_doubt) = self._second[rows], self._doubts[:, rows]
             labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
 
+        wide, (first, last) = self._wide, self._doubts
+        found = Labelled(self.z, self.sub, self._second, first, last, self._share)
+        label_first = None if wide is None else wide.labelling(score, sub, key, found)
+
         def add(at: At, T: Points, z: Labels, to: Values) -> None:
-            if key is None:
-                _add_by_share(T, self.weight[at], z, self._share[at], to[0])
+            weight, sub = self.weight[at], self.sub[at]
+            share = self._share[at] if key is None else None
+            if wide is not None and not isinstance(at, slice):
+                wide.add(at, weight, z, sub, share, to[0])
+            elif share is not None:
+                _add_by_share(T, weight, z, share, to[0])
             else:
-                _add_by_label(T, self.weight[at], z, self.sub[at], to[0])
+                _add_by_label(T, weight, z, sub, to[0])
 
         def nothing() -> Values:
             return (
@@ -128,13 +141,17 @@ class Blocks:
             )
 
         fused = isinstance(labels, Screen) and own is not None and completion is None
-        passed = BlockPass(nothing, lambda at: self.z[at], add, label, count)
+        passed = BlockPass(
+            nothing, lambda at: self.z[at], add, label, label_first, count, wide is not None
+        )  # fmt: skip
         return self._over(passed, k, LONG_CELLS if fused else BLOCK_CELLS)
 
     def resplit(self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool) -> list[Part]:
         """Try new sub-labels and sum up as far as the tree goes."""
         k, pairs = len(chosen), pair_products(sub, self.points)
         among = np.append(chosen, False)  # a label of -1 finds the last entry
+        divided: Students | Pairs | None = students_of(sub) if pairs is None else pairs
+        wide = None if divided is None or (pairs is not None and len(pairs.power)) else self._wide
 
         def labels(at: At) -> Labels:
             z = self.z[at]
@@ -142,6 +159,9 @@ class Blocks:
 
         def add(at: At, T: Points, z: Labels, to: Values) -> None:
             weight = self.weight[at]
+            if wide is not None and divided is not None and not isinstance(at, slice):
+                self.trial[at] = wide.divide(at, weight, z, divided, *to)
+                return
             if pairs is not None:
                 trial = self.trial[at]
                 labelling.resplit_block(T, weight, z, chosen, pairs, doubts, trial, *to)
@@ -160,7 +180,7 @@ class Blocks:
         def nothing() -> Values:
             return np.zeros((k, 2, len(self.family.prior))), np.zeros(k)
 
-        passed = BlockPass(nothing, labels, add)
+        passed = BlockPass(nothing, labels, add, bare=wide is not None)
         return self._over(passed, k, BLOCK_CELLS if pairs is None else LONG_CELLS)
 
     def _over(self, passed: BlockPass, k: int, cells: int) -> list[Part]:

@@ -30,6 +30,7 @@ from scstream.support.threads import together
 
 _LN2 = float(np.log(2.0))
 _HALF = 2.0**-24  # the relative rounding of float32
+MOST_COLUMNS = 15  # of rows that are scored by all their statistics
 _RUN_LEAVES = 8  # of rows that are labelled at a time, and are to stay in cache
 _NARROW = np.zeros(0, dtype=np.float32)
 _WORTHWHILE = 0.6  # the share of components to score up to which the others are ruled out
@@ -72,6 +73,17 @@ def _gain_of(size: int, d: int) -> Gain:
     return Gain()
 
 
+def quadratic_rows(family: Family, X: Points) -> Rows | None:
+    """Return rows as kernels take them, or None if their statistics are of another kind."""
+    frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
+    if frame is None:
+        return None
+    X, d = for_kernels(np.ascontiguousarray(X)), X.shape[1]
+    if X.dtype == np.float32:
+        return Rows(np.empty((0, d)), X, *frame)
+    return Rows(X, np.empty((0, d), np.float32), *frame)
+
+
 @dataclass(frozen=True)
 class LargeBatch:
     """The rows of a large batch, or of others that are to be labelled.
@@ -95,13 +107,9 @@ class LargeBatch:
         family: Family, X: Points, n_threads: int, sizes: Sizes, first_row: int = 0
     ) -> LargeBatch | None:
         """Return the rows, or None if they are of another kind."""
-        frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
-        if frame is None:
-            return None
-        X, nothing = for_kernels(np.ascontiguousarray(X)), X.shape[1]
-        wide, narrow = np.empty((0, nothing)), np.empty((0, nothing), np.float32)
-        rows = Rows(wide, X, *frame) if X.dtype == np.float32 else Rows(X, narrow, *frame)
-        return LargeBatch(rows, n_threads, sizes, first_row)
+        rows = quadratic_rows(family, X)
+        many = rows is None or len(rows.shift) > MOST_COLUMNS
+        return None if many or rows is None else LargeBatch(rows, n_threads, sizes, first_row)
 
     def takes(self, score: Score) -> bool:
         """Whether rows can be scored here by such a score."""

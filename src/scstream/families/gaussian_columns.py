@@ -13,7 +13,7 @@ from scstream.families import rowwise
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_cuts import GaussianCuts
-from scstream.families.gaussian_scores import MANY, shared
+from scstream.families.gaussian_scores import shared
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
@@ -59,8 +59,8 @@ class GaussianColumns(GaussianCuts):
         return (np.asarray(self.narrowed(X)) - self._shift) / self._scale
 
     def quadratic_frame(self) -> tuple[Array, Array] | None:
-        """Return the frame, unless rows have other coordinates or many, for which there is more."""
-        return None if self.narrows or len(self._m) >= MANY else (self._shift, self._scale)
+        """Return the frame, unless rows have other coordinates."""
+        return None if self.narrows else (self._shift, self._scale)
 
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the rows with missing entries; coordinates have none."""

@@ -127,7 +127,7 @@ class PredictiveScore(StudentScore):
         size[~(size * (self.power * error).max() < _ERROR)] = np.inf  # nothing is known of these
         with np.errstate(all="ignore"):
             q = T[:, 1:].astype(np.float32) @ single.T
-        pruning.refine(self._known, T, q, base, error, size, out)
+        pruning.refine(self.students(), T, q, base, error, size, out)
         return out
 
     def _is_easy(self, some: Points) -> bool:
@@ -139,11 +139,15 @@ class PredictiveScore(StudentScore):
         first = np.empty((len(T), self._leading.shape[1]))
         pruning.leading(T, self.d, _LEADING, first)
         np.matmul(first, self._leading.T, out=out)
-        return bool(pruning.students(self._known, T, out) == len(T))
+        return bool(pruning.students(self.students(), T, out) == len(T))
 
-    @property
-    def _known(self) -> pruning.Students:
+    def students(self) -> pruning.Students:
+        """Return what kernels need for triangular solutions."""
         return pruning.Students(self.factors, self._inverse, self.const, self.power)
+
+    def predictives(self) -> pruning.Predictives | None:
+        """Return what kernels need to rule components out, unless rows are hard."""
+        return None if self._hard else pruning.Predictives(self.students(), self._leading)
 
     def best(self, Z: Array) -> Labels | None:
         """Return the best component of rows (n, d) in the family's frame, if few come close.
@@ -156,7 +160,7 @@ class PredictiveScore(StudentScore):
         T[:, 0], T[:, 1:-1] = 1.0, Z
         np.einsum("ij,ij->i", Z, Z, out=T[:, -1])
         z = np.empty(len(T), dtype=np.int64)
-        done = pruning.best_students(self._known, T, T @ self._balls.T, z)
+        done = pruning.best_students(self.students(), T, T @ self._balls.T, z)
         return z if done == len(T) else None
 
     @cached_property
@@ -190,7 +194,7 @@ class PredictiveScore(StudentScore):
         if not self.solves_pairs:
             return super().pairs(T, z)
         out, order = np.empty((len(z), 2)), np.argsort(z)
-        pruning.student_pairs(self._known, T, z, order, out)
+        pruning.student_pairs(self.students(), T, z, order, out)
         return out
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.kernels import scores
+from scstream.kernels.pruning import Predictives, Students
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -56,6 +57,14 @@ class Pruning(Protocol):
 
     def best(self, Z: Array) -> Labels | None:
         """Return the best components of rows (n, d) in the family's frame, if few come close."""
+        ...
+
+    def students(self) -> Students | None:
+        """Return what kernels need to score rows by triangular solutions, if that is all."""
+        ...
+
+    def predictives(self) -> Predictives | None:
+        """Return what kernels need to rule them out, if rows such as some come close to few."""
         ...
 
 
@@ -301,6 +310,12 @@ class _JoinedPruning:
         return np.concatenate([fast_scores(part, T) for part in self._parts], axis=1)
 
     def best(self, Z: Array) -> Labels | None:
+        return None
+
+    def students(self) -> None:
+        return None
+
+    def predictives(self) -> None:
         return None
 
 

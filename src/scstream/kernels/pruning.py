@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scstream.kernels.compiling import bare, kernel, part
 from scstream.kernels.scores import student_bounds
 
-_REACH = 37.0  # nats below the best from which a component does not matter
+REACH = 37.0  # nats below the best from which a component does not matter
 _NEARLY = 25.0  # nats from which its score matters, but not the rounding of single precision
 _PATIENCE, _SHARE = 2, 5  # rows after which more than one component in so many is too many
 _MORE = 8  # such rows where a component is often ruled out by a part of its solution
@@ -39,6 +39,13 @@ class Students(NamedTuple):
     inverse: Floats
     const: Floats
     power: Floats
+
+
+class Predictives(NamedTuple):
+    """Components, and the forms (k, .) of their first columns alone: lower bounds of the whole."""
+
+    known: Students
+    forms: Floats
 
 
 @bare
@@ -96,11 +103,11 @@ def best_students(known: Students, T: Any, q: Any, z: Any) -> Any:
     for at in range(n):
         i = order[at]
         first = z[i]
-        top = _score(known, first, T[i], np.inf, y)
+        top = score_of(known, first, T[i], np.inf, y)
         for c in range(k):
             if q[i, c] >= top and c != first:
                 far = exp((known.const[c] - top) / known.power[c])
-                v = _score(known, c, T[i], far, y)
+                v = score_of(known, c, T[i], far, y)
                 if v > top or (v == top and c < z[i]):
                     z[i], top = c, v
                 scored += 1
@@ -146,17 +153,34 @@ def students(known: Students, T: Any, out: Any) -> Any:
             out[i, c] = known.const[c] - known.power[c] * log(max(out[i, c], 1.0))
             if out[i, c] > out[i, best]:
                 best = c
-        top = _score(known, best, T[i], np.inf, y)
-        out[i, best] = top
-        for c in range(k):
-            if out[i, c] > top - _REACH and c != best:
-                far = exp((known.const[c] - top + _REACH) / known.power[c])
-                out[i, c] = _score(known, c, T[i], far, y)
-                top = max(top, out[i, c])
-                scored += 1
-                if scored * _SHARE > (i + _PATIENCE) * k:
-                    return i
+        more = score_near(known, T[i], best, out[i], y, i, scored)
+        if more < 0:
+            return i
+        scored += more
     return n
+
+
+@part
+def score_near(
+    known: Students, point: Any, best: int, score: Any, y: Any, rows: int, scored: int
+) -> int:
+    """Replace upper bounds (k,) by scores, first the best, then those that are within its reach.
+
+    Returns how many these are, -1 if there are too many for a row after so many ``rows`` under
+    which so many were ``scored``.
+    """
+    k, more = len(score), 0
+    top = score_of(known, best, point, np.inf, y)
+    score[best] = top
+    for c in range(k):
+        if score[c] > top - REACH and c != best:
+            far = exp((known.const[c] - top + REACH) / known.power[c])
+            score[c] = score_of(known, c, point, far, y)
+            top = max(top, score[c])
+            more += 1
+            if (scored + more) * _SHARE > (rows + _PATIENCE) * k:
+                return -1
+    return more
 
 
 @kernel
@@ -187,7 +211,7 @@ def refine(known: Students, T: Any, q: Any, base: Any, error: Any, size: Any, ou
             if best < 0 or (out[i, best] <= second and out[i, best] <= top - _NEARLY):
                 break
             exact[best] = True
-            v = _score(known, best, T[i], np.inf, y)
+            v = score_of(known, best, T[i], np.inf, y)
             out[i, best] = v
             top, second = max(top, v), max(second, min(top, v))
 
@@ -227,11 +251,11 @@ def student_pairs(known: Students, T: Any, z: Any, order: Any, out: Any) -> None
     for i in order:
         for b in range(2):
             c = 2 * z[i] + b
-            out[i, b] = _score(known, c, T[i], np.inf, y)
+            out[i, b] = score_of(known, c, T[i], np.inf, y)
 
 
 @part
-def _score(known: Students, c: int, point: Any, far: float, y: Any) -> Any:
+def score_of(known: Students, c: int, point: Any, far: float, y: Any) -> Any:
     """Return the score of a point, or an upper bound if ``1 + g |L^-1 (z - mean)|^2 > far``."""
     row = known.factors[c]
     g = row[0] / (row[0] + 1.0)

@@ -1,0 +1,281 @@
+"""Compiled passes over rows of Gaussian clusters of many columns: see `pruning`.
+
+Rows are labelled tile by tile, one call a thread. Then rows of some clusters at a time are divided
+or added up. Statistics are made row by row and never kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scstream.kernels.atomic import claim
+from scstream.kernels.compiling import bare, part
+from scstream.kernels.elementary import logs
+from scstream.kernels.labelling import (
+    Pairs,
+    certainty,
+    draw_pair,
+    first_uniforms,
+    share_pair,
+)
+from scstream.kernels.large_rows import Keyed, Rows
+from scstream.kernels.large_tiles import Floats, Ints
+from scstream.kernels.pruning import REACH, Predictives, Students, score_near, score_of
+from scstream.kernels.scores import products
+from scstream.kernels.screened_choices import draw_one, first_best, other
+
+
+class Labelled(NamedTuple):
+    """What is found about rows (n,).
+
+    Labels, sub-labels, second choices, doubts between these, doubts of sub-labels, and shares of
+    the second one.
+    """
+
+    z: Ints
+    sub: Ints
+    second: Ints
+    doubt: Floats
+    own_doubt: Floats
+    share: Floats
+
+
+class Tile(NamedTuple):
+    """Memory for the rows of a tile: rows ``(1, z)``, statistics of the first columns, scores.
+
+    ``y`` is for a solution, ``first`` for where clusters begin in the order of rows.
+    """
+
+    point: Floats
+    lead: Floats
+    score: Floats
+    pair: Floats
+    u: Floats
+    y: Floats
+    best: Ints
+    order: Ints
+    first: Ints
+    near: Ints
+    value: Floats
+
+
+@bare
+def label_tiles(
+    rows: Rows, by: Predictives, own: Students, key: Keyed, taken: Ints, tile: Tile,
+    found: Labelled, left: Ints,
+) -> None:  # fmt: skip
+    """Label tiles that no other thread has taken.
+
+    ``left`` becomes 1 for a tile of which rows come near to too many components.
+    """
+    n, size = len(found.z), len(tile.point)
+    number = claim(taken, 0)
+    while number * size < n:
+        start, stop = number * size, min(number * size + size, n)
+        here = Labelled(
+            found.z[start:stop], found.sub[start:stop], found.second[start:stop],
+            found.doubt[start:stop], found.own_doubt[start:stop], found.share[start:stop],
+        )  # fmt: skip
+        if key.drawn > 0:
+            first_uniforms(key.seed, key.batch, key.sweep, key.first + start, stop - start, tile.u)
+        _fill_tile(rows, start, tile, stop - start)
+        left[number] = _label_tile(by, key.drawn > 0, tile, here)
+        if left[number] == 0:
+            _divide_tile(own, key.drawn > 0, tile, here)
+        number = claim(taken, 0)
+
+
+@part
+def _fill_tile(rows: Rows, start: int, tile: Tile, n: int) -> None:
+    """Fill rows in the frame, and the statistics of their first columns."""
+    d, m = len(tile.y), _leading_columns(tile.lead.shape[1])
+    for i in range(n):
+        point, lead = tile.point[i], tile.lead[i]
+        _fill_point(rows, start + i, point, d)
+        for j in range(1 + m):
+            lead[j] = point[j]
+        q = 1 + m
+        for a in range(m):
+            for b in range(a, m):
+                lead[q] = point[1 + a] * point[1 + b]
+                q += 1
+
+
+@part
+def _leading_columns(p: int) -> int:
+    """Return the columns that have so many statistics."""
+    m = 0
+    while (m + 1) * (m + 2) < 2 * p:
+        m += 1
+    return m
+
+
+@part
+def _label_tile(by: Predictives, drawn: bool, tile: Tile, found: Labelled) -> int:
+    """Label the rows of a tile; return 1 if there are too many components to score."""
+    n, k, known = len(found.z), len(by.forms), by.known
+    products(tile.lead[:n], by.forms, tile.score[:n])
+    for i in range(n):
+        _fill_bounds(known, tile.score[i])
+    _sort_by_best(tile, n, k)
+    scored = 0
+    for at in range(n):
+        i = tile.order[at]
+        more = score_near(known, tile.point[i], tile.best[i], tile.score[i], tile.y, at, scored)
+        if more < 0:
+            return 1
+        scored += more
+    for i in range(n):
+        m = _list_near(tile.score[i], tile.near, tile.value)
+        value = tile.value[:m]
+        at = draw_one(value, tile.u[0, i]) if drawn else first_best(value)
+        found.z[i] = tile.near[at]
+        found.second[i], found.doubt[i] = other(tile.near, value, at)
+    return 0
+
+
+@part
+def _fill_bounds(known: Students, score: Floats) -> None:
+    """Replace lower bounds of forms by upper bounds of scores."""
+    k = len(score)
+    for c in range(k):
+        score[c] = score[c] if score[c] > 1.0 else 1.0
+    logs(score, k)
+    for c in range(k):
+        score[c] = known.const[c] - known.power[c] * score[c]
+
+
+@part
+def _sort_by_best(tile: Tile, n: int, k: int) -> None:
+    """Order the rows of a tile by their best components: whose factors are then in cache."""
+    first = tile.first
+    for c in range(k + 1):
+        first[c] = 0
+    for i in range(n):
+        tile.best[i] = first_best(tile.score[i])
+        first[tile.best[i] + 1] += 1
+    for c in range(k):
+        first[c + 1] += first[c]
+    for i in range(n):
+        c = tile.best[i]
+        tile.order[first[c]] = i
+        first[c] += 1
+
+
+@part
+def _list_near(score: Floats, near: Ints, value: Floats) -> int:
+    """List components within reach of the best, and the two best; return how many they are."""
+    a = first_best(score)
+    b = 0 if a > 0 else min(1, len(score) - 1)
+    for c in range(len(score)):
+        if c != a and score[c] > score[b]:
+            b = c
+    m = 0
+    for c in range(len(score)):
+        if (c - a) * (c - b) == 0 or score[c] > score[a] - REACH:
+            near[m], value[m] = c, score[c]
+            m += 1
+    return m
+
+
+@part
+def _divide_tile(own: Students, drawn: bool, tile: Tile, found: Labelled) -> None:
+    """Divide the rows of a tile among the sub-clusters of their labels."""
+    n = len(found.z)
+    for at in range(n):
+        i = tile.order[at]
+        for b in range(2):
+            tile.pair[i, b] = score_of(own, 2 * found.z[i] + b, tile.point[i], np.inf, tile.y)
+    if drawn:
+        draw_pair(tile.pair[:n], tile.u[1, :n], found.sub, found.own_doubt)
+    else:
+        share_pair(tile.pair[:n], found.sub, found.share, found.own_doubt)
+
+
+@bare
+def add_rows(
+    rows: Rows, at: Ints, weight: Floats, z: Ints, sub: Ints, share: Floats, point: Floats,
+    out: Any,
+) -> None:  # fmt: skip
+    """Add the statistics of rows to ``out`` (k, 2, p), shares of them to both sides if there are.
+
+    Of the rows listed (m,), as are their weights, labels, sub-labels and shares.
+    """
+    p = len(point)
+    for i in range(len(at)):
+        c = z[i]
+        if 0 <= c < len(out):
+            _fill_statistics(rows, at[i], point)
+            first, last = out[c, 0], out[c, 1]
+            if len(share) > 0:
+                two = weight[i] * share[i]
+                one = weight[i] - two
+                for q in range(p):
+                    first[q] += one * point[q]
+                    last[q] += two * point[q]
+            else:
+                to, w = last if sub[i] else first, weight[i]
+                for q in range(p):
+                    to[q] += w * point[q]
+
+
+@bare
+def divide_rows(
+    rows: Rows, at: Ints, weight: Floats, z: Ints, own: Students, pairs: Pairs, work: Any,
+    trial: Ints, sums: Any,
+) -> None:  # fmt: skip
+    """Try the better sub-labels of the rows listed, and add up sums (k, 2, p) and doubts (k,).
+
+    Sub-clusters are Student-t predictives, or scored by products if there are such. ``work`` is
+    memory for statistics and for a solution; rows with a label of -1 are left out.
+    """
+    (point, y), (current, doubt) = work, sums
+    p, by_products = len(point), len(pairs.eta) > 0
+    for i in range(len(at)):
+        c = z[i]
+        if c < 0:
+            continue
+        _fill_statistics(rows, at[i], point)
+        if by_products:
+            a, b = 0.0, 0.0
+            one, two = pairs.eta[2 * c], pairs.eta[2 * c + 1]
+            for q in range(p):
+                a += point[q] * one[q]
+                b += point[q] * two[q]
+        else:
+            a = score_of(own, 2 * c, point, np.inf, y)
+            b = score_of(own, 2 * c + 1, point, np.inf, y)
+        j = 1 if b > a else 0
+        trial[i] = j
+        doubt[c] += weight[i] * certainty(-abs(b - a))
+        to, w = current[c, j], weight[i]
+        for q in range(p):
+            to[q] += w * point[q]
+
+
+@part
+def _fill_statistics(rows: Rows, r: int, point: Floats) -> None:
+    """Fill the statistics (p,) of a row."""
+    d = len(rows.shift)
+    _fill_point(rows, r, point, d)
+    z = point[1 : 1 + d]
+    q = 1 + d
+    for a in range(d):
+        x, tail, line = z[a], z[a:], point[q : q + d - a]
+        for b in range(d - a):
+            line[b] = x * tail[b]
+        q += d - a
+
+
+@part
+def _fill_point(rows: Rows, r: int, point: Floats, d: int) -> None:
+    """Fill ``(1, z)`` of a row."""
+    point[0] = 1.0
+    if len(rows.wide) > 0:
+        for j in range(d):
+            point[1 + j] = (rows.wide[r, j] - rows.shift[j]) / rows.scale[j]
+    else:
+        for j in range(d):
+            point[1 + j] = (rows.narrow[r, j] - rows.shift[j]) / rows.scale[j]
