@@ -88,11 +88,12 @@ class BlockPass:
             runs = [rows for leaf in leaves for rows in cut(leaf.stop, size, leaf.start)]
             runs = runs if self.label_first is None else self.label_first()
             together(n_threads, lambda rows: label(rows, blocks.statistics(rows)), runs)
-        sums = [self.nothing() for _ in leaves]
+        sums: dict[int, Values] = {}
         parts = -(-_LEAVES * n_threads // len(leaves))
 
         def sort(i: int) -> list[tuple[int, NDArray[np.int64]]]:
             """Return the rows of a leaf by part, in their order."""
+            sums[i] = self.nothing()
             if self.count is not None:
                 self.count(leaves[i], sums[i])
             z = self.labels(leaves[i])
@@ -112,7 +113,7 @@ class BlockPass:
 
         jobs = together(n_threads, sort, range(len(leaves)))
         together(n_threads, add, [job for some in jobs for job in some])
-        return sums
+        return [sums[i] for i in range(len(leaves))]
 
 
 class RowsInBlocks(Protocol):

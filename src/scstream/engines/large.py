@@ -32,7 +32,7 @@ _LN2 = float(np.log(2.0))
 _HALF = 2.0**-24  # the relative rounding of float32
 MOST_COLUMNS = 15  # of rows that are scored by all their statistics
 _RUN_LEAVES = 8  # of rows that are labelled at a time, and are to stay in cache
-_NARROW = np.zeros(0, dtype=np.float32)
+_NARROW, _WIDE = np.zeros(0, dtype=np.float32), np.zeros(0)
 _WORTHWHILE = 0.6  # the share of components to score up to which the others are ruled out
 _TRY_AGAIN = 50  # passes after which this is tried again
 _MEMORY = Memory()  # what passes are computed in, by who asks for them; nothing of it outlives one
@@ -78,10 +78,11 @@ def quadratic_rows(family: Family, X: Points) -> Rows | None:
     frame = family.quadratic_frame() if isinstance(X, np.ndarray) and len(X) else None
     if frame is None:
         return None
-    X, d = for_kernels(np.ascontiguousarray(X)), X.shape[1]
+    flat = for_kernels(np.ascontiguousarray(X)).reshape(-1)
+    shift, scale = (np.tile(line, 1 if X.shape[1] > MOST_COLUMNS else TILE) for line in frame)
     if X.dtype == np.float32:
-        return Rows(np.empty((0, d)), X, *frame)
-    return Rows(X, np.empty((0, d), np.float32), *frame)
+        return Rows(_WIDE, flat, shift, scale)
+    return Rows(flat, _NARROW, shift, scale)
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ class LargeBatch:
     Attributes
     ----------
     rows : Rows
+    n, columns : int
+        How many these are.
     n_threads : int
     sizes : Sizes
     first_row : int
@@ -98,6 +101,8 @@ class LargeBatch:
     """
 
     rows: Rows
+    n: int
+    columns: int
     n_threads: int
     sizes: Sizes
     first_row: int = 0
@@ -107,9 +112,9 @@ class LargeBatch:
         family: Family, X: Points, n_threads: int, sizes: Sizes, first_row: int = 0
     ) -> LargeBatch | None:
         """Return the rows, or None if they are of another kind."""
-        rows = quadratic_rows(family, X)
-        many = rows is None or len(rows.shift) > MOST_COLUMNS
-        return None if many or rows is None else LargeBatch(rows, n_threads, sizes, first_row)
+        n, d = X.shape
+        rows = quadratic_rows(family, X) if d <= MOST_COLUMNS else None
+        return None if rows is None else LargeBatch(rows, n, d, n_threads, sizes, first_row)
 
     def takes(self, score: Score) -> bool:
         """Whether rows can be scored here by such a score."""
@@ -125,7 +130,7 @@ class LargeBatch:
         Rows that are ``labelled`` already are taken in that order.
         """
         by, p = self._components(score), pairs.eta.shape[1]
-        gain = gain_of(len(by.eta), self._columns)
+        gain = gain_of(len(by.eta), self.columns)
         drawn = Keyed(*((0, 0, 0, 0) if key is None else (1, *key)), self.first_row)
         sums, units = self._sums("sums", k, p, k * k)
         shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
@@ -167,11 +172,11 @@ class LargeBatch:
     def assign(self, score: Score) -> Labels:
         """Return the best component of each row."""
         by = self._components(score)
-        gain = gain_of(len(by.eta), self._columns)
+        gain = gain_of(len(by.eta), self.columns)
         sums, units = self._sums("no sums", 0, 0, 0)
         shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
         ways[:, 0] = gain.way(labelled=False)
-        out = np.empty(self._n, dtype=np.int64)
+        out = np.empty(self.n, dtype=np.int64)
 
         def job(own: Scratch) -> None:
             large_rows.assign_share(self.rows, by, shares, own, out)
@@ -182,19 +187,11 @@ class LargeBatch:
 
     # -- what threads share, and what each has -----------------------------------------------------
 
-    @property
-    def _n(self) -> int:
-        return max(len(self.rows.wide), len(self.rows.narrow))
-
-    @property
-    def _columns(self) -> int:
-        return len(self.rows.shift)
-
     def _sums(self, name: str, k: int, p: int, pairs: int) -> tuple[Totals, Units]:
         """Return memory for the sums of units, and these."""
         leaf = self.sizes.leaf_rows
         size = 8 * (2 * k * p + 3 * k + 2 * pairs)
-        units = units_of(self.first_row // leaf, -(-self._n // leaf), self.n_threads, size)
+        units = units_of(self.first_row // leaf, -(-self.n // leaf), self.n_threads, size)
         m = len(units.units)
         return _MEMORY.made(name, (m, k, p), lambda: _totals(m, k, p, pairs)), units
 
@@ -203,7 +200,7 @@ class LargeBatch:
         sums: Totals, ways: Labels,
     ) -> None:  # fmt: skip
         """Do a job on threads, each of which has memory of its own and its way."""
-        n, d, leaf = min(self.n_threads, len(units.units)), self._columns, self.sizes.leaf_rows
+        n, d, leaf = min(self.n_threads, len(units.units)), self.columns, self.sizes.leaf_rows
         k, centres = (1, 0) if by is None else (len(by.eta), by.centre.shape[1])
         rows = TILE if by is None else leaf * min(units.largest, _RUN_LEAVES)
         held = 1 + units.largest.bit_length()
@@ -224,7 +221,7 @@ class LargeBatch:
         form = form_of(score)
         assert isinstance(form, Products)
         with np.errstate(all="ignore"):  # what float32 cannot hold has an error without bound
-            return _components(form, self._columns)
+            return _components(form, self.columns)
 
 
 def _components(form: Products, d: int) -> Components:
@@ -290,8 +287,9 @@ def _scratch(rows: int, d: int, tiles: tuple[int, int], sums: tuple[int, ...]) -
     """Return memory for a thread, for runs of so many rows."""
     m, current, counts, rivals, between = sums
     k, centres = tiles
+    Z = np.empty((rows, d))
     return Scratch(
-        np.empty((rows, d)), np.empty(rows, np.int64), np.empty(rows),
+        Z, Z.reshape(-1), np.empty(rows, np.int64), np.empty(rows),
         Run(np.empty(rows, np.int64), np.empty(k + 2, np.int64), np.empty((2, rows)),
             np.zeros(3, np.int64)),
         Tiles.of(k, d, centres),

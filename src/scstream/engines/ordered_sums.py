@@ -8,6 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from scstream.support.threads import over_rows
+
 LEAF_ROWS = 4096  # a leaf is an aligned group of rows: blocks divide it, shards hold it whole
 
 Values = tuple[NDArray[Any], ...]
@@ -95,5 +97,13 @@ def _grown(part: Part) -> bool:
 
 def _added(left: Part, right: Values) -> Values:
     for into, more in zip(left.values, right, strict=True):
-        into += more
+        _add(into, more)
     return left.values
+
+
+def _add(into: NDArray[Any], more: NDArray[Any]) -> None:
+    def add(rows: slice) -> None:
+        into[rows] += more[rows]
+
+    n = len(into)
+    over_rows(add, n, width=into.size // max(n, 1))

@@ -50,9 +50,8 @@ class WideBatch:
     @staticmethod
     def of(family: Family, X: Points, n_threads: int, first_row: int) -> WideBatch | None:
         """Return the rows, or None if they are of another kind."""
-        rows = quadratic_rows(family, X)
-        few = rows is None or len(rows.shift) <= MOST_COLUMNS
-        return None if few or rows is None else WideBatch(rows, n_threads, first_row)
+        rows = quadratic_rows(family, X) if X.shape[1] > MOST_COLUMNS else None
+        return None if rows is None else WideBatch(rows, n_threads, first_row)
 
     def labelling(
         self, score: Score, sub: Score, key: Key | None, found: Labelled
@@ -68,7 +67,7 @@ class WideBatch:
 
         These come near to too many components.
         """
-        n, k, (_, d) = len(found.z), len(by.forms), self.rows.wide.shape
+        n, k, d = len(found.z), len(by.forms), len(self.rows.shift)
         tiles = -(-n // _TILE)
         threads = max(min(self.n_threads, tiles), 1)
         taken, left = np.zeros(1, dtype=np.int64), np.zeros(tiles, dtype=np.int64)

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from scstream.kernels import scores
 from scstream.kernels.pruning import Predictives, Students
+from scstream.support.threads import over_rows
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -373,7 +374,7 @@ def _products(T: Points, eta: Array) -> Array:
         out: Array = np.asarray(T @ eta.T)  # SciPy goes row by row
         return out
     out = np.empty((len(T), len(eta)))
-    scores.products(T, eta, out)
+    over_rows(lambda rows: scores.products(T[rows], eta, out[rows]), len(T), width=eta.size)
     return out
 
 

@@ -27,9 +27,10 @@ from scstream.kernels.sharing import (
 
 
 class Rows(NamedTuple):
-    """Rows (n, d) in double or in single precision, the others being none; and their frame.
+    """The numbers (n d,) of rows in double or in single precision, the others being none.
 
-    Statistics are ``(1, z, z z')`` of ``z = (x - shift) / scale``.
+    Statistics are ``(1, z, z z')`` of ``z = (x - shift) / scale``; shift and scale are given for
+    some rows behind one another, so that loops over these are long.
     """
 
     wide: Floats
@@ -49,12 +50,14 @@ class Keyed(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a thread works in: rows of a run in the frame, and what is found about them.
+    """What a thread works in: rows (n, d) of a run in the frame, and what is found about them.
 
-    ``totals`` are the sums of nodes of a unit; there is room for those that are held at a time.
+    ``numbers`` (n d,) are those of the rows. ``totals`` are the sums of nodes of a unit; there is
+    room for those that are held at a time.
     """
 
     Z: Floats
+    numbers: Floats
     second: Ints
     doubt: Floats
     run: Run
@@ -137,8 +140,8 @@ def resplit_share(
             clear_node(own, at)
             for tile in range(start, stop, TILE):
                 here = slice(tile, min(tile + TILE, stop))
-                Z = scratch.Z[: here.stop - tile]
-                _fill_frame(rows, tile, Z)
+                Z, d = scratch.Z[: here.stop - tile], scratch.Z.shape[1]
+                fill_frame(rows, tile * d, scratch.numbers[: d * len(Z)])
                 try_tile(Z, weight[here], chosen, pairs, doubts, scratch.tiles, z[here],
                          trial[here], own.current[at], own.between[at])  # fmt: skip
             add_up(own, done + 1)
@@ -149,8 +152,8 @@ def resplit_share(
 @part
 def _run(rows: Rows, scratch: Scratch, labels: Any, start: int, stop: int) -> Any:
     """Return some rows in the frame, what they are labelled with, and where that is written."""
-    n, run = stop - start, scratch.run
-    _fill_frame(rows, start, scratch.Z[:n])
+    n, d, run = stop - start, scratch.Z.shape[1], scratch.run
+    fill_frame(rows, start * d, scratch.numbers[: n * d])
     return (
         scratch.Z[:n],
         Run(run.order[:n], run.first, run.u, run.way),
@@ -159,14 +162,16 @@ def _run(rows: Rows, scratch: Scratch, labels: Any, start: int, stop: int) -> An
 
 
 @part
-def _fill_frame(rows: Rows, start: int, Z: Floats) -> None:
-    """Fill rows in the frame, from a row on."""
-    n, d = Z.shape
-    if len(rows.wide) > 0:
-        for i in range(n):
-            for j in range(d):
-                Z[i, j] = (rows.wide[start + i, j] - rows.shift[j]) / rows.scale[j]
-    else:
-        for i in range(n):
-            for j in range(d):
-                Z[i, j] = (rows.narrow[start + i, j] - rows.shift[j]) / rows.scale[j]
+def fill_frame(rows: Rows, start: int, z: Floats) -> None:
+    """Fill numbers of rows in the frame, from one that begins a row on."""
+    step = len(rows.shift)
+    for at in range(0, len(z), step):
+        to = z[at : at + step]
+        if len(rows.wide) > 0:
+            x = rows.wide[start + at : start + at + step]
+            for i in range(len(to)):
+                to[i] = (x[i] - rows.shift[i]) / rows.scale[i]
+        else:
+            y = rows.narrow[start + at : start + at + step]
+            for i in range(len(to)):
+                to[i] = (y[i] - rows.shift[i]) / rows.scale[i]

@@ -20,7 +20,7 @@ from scstream.kernels.labelling import (
     first_uniforms,
     share_pair,
 )
-from scstream.kernels.large_rows import Keyed, Rows
+from scstream.kernels.large_rows import Keyed, Rows, fill_frame
 from scstream.kernels.large_tiles import Floats, Ints
 from scstream.kernels.pruning import REACH, Predictives, Students, score_near, score_of
 from scstream.kernels.scores import products
@@ -93,7 +93,8 @@ def _fill_tile(rows: Rows, start: int, tile: Tile, n: int) -> None:
     d, m = len(tile.y), _leading_columns(tile.lead.shape[1])
     for i in range(n):
         point, lead = tile.point[i], tile.lead[i]
-        _fill_point(rows, start + i, point, d)
+        point[0] = 1.0
+        fill_frame(rows, (start + i) * d, point[1:])
         for j in range(1 + m):
             lead[j] = point[j]
         q = 1 + m
@@ -259,23 +260,12 @@ def divide_rows(
 def _fill_statistics(rows: Rows, r: int, point: Floats) -> None:
     """Fill the statistics (p,) of a row."""
     d = len(rows.shift)
-    _fill_point(rows, r, point, d)
     z = point[1 : 1 + d]
+    point[0] = 1.0
+    fill_frame(rows, r * d, z)
     q = 1 + d
     for a in range(d):
         x, tail, line = z[a], z[a:], point[q : q + d - a]
         for b in range(d - a):
             line[b] = x * tail[b]
         q += d - a
-
-
-@part
-def _fill_point(rows: Rows, r: int, point: Floats, d: int) -> None:
-    """Fill ``(1, z)`` of a row."""
-    point[0] = 1.0
-    if len(rows.wide) > 0:
-        for j in range(d):
-            point[1 + j] = (rows.wide[r, j] - rows.shift[j]) / rows.scale[j]
-    else:
-        for j in range(d):
-            point[1 + j] = (rows.narrow[r, j] - rows.shift[j]) / rows.scale[j]
