@@ -15,11 +15,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines.ordered_sums import Part, Tree, Values
+from scstream.engines.ordered_sums import Part, Values, added_leaves
 from scstream.families.scores import Labels, Points
 from scstream.support.threads import together
 
 At = slice | NDArray[np.int64]  # a run of rows, or some of one in their order
+_Job = tuple[int, NDArray[np.int64], Labels]  # a leaf, and rows of some clusters with labels
 _NO_STATISTICS = np.empty((0, 0))
 _CELLS = 2**17  # statistics and scores of rows that are worth a thread
 _LEAVES = 4  # of each thread, from which on all are busy
@@ -64,8 +65,7 @@ class BlockPass:
             sums = together(n_threads, lambda leaf: self._leaf(blocks, leaf, size), leaves)
         else:
             sums = self._few_leaves(blocks, leaves, k, size, n_threads)
-        first = blocks.first_row // blocks.leaf_rows
-        return Tree(Part(first + i, 1, values) for i, values in enumerate(sums)).parts
+        return added_leaves(blocks.first_row // blocks.leaf_rows, sums)
 
     def _leaf(self, blocks: RowsInBlocks, leaf: slice, size: int) -> Values:
         """Return the sums of a leaf."""
@@ -91,25 +91,26 @@ class BlockPass:
         sums: dict[int, Values] = {}
         parts = -(-_LEAVES * n_threads // len(leaves))
 
-        def sort(i: int) -> list[tuple[int, NDArray[np.int64]]]:
-            """Return the rows of a leaf by part, in their order."""
+        def sort(i: int) -> list[_Job]:
+            """Return the rows of a leaf by part, in their order, and their labels."""
             sums[i] = self.nothing()
             if self.count is not None:
                 self.count(leaves[i], sums[i])
             z = self.labels(leaves[i])
             part = _parts(z, k, parts)
             order = np.argsort(part, kind="stable")
-            edges = np.searchsorted(part[order], np.arange(parts + 1))
-            return [(i, leaves[i].start + order[a:b]) for a, b in pairwise(edges) if b > a]
+            edges = np.searchsorted(part[order], np.arange(parts + 1)).tolist()
+            rows, labels = leaves[i].start + order, z[order]
+            return [(i, rows[a:b], labels[a:b]) for a, b in pairwise(edges) if b > a]
 
-        def add(job: tuple[int, NDArray[np.int64]]) -> None:
-            i, mine = job
+        def add(job: _Job) -> None:
+            i, mine, z = job
             if self.bare:
-                self.add(mine, _NO_STATISTICS, self.labels(mine), sums[i])
+                self.add(mine, _NO_STATISTICS, z, sums[i])
                 return
             for a in range(0, len(mine), size):
                 at = mine[a : a + size]
-                self.add(at, blocks.statistics_of(at), self.labels(at), sums[i])
+                self.add(at, blocks.statistics_of(at), z[a : a + size], sums[i])
 
         jobs = together(n_threads, sort, range(len(leaves)))
         together(n_threads, add, [job for some in jobs for job in some])

@@ -17,7 +17,7 @@ from scstream.engines.base import FewRows, Key
 from scstream.engines.block_pass import At, BlockPass, cut
 from scstream.engines.gaps import Draws, Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
-from scstream.engines.ordered_sums import Part, Tree, Values
+from scstream.engines.ordered_sums import Part, Values, added_leaves
 from scstream.engines.sizes import Sizes
 from scstream.engines.wide import WideBatch, students_of
 from scstream.families.contract import Array, Family
@@ -134,7 +134,7 @@ class Blocks:
 
         def nothing() -> Values:
             return (
-                np.zeros((k, 2, len(self.family.prior))),
+                _zeros(k, 2, len(self.family.prior)),
                 np.zeros((k, 2), dtype=np.int64),
                 np.zeros((k, k), dtype=np.int64),
                 np.zeros((k, k)),
@@ -178,7 +178,7 @@ class Blocks:
                 labelling.add_doubts(z, weight, doubt, to[1])
 
         def nothing() -> Values:
-            return np.zeros((k, 2, len(self.family.prior))), np.zeros(k)
+            return _zeros(k, 2, len(self.family.prior)), np.zeros(k)
 
         passed = BlockPass(nothing, labels, add, bare=wide is not None)
         return self._over(passed, k, BLOCK_CELLS if pairs is None else LONG_CELLS)
@@ -218,8 +218,7 @@ class Blocks:
         """Return the sums over all leaves as far as the tree goes, given those over one."""
         leaves = cut(len(self.z), self.sizes.leaf_rows)
         first = self.first_row // self.sizes.leaf_rows
-        sums = enumerate(together(self.n_threads, one, leaves))
-        return Tree(Part(first + i, 1, values) for i, values in sums).parts
+        return added_leaves(first, together(self.n_threads, one, leaves))
 
     @property
     def points(self) -> Points:
@@ -261,6 +260,13 @@ def blocks_of(family: Family, X: Points, cells: int, sizes: Sizes) -> list[slice
     """Return the blocks of rows that are scored and not kept."""
     p = 64 if sparse.issparse(X) else len(family.prior)
     return cut(X.shape[0], sizes.block_rows or block_rows(p, 64, cells))
+
+
+def _zeros(*shape: int) -> Array:
+    """Return zeros, written without the interpreter's lock."""
+    out = np.empty(shape)
+    out.fill(0.0)
+    return out
 
 
 def _rows_at(at: At, some: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,13 +97,37 @@ def _grown(part: Part) -> bool:
 
 def _added(left: Part, right: Values) -> Values:
     for into, more in zip(left.values, right, strict=True):
-        _add(into, more)
+        into += more
     return left.values
 
 
-def _add(into: NDArray[Any], more: NDArray[Any]) -> None:
-    def add(rows: slice) -> None:
-        into[rows] += more[rows]
+def added_leaves(first: int, leaves: Sequence[Values]) -> list[Part]:
+    """Return the sums of leaves, from one on, as far as the tree goes, as `Tree` adds them up.
 
-    n = len(into)
-    over_rows(add, n, width=into.size // max(n, 1))
+    All sums have as many rows, which threads share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaves = [(np.array([1.0, 2.0]),) for _ in range(7)]
+    >>> [(part.first, part.leaves, part.values) for part in added_leaves(1, leaves)]
+    [(1, 1, (array([1., 2.]),)), (2, 2, (array([2., 4.]),)), (4, 4, (array([4., 8.]),))]
+    """
+    held: list[tuple[Part, int]] = []
+    pairs: list[tuple[int, int]] = []
+    for i, values in enumerate(leaves):
+        held.append((Part(first + i, 1, values), i))
+        while len(held) > 1 and _halves(held[-2][0], held[-1][0]):
+            (_, right), (part, left) = held.pop(), held.pop()
+            pairs.append((left, right))
+            held.append((Part(part.first, 2 * part.leaves, part.values), left))
+
+    def add(rows: slice) -> None:
+        for left, right in pairs:
+            for into, more in zip(leaves[left], leaves[right], strict=True):
+                into[rows] += more[rows]
+
+    if pairs:
+        k = len(leaves[0][0])
+        over_rows(add, k, width=len(pairs) * sum(v.size for v in leaves[0]) // max(k, 1))
+    return [part for part, _ in held]
