@@ -201,9 +201,11 @@ def converge(batch, plan, clusters, *, again=False):
     """Sweep until the log posterior no longer rises; returns by how much it did since a sweep.
 
     The prior follows the clusters during the first 15 sweeps, where that is more probable. Those
-    of other rows that have converged before may end sooner.
+    of other rows that have converged before may end sooner: there rows must be more probable by a
+    ten-thousandth of a nat each.
     """
     best, waited, begin = -inf, 0, None
+    gain = max(1e-4 * len(batch.X), 1.0) if again else 1.0
     give_up(batch, clusters)
     for sweep in range(plan.max_sweeps):
         restricted_sweep(batch, clusters)
@@ -215,7 +217,7 @@ def converge(batch, plan, clusters, *, again=False):
             adapted = log_level(batch, family, clusters)
             if adapted > level:
                 batch.family, level = family, adapted
-        waited = 0 if level > best + 1.0 else waited + 1
+        waited = 0 if level > best + gain else waited + 1
         best, begin = max(best, level), level if begin is None else begin
         if waited >= (3 if again else 8) and (again or sweep >= 15):
             break

@@ -12,6 +12,7 @@ from scstream.kernels.sharing import Ints, Shares
 _FEW_LEAVES = 8  # of a unit, whose rows are to stay in cache
 _MANY_UNITS = 256  # each has sums of its own
 _SUM_BYTES = 2**28  # which take no more than this, if each thread has some units then
+_FINENESS = 16  # times smaller than the largest unit are the smallest
 _TURNS = 2  # of each thread, that are left when units become smaller
 
 
@@ -57,7 +58,7 @@ def _units_of(first: int, leaves: int, n_threads: int, most: int) -> Units:
     at, end = first, first + leaves
     while at < end:
         size = largest if n_threads == 1 else min((end - at) // (_TURNS * n_threads), largest)
-        size = 2 ** (max(size, 1).bit_length() - 1)
+        size = 2 ** (max(size, largest // _FINENESS, 1).bit_length() - 1)
         while at % size or at + size > end:
             size //= 2
         held.append((at, size, len(units), [at - first, size, -1]))

@@ -81,6 +81,7 @@ def converge(
     state, events, rules = start, Events(), steps.rules
     best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
     patience = rules.patience_again if again else rules.patience
+    gain = max(rules.gain_again * steps.engine.n_rows, 1.0) if again else 1.0
     least_sweeps = 0 if again else rules.adapt_sweeps
     state, _ = give_up(steps, state)
     for sweep in range(plan.max_sweeps):
@@ -102,7 +103,7 @@ def converge(
                 steps.family, level = family, adapted
         if progress is not None:
             progress(sweep + 1, state.k, level)
-        waited = 0 if level > best + 1.0 else waited + 1
+        waited = 0 if level > best + gain else waited + 1
         best = max(best, level)
         begin = level if sweep == 0 else begin
         if waited >= patience and sweep >= least_sweeps:
