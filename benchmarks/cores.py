@@ -3,7 +3,8 @@
 ``python -m benchmarks.cores`` times `predict` and `partial_fit` of later batches on 1, 2, 4, ...
 threads, the bare product of statistics and parameters in float64, and Mini-Batch K-Means told the
 number of clusters, in turns; ``--shapes`` and ``--threads`` choose, ``--json FILE`` saves the
-figures. What is judged are ratios of medians from one run.
+figures, ``--docs`` writes the tables into ``docs/performance.md``. What is judged are ratios of
+medians from one run.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
+from benchmarks import machine
+from benchmarks.speed import tables
 from benchmarks.speed.jobs import started
 from benchmarks.speed.timing import Job, alternate
 from scstream import Gaussian, ScStream
 from scstream.datasets import Batch, gaussian_stream
 from scstream.support.threads import cores
+
+_PAUSE = 0.02  # seconds: idle threads of OpenMP spin for a while, and would slow the next one
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def measured(shape: Shape, threads: Sequence[int], turns: int) -> dict[str, floa
         jobs[f"predict {n}"] = Job(predict)
         jobs[f"product {n}"] = Job(lambda turn: T @ eta.T, n)
         jobs[f"k-means {n}"] = Job(k_means, n)
-    return alternate(jobs, turns)
+    return alternate(jobs, turns, _PAUSE)
 
 
 def _model(shape: Shape, first: Batch, threads: int) -> ScStream:
@@ -90,9 +95,14 @@ def _model(shape: Shape, first: Batch, threads: int) -> ScStream:
 
 def table(name: str, took: dict[str, float], threads: Sequence[int]) -> str:
     """Return a shape's figures as lines of Markdown."""
-    kinds = ("update", "predict", "product", "k-means")
-    lines = [f"| {name}: threads | " + " | ".join(kinds) + " | gains | update / 2 products | "
-             "k-means / ours |", "|" + " --- |" * 8]  # fmt: skip
+    kinds, shape = ("update", "predict", "product", "k-means"), SHAPES[name]
+    lines = [
+        f"{shape.rows:,} points in {shape.columns}-D, {shape.clusters} clusters, milliseconds:",
+        "",
+        "| threads | update | predict | bare product | K-Means, both | update, predict, product: "
+        "times one thread | update / 2 products | K-Means / ours |",
+        "|" + " --- |" * 8,
+    ]
     for n in threads:
         ms = [f"{1e3 * took[f'{kind} {n}']:.3g}" for kind in kinds]
         gains = [f"{took[f'{kind} {threads[0]}'] / took[f'{kind} {n}']:.2g}" for kind in kinds[:3]]
@@ -111,13 +121,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=None)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--docs", action="store_true")
     options = parser.parse_args(arguments)
     threads = options.threads or [n for n in (1, 2, 4, 8, 16, 32) if n <= cores()]
-    figures = {}
+    figures, found, where = {}, [], machine.at_present()
     for name in options.shapes:
         turns = 50 * options.turns if name == "small" else options.turns
         figures[name] = measured(SHAPES[name], threads, turns)
-        print(table(name, figures[name], threads), flush=True)
+        found.append(table(name, figures[name], threads))
+        print(found[-1], end="\n\n", flush=True)
+    if options.docs:
+        text = "\n\n".join([*found, f"*{tables.told(where)}*"])
+        tables.PAGE.write_text(tables.written(tables.PAGE.read_text(), "cores", text))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
 

@@ -30,6 +30,11 @@ def circumstances() -> dict[str, Any]:
     return {"machine": _machine(), "versions": _versions(), "revision": _revision()}
 
 
+def at_present() -> dict[str, Any]:
+    """Return the same with the date and how busy the machine is."""
+    return {**circumstances(), "date": now(), "load": os.getloadavg()}
+
+
 def now() -> str:
     """Return the date and time, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -19,7 +19,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from benchmarks import machine
 from benchmarks.speed import (
@@ -50,16 +49,11 @@ SECTIONS: dict[str, tuple[str, Callable[[Options], Result]]] = {
 }
 
 
-def circumstances() -> dict[str, Any]:
-    """Return the machine and the versions."""
-    return {**machine.circumstances(), "date": machine.now(), "load": os.getloadavg()}
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the command line says; 1 if a section failed."""
     args = _arguments(arguments)
     options = _options(args)
-    where = circumstances()
+    where = machine.at_present()
     if where["load"][0] > 0.7:
         say(f"The machine is busy (load {where['load'][0]:.1f}): ratios will be unreliable.")
     results, failed = {}, []

@@ -42,15 +42,17 @@ class Job:
         return nullcontext() if self.threads is None else threadpool_limits(self.threads)
 
 
-def alternate(jobs: Mapping[str, Job], turns: int) -> dict[str, float]:
+def alternate(jobs: Mapping[str, Job], turns: int, pause: float = 0.0) -> dict[str, float]:
     """Return the median seconds of each job.
 
-    They take turns, each turn in another order, after two turns that do not count.
+    They take turns, each turn in another order, after two turns that do not count. In a pause
+    before each of them the threads of the one before come to rest.
     """
     names, seconds = list(jobs), {name: [] for name in jobs}
     for turn in range(turns + 2):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
+            time.sleep(pause)
             with jobs[name].limits():
                 begin = time.perf_counter()
                 jobs[name].run(turn)

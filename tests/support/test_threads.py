@@ -1,10 +1,12 @@
 """Jobs shared among threads: results in order, errors passed on, the caller at work too."""
 
+import _thread
 import threading
+import time
 
 import pytest
 
-from scstream.support.threads import allowed, over_slices, together
+from scstream.support.threads import allowed, over_rows, over_slices, together
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -41,3 +43,33 @@ def test_slices_cover_all_rows():
         cuts = over_slices(lambda cut: list(range(10))[cut], 10)
     assert [i for cut in cuts for i in cut] == list(range(10))
     assert len(cuts) == 3
+
+
+def test_an_interrupt_waits_for_the_others():
+    both, ended = threading.Barrier(2, timeout=60), []
+
+    def job(_):
+        mine = threading.current_thread() is threading.main_thread()
+        both.wait()
+        if not mine:
+            _thread.interrupt_main()
+            time.sleep(0.2)
+            ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        together(2, job, [0, 1])
+    assert ended == [True]
+
+
+def test_jobs_share_nothing_further():
+    with allowed(3):
+        counts = together(2, lambda _: len(over_slices(lambda cut: cut, 100)), [0, 1])
+    assert counts == [1, 1]
+
+
+@pytest.mark.parametrize(("n", "width", "parts"), [(10, 1, 1), (2**17, 1, 3), (2**10, 2**6, 2)])
+def test_rows_are_cut_for_as_many_threads_as_pay(n, width, parts):
+    cuts = over_rows(lambda cut: (cut.start, cut.stop), n, 3, width)
+    assert len(cuts) == parts
+    assert (cuts[0][0], cuts[-1][1]) == (0, n)
+    assert [b for _, b in cuts[:-1]] == [a for a, _ in cuts[1:]]

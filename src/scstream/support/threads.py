@@ -53,10 +53,22 @@ def together(
         with allowed(1):  # all threads have something to do
             work()
     finally:
-        failed = [error for error in [done.get() for _ in range(others)] if error is not None]
-    if failed:
-        raise failed[0]
+        _wait_for(others, done)
     return [out[i] for i in range(len(items))]
+
+
+def _wait_for(others: int, done: _Done) -> None:
+    """Wait until threads are done, come what may: they write to memory that is used again."""
+    failed: BaseException | None = None
+    while others:
+        try:
+            error = done.get()
+            others -= 1
+        except BaseException as interrupt:
+            error = interrupt
+        failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 def over_rows(
