@@ -18,6 +18,7 @@ from scstream.kernels.arguments import (
     Floats,
     Ints,
     Levels,
+    Margins,
     Prior,
     Ratio,
     Rows,
@@ -28,7 +29,7 @@ from scstream.kernels.arguments import (
 )
 from scstream.kernels.compiling import bare, brief, brief_part, part
 from scstream.kernels.elementary import log_gamma
-from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merged
+from scstream.kernels.gaussian_moves import Choice, Clusters, Merges, judged, log_marginal, merged
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
 from scstream.kernels.small_labels import best_labels
@@ -37,6 +38,8 @@ from scstream.kernels.small_scratch import block_of, order_of, sort
 from scstream.kernels.workspace import line, table
 
 MOVES = -2  # what `moves` may return
+APART, CLEAR, TAKEN = 1, 2, 4  # what `divide` may find: a past and a present that had better be
+# set apart, a clear division, and clusters that took the one that was tried
 
 
 @bare
@@ -207,17 +210,56 @@ def forget(
 
 
 @bare
-def try_division(
-    rows: Any, now: Floats, who: Any, prior: Any, how: Any, alpha: float, room: Any, tried: Any
+def divide(
+    rows: Any, past: Any, now: Any, who: Any, prior: Any, how: Any, limits: Any, ratio: Any,
+    room: Any, out: Any,
+) -> Any:  # fmt: skip
+    """Try a new division of the points of clusters, and judge it, see `gaussian_moves.judged`.
+
+    The sub-labels of ``rows`` are those that are tried. Past and present are sums (k, 2, p) and
+    doubts (k, k). ``who`` are the clusters that are chosen (k,), the attempts (k,) made so far, a
+    member (k, p) of each cluster, and whether log marginals are known; ``how`` is how many axes and
+    rounds are tried, and whether only what is better is taken; ``limits`` are how many deviations
+    are certain, and how much doubt of a point is clear. Fills ``out``: sums and doubts of what is
+    tried, and log marginals. Returns how many matrices fail, or else less by each of `APART`,
+    `CLEAR` and `TAKEN` that holds.
+    """
+    prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
+    past, now, tried, levels = Division(*past), Division(*now), Division(*out[0]), Levels(*out[1])
+    chosen, attempt, member, known = who
+    axes, rounds, better = how
+    failed = _tried(rows, now.sums, (chosen, attempt, member), prior, (axes, rounds), ratio[0],
+                    room, tried)  # fmt: skip
+    if failed > 0:
+        return failed
+    k, m, code = len(chosen), np.int64(0), np.int64(0)
+    which, at = line(room.ints, np.int64(0), k)
+    for r in range(k):
+        which[m] = r
+        m += not known or chosen[r] > 0
+        first, second = tried.sums[r, 0, 0], tried.sums[r, 1, 0]
+        clear = tried.doubt[r] < limits[1] * (first + second)
+        if clear and min(first, second) >= tried.sums.shape[2]:
+            code = -CLEAR
+    choice = Choice(which[:m], chosen, better)
+    found = judged(choice, tried, past, now, prior, limits[0], Ratio(*ratio), room.floats, levels)
+    if found > 0:
+        return found
+    taken = False
+    for r in range(k):
+        taken = taken or chosen[r] > 0
+    return code - (APART if found < 0 else 0) - (TAKEN if taken else 0)
+
+
+@part
+def _tried(
+    rows: Rows, now: Floats, who: Any, prior: Prior, how: Any, alpha: float, room: Workspace,
+    tried: Division,
 ) -> Any:  # fmt: skip
     """Try a new division of the points of clusters with present sums (k, 2, p).
 
-    The sub-labels of ``rows`` are those that are tried. ``who`` are the clusters that are chosen
-    (k,), the attempts (k,) made so far and a member (k, p) of each cluster; ``how`` is how many
-    axes and how many rounds are tried. Fills sums and doubts of what is tried; returns how many
-    matrices fail.
+    Returns how many matrices fail.
     """
-    prior, rows, room, tried = Prior(*prior), Rows(*rows), Workspace(*room), Division(*tried)
     (chosen, attempt, member), (axes, rounds) = who, how
     k, p = len(now), now.shape[2]
     present, at = table(room.floats, np.int64(0), k, p)
@@ -265,20 +307,21 @@ def _divide(
 
 @brief
 def moves(
-    past: Any, now: Any, levels: Any, log_u: Any, lived: Ints, reluctance: Any, ratio: Any,
+    past: Any, now: Any, levels: Any, decisions: Any, lived: Ints, margins: Any, ratio: Any,
     prior: Any, room: Any, merges: Any,
 ) -> Any:  # fmt: skip
     """Return ``MOVES`` if some cluster is to be split, merged or dropped, -1 if a matrix fails.
 
     Otherwise fills ``merges``, see `gaussian_moves.Merges`, and returns how many there are. They
     may be without room for pairs: then nobody wants them.
-    ``log_u``, (k,) for splits and then for merges, are what the log ratios must exceed: infinities
-    let nothing move. A merge's must by a step of ``reluctance`` more for every batch that the
-    younger of the two has ``lived`` (k,), but by its margin at most. What makes up a ``ratio`` is
-    as in `arguments.Ratio`.
+    ``decisions`` are what the log ratios must exceed, for k splits and then for merges, and whether
+    they are greedy: infinities let nothing move. A split's must by its edges more, see
+    `scstream.sampler.split_merge.decisions`, a merge's for every batch that the younger of the two
+    has ``lived`` (k,). What makes up margins and a ``ratio`` is as in `arguments`.
     """
     prior, past, now, how = Prior(*prior), Division(*past), Sums(*now), Ratio(*ratio)
-    room, levels = Workspace(*room), Levels(*levels)
+    room, levels, margins = Workspace(*room), Levels(*levels), Margins(*margins)
+    log_u, greedy = decisions
     top, pairs, gain, both = merges
     k, p = len(past.sums), past.sums.shape[2]
     sums, at = table(room.floats, np.int64(0), 3 * k, p)
@@ -292,7 +335,10 @@ def moves(
     log_split(log(how.alpha), n, levels.each, levels.whole, own, how.least, gains)
     for r in range(k):
         here = now.rows[r, 0] + now.rows[r, 1] > 0
-        if gains[r] > log_u[0][r] if here else not totals[r, 0] >= 1.0 and log_u[0][r] < np.inf:
+        if here and gains[r] > log_u[r]:
+            if gains[r] > log_u[r] + _edges(r, past.doubt, now, margins, greedy):
+                return MOVES
+        elif not here and not totals[r, 0] >= 1.0 and log_u[r] < np.inf:
             return MOVES
     if len(pairs) == 0:
         most = top.shape[1]
@@ -304,9 +350,23 @@ def moves(
     m = merged(clusters, prior, how, room.floats[at:], Merges(top, pairs, gain, both))
     for i in range(m):
         a, b = pairs[i, 0], pairs[i, 1]
-        if gain[i] > log_u[1][i] + min(reluctance[0] * min(lived[a], lived[b]), reluctance[1]):
+        if gain[i] > log_u[k + i] + min(margins.step * min(lived[a], lived[b]), margins.most):
             return MOVES
     return m
+
+
+@brief_part
+def _edges(r: int, past_doubt: Floats, now: Sums, margins: Margins, greedy: bool) -> Any:
+    """Return what a split of cluster r must win for the doubt about its edges."""
+    before = present = 0.0
+    for s in range(len(past_doubt)):
+        if s != r:
+            before += past_doubt[r, s]
+            present += now.doubt[r, s]
+    rows = now.rows[r, 0] + now.rows[r, 1]
+    if greedy and rows >= margins.rows and present > margins.doubt * rows:
+        return np.inf
+    return max(margins.edges * (before + (present if greedy else 0.0)) - margins.free, 0.0)
 
 
 @brief_part

@@ -171,9 +171,10 @@ def split_merge_and_drop(
     The best labels cut a heavy tail off where another cluster begins, and what is left of it looks
     like more than one: greedy moves split no such clusters.
     """
-    for_splits, for_merges = log_u = decisions(steps, state, greedy=greedy)
-    if not steps.may_move(state, log_u):
+    log_u = steps.log_uniforms((1 + steps.rules.neighbours) * state.k, greedy=greedy)
+    if not steps.may_move(state, log_u, greedy=greedy):
         return state
+    for_splits, for_merges = decisions(steps, state, log_u, greedy=greedy)
     if plan.splits and not (greedy and steps.family.has_heavy_tails()):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(

@@ -26,6 +26,7 @@ from scstream.sampler.forgetting import completed_by_present, needs_completing
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.rules import Rules
+from scstream.sampler.steps import Divided
 from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.once import once
@@ -56,6 +57,15 @@ class _Compiled(GenericSteps):
     def ratio(self) -> tuple[float, float, float]:
         """What makes up the ratio of a split."""
         return self.alpha, self.rules.least_part, self.rules.doubt
+
+    @once
+    def margins(self) -> tuple[float, float, float, float, int, float]:
+        """What moves must win besides, see `kernels.arguments.Margins`."""
+        rules = self.rules
+        return (
+            rules.merge_reluctance, rules.merge_reluctance_most, rules.sharp_edges,
+            rules.edges_free, rules.drawn_rows, rules.drawn_doubt,
+        )  # fmt: skip
 
     def room(self, k: int) -> tuple[Array, Ints]:
         """Return memory to work in on the rows and k clusters, as a plain tuple."""
@@ -146,30 +156,44 @@ class GaussianSteps(_Compiled):
         keep_better: bool,
     ) -> tuple[State, bool]:  # fmt: skip
         """Give the chosen clusters the division that was tried, or only where it is better."""
-        family, known, k = self.family, state.known, state.k
-        taken, joined = chosen.astype(np.int64), None
-        if known is None or known.family is not family:
-            which, each, whole = _everyone(k), np.empty((k, 2)), np.empty(k)
-        else:
-            which, each, whole = np.flatnonzero(chosen), known.each.copy(), known.whole.copy()
-            joined = known.joined
-        past, past_doubt = state.past.copy(), state.past_doubt.copy()
-        sums, doubts = state.now.current.copy(), state.now.doubt.copy()
+        known, levels = self._levels(state)
+        which = _everyone(state.k) if known is None else np.flatnonzero(chosen)
+        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
         code = gaussian_moves.judge(
-            (which, taken, keep_better), (current, doubt), (past, past_doubt), (sums, doubts),
-            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio, self.room(k)[0],
-            (each, whole),
+            (which, taken, keep_better), (current, doubt), past, now,
+            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio,
+            self.room(state.k)[0], levels,
         )  # fmt: skip
         if code > 0:
             return super().judge_division(state, chosen, current, doubt, keep_better=keep_better)
-        better, attempt = taken > 0, state.attempt + chosen
+        state = state.having(attempt=state.attempt + chosen)
+        better = taken > 0
         if np.count_nonzero(better):
-            now = Sums(sums, self.engine.adopt(better), state.now.rivals, doubts)
-            state = state.with_past(past, past_doubt, now=now, attempt=attempt)
-        else:
-            state = state.having(attempt=attempt)
-        state.learn(LogMarginals(family, each, whole, joined))
+            state = self._divided(state, better, past, now)
+        self._learn_levels(state, known, levels)
         return state, bool(code == gaussian_moves.APART)
+
+    def _levels(self, state: State) -> tuple[LogMarginals | None, tuple[Array, Array]]:
+        """Return the log marginals that are known, and a copy of them to be filled."""
+        known, k = state.known, state.k
+        if known is None or known.family is not self.family:
+            return None, (np.empty((k, 2)), np.empty(k))
+        return known, (known.each.copy(), known.whole.copy())
+
+    def _learn_levels(
+        self, state: State, known: LogMarginals | None, levels: tuple[Array, Array]
+    ) -> None:
+        """Take note of the log marginals after a division."""
+        joined = None if known is None else known.joined
+        state.learn(LogMarginals(self.family, *levels, joined))
+
+    def _divided(
+        self, state: State, better: NDArray[np.bool_], past: tuple[Array, Array],
+        now: tuple[Array, Array],
+    ) -> State:  # fmt: skip
+        """Return the clusters with the division that some (k,) have taken."""
+        sums = Sums(now[0], self.engine.adopt(better), state.now.rivals, now[1])
+        return state.with_past(*past, now=sums)
 
     def merge_ratios(
         self, state: State, neighbours: int, born_from: int
@@ -180,29 +204,29 @@ class GaussianSteps(_Compiled):
             return _NO_PAIRS, _NOTHING, _NOTHING
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
-        never = np.full(k * most, np.inf)
-        m = self._moves(state, (never, never), most, (top, pairs, ratio, both))
+        never = np.full(k + k * most, np.inf)
+        m = self._moves(state, (never, False), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
         return pairs[:m][young], ratio[:m][young], both[:m][young]
 
-    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+    def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        top = np.empty((0, most), dtype=np.int64)
-        return self._moves(state, log_u, most, (top, _NO_PAIRS, _NOTHING, _NOTHING)) < 0
+        return self._moves(state, (log_u, greedy), most, _no_merges(most)) < 0
 
-    def _moves(self, state: State, log_u: tuple[Array, Array], most: int, merges: Any) -> int:
+    def _moves(
+        self, state: State, decisions: tuple[Array, bool], most: int, merges: Any
+    ) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
         known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
         usual = most <= rules.neighbours
         room = self.room(k) if usual else workspace(0, k, state.past.shape[2], most)
         found: int = small_batch.moves(
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
-            (known.each, known.whole), log_u, state.lived,
-            (rules.merge_reluctance, rules.merge_reluctance_most), self.ratio, self.prior,
-            room, merges,
+            (known.each, known.whole), decisions, state.lived,
+            self.margins, self.ratio, self.prior, room, merges,
         )  # fmt: skip
         return found
 
@@ -210,23 +234,35 @@ class GaussianSteps(_Compiled):
 class SmallGaussianSteps(SmallSweeps, GaussianSteps):
     """All steps of a small batch, each in one compiled call."""
 
-    def try_division(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None
-    ) -> tuple[Array, Array]:
-        """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
-        rows, k, p = self.rows, state.k, state.past.shape[2]
+    def divide(
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
+    ) -> Divided:
+        """Try a new division of the chosen clusters, and judge it."""
+        rows, rules, k, p = self.rows, self.rules, state.k, state.past.shape[2]
         key = self.next_key() if key is None else key
         member = _nobody(k, p)
         if self.family.needs_members(state.attempt):
             member = self.engine.members(k, key)
-        current, doubt, prior = np.empty((k, 2, p)), np.empty(k), self.prior
-        how = min(prior[-1], AXES), self.rules.refine_rounds
-        failed = small_batch.try_division(
-            (rows.T, rows.weight, rows.labels, rows.trial), state.now.current,
-            (chosen, state.attempt, member), prior, how, self.alpha,
-            self.room(k), (current, doubt),
+        known, levels = self._levels(state)
+        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
+        tried, prior = (np.empty((k, 2, p)), np.empty(k)), self.prior
+        code = small_batch.divide(
+            (rows.T, rows.weight, rows.labels, rows.trial), past, now,
+            (taken, state.attempt, member, known is not None), prior,
+            (min(prior[-1], AXES), rules.refine_rounds, keep_better),
+            (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), self.ratio,
+            self.room(k), (tried, levels),
         )  # fmt: skip
-        return super().try_division(state, chosen, key) if failed else (current, doubt)
+        if code > 0:
+            return super().divide(state, chosen, key, keep_better=keep_better)
+        found = -code
+        state = state.having(attempt=state.attempt + chosen)
+        if found & small_batch.TAKEN:
+            state = self._divided(state, taken > 0, past, now)
+        self._learn_levels(state, known, levels)
+        return Divided(
+            state, *tried, bool(found & small_batch.APART), bool(found & small_batch.CLEAR)
+        )
 
 
 def predicts_at_once(family: Family, rules: Rules, n: int) -> bool:
@@ -267,6 +303,16 @@ def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
     return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
 
 
+def _copied(state: State) -> tuple[Array, Array]:
+    """Return sums and doubts of the past, to be changed."""
+    return state.past.copy(), state.past_doubt.copy()
+
+
+def _now_copied(state: State) -> tuple[Array, Array]:
+    """Return those of the present."""
+    return state.now.current.copy(), state.now.doubt.copy()
+
+
 @lru_cache
 def _everyone(k: int) -> Ints:
     return np.arange(k)
@@ -275,6 +321,12 @@ def _everyone(k: int) -> Ints:
 @lru_cache
 def _nobody(k: int, p: int) -> Array:
     return np.zeros((k, p))
+
+
+@lru_cache
+def _no_merges(most: int) -> tuple[Ints, Ints, Array, Array]:
+    """Return where merges would be noted if someone wanted them."""
+    return np.empty((0, most), dtype=np.int64), _NO_PAIRS, _NOTHING, _NOTHING
 
 
 @lru_cache

@@ -59,13 +59,14 @@ class SmallStudentSteps(SmallGaussianSteps):
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
         return pairs[:m][young], ratio[:m][young], both[:m][young]
 
-    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+    def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
-        never = np.full(len(log_u[1]), np.inf)
-        if super().may_move(state, (log_u[0], never)):
+        k, no_merge = state.k, log_u.copy()
+        no_merge[k:] = np.inf
+        if super().may_move(state, no_merge, greedy=greedy):
             return True
         pairs, ratio, _ = self.merge_ratios(state, self.rules.neighbours, 0)
-        least = log_u[1][: len(pairs)] + reluctance(self, state.lived[pairs].min(axis=1))
+        least = log_u[k : k + len(pairs)] + reluctance(self, state.lived[pairs].min(axis=1))
         return bool((ratio > least).any())
 
     def _merged(self, state: State, merges: Any) -> int:
