@@ -49,13 +49,14 @@ def sweep(
 ) -> Any:  # fmt: skip
     """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
-    With the state of a generator weights, parameters and labels are drawn, and it moves on.
-    Without, labels are the best by the predictives; weights are those of `scstream.sampler.sweep`.
-    Fills ``sums`` and, without draws, the log marginals then. The key is (seed, batch, sweep).
-    Returns how many matrices, or shapes of gammas, do not allow that.
+    With the state of a generator weights and parameters are drawn, and it moves on. Without, scores
+    are by the predictives; weights are those of `scstream.sampler.sweep`. The key is (seed, batch,
+    sweep), and whether labels are drawn: if not, they are the best. Fills ``sums`` and, unless
+    labels are drawn, the log marginals then. Returns how many matrices, or shapes of gammas, do not
+    allow that.
     """
     prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
-    sums, levels, drawn = Sums(*sums), Levels(*levels), len(state) > 0
+    sums, levels, plain, drawn = Sums(*sums), Levels(*levels), len(state) > 0, key[3]
     k, p = len(sums.rows), past.shape[2]
     side = prior.columns + 1
     some, at = line(room.floats, np.int64(0), matrices.ROOM * side * side)
@@ -73,17 +74,18 @@ def sweep(
     if failed > 0:
         return failed
     if drawn:
+        start = len(totals) * 0  # a constant would have it all compiled once more
+        uniforms(key[0], key[1], key[2], start, u)
+    if plain:
         failed = draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
         if failed > 0:
             return failed
-        start = len(totals) * 0  # a constant would have it all compiled once more
-        uniforms(key[0], key[1], key[2], start, u)
     else:
         log_shares(totals[:k], alpha, log_weight)
         for r in range(k, 3 * k):
             log_weight[r] = log(totals[r, 0] + 0.5 * alpha)
         student(factors, log_det, prior, log_weight, some, by)
-    sweep_rows(rows, by, u, drawn, prior.columns, rest, sums)
+    sweep_rows(rows, by, u, (drawn, plain), prior.columns, rest, sums)
     if not drawn:
         stacked(past, sums.current, totals)
         failed = log_marginals(totals, prior, some, log_det, levels)

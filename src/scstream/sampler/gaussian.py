@@ -33,7 +33,7 @@ from scstream.support.once import once
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
-_NO_KEY = Key(0, 0, 0)
+_NO_KEY = 0, 0, 0, False
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
@@ -101,18 +101,28 @@ class SmallSweeps(_Compiled):
         self.rng = Draws(draws)
         return new
 
+    def predictive_sweep(self, state: State, key: Key | None = None) -> State:
+        """Draw labels and sub-labels by weight times predictive."""
+        key = self.next_key() if key is None else key
+        new = self._swept(state, _NO_DRAWS, key)
+        return super().predictive_sweep(state, key) if new is None else new
+
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""
-        new = self._swept(state, _NO_DRAWS, _NO_KEY)
+        new = self._swept(state, _NO_DRAWS, None)
         return super().deterministic_sweep(state) if new is None else new
 
-    def _swept(self, state: State, draws: Any, key: Key) -> State | None:
-        """Return the clusters after a sweep; None if a matrix is not positive definite."""
+    def _swept(self, state: State, draws: Any, key: Key | None) -> State | None:
+        """Return the clusters after a sweep; None if a matrix is not positive definite.
+
+        Labels are drawn with a key. So are parameters if there are draws.
+        """
         k, p = state.k, state.past.shape[2]
-        now, drawn = Sums.nothing(k, p), len(draws) > 0
+        now, drawn = Sums.nothing(k, p), key is not None
         each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
         failed = self._fill(
-            state, draws, key, self.room(k),
+            state, draws, _NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
+            self.room(k),
             (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
@@ -122,13 +132,12 @@ class SmallSweeps(_Compiled):
             new.learn(LogMarginals(self.family, each, whole))
         return new
 
-    def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
         rows = self.rows
         failed: int = small_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
-            room, sums, levels,
+            (rows.T, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
         )  # fmt: skip
         return failed
 

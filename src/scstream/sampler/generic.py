@@ -19,9 +19,9 @@ class GenericSteps(Steps):
         """Draw weights and parameters, then every point's label and sub-label."""
         return sweep.restricted_sweep(self, state, key)
 
-    def predictive_sweep(self, state: State) -> State:
+    def predictive_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw labels and sub-labels by weight times predictive."""
-        return sweep.predictive_sweep(self, state)
+        return sweep.predictive_sweep(self, state, key)
 
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""

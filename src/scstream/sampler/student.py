@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from scstream.engines import Key
 from scstream.families.contract import Array, StudentPrior
 from scstream.families.scores import Labels
 from scstream.kernels import heavy_batch, heavy_moves
@@ -38,11 +37,11 @@ class SmallStudentSteps(SmallGaussianSteps):
         row, more, log_normaliser, columns = self.student.gaussian
         return row, more, log_normaliser, columns
 
-    def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
         failed: int = heavy_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            self._rows, self.student.tails, (key.seed, key.batch, key.sweep), room, (sums, levels),
+            self._rows, self.student.tails, key, room, (sums, levels),
         )  # fmt: skip
         return failed
 
