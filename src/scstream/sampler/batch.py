@@ -159,8 +159,9 @@ def as_learned(steps: Steps, state: State) -> State:
     where they were cut. Drawn labels would show that the next batch differs from it, and the past
     would be forgotten. So where forgetting adapts these learn from one more draw of the labels.
     """
-    judged = state.window.forgetting.adaptive and overlapping(steps, state).any()
-    return steps.restricted_sweep(state) if judged else state
+    if state.window.forgetting.adaptive and np.count_nonzero(overlapping(steps, state)):
+        return steps.restricted_sweep(state)
+    return state
 
 
 def split_merge_and_drop(
