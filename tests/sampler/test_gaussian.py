@@ -99,8 +99,8 @@ def test_what_may_move_is_what_moves(monkeypatch):
     said, moved = [], []
     may_move, move = GaussianSteps.may_move, batch.split_merge_and_drop
 
-    def watched(steps, state, log_u):
-        said.append(may_move(steps, state, log_u))
+    def watched(steps, state, log_u, *, greedy):
+        said.append(may_move(steps, state, log_u, greedy=greedy))
         return True
 
     def noted(steps, plan, state, *more, **options):

@@ -29,6 +29,7 @@ _BEGINS_LARGE = "large_rows.sweep_run"  # a large one, for long
 _BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
 _SECONDS = {
     "small_batch": 12,
+    "small_divisions": 12,
     "matrices": 12,
     "large_rows": 8,
 }  # on two cores; those of other batches: 6
@@ -122,7 +123,7 @@ def _of_small_batches() -> dict[str, Any]:
         "labelling.rename": (i2, i2, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
         "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
-        "small_batch.divide": (
+        "small_divisions.divide": (
             rows, past, past, who, prior, how, limits, ratio, room, types.Tuple((tried, levels)),
         ),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
@@ -130,7 +131,7 @@ def _of_small_batches() -> dict[str, Any]:
         "small_batch.moves": (
             past, sums, levels, decisions, i1, margins, ratio, prior, room, merges,
         ),
-        "small_batch.assign": (f2, frame, f2, float64, prior, room, i1),
+        "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),

@@ -12,23 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import CpuEngine, FewRows, Key, Sums
-from scstream.engines.ordered_sums import LEAF_ROWS
+from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
 from scstream.families.gaussian_cuts import AXES
-from scstream.families.scores import Labels, Points
-from scstream.kernels import gaussian_moves, labelling, small_batch, small_scratch
+from scstream.kernels import (
+    gaussian_moves,
+    small_batch,
+    small_divisions,
+)
 from scstream.kernels.draws import Draws
-from scstream.kernels.workspace import room_of
+from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.forgetting import completed_by_present, needs_completing
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
-from scstream.sampler.rules import Rules
 from scstream.sampler.steps import Divided
-from scstream.sampler.sweep import predictive
-from scstream.support.arithmetic import numpy_defaults
 from scstream.support.once import once
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
@@ -225,9 +224,7 @@ class GaussianSteps(_Compiled):
         most = self.rules.neighbours
         return self._moves(state, (log_u, greedy), most, _no_merges(most)) < 0
 
-    def _moves(
-        self, state: State, decisions: tuple[Array, bool], most: int, merges: Any
-    ) -> int:
+    def _moves(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
         known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
         usual = most <= rules.neighbours
@@ -255,7 +252,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         known, levels = self._levels(state)
         past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
         tried, prior = (np.empty((k, 2, p)), np.empty(k)), self.prior
-        code = small_batch.divide(
+        code = small_divisions.divide(
             (rows.T, rows.weight, rows.labels, rows.trial), past, now,
             (taken, state.attempt, member, known is not None), prior,
             (min(prior[-1], AXES), rules.refine_rounds, keep_better),
@@ -266,50 +263,12 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return super().divide(state, chosen, key, keep_better=keep_better)
         found = -code
         state = state.having(attempt=state.attempt + chosen)
-        if found & small_batch.TAKEN:
+        if found & small_divisions.TAKEN:
             state = self._divided(state, taken > 0, past, now)
         self._learn_levels(state, known, levels)
         return Divided(
-            state, *tried, bool(found & small_batch.APART), bool(found & small_batch.CLEAR)
+            state, *tried, bool(found & small_divisions.APART), bool(found & small_divisions.CLEAR)
         )
-
-
-def predicts_at_once(family: Family, rules: Rules, n: int) -> bool:
-    """Whether `best_ids` serves so many rows."""
-    prior = family.small_gaussian()
-    return prior is not None and prior.columns <= rules.compiled_columns and 0 < n <= LEAF_ROWS
-
-
-def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
-    """Return the best clusters (n,) of a few rows in one compiled call."""
-    prior = family.small_gaussian()
-    assert prior is not None
-    z: Labels = np.empty(len(X), dtype=np.int64)
-    X, totals = family.narrowed(family.check(X)), state.totals
-    room = workspace(0, *totals.shape)
-    if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, z):
-        z = _best_by_scores(family, X, totals, alpha)
-    labelling.named(z, state.ids, z)
-    return z
-
-
-@numpy_defaults
-def _best_by_scores(family: Family, X: Points, totals: Array, alpha: float) -> Labels:
-    return CpuEngine().assign(family, X, predictive(family, totals, alpha))
-
-
-def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:
-    """Return memory to work in on n rows and k clusters with p statistics, as a plain tuple."""
-    floats, ints = room_of(*_needed(n, k, p, neighbours))
-    return floats, ints
-
-
-@lru_cache
-def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
-    """Return how many floats and whole numbers of room that takes."""
-    floats, ints = small_scratch.room_needed(n, k, p)
-    matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
-    return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
 
 
 def _copied(state: State) -> tuple[Array, Array]:

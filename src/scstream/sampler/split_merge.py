@@ -191,8 +191,6 @@ def decisions(
 def overlapping(ctx: Context, state: State) -> NDArray[np.bool_]:
     """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead."""
     both, doubt = state.now.rows, state.now.doubt
-    if 2 * both.max(initial=0) < ctx.rules.drawn_rows:
-        return np.zeros(state.k, dtype=bool)
     rows = both[:, 0] + both[:, 1]
     out: NDArray[np.bool_] = rows >= ctx.rules.drawn_rows
     if np.count_nonzero(out):

@@ -14,8 +14,9 @@ import numpy as np
 from scstream.families.contract import Array, StudentPrior
 from scstream.families.scores import Labels
 from scstream.kernels import heavy_batch, heavy_moves
+from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.gaussian import SmallGaussianSteps, workspace
+from scstream.sampler.gaussian import SmallGaussianSteps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.split_merge import reluctance

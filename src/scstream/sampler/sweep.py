@@ -38,7 +38,7 @@ def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
 
 
 def predictive_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
-    """Draw labels and sub-labels by weight times predictive; the key is as in `restricted_sweep`."""
+    """Draw labels and sub-labels by weight times predictive; the key is the next unless given."""
     return _predictive_pass(ctx, state, ctx.next_key() if key is None else key)
 
 
