@@ -156,7 +156,8 @@ def as_learned(steps: Steps, state: State) -> State:
     where they were cut. Drawn labels would show that the next batch differs from it, and the past
     would be forgotten. So where forgetting adapts these learn from one more draw of the labels.
     """
-    if state.window.forgetting.adaptive and np.count_nonzero(overlapping(steps, state)):
+    many = steps.engine.n_rows >= steps.rules.drawn_rows
+    if many and state.window.forgetting.adaptive and np.count_nonzero(overlapping(steps, state)):
         return steps.restricted_sweep(state)
     return state
 
