@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.special import logsumexp
 
-from scstream.families.scores import GenericScore, JoinedScore, LinearScore, StudentScore
+from scstream.families.scores import (
+    GenericScore,
+    JoinedScore,
+    LinearScore,
+    StudentScore,
+    log_totals,
+)
 
 RNG = np.random.default_rng(0)
 T = RNG.poisson(0.7, (40, 5)).astype(float)
@@ -36,6 +43,17 @@ def test_student_scores_are_powers_of_quadratic_forms_of_at_least_one(rows):
     score = StudentScore(quad, const, power)
     assert_allclose(score.block(rows), expected, rtol=1e-12, atol=1e-12)
     assert_allclose(score.pairs(rows, Z), own_pairs(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_totals_are_by_all_scores_that_add_to_them(rows):
+    """Most of them do not: from 40 nats below the best on they are not even computed."""
+    const, power = np.linspace(-1.0, 1.0, 6), np.array([1.0, 3.0, 30.0, 100.0, 300.0, 2.0])
+    student = StudentScore(np.abs(ETA), const, power)
+    scores = student.block(rows)
+    assert 0.2 < np.mean(scores < scores.max(axis=1, keepdims=True) - 40.0) < 0.8
+    for score in (student, LinearScore(ETA), JoinedScore([student, LinearScore(ETA)])):
+        expected = logsumexp(score.block(rows), axis=1)
+        assert_allclose(log_totals(score, rows), expected, rtol=1e-13, atol=1e-13)
 
 
 def test_generic_scores_are_differences_of_log_partitions(rows):

@@ -9,11 +9,11 @@ from importlib import import_module
 
 import pytest
 
-from scstream.kernels import ahead, machine_code, screened_blocks, small_batch
+from scstream.kernels import ahead, machine_code, screened_blocks, small_divisions
 
 
 def test_kernels_are_stamped_with_all_files_they_are_made_from():
-    for kernel in (small_batch.try_division, screened_blocks.label_block):
+    for kernel in (small_divisions.divide, screened_blocks.label_block):
         stamp = kernel._cache.files._cache_file._source_stamp
         assert stamp[1] == machine_code.sources()
         pickle.dumps(stamp)

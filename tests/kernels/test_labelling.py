@@ -18,9 +18,10 @@ from scstream.kernels import labelling
     ],
 )
 def test_uniforms_are_philox_keyed_by_seed_batch_sweep_and_row(seed, batch, sweep, first):
-    got = np.empty((2, 6))
-    labelling.uniforms(seed, batch, sweep, first, got)
-    assert_array_equal(got, reference.uniforms(seed, batch, sweep, first, 6))
+    for n in (1, 6, 7):  # two rows are taken at a time
+        got = np.empty((2, n))
+        labelling.uniforms(seed, batch, sweep, first, got)
+        assert_array_equal(got, reference.uniforms(seed, batch, sweep, first, n))
 
 
 @pytest.mark.parametrize("gap", [-800.0, -37.0, -35.0, -1.0, 0.0, 2.0, 35.0, 37.0, 800.0])

@@ -24,7 +24,9 @@ def logarithms(x):
 
 @bare
 def swept(rows, scores, u, drawn, d, room, sums):
-    small_rows.sweep_rows(Rows(*rows), Scores(*scores), u, drawn, d, Workspace(*room), Sums(*sums))
+    small_rows.sweep_rows(
+        Rows(*rows), Scores(*scores), u, (drawn, drawn), d, Workspace(*room), Sums(*sums)
+    )
 
 
 def test_exponentials_are_exact_to_rounding():

@@ -15,7 +15,7 @@ from scstream.evaluate import prequential
 from scstream.families import Gaussian
 from scstream.kernels.draws import Draws
 from scstream.sampler import batch as batch_module
-from scstream.sampler.batch import first_batch, later_batch
+from scstream.sampler.batch import Course, first_batch, later_batch
 from scstream.sampler.founders import found_clusters, is_due, log_prediction
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
@@ -72,7 +72,7 @@ class Batches(Stream):
     def learned(self, plan=None):
         """Learn the first batch."""
         start = start_over_clustered(self.ctx, plan or Plan(), HALF_LIFE, adapt=True)
-        self.state = first_batch(self.ctx, plan or Plan(), start, adapt=True)
+        self.state = first_batch(self.ctx, plan or Plan(), start, Course(adapt=True))
         self.check(shared=True)
         return self
 
@@ -198,7 +198,7 @@ def test_the_first_batch_mends_a_bad_start(merged):
     labels = batch.truth // 4 if merged else batch.truth * 3 + np.arange(batch.n) % 3
     start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
     assert start.k == (1 if merged else 12)
-    batch.state = first_batch(batch.ctx, Plan(), start, adapt=True)
+    batch.state = first_batch(batch.ctx, Plan(), start, Course(adapt=True))
     batch.check(shared=True)
     assert batch.found()
 
@@ -212,7 +212,7 @@ def test_moves_that_are_switched_off_are_not_even_proposed(monkeypatch, off):
     plan, batch = Plan(max_sweeps=10, **{off: False}), Batches()
     labels = batch.truth // 4 if off == "splits" else batch.truth * 3 + np.arange(batch.n) % 3
     start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
-    batch.state = first_batch(batch.ctx, plan, start, adapt=True)
+    batch.state = first_batch(batch.ctx, plan, start, Course(adapt=True))
     batch.check(shared=True)
     assert batch.state.k == 1 if off == "splits" else batch.state.k >= 4
     follow(batch, 1.0, plan)
@@ -224,9 +224,8 @@ def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
     start = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=True)
     batch.ctx.engine.keys.clear()
     plan = Plan(max_sweeps=3)
-    batch.state = first_batch(
-        batch.ctx, plan, start, adapt=True, progress=lambda *seen: told.append(seen)
-    )
+    course = Course(adapt=True, progress=lambda *seen: told.append(seen))
+    batch.state = first_batch(batch.ctx, plan, start, course)
     assert [sweep for sweep, _, _ in told] == [1, 2, 3]
     assert all(k >= 1 and np.isfinite(level) for _, k, level in told)
     assert sum(key is not None for key in batch.ctx.engine.keys) == 3
@@ -236,7 +235,7 @@ def test_a_prior_that_must_not_adapt_does_not():
     batch = Batches()
     prior = batch.ctx.family.prior.copy()
     start = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=False)
-    first_batch(batch.ctx, Plan(), start, adapt=False)
+    first_batch(batch.ctx, Plan(), start, Course(adapt=False))
     assert_array_equal(batch.ctx.family.prior, prior)
 
 

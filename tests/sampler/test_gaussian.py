@@ -7,7 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scstream import Gaussian, Rules, ScStream
 from scstream.datasets import gaussian_stream
 from scstream.sampler import batch
-from scstream.sampler.gaussian import GaussianSteps
+from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.subclusters import is_clear
 
 STREAMS = {
     "2-D": {"n_clusters": 8, "births": 0.5},
@@ -94,13 +96,54 @@ def test_weights_count_at_once_too():
         assert_array_equal(got, expected)
 
 
-def test_what_may_move_is_what_moves(monkeypatch):
+@pytest.mark.parametrize("family", ["gaussian", "student"])
+def test_few_rows_draw_their_labels_at_once_as_step_by_step(family, monkeypatch):
+    """Where clusters get fewer rows than they have statistics the predictives draw the labels."""
+    stream = [b.X for b in gaussian_stream(14, 60, n_clusters=5, n_features=4, random_state=3)]
+    swept, sweep = [], GenericSteps.predictive_sweep
+
+    def noted(steps, state, key=None):
+        swept.append(key)
+        return sweep(steps, state, key)
+
+    monkeypatch.setattr(GenericSteps, "predictive_sweep", noted)
+    at_once, one = learn(stream, family=family)
+    assert swept == []
+    stepwise, other = learn(stream, family=family, rules=STEPWISE)
+    assert len(swept) >= 6
+    for got, expected in zip(at_once, stepwise, strict=True):
+        assert_array_equal(got, expected)
+    assert_allclose([c.count for c in one.clusters_], [c.count for c in other.clusters_], rtol=1e-9)
+    assert_array_equal(one._learner.rng, other._learner.rng)
+
+
+def test_a_clear_division_is_noticed_at_once(monkeypatch):
+    said, is_so, divide = [], [], SmallGaussianSteps.divide
+
+    def noted(steps, state, chosen, **how):
+        out = divide(steps, state, chosen, **how)
+        said.append(out.clear)
+        is_so.append(bool(is_clear(steps, out.current, out.doubt).any()))
+        return out
+
+    monkeypatch.setattr(SmallGaussianSteps, "divide", noted)
+    for name in ("2-D", "sudden"):
+        learn(batches(name, 20), rules=Rules(clear_doubt=0.01))
+    assert said == is_so
+    assert 0.02 < np.mean(said) < 0.98
+
+
+EDGES = Rules(sharp_edges=1.0, edges_free=0.0, drawn_rows=25, drawn_doubt=0.02)
+
+
+@pytest.mark.parametrize("rules", [Rules(), EDGES], ids=["as they are", "edges count"])
+def test_what_may_move_is_what_moves(rules, monkeypatch):
     """It is said exactly where splits, merges or drops then happen."""
     said, moved = [], []
     may_move, move = GaussianSteps.may_move, batch.split_merge_and_drop
 
-    def watched(steps, state, log_u):
-        said.append(may_move(steps, state, log_u))
+    def watched(steps, state, log_u, *, greedy):
+        said.append(may_move(steps, state, log_u, greedy=greedy))
         return True
 
     def noted(steps, plan, state, *more, **options):
@@ -111,7 +154,7 @@ def test_what_may_move_is_what_moves(monkeypatch):
     monkeypatch.setattr(GaussianSteps, "may_move", watched)
     monkeypatch.setattr(batch, "split_merge_and_drop", noted)
     for seed in range(3):
-        learn(batches("sudden", 30, seed))
+        learn(batches("sudden", 30, seed), rules=rules)
     assert said == moved
     assert 0.02 < np.mean(said) < 0.9
 

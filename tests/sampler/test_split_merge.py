@@ -27,6 +27,7 @@ from scstream.sampler.split_merge import (
     propose_merges,
     propose_splits,
 )
+from scstream.sampler.steps import Divided
 from scstream.sampler.subclusters import restart, set_present_apart
 from scstream.sampler.window import Forgetting
 
@@ -50,11 +51,8 @@ class Tables:
 class Undivided(GenericSteps):
     """Steps without points: what was split stays undivided."""
 
-    def try_division(self, state, chosen):
-        return None, None
-
-    def judge_division(self, state, chosen, current, doubt, *, keep_better):
-        return state, False
+    def divide(self, state, chosen, *, keep_better):
+        return Divided(state, None, None, apart=False, clear=False)
 
 
 @pytest.fixture
@@ -292,8 +290,7 @@ def test_looking_for_candidates_leaves_the_rivals_alone():
 
 def sought(steps, state, chosen):
     """Return the clusters after a new division of the chosen ones was sought."""
-    current, doubt = steps.try_division(state, chosen)
-    return steps.judge_division(state, chosen, current, doubt, keep_better=True)[0]
+    return steps.divide(state, chosen, keep_better=True).state
 
 
 def log_ratios(stream):
@@ -575,4 +572,4 @@ def test_where_edges_are_in_much_doubt_a_split_must_win_a_share_of_it():
     doubt = between.sum(axis=1) + state.past_doubt.sum(axis=1) - state.past_doubt.diagonal()
     needed = RULES.sharp_edges * doubt - RULES.edges_free
     assert (needed > 0.0).tolist() == [False, True, True]
-    assert_allclose(decisions(ctx, state, greedy=True)[0], np.maximum(needed, 0.0))
+    assert_allclose(decisions(ctx, state, np.zeros(12), greedy=True)[0], np.maximum(needed, 0.0))

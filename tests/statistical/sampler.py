@@ -51,7 +51,7 @@ def sampled(
 
     ctx.rules = replace(ctx.rules, patience=np.inf, single_points=single_points)
     plan = Plan(max_sweeps=burn + sweeps, splits=two_way, merges=two_way)
-    batch.first_batch(ctx, plan, start, adapt=False, progress=progress)
+    batch.first_batch(ctx, plan, start, batch.Course(adapt=False, progress=progress))
     return seen
 
 

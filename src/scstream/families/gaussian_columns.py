@@ -13,12 +13,13 @@ from scstream.families import rowwise
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_cuts import GaussianCuts
-from scstream.families.gaussian_scores import shared
+from scstream.families.gaussian_scores import MANY
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
 from scstream.kernels import pooling
 from scstream.support.memory import for_kernels
+from scstream.support.threads import over_slices
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 MOST_DESCRIBED = 1000  # columns of which a cluster shows all covariances
@@ -47,11 +48,14 @@ class GaussianColumns(GaussianCuts):
         X = self.narrowed(X)
         X = np.ascontiguousarray(X, dtype=_float_type(X))
         T = np.empty((len(X), len(self._prior)))
+        if len(self._m) < MANY:
+            pooling.statistics(X, self._shift, self._scale, T)
+            return T
 
         def fill(cut: slice) -> None:
             pooling.statistics(X[cut], self._shift, self._scale, T[cut])
 
-        shared(fill, len(X), len(self._m))
+        over_slices(fill, len(X))
         return T
 
     def embed(self, X: Points) -> Array:

@@ -354,6 +354,20 @@ def fast_scores(form: Products, T: Points) -> Array:
     return q
 
 
+def log_totals(score: Score, T: Points) -> Array:
+    """Return the logs of sums over components (n,) of scores, which are logs.
+
+    Where these are Student-t densities only those near the best are computed.
+    """
+    form, out = form_of(score), np.empty(T.shape[0])
+    if isinstance(form, Products) and form.student and form.power.min() > 0.0:
+        room = np.empty(len(form.power))
+        scores.log_totals(_products(T, form.eta), form.const, form.power, room, out)
+    else:
+        scores.log_totals(score.block(T), _NOTHING, _NOTHING, _NOTHING, out)
+    return out
+
+
 def to_dense(T: Points) -> Array:
     """Return rows as a dense array."""
     dense: Array = T if isinstance(T, np.ndarray) else T.toarray()

@@ -29,6 +29,7 @@ _BEGINS_LARGE = "large_rows.sweep_share"  # a large one, for long
 _BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
 _SECONDS = {
     "small_batch": 12,
+    "small_divisions": 12,
     "matrices": 12,
     "large_rows": 8,
 }  # on two cores; those of other batches: 6
@@ -115,22 +116,24 @@ def _of_small_batches() -> dict[str, Any]:
     prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1))
     sums, levels = types.Tuple((f3, i2, i2, f2)), types.Tuple((f2, f1))
     past, rows = types.Tuple((f3, f2)), types.Tuple((f2, f1, i1, i1))
-    how, cuts = types.UniTuple(int64, 2), types.Tuple((b1, i1, f2))
-    tried, choice = types.Tuple((f3, f1)), types.Tuple((i1, i1, bool_))
+    who, how = types.Tuple((i1, i1, f2, bool_)), types.Tuple((int64, int64, bool_))
+    tried, limits = types.Tuple((f3, f1)), types.UniTuple(float64, 2)
     ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
-    frame, reluctance = types.UniTuple(f1, 2), types.UniTuple(float64, 2)
+    frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_))
+    margins = types.Tuple((float64, float64, float64, float64, int64, float64))
     return {
         "labelling.rename": (i2, i2, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
         "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
-        "small_batch.try_division": (rows, f3, cuts, prior, how, float64, room, tried),
+        "small_divisions.divide": (
+            rows, past, past, who, prior, how, limits, ratio, room, types.Tuple((tried, levels)),
+        ),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
-        "gaussian_moves.judge": (choice, tried, past, past, prior, float64, ratio, f1, levels),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
         "small_batch.moves": (
-            past, sums, levels, frame, i1, reluctance, ratio, prior, room, merges,
+            past, sums, levels, decisions, i1, margins, ratio, prior, room, merges,
         ),
-        "small_batch.assign": (f2, frame, f2, float64, prior, room, i1),
+        "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),

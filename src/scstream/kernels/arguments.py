@@ -61,6 +61,21 @@ class Ratio(NamedTuple):
     doubt: float
 
 
+class Margins(NamedTuple):
+    """What moves must win besides, see `scstream.sampler.rules`.
+
+    A merge must win a step for every batch lived, and so much at most; a split a share of the doubt
+    about its edges, less some nats. No greedy split is made of so many rows in such doubt.
+    """
+
+    step: float
+    most: float
+    edges: float
+    free: float
+    rows: int
+    doubt: float
+
+
 class Levels(NamedTuple):
     """Log marginals of the parts (k, 2) and wholes (k,) of clusters."""
 

@@ -62,7 +62,7 @@ def sweep(
     """
     seen, prior, tails, room = rows[4], Prior(*prior), Tails(*tails), Workspace(*room)
     rows = Rows(rows[0], rows[1], rows[2], rows[3])
-    sums, levels, drawn = Sums(*out[0]), Levels(*out[1]), len(state) > 0
+    sums, levels, plain, drawn = Sums(*out[0]), Levels(*out[1]), len(state) > 0, key[3]
     k, p, d = len(sums.rows), past.shape[2], prior.columns
     some, at = line(room.floats, np.int64(0), matrices.ROOM * (d + 1) * (d + 1))
     totals, at = table(room.floats, at, 3 * k, p)
@@ -82,11 +82,12 @@ def sweep(
     clusters = Factors(factors[:k], log_det, log_weight)
     fill_distances(clusters.rows, d, some, quad)
     if drawn:
+        uniforms(key[0], key[1], key[2], len(totals) * 0, u)
+    if plain:
         failed = draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
         if failed > 0:
             return failed
         _drawn(clusters, tails, d, rest.floats, by)
-        uniforms(key[0], key[1], key[2], len(totals) * 0, u)
     else:
         log_shares(totals[:k], alpha, log_weight)
         for r in range(k, 3 * k):
@@ -94,7 +95,7 @@ def sweep(
         student(factors, log_det, prior, log_weight, some, by)
         _predictive(clusters, tails, prior, quad, by)
     fill_frames(totals, prior, tails.df, Frames(centre, quad))
-    _sweep_rows(rows, seen, tails, Frames(centre, quad), by, u, drawn, rest, sums)
+    _sweep_rows(rows, seen, tails, Frames(centre, quad), by, u, (drawn, plain), rest, sums)
     if not drawn:
         stacked(past, sums.current, totals)
         failed = log_marginals(totals, prior, some, log_det, levels)
@@ -103,10 +104,13 @@ def sweep(
 
 @part
 def _sweep_rows(
-    rows: Rows, seen: Floats, tails: Tails, frames: Frames, by: Scores, u: Floats, drawn: bool,
+    rows: Rows, seen: Floats, tails: Tails, frames: Frames, by: Scores, u: Floats, how: Any,
     room: Workspace, sums: Sums,
 ) -> None:  # fmt: skip
-    """Label the rows as they came, tame them, and add everything up."""
+    """Label the rows as they came, tame them, and add everything up.
+
+    ``how`` is as in `small_rows.sweep_rows`; scores of clusters are Student-t ones in any case.
+    """
     n, k, d = len(rows.label), len(sums.rows), frames.centre.shape[1]
     block, at = block_of(room.floats, rows.T.shape[1])
     order, start, behind = order_of(room.ints, n, k)
@@ -114,11 +118,11 @@ def _sweep_rows(
     for i in range(n):
         order[i] = i
     as_seen = Rows(seen, rows.weight, rows.label, rows.sublabel)
-    label_rows(as_seen, by, u, (drawn, n < 0), d, order, block, search, sums)
+    label_rows(as_seen, by, u, (how[0], n < 0), d, order, block, search, sums)
     for i in range(n):
         c = rows.label[i]
         taming.tame_row(seen[i], frames.centre[c], frames.quad[c], tails, n >= 0, rows.T[i])
-    sublabel_rows(rows, by, u, drawn, d, (order, start), block, sums)
+    sublabel_rows(rows, by, u, how, d, (order, start), block, sums)
 
 
 @brief_part

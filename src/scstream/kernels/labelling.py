@@ -53,27 +53,34 @@ def uniforms(seed: Any, batch: Any, sweep: Any, first: Any, out: Any) -> None:
 def first_uniforms(seed: Any, batch: Any, sweep: Any, first: Any, n: int, out: Any) -> None:
     """Fill the first n columns of ``out``.
 
-    Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed.
+    Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed. Words are
+    cut to 32 bits, whose products are several times as fast as those of longer ones, and two rows
+    are taken at a time: the one need not wait for the other.
     """
-    for i in range(n):
-        row = np.uint64(first + i)
-        c0 = row & _LOW
-        c1 = row >> _S32
-        c2 = np.uint64(sweep) & _LOW
-        c3 = np.uint64(batch) & _LOW
-        k0 = np.uint64(seed) & _LOW
-        k1 = np.uint64(seed) >> _S32
+    for i in range(0, n, 2):
+        j = min(i + 1, n - 1)
+        row, other = np.uint64(first + i), np.uint64(first + j)
+        a0, a1 = np.uint32(row & _LOW), np.uint32(row >> _S32)
+        b0, b1 = np.uint32(other & _LOW), np.uint32(other >> _S32)
+        a2 = b2 = np.uint32(np.uint64(sweep) & _LOW)
+        a3 = b3 = np.uint32(np.uint64(batch) & _LOW)
+        k0, k1 = np.uint32(np.uint64(seed) & _LOW), np.uint32(np.uint64(seed) >> _S32)
         for _ in range(10):
-            p0 = _M0 * c0
-            p1 = _M1 * c2
-            c0 = (p1 >> _S32) ^ c1 ^ k0
-            c2 = (p0 >> _S32) ^ c3 ^ k1
-            c1 = p1 & _LOW
-            c3 = p0 & _LOW
-            k0 = (k0 + _W0) & _LOW
-            k1 = (k1 + _W1) & _LOW
-        out[0, i] = np.float64(((c0 << _S32) | c1) >> _S11) * _UNIT
-        out[1, i] = np.float64(((c2 << _S32) | c3) >> _S11) * _UNIT
+            p, q = _M0 * np.uint64(a0), _M1 * np.uint64(a2)
+            r, s = _M0 * np.uint64(b0), _M1 * np.uint64(b2)
+            a0, a1 = np.uint32(np.uint32(q >> _S32) ^ a1 ^ k0), np.uint32(q & _LOW)
+            a2, a3 = np.uint32(np.uint32(p >> _S32) ^ a3 ^ k1), np.uint32(p & _LOW)
+            b0, b1 = np.uint32(np.uint32(s >> _S32) ^ b1 ^ k0), np.uint32(s & _LOW)
+            b2, b3 = np.uint32(np.uint32(r >> _S32) ^ b3 ^ k1), np.uint32(r & _LOW)
+            k0, k1 = np.uint32((k0 + _W0) & _LOW), np.uint32((k1 + _W1) & _LOW)
+        out[0, j], out[1, j] = _unit(b0, b1), _unit(b2, b3)
+        out[0, i], out[1, i] = _unit(a0, a1), _unit(a2, a3)
+
+
+@part
+def _unit(high: Any, low: Any) -> Any:
+    """Return the number in [0, 1) that two words of 32 bits are."""
+    return np.float64(((np.uint64(high) << _S32) | np.uint64(low)) >> _S11) * _UNIT
 
 
 @helper

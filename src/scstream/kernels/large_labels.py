@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scstream.kernels import screened_choices as choices
 from scstream.kernels.compiling import part
 from scstream.kernels.large_tiles import (
     ALL,
@@ -32,19 +33,6 @@ from scstream.kernels.nearby import (
     sort_by_label,
     sort_rows,
     tile_end,
-)
-from scstream.kernels.screened_choices import (
-    REACH,
-    SINGLE,
-    draw_one,
-    finished,
-    first_best,
-    is_doubtful,
-    is_sure,
-    listed,
-    other,
-    propose,
-    take_best,
 )
 from scstream.kernels.screened_tiles import (
     BEST,
@@ -104,12 +92,12 @@ def _label_tile(
         find_top(cell, state)
         if student:
             for i in range(TILE):
-                off[i] += LOG_ERROR * (abs(state[TOP + i]) + REACH)
+                off[i] += LOG_ERROR * (abs(state[TOP + i]) + choices.REACH)
         cumulate(cell, state, top)
-        propose(off, u, m, top, cell, state, z)
+        choices.propose(off, u, m, top, cell, state, z)
     else:
         best_two(cell, state)
-        take_best(cell, state, m, seconds, z)
+        choices.take_best(cell, state, m, seconds, z)
     if seconds:
         best_two(cell, state)
     _settle(Z, by, drawn, tiles, found, order, m)
@@ -128,20 +116,20 @@ def _settle(
     eta, const, power = by.eta, by.const, by.power
     state, off, which, near, cell = tiles.state, tiles.off, tiles.box.which, tiles.near, tiles.cell
     labels, second, doubt, seconds = found.z, found.second, found.doubt, len(found.second) > 0
-    error = LOG_ERROR if len(by.slope) > 0 else SINGLE
+    error = LOG_ERROR if len(by.slope) > 0 else choices.SINGLE
     for i in range(len(order)):
         r = order[i]
-        if not is_sure(state, i, off[i], error, drawn, seconds):
-            n = listed(cell, state, i, tiles.z[i], off[i], error, drawn, seconds, m, near)
+        if not choices.is_sure(state, i, off[i], error, drawn, seconds):
+            n = choices.listed(cell, state, i, tiles.z[i], off[i], error, drawn, seconds, m, near)
             fill_statistics(Z[r], tiles.left, tiles.right, T)
             score = tiles.score[:n]
             for j in range(n):
                 c = which[near[j]]
                 score[j] = _score(T, eta[c], const, power, c)
-            at = draw_one(score, tiles.u[i]) if drawn else first_best(score)
+            at = choices.draw_one(score, tiles.u[i]) if drawn else choices.first_best(score)
             labels[r] = which[near[at]]
             if seconds:
-                b, doubt[r] = other(near, score, at)
+                b, doubt[r] = choices.other(near, score, at)
                 second[r] = which[b] if b >= 0 else -1
             continue
         a = which[tiles.z[i]]
@@ -150,7 +138,7 @@ def _settle(
             b = which[min(int(state[WHICH + i]), m - 1)]
             second[r], doubt[r] = b, 0.0
             slack = off[i] + error * abs(state[BEST + i])
-            if is_doubtful(state[BEST + i] - state[COUNT + i], slack):
+            if choices.is_doubtful(state[BEST + i] - state[COUNT + i], slack):
                 doubt[r] = np.nan
 
 
@@ -172,7 +160,7 @@ def _list_near(
     which[1] = second
     _multiply(by, tiles, 4)
     low = lowest = np.inf
-    error = 2.0 * LOG_ERROR if len(by.slope) > 0 else SINGLE
+    error = 2.0 * LOG_ERROR if len(by.slope) > 0 else choices.SINGLE
     for i in range(len(order)):
         a, b = float(cell[i]), float(cell[TILE + i])
         a -= off[i] + error * (abs(a) + 1.0)
@@ -219,4 +207,4 @@ def _score(T: Floats, eta: Floats, const: Floats, power: Floats, c: int) -> Any:
     x = 0.0
     for q in range(len(T)):
         x += T[q] * eta[q]
-    return finished(x, const, power, c)
+    return choices.finished(x, const, power, c)

@@ -14,6 +14,7 @@ _ONE = int(np.float64(1.0).view(np.int64))
 _PER_BIT = 2.0**-52
 _MANTISSA = 2**52 - 1
 _LN2 = float(np.log(2.0))
+_FAR = 40.0  # nats below the best component's score from where on another's adds nothing
 FEW = 8.0  # counts up to which a rise is a product of so many factors
 _SMALL, _LARGE = 1e-280, 1e280  # products between these have all their digits
 _A, _B = 0.4231, 0.1681  # the tangent at 0.4 of (log2(1 + f) - f) / (f (1 - f)), a little lower
@@ -114,18 +115,41 @@ def student_pairs(q: Any, const: Any, power: Any, z: Any) -> None:
 
 
 @bare
-def log_totals(q: Any, out: Any) -> None:
-    """Fill ``out`` (n,) with the logs of sums over components of scores (n, k), which are logs."""
+def log_totals(q: Any, const: Any, power: Any, room: Any, out: Any) -> None:
+    """Fill ``out`` (n,) with the logs of sums over components of scores (n, k), which are logs.
+
+    With levels and powers (k,), all positive, these are products, see `student`; those that are
+    near the best become scores, and there is room for bounds (k,).
+    """
     n, k = q.shape
     for i in range(n):
+        near = k if len(power) == 0 else _near_scores(q[i], const, power, room)
         high = -np.inf
-        for c in range(k):
+        for c in range(near):
             high = max(high, q[i, c])
         total = 0.0
-        for c in range(k):
-            if q[i, c] > high - 40.0:
+        for c in range(near):
+            if q[i, c] > high - _FAR:
                 total += exp(q[i, c] - high)
         out[i] = high + log(total)
+
+
+@part
+def _near_scores(q: Any, const: Any, power: Any, bounds: Any) -> Any:
+    """Replace the first products (k,) by the scores near the best, in order; returns how many.
+
+    Who is far is known by bounds, and that takes no logarithm.
+    """
+    student_bounds(q, const, power, bounds)
+    best, near = 0, 0
+    for c in range(len(q)):
+        best = c if bounds[c] > bounds[best] else best
+    least = const[best] - power[best] * log(max(q[best], 1.0)) - _FAR
+    for c in range(len(q)):
+        if bounds[c] > least:
+            q[near] = const[c] - power[c] * log(max(q[c], 1.0))
+            near += 1
+    return near
 
 
 @part

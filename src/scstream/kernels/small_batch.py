@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels import cuts, draws, matrices
+from scstream.kernels import draws, matrices
 from scstream.kernels.arguments import (
     Division,
     Floats,
     Ints,
     Levels,
+    Margins,
     Prior,
     Ratio,
     Rows,
@@ -26,14 +27,13 @@ from scstream.kernels.arguments import (
     Words,
     Workspace,
 )
-from scstream.kernels.compiling import bare, brief, brief_part, part
+from scstream.kernels.compiling import bare, brief, brief_part
 from scstream.kernels.elementary import log_gamma
 from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merged
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
 from scstream.kernels.small_labels import best_labels
-from scstream.kernels.small_rows import divide_rows, sweep_rows
-from scstream.kernels.small_scratch import block_of, order_of, sort
+from scstream.kernels.small_rows import sweep_rows
 from scstream.kernels.workspace import line, table
 
 MOVES = -2  # what `moves` may return
@@ -46,13 +46,14 @@ def sweep(
 ) -> Any:  # fmt: skip
     """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
-    With the state of a generator weights, parameters and labels are drawn, and it moves on.
-    Without, labels are the best by the predictives; weights are those of `scstream.sampler.sweep`.
-    Fills ``sums`` and, without draws, the log marginals then. The key is (seed, batch, sweep).
-    Returns how many matrices, or shapes of gammas, do not allow that.
+    With the state of a generator weights and parameters are drawn, and it moves on. Without, scores
+    are by the predictives; weights are those of `scstream.sampler.sweep`. The key is (seed, batch,
+    sweep), and whether labels are drawn: if not, they are the best. Fills ``sums`` and, unless
+    labels are drawn, the log marginals then. Returns how many matrices, or shapes of gammas, do not
+    allow that.
     """
     prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
-    sums, levels, drawn = Sums(*sums), Levels(*levels), len(state) > 0
+    sums, levels, plain, drawn = Sums(*sums), Levels(*levels), len(state) > 0, key[3]
     k, p = len(sums.rows), past.shape[2]
     side = prior.columns + 1
     some, at = line(room.floats, np.int64(0), matrices.ROOM * side * side)
@@ -70,17 +71,18 @@ def sweep(
     if failed > 0:
         return failed
     if drawn:
+        start = len(totals) * 0  # a constant would have it all compiled once more
+        uniforms(key[0], key[1], key[2], start, u)
+    if plain:
         failed = draw(state, totals, alpha, prior, factors, log_weight, some, rest.floats, eta)
         if failed > 0:
             return failed
-        start = len(totals) * 0  # a constant would have it all compiled once more
-        uniforms(key[0], key[1], key[2], start, u)
     else:
         log_shares(totals[:k], alpha, log_weight)
         for r in range(k, 3 * k):
             log_weight[r] = log(totals[r, 0] + 0.5 * alpha)
         student(factors, log_det, prior, log_weight, some, by)
-    sweep_rows(rows, by, u, drawn, prior.columns, rest, sums)
+    sweep_rows(rows, by, u, (drawn, plain), prior.columns, rest, sums)
     if not drawn:
         stacked(past, sums.current, totals)
         failed = log_marginals(totals, prior, some, log_det, levels)
@@ -129,9 +131,9 @@ def draw(
 
 @bare
 def assign(
-    X: Any, frame: Any, totals: Floats, alpha: float, prior: Any, room: Any, z: Ints
+    X: Any, frame: Any, totals: Floats, alpha: float, prior: Any, room: Any, ids: Ints, z: Ints
 ) -> Any:  # fmt: skip
-    """Fill the best labels of rows by the predictives of clusters (k, p); returns failures.
+    """Fill the ids (k,) of the best clusters (k, p) of rows by the predictives; returns failures.
 
     The rows (n, d) are to be put in a frame, shift and scale (d,).
     """
@@ -142,9 +144,11 @@ def assign(
     log_weight, by = each[0], Scores(quad, each[1], each[2])
     log_shares(totals, alpha, log_weight)
     rest = Workspace(room.floats[at:], room.ints)
-    failed = _predictive(totals, prior, log_weight, rest.floats, by)
+    failed = predictive(totals, prior, log_weight, rest.floats, by)
     if failed == 0:
         best_labels(X, frame[0], frame[1], by, rest, z)
+        for i in range(len(z)):
+            z[i] = ids[z[i]]
     return failed
 
 
@@ -206,79 +210,23 @@ def forget(
     return failed
 
 
-@bare
-def try_division(
-    rows: Any, now: Floats, who: Any, prior: Any, how: Any, alpha: float, room: Any, tried: Any
-) -> Any:  # fmt: skip
-    """Try a new division of the points of clusters with present sums (k, 2, p).
-
-    The sub-labels of ``rows`` are those that are tried. ``who`` are the clusters that are chosen
-    (k,), the attempts (k,) made so far and a member (k, p) of each cluster; ``how`` is how many
-    axes and how many rounds are tried. Fills sums and doubts of what is tried; returns how many
-    matrices fail.
-    """
-    prior, rows, room, tried = Prior(*prior), Rows(*rows), Workspace(*room), Division(*tried)
-    (chosen, attempt, member), (axes, rounds) = who, how
-    k, p = len(now), now.shape[2]
-    present, at = table(room.floats, np.int64(0), k, p)
-    rest = Workspace(room.floats[at:], room.ints)
-    for r in range(k):
-        for q in range(p):
-            present[r, q] = now[r, 0, q] + now[r, 1, q]
-    directions = tried.sums.reshape(2 * k, p)[:k]
-    cuts.directions(present, member, attempt, axes, prior.columns, rest.floats, directions)
-    return _divide(rows, chosen, prior, rounds, alpha, rest, tried)
-
-
-@part
-def _divide(
-    rows: Rows, chosen: Any, prior: Prior, rounds: int, alpha: float, room: Workspace,
-    tried: Division,
-) -> Any:  # fmt: skip
-    """Try a new division of the points of chosen clusters: by a cut, then by predictives.
-
-    The first k rows of what is tried are the cuts. Returns how many matrices fail.
-    """
-    k, _, p = tried.sums.shape
-    eta, at = table(room.floats, np.int64(0), 2 * k, p)
-    each, at = table(room.floats, at, np.int64(3), 2 * k)
-    log_sub, by = each[0], Scores(eta, each[1], each[2])
-    rest, pairs = room.floats[at:], tried.sums.reshape(2 * k, p)
-    order, start, at = order_of(room.ints, len(rows.label), k)
-    sort(rows.label, k, order, start)
-    for r in range(k):
-        for q in range(p):
-            eta[2 * r, q], eta[2 * r + 1, q] = 0.0, pairs[r, q]
-    pairs[:] = 0.0
-    failed = 0
-    for left in range(rounds, -1, -1):
-        if left < rounds:
-            for r in range(2 * k):
-                log_sub[r] = log(pairs[r, 0] + 0.5 * alpha)
-            failed += _predictive(pairs, prior, log_sub, rest, by)
-            pairs[:] = 0.0
-        plain, last = left == rounds, left == 0
-        block, at = block_of(rest, p)
-        divide_rows(rows, chosen, order, start, by, (plain, last), prior.columns, block, tried)
-    return failed
-
-
 @brief
 def moves(
-    past: Any, now: Any, levels: Any, log_u: Any, lived: Ints, reluctance: Any, ratio: Any,
+    past: Any, now: Any, levels: Any, decisions: Any, lived: Ints, margins: Any, ratio: Any,
     prior: Any, room: Any, merges: Any,
 ) -> Any:  # fmt: skip
     """Return ``MOVES`` if some cluster is to be split, merged or dropped, -1 if a matrix fails.
 
     Otherwise fills ``merges``, see `gaussian_moves.Merges`, and returns how many there are. They
     may be without room for pairs: then nobody wants them.
-    ``log_u``, (k,) for splits and then for merges, are what the log ratios must exceed: infinities
-    let nothing move. A merge's must by a step of ``reluctance`` more for every batch that the
-    younger of the two has ``lived`` (k,), but by its margin at most. What makes up a ``ratio`` is
-    as in `arguments.Ratio`.
+    ``decisions`` are what the log ratios must exceed, for k splits and then for merges, and whether
+    they are greedy: infinities let nothing move. A split's must by its edges more, see
+    `scstream.sampler.split_merge.decisions`, a merge's for every batch that the younger of the two
+    has ``lived`` (k,). What makes up margins and a ``ratio`` is as in `arguments`.
     """
     prior, past, now, how = Prior(*prior), Division(*past), Sums(*now), Ratio(*ratio)
-    room, levels = Workspace(*room), Levels(*levels)
+    room, levels, margins = Workspace(*room), Levels(*levels), Margins(*margins)
+    log_u, greedy = decisions
     top, pairs, gain, both = merges
     k, p = len(past.sums), past.sums.shape[2]
     sums, at = table(room.floats, np.int64(0), 3 * k, p)
@@ -292,7 +240,10 @@ def moves(
     log_split(log(how.alpha), n, levels.each, levels.whole, own, how.least, gains)
     for r in range(k):
         here = now.rows[r, 0] + now.rows[r, 1] > 0
-        if gains[r] > log_u[0][r] if here else not totals[r, 0] >= 1.0 and log_u[0][r] < np.inf:
+        if here and gains[r] > log_u[r]:
+            if gains[r] > log_u[r] + _edges(r, past.doubt, now, margins, greedy):
+                return MOVES
+        elif not here and not totals[r, 0] >= 1.0 and log_u[r] < np.inf:
             return MOVES
     if len(pairs) == 0:
         most = top.shape[1]
@@ -304,9 +255,23 @@ def moves(
     m = merged(clusters, prior, how, room.floats[at:], Merges(top, pairs, gain, both))
     for i in range(m):
         a, b = pairs[i, 0], pairs[i, 1]
-        if gain[i] > log_u[1][i] + min(reluctance[0] * min(lived[a], lived[b]), reluctance[1]):
+        if gain[i] > log_u[k + i] + min(margins.step * min(lived[a], lived[b]), margins.most):
             return MOVES
     return m
+
+
+@brief_part
+def _edges(r: int, past_doubt: Floats, now: Sums, margins: Margins, greedy: bool) -> Any:
+    """Return what a split of cluster r must win for the doubt about its edges."""
+    before = present = 0.0
+    for s in range(len(past_doubt)):
+        if s != r:
+            before += past_doubt[r, s]
+            present += now.doubt[r, s]
+    rows = now.rows[r, 0] + now.rows[r, 1]
+    if greedy and rows >= margins.rows and present > margins.doubt * rows:
+        return np.inf
+    return max(margins.edges * (before + (present if greedy else 0.0)) - margins.free, 0.0)
 
 
 @brief_part
@@ -321,7 +286,7 @@ def log_shares(totals: Floats, alpha: float, out: Floats) -> None:
 
 
 @brief_part
-def _predictive(
+def predictive(
     s: Floats, prior: Prior, log_weight: Floats, room: Floats, by: Scores
 ) -> Any:  # fmt: skip
     """Fill the Student-t predictives of ``s`` (m, p); returns how many fail."""

@@ -22,13 +22,14 @@ from scstream.kernels.small_scratch import Block, block_of, columns, order_of, s
 
 @part
 def sweep_rows(
-    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, room: Workspace, sums: Sums
+    rows: Rows, by: Scores, u: Floats, how: Any, d: int, room: Workspace, sums: Sums
 ) -> None:
     """Label the rows and add everything up.
 
-    Labels are drawn by plain scores and uniforms ``u`` (2, n), or they are the best by Student-t
-    scores, and rows count in both sub-clusters by their probabilities. Of the 3 k scores the first
-    k are the clusters', the others those of their pairs of sub-clusters.
+    ``how`` says whether labels are drawn, by uniforms ``u`` (2, n), and whether scores are plain
+    or Student-t ones. Labels that are not drawn are the best, and rows count in both sub-clusters
+    by their probabilities. Of the 3 k scores the first k are the clusters', the others those of
+    their pairs of sub-clusters.
     """
     n, k = len(rows.label), len(sums.rows)
     block, at = block_of(room.floats, rows.T.shape[1])
@@ -36,21 +37,21 @@ def sweep_rows(
     search = search_of(Workspace(room.floats[at:], room.ints[behind:]), k)
     for i in range(n):
         order[i] = i
-    label_rows(rows, by, u, (drawn, drawn), d, order, block, search, sums)
-    sublabel_rows(rows, by, u, drawn, d, (order, start), block, sums)
+    label_rows(rows, by, u, how, d, order, block, search, sums)
+    sublabel_rows(rows, by, u, how, d, (order, start), block, sums)
 
 
 @part
 def sublabel_rows(
-    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, sorted_: Any, block: Block, sums: Sums
+    rows: Rows, by: Scores, u: Floats, how: Any, d: int, sorted_: Any, block: Block, sums: Sums
 ) -> None:  # fmt: skip
-    """Give the rows, which have labels, sub-labels, and add everything up."""
+    """Give the rows, which have labels, sub-labels, and add everything up; see `sweep_rows`."""
     (order, start), k = sorted_, len(sums.rows)
     sort(rows.label, k, order, start)
     for c in range(k):
         for first in range(start[c], start[c + 1], BLOCK):
             m = min(BLOCK, start[c + 1] - first)
-            _sublabel_rows(rows, by, u, drawn, d, order[first : first + m], block, c, sums)
+            _sublabel_rows(rows, by, u, how, d, order[first : first + m], block, c, sums)
     for a in range(k):
         for b in range(a):
             sums.doubt[a, b] += sums.doubt[b, a]
@@ -59,14 +60,15 @@ def sublabel_rows(
 
 @part
 def _sublabel_rows(
-    rows: Rows, by: Scores, u: Floats, drawn: bool, d: int, which: Ints, block: Block, c: int,
+    rows: Rows, by: Scores, u: Floats, how: Any, d: int, which: Ints, block: Block, c: int,
     sums: Sums,
 ) -> None:  # fmt: skip
     """Give the rows ``which`` (m,) of cluster c sub-labels, and add them up."""
     m, a = len(which), len(sums.rows) + 2 * c
+    drawn, plain = how
     columns(rows.T, which, d, block.cols)
     products(block.cols, m, by.eta, a, np.int64(2), block.pair)
-    if not drawn:
+    if not plain:
         _score(by, a, m, block.pair)
     _odds(block, m)
     if drawn:

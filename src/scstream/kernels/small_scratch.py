@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from scstream.kernels.arguments import Floats, Ints, Singles, Workspace
 from scstream.kernels.compiling import part
 from scstream.kernels.label_proposals import GROUP, WIDTH, squares
-from scstream.kernels.workspace import line, table
+from scstream.kernels.workspace import line, room_of, table
 
 
 class Block(NamedTuple):
@@ -41,6 +42,20 @@ def room_needed(n: int, k: int, p: int) -> tuple[int, int]:
     """Return how many floats and whole numbers of room n rows, p columns and k clusters need."""
     floats = (p + GROUP + 5 + k + 1) * WIDTH + (k + 4) * WIDTH // 2 + k + 1
     return floats, n + 2 * k + 3 + 3 * WIDTH
+
+
+def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Floats, Ints]:
+    """Return memory to work in on n rows and k clusters with p statistics, as a plain tuple."""
+    floats, ints = room_of(*_needed(n, k, p, neighbours))
+    return floats, ints
+
+
+@lru_cache
+def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers of room that takes."""
+    floats, ints = room_needed(n, k, p)
+    matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
+    return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
 
 
 @part

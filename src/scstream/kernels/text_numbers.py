@@ -129,29 +129,29 @@ def short_number(buf: Any, i: Any, point: Any) -> Any:
     if i < size and buf[i] == 45:
         i += 1
     begin = i
-    m = np.int64(0)
-    while i < size:
-        c = np.int64(buf[i]) - 48
-        if c < 0 or c > 9:
-            break
-        m = m * 10 + c
-        i += 1
+    i, m = _digits(buf, i, np.int64(0))
     decimals = 0
     digits = i - begin
     if i < size and buf[i] == point:
-        i += 1
-        dot = i
-        while i < size:
-            c = np.int64(buf[i]) - 48
-            if c < 0 or c > 9:
-                break
-            m = m * 10 + c
-            i += 1
+        dot = i + 1
+        i, m = _digits(buf, dot, m)
         decimals = i - dot
         digits += decimals
     if digits == 0 or digits > 18:
         return a, m, 0
     return i, m, decimals
+
+
+@exact
+def _digits(buf: Any, i: Any, m: Any) -> Any:
+    """Return where a run of digits ends, and the number with these behind its own."""
+    while i < buf.shape[0]:
+        c = np.int64(buf[i]) - 48
+        if c < 0 or c > 9:
+            break
+        m = m * 10 + c
+        i += 1
+    return i, m
 
 
 @exact

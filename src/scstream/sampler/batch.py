@@ -33,24 +33,30 @@ class Converged(NamedTuple):
     gain: float
 
 
-def first_batch(
-    steps: Steps,
-    plan: Plan,
-    start: State,
-    *,
-    adapt: bool,
-    again: bool = False,
-    progress: Progress | None = None,
-) -> State:
+class Course(NamedTuple):
+    """How a first batch converges.
+
+    Attributes
+    ----------
+    adapt : bool
+        Whether the prior follows the clusters meanwhile, where the family leaves something open.
+    again : bool
+        Whether the clusters have converged on other rows before: then calm is soon believed.
+    progress : Progress or None
+        Is told of each sweep.
+    """
+
+    adapt: bool
+    again: bool = False
+    progress: Progress | None = None
+
+
+def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State:
     """Run the sampler on the loaded batch to convergence and to its best labels; see `converge`."""
-    state, events, rules = (
-        converge(steps, plan, start, adapt=adapt, again=again, progress=progress).state,
-        Events(),
-        steps.rules,
-    )
-    if adapt and steps.family.tames:
+    state, events, rules = converge(steps, plan, start, course).state, Events(), steps.rules
+    if course.adapt and steps.family.tames:
         _learned_tails(steps, state)
-    if adapt:
+    if course.adapt:
         steps.family = steps.family.settled(state.k)
     for _ in range(rules.settle_sweeps):
         steps.engine.keep_labels()
@@ -63,22 +69,13 @@ def first_batch(
     return state
 
 
-def converge(
-    steps: Steps,
-    plan: Plan,
-    start: State,
-    *,
-    adapt: bool,
-    again: bool = False,
-    progress: Progress | None = None,
-) -> Converged:
+def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
     """Run sampled sweeps of the loaded batch from the given clusters, until nothing grows better.
 
-    While it converges the prior follows the clusters (``steps.family`` is replaced) where
-    ``adapt`` says so and the family leaves something open. Clusters that have converged ``again``
-    have done so on other rows before: then calm is soon believed.
+    Where the prior follows the clusters ``steps.family`` is replaced.
     """
     state, events, rules = start, Events(), steps.rules
+    adapt, again, progress = course
     best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
     patience = rules.patience_again if again else rules.patience
     gain = max(rules.gain_again * steps.engine.n_rows, 1.0) if again else 1.0
@@ -160,8 +157,10 @@ def as_learned(steps: Steps, state: State) -> State:
     where they were cut. Drawn labels would show that the next batch differs from it, and the past
     would be forgotten. So where forgetting adapts these learn from one more draw of the labels.
     """
-    judged = state.window.forgetting.adaptive and overlapping(steps, state).any()
-    return steps.restricted_sweep(state) if judged else state
+    many = steps.engine.n_rows >= steps.rules.drawn_rows
+    if many and state.window.forgetting.adaptive and np.count_nonzero(overlapping(steps, state)):
+        return steps.restricted_sweep(state)
+    return state
 
 
 def split_merge_and_drop(
@@ -172,9 +171,10 @@ def split_merge_and_drop(
     The best labels cut a heavy tail off where another cluster begins, and what is left of it looks
     like more than one: greedy moves split no such clusters.
     """
-    for_splits, for_merges = log_u = decisions(steps, state, greedy=greedy)
-    if not steps.may_move(state, log_u):
+    log_u = steps.log_uniforms((1 + steps.rules.neighbours) * state.k, greedy=greedy)
+    if not steps.may_move(state, log_u, greedy=greedy):
         return state
+    for_splits, for_merges = decisions(steps, state, log_u, greedy=greedy)
     if plan.splits and not (greedy and steps.family.has_heavy_tails()):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k
         state, split = propose_splits(

@@ -17,7 +17,7 @@ from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.background import background_of, everything
-from scstream.sampler.batch import as_learned, first_batch
+from scstream.sampler.batch import Course, as_learned, first_batch
 from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Outliers
@@ -125,7 +125,7 @@ def _started(
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
     steps.outliers = outliers
-    return first_batch(steps, recipe.plan, start, adapt=True, again=again, progress=recipe.progress)
+    return first_batch(steps, recipe.plan, start, Course(True, again, recipe.progress))
 
 
 def _reunited(learner: Learner | None, steps: Steps, state: State) -> tuple[State, Dormant, Events]:

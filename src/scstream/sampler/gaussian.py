@@ -12,27 +12,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import CpuEngine, FewRows, Key, Sums
-from scstream.engines.ordered_sums import LEAF_ROWS
+from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
 from scstream.families.gaussian_cuts import AXES
-from scstream.families.scores import Labels, Points
-from scstream.kernels import gaussian_moves, labelling, small_batch, small_scratch
+from scstream.kernels import (
+    gaussian_moves,
+    small_batch,
+    small_divisions,
+)
 from scstream.kernels.draws import Draws
-from scstream.kernels.workspace import room_of
+from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.forgetting import completed_by_present, needs_completing
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
-from scstream.sampler.rules import Rules
-from scstream.sampler.sweep import predictive
-from scstream.support.arithmetic import numpy_defaults
+from scstream.sampler.steps import Divided
 from scstream.support.once import once
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
 _NO_DRAWS = np.empty(0, dtype=np.uint64)
-_NO_KEY = Key(0, 0, 0)
+_NO_KEY = 0, 0, 0, False
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
@@ -56,6 +56,15 @@ class _Compiled(GenericSteps):
     def ratio(self) -> tuple[float, float, float]:
         """What makes up the ratio of a split."""
         return self.alpha, self.rules.least_part, self.rules.doubt
+
+    @once
+    def margins(self) -> tuple[float, float, float, float, int, float]:
+        """What moves must win besides, see `kernels.arguments.Margins`."""
+        rules = self.rules
+        return (
+            rules.merge_reluctance, rules.merge_reluctance_most, rules.sharp_edges,
+            rules.edges_free, rules.drawn_rows, rules.drawn_doubt,
+        )  # fmt: skip
 
     def room(self, k: int) -> tuple[Array, Ints]:
         """Return memory to work in on the rows and k clusters, as a plain tuple."""
@@ -91,18 +100,28 @@ class SmallSweeps(_Compiled):
         self.rng = Draws(draws)
         return new
 
+    def predictive_sweep(self, state: State, key: Key | None = None) -> State:
+        """Draw labels and sub-labels by weight times predictive."""
+        key = self.next_key() if key is None else key
+        new = self._swept(state, _NO_DRAWS, key)
+        return super().predictive_sweep(state, key) if new is None else new
+
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""
-        new = self._swept(state, _NO_DRAWS, _NO_KEY)
+        new = self._swept(state, _NO_DRAWS, None)
         return super().deterministic_sweep(state) if new is None else new
 
-    def _swept(self, state: State, draws: Any, key: Key) -> State | None:
-        """Return the clusters after a sweep; None if a matrix is not positive definite."""
+    def _swept(self, state: State, draws: Any, key: Key | None) -> State | None:
+        """Return the clusters after a sweep; None if a matrix is not positive definite.
+
+        Labels are drawn with a key. So are parameters if there are draws.
+        """
         k, p = state.k, state.past.shape[2]
-        now, drawn = Sums.nothing(k, p), len(draws) > 0
+        now, drawn = Sums.nothing(k, p), key is not None
         each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
         failed = self._fill(
-            state, draws, key, self.room(k),
+            state, draws, _NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
+            self.room(k),
             (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
@@ -112,13 +131,12 @@ class SmallSweeps(_Compiled):
             new.learn(LogMarginals(self.family, each, whole))
         return new
 
-    def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
         rows = self.rows
         failed: int = small_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), (key.seed, key.batch, key.sweep),
-            room, sums, levels,
+            (rows.T, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
         )  # fmt: skip
         return failed
 
@@ -146,30 +164,44 @@ class GaussianSteps(_Compiled):
         keep_better: bool,
     ) -> tuple[State, bool]:  # fmt: skip
         """Give the chosen clusters the division that was tried, or only where it is better."""
-        family, known, k = self.family, state.known, state.k
-        taken, joined = chosen.astype(np.int64), None
-        if known is None or known.family is not family:
-            which, each, whole = _everyone(k), np.empty((k, 2)), np.empty(k)
-        else:
-            which, each, whole = np.flatnonzero(chosen), known.each.copy(), known.whole.copy()
-            joined = known.joined
-        past, past_doubt = state.past.copy(), state.past_doubt.copy()
-        sums, doubts = state.now.current.copy(), state.now.doubt.copy()
+        known, levels = self._levels(state)
+        which = _everyone(state.k) if known is None else np.flatnonzero(chosen)
+        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
         code = gaussian_moves.judge(
-            (which, taken, keep_better), (current, doubt), (past, past_doubt), (sums, doubts),
-            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio, self.room(k)[0],
-            (each, whole),
+            (which, taken, keep_better), (current, doubt), past, now,
+            self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio,
+            self.room(state.k)[0], levels,
         )  # fmt: skip
         if code > 0:
             return super().judge_division(state, chosen, current, doubt, keep_better=keep_better)
-        better, attempt = taken > 0, state.attempt + chosen
+        state = state.having(attempt=state.attempt + chosen)
+        better = taken > 0
         if np.count_nonzero(better):
-            now = Sums(sums, self.engine.adopt(better), state.now.rivals, doubts)
-            state = state.with_past(past, past_doubt, now=now, attempt=attempt)
-        else:
-            state = state.having(attempt=attempt)
-        state.learn(LogMarginals(family, each, whole, joined))
+            state = self._divided(state, better, past, now)
+        self._learn_levels(state, known, levels)
         return state, bool(code == gaussian_moves.APART)
+
+    def _levels(self, state: State) -> tuple[LogMarginals | None, tuple[Array, Array]]:
+        """Return the log marginals that are known, and a copy of them to be filled."""
+        known, k = state.known, state.k
+        if known is None or known.family is not self.family:
+            return None, (np.empty((k, 2)), np.empty(k))
+        return known, (known.each.copy(), known.whole.copy())
+
+    def _learn_levels(
+        self, state: State, known: LogMarginals | None, levels: tuple[Array, Array]
+    ) -> None:
+        """Take note of the log marginals after a division."""
+        joined = None if known is None else known.joined
+        state.learn(LogMarginals(self.family, *levels, joined))
+
+    def _divided(
+        self, state: State, better: NDArray[np.bool_], past: tuple[Array, Array],
+        now: tuple[Array, Array],
+    ) -> State:  # fmt: skip
+        """Return the clusters with the division that some (k,) have taken."""
+        sums = Sums(now[0], self.engine.adopt(better), state.now.rivals, now[1])
+        return state.with_past(*past, now=sums)
 
     def merge_ratios(
         self, state: State, neighbours: int, born_from: int
@@ -180,29 +212,27 @@ class GaussianSteps(_Compiled):
             return _NO_PAIRS, _NOTHING, _NOTHING
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
-        never = np.full(k * most, np.inf)
-        m = self._moves(state, (never, never), most, (top, pairs, ratio, both))
+        never = np.full(k + k * most, np.inf)
+        m = self._moves(state, (never, False), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
         return pairs[:m][young], ratio[:m][young], both[:m][young]
 
-    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+    def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        top = np.empty((0, most), dtype=np.int64)
-        return self._moves(state, log_u, most, (top, _NO_PAIRS, _NOTHING, _NOTHING)) < 0
+        return self._moves(state, (log_u, greedy), most, _no_merges(most)) < 0
 
-    def _moves(self, state: State, log_u: tuple[Array, Array], most: int, merges: Any) -> int:
+    def _moves(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
         known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
         usual = most <= rules.neighbours
         room = self.room(k) if usual else workspace(0, k, state.past.shape[2], most)
         found: int = small_batch.moves(
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
-            (known.each, known.whole), log_u, state.lived,
-            (rules.merge_reluctance, rules.merge_reluctance_most), self.ratio, self.prior,
-            room, merges,
+            (known.each, known.whole), decisions, state.lived,
+            self.margins, self.ratio, self.prior, room, merges,
         )  # fmt: skip
         return found
 
@@ -210,61 +240,45 @@ class GaussianSteps(_Compiled):
 class SmallGaussianSteps(SmallSweeps, GaussianSteps):
     """All steps of a small batch, each in one compiled call."""
 
-    def try_division(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None
-    ) -> tuple[Array, Array]:
-        """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
-        rows, k, p = self.rows, state.k, state.past.shape[2]
+    def divide(
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
+    ) -> Divided:
+        """Try a new division of the chosen clusters, and judge it."""
+        rows, rules, k, p = self.rows, self.rules, state.k, state.past.shape[2]
         key = self.next_key() if key is None else key
         member = _nobody(k, p)
         if self.family.needs_members(state.attempt):
             member = self.engine.members(k, key)
-        current, doubt, prior = np.empty((k, 2, p)), np.empty(k), self.prior
-        how = min(prior[-1], AXES), self.rules.refine_rounds
-        failed = small_batch.try_division(
-            (rows.T, rows.weight, rows.labels, rows.trial), state.now.current,
-            (chosen, state.attempt, member), prior, how, self.alpha,
-            self.room(k), (current, doubt),
+        known, levels = self._levels(state)
+        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
+        tried, prior = (np.empty((k, 2, p)), np.empty(k)), self.prior
+        code = small_divisions.divide(
+            (rows.T, rows.weight, rows.labels, rows.trial), past, now,
+            (taken, state.attempt, member, known is not None), prior,
+            (min(prior[-1], AXES), rules.refine_rounds, keep_better),
+            (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), self.ratio,
+            self.room(k), (tried, levels),
         )  # fmt: skip
-        return super().try_division(state, chosen, key) if failed else (current, doubt)
+        if code > 0:
+            return super().divide(state, chosen, key, keep_better=keep_better)
+        found = -code
+        state = state.having(attempt=state.attempt + chosen)
+        if found & small_divisions.TAKEN:
+            state = self._divided(state, taken > 0, past, now)
+        self._learn_levels(state, known, levels)
+        return Divided(
+            state, *tried, bool(found & small_divisions.APART), bool(found & small_divisions.CLEAR)
+        )
 
 
-def predicts_at_once(family: Family, rules: Rules, n: int) -> bool:
-    """Whether `best_ids` serves so many rows."""
-    prior = family.small_gaussian()
-    return prior is not None and prior.columns <= rules.compiled_columns and 0 < n <= LEAF_ROWS
+def _copied(state: State) -> tuple[Array, Array]:
+    """Return sums and doubts of the past, to be changed."""
+    return state.past.copy(), state.past_doubt.copy()
 
 
-def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
-    """Return the best clusters (n,) of a few rows in one compiled call."""
-    prior = family.small_gaussian()
-    assert prior is not None
-    z: Labels = np.empty(len(X), dtype=np.int64)
-    X, totals = family.narrowed(family.check(X)), state.totals
-    room = workspace(0, *totals.shape)
-    if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, z):
-        z = _best_by_scores(family, X, totals, alpha)
-    labelling.named(z, state.ids, z)
-    return z
-
-
-@numpy_defaults
-def _best_by_scores(family: Family, X: Points, totals: Array, alpha: float) -> Labels:
-    return CpuEngine().assign(family, X, predictive(family, totals, alpha))
-
-
-def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Array, Ints]:
-    """Return memory to work in on n rows and k clusters with p statistics, as a plain tuple."""
-    floats, ints = room_of(*_needed(n, k, p, neighbours))
-    return floats, ints
-
-
-@lru_cache
-def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
-    """Return how many floats and whole numbers of room that takes."""
-    floats, ints = small_scratch.room_needed(n, k, p)
-    matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
-    return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
+def _now_copied(state: State) -> tuple[Array, Array]:
+    """Return those of the present."""
+    return state.now.current.copy(), state.now.doubt.copy()
 
 
 @lru_cache
@@ -275,6 +289,12 @@ def _everyone(k: int) -> Ints:
 @lru_cache
 def _nobody(k: int, p: int) -> Array:
     return np.zeros((k, p))
+
+
+@lru_cache
+def _no_merges(most: int) -> tuple[Ints, Ints, Array, Array]:
+    """Return where merges would be noted if someone wanted them."""
+    return np.empty((0, most), dtype=np.int64), _NO_PAIRS, _NOTHING, _NOTHING
 
 
 @lru_cache

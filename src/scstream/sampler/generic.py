@@ -9,7 +9,7 @@ from scstream.engines import Key
 from scstream.families.contract import Array
 from scstream.sampler import forgetting, split_merge, subclusters, sweep
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.steps import Steps
+from scstream.sampler.steps import Divided, Steps
 
 
 class GenericSteps(Steps):
@@ -19,9 +19,9 @@ class GenericSteps(Steps):
         """Draw weights and parameters, then every point's label and sub-label."""
         return sweep.restricted_sweep(self, state, key)
 
-    def predictive_sweep(self, state: State) -> State:
+    def predictive_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw labels and sub-labels by weight times predictive."""
-        return sweep.predictive_sweep(self, state)
+        return sweep.predictive_sweep(self, state, key)
 
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""
@@ -31,11 +31,13 @@ class GenericSteps(Steps):
         """Keep the share of each cluster's past that best predicts its present."""
         return forgetting.forget(self, state)
 
-    def try_division(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None
-    ) -> tuple[Array, Array]:
-        """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
-        return subclusters.try_division(self, state, chosen, key)
+    def divide(
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
+    ) -> Divided:
+        """Try a new division of the chosen clusters, and judge it."""
+        current, doubt = subclusters.try_division(self, state, chosen, key)
+        state, apart = self.judge_division(state, chosen, current, doubt, keep_better=keep_better)
+        return Divided(state, current, doubt, apart)
 
     def judge_division(
         self, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
@@ -52,6 +54,6 @@ class GenericSteps(Steps):
         """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
         return split_merge.merge_ratios(self, state, neighbours, born_from)
 
-    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+    def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Say that some cluster may be split, merged or dropped: the moves themselves find out."""
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scstream.families.contract import Array
 from scstream.families.scores import Points
-from scstream.sampler.batch import converge
+from scstream.sampler.batch import Course, converge
 from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
 from scstream.sampler.initialise import start_over_clustered
@@ -40,10 +40,8 @@ def start_from_samples(steps: Steps, recipe: Recipe, X: Points, weight: Array) -
             start = start_over_clustered(sample, recipe.plan, recipe.forgetting, adapt=True)
         else:
             start = _as_large(found, size / rows_seen, recipe)
-        state, gain = converge(
-            sample, recipe.plan, start, adapt=True, again=found is not None,
-            progress=recipe.progress,
-        )  # fmt: skip
+        course = Course(True, found is not None, recipe.progress)
+        state, gain = converge(sample, recipe.plan, start, course)
         steps.go_on_from(sample)
         steps.family = sample.family
         agree = found is not None and found.k == state.k and gain < steps.rules.sample_gain * size

@@ -13,7 +13,7 @@ import numpy as np
 
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
-from scstream.families.scores import Points, to_dense
+from scstream.families.scores import Points, log_totals, to_dense
 from scstream.kernels import scores as kernels
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
@@ -22,6 +22,7 @@ from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
 
+_NOTHING = np.empty(0)
 _STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
 _TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
 _PER_HALF = 1.96  # spreads, of median less lower tenth, for each share at a normal median
@@ -201,7 +202,11 @@ def log_densities(learner: Knows, X: Points) -> Array:
     """Return the log predictive density of checked rows (n,)."""
     family = learner.family
     score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
-    return _log_totals(observed_scores(family, score, X)) + family.log_base(X) + level
+    if len(family.gaps(X)):
+        totals = _log_totals(observed_scores(family, score, X))
+    else:
+        totals = log_totals(score, family.statistics(X))
+    return totals + family.log_base(X) + level
 
 
 def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
@@ -233,10 +238,11 @@ def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
 
 def _share_under(values: Array, level: float) -> float:
     """Return the share of numbers below a level, of equal ones half."""
-    return float(np.mean(values < level) + 0.5 * np.mean(values == level))
+    under, equal = np.count_nonzero(values < level), np.count_nonzero(values == level)
+    return under / len(values) + 0.5 * (equal / len(values))
 
 
 def _log_totals(scores: Array) -> Array:
     out = np.empty(len(scores))
-    kernels.log_totals(scores, out)
+    kernels.log_totals(scores, _NOTHING, _NOTHING, _NOTHING, out)
     return out

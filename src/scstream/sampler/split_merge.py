@@ -168,17 +168,19 @@ def keep_names(ctx: Context, state: State, splits: Pairs) -> State:
     return state
 
 
-def decisions(ctx: Context, state: State, *, greedy: bool = False) -> tuple[Array, Array]:
+def decisions(
+    ctx: Context, state: State, log_u: Array, *, greedy: bool = False
+) -> tuple[Array, Array]:
     """Return what log ratios of splits (k,) and of merges must exceed.
 
-    That is logs of uniforms, or 0 if decisions are greedy. Besides, labels of a deterministic sweep
-    cut a cluster sharply where it overlaps another, and two parts fit what was cut better than one.
-    So where there is much doubt about such labels a split must win a share of it: about those of
-    the past, and those of the present if decisions are greedy, since that sweep was the last. Of
-    many rows no such split is made at all: draws have shown what there is to split.
+    That is logs of uniforms, or 0 if decisions are greedy: ``log_u``, for splits and then for
+    merges. Besides, labels of a deterministic sweep cut a cluster sharply where it overlaps
+    another, and two parts fit what was cut better than one. So where there is much doubt about such
+    labels a split must win a share of it: about those of the past, and those of the present if
+    decisions are greedy, since that sweep was the last. Of many rows no such split is made at all:
+    draws have shown what there is to split.
     """
     k, rules = state.k, ctx.rules
-    log_u = ctx.log_uniforms((1 + rules.neighbours) * k, greedy=greedy)
     doubt = state.past_doubt + state.now.doubt if greedy else state.past_doubt
     edges = rules.sharp_edges * (doubt.sum(axis=1) - doubt.diagonal()) - rules.edges_free
     if greedy:
@@ -188,7 +190,8 @@ def decisions(ctx: Context, state: State, *, greedy: bool = False) -> tuple[Arra
 
 def overlapping(ctx: Context, state: State) -> NDArray[np.bool_]:
     """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead."""
-    rows, doubt = state.now.rows.sum(axis=1), state.now.doubt
+    both, doubt = state.now.rows, state.now.doubt
+    rows = both[:, 0] + both[:, 1]
     out: NDArray[np.bool_] = rows >= ctx.rules.drawn_rows
     if np.count_nonzero(out):
         out &= doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows

@@ -137,8 +137,11 @@ class Standing:
         new = object.__new__(type(self))
         fields = new.__dict__
         fields.update(self.__dict__)
-        if "now" in changes or "past" in changes:
+        if "now" in changes:
             for name in _ONCE:
+                fields.pop(name, None)
+        elif "past" in changes:
+            for name in _ONCE_OF_PAST:
                 fields.pop(name, None)
         fields.update(changes)
         return new
@@ -273,3 +276,4 @@ class Standing:
 
 
 _ONCE = ("known", *(name for name, value in vars(Standing).items() if isinstance(value, once)))
+_ONCE_OF_PAST = tuple(name for name in _ONCE if name not in ("current", "present"))

@@ -8,6 +8,7 @@ to their rows where these are few. `scstream.sampler.choose` chooses, once a bat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,20 @@ from numpy.typing import NDArray
 from scstream.families.contract import Array
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
+
+
+class Divided(NamedTuple):
+    """The clusters after a division was tried, and what was tried: sums (k, 2, p), doubts (k,).
+
+    Also whether the present of some may have to be set apart, and whether some division may be
+    clear, see `scstream.sampler.subclusters.is_clear`.
+    """
+
+    state: State
+    current: Array
+    doubt: Array
+    apart: bool
+    clear: bool = True
 
 
 class Steps(Context, ABC):
@@ -45,8 +60,8 @@ class Steps(Context, ABC):
         """Keep the share of each cluster's past that best predicts its present."""
 
     @abstractmethod
-    def try_division(self, state: State, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,)."""
+    def divide(self, state: State, chosen: NDArray[np.bool_], *, keep_better: bool) -> Divided:
+        """Try a new division of the chosen clusters, and judge it."""
 
     @abstractmethod
     def judge_division(
@@ -65,8 +80,9 @@ class Steps(Context, ABC):
         """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
 
     @abstractmethod
-    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+    def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster may be split, merged or dropped; false only if none is.
 
-        The logs of the uniforms that decide are for splits (k,), and for merges.
+        The logs of the uniforms that decide are for k splits, and then for merges, see
+        `scstream.sampler.split_merge.decisions`.
         """

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from scstream.engines import Key
 from scstream.families.contract import Array, StudentPrior
 from scstream.families.scores import Labels
 from scstream.kernels import heavy_batch, heavy_moves
+from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.gaussian import SmallGaussianSteps, workspace
+from scstream.sampler.gaussian import SmallGaussianSteps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.split_merge import reluctance
@@ -38,11 +38,11 @@ class SmallStudentSteps(SmallGaussianSteps):
         row, more, log_normaliser, columns = self.student.gaussian
         return row, more, log_normaliser, columns
 
-    def _fill(self, state: State, draws: Any, key: Key, room: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without draws, the log marginals; returns failures."""
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
         failed: int = heavy_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            self._rows, self.student.tails, (key.seed, key.batch, key.sweep), room, (sums, levels),
+            self._rows, self.student.tails, key, room, (sums, levels),
         )  # fmt: skip
         return failed
 
@@ -59,13 +59,14 @@ class SmallStudentSteps(SmallGaussianSteps):
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
         return pairs[:m][young], ratio[:m][young], both[:m][young]
 
-    def may_move(self, state: State, log_u: tuple[Array, Array]) -> bool:
+    def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
-        never = np.full(len(log_u[1]), np.inf)
-        if super().may_move(state, (log_u[0], never)):
+        k, no_merge = state.k, log_u.copy()
+        no_merge[k:] = np.inf
+        if super().may_move(state, no_merge, greedy=greedy):
             return True
         pairs, ratio, _ = self.merge_ratios(state, self.rules.neighbours, 0)
-        least = log_u[1][: len(pairs)] + reluctance(self, state.lived[pairs].min(axis=1))
+        least = log_u[k : k + len(pairs)] + reluctance(self, state.lived[pairs].min(axis=1))
         return bool((ratio > least).any())
 
     def _merged(self, state: State, merges: Any) -> int:

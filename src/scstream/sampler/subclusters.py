@@ -21,18 +21,15 @@ def seek_subclusters(steps: Steps, state: State) -> State:
     """Restart the sub-clusters of all clusters present, then set the present apart."""
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state)
-    current, doubt = steps.try_division(state, state.present)
-    state, apart = steps.judge_division(state, state.present, current, doubt, keep_better=True)
-    clear = is_clear(steps, current, doubt)
-    if np.count_nonzero(clear):
-        state = take_clear_division(steps, state, clear, current, doubt)
+    state, current, doubt, apart, clear = steps.divide(state, state.present, keep_better=True)
+    if clear:
+        state = take_clear_division(steps, state, current, doubt)
     return set_present_apart(steps, state) if apart else state
 
 
 def restart(steps: Steps, state: State, chosen: NDArray[np.bool_]) -> State:
     """Divide the chosen clusters anew, whether or not that is better."""
-    current, doubt = steps.try_division(state, chosen)
-    return steps.judge_division(state, chosen, current, doubt, keep_better=False)[0]
+    return steps.divide(state, chosen, keep_better=False).state
 
 
 def try_division(
@@ -87,10 +84,8 @@ def is_clear(ctx: Context, current: Array, doubt: Array) -> NDArray[np.bool_]:
     return clear
 
 
-def take_clear_division(
-    ctx: Context, state: State, clear: NDArray[np.bool_], current: Array, doubt: Array
-) -> State:
-    """Give clusters the division last tried where the present alone asks for it.
+def take_clear_division(ctx: Context, state: State, current: Array, doubt: Array) -> State:
+    """Give clusters the division last tried where it is clear, and the present alone asks for it.
 
     Of a past that came apart little by little only sums are left, those of one wide cluster. Cut
     anywhere it makes two parts that nobody would believe in, whatever the present shows, and an old
@@ -98,6 +93,9 @@ def take_clear_division(
     clusters that are not to be split as they are: the parts have their own past from then on, and
     are split once that agrees.
     """
+    clear = is_clear(ctx, current, doubt)
+    if not np.count_nonzero(clear):
+        return state
     now = state.now
     which = np.flatnonzero(clear & (log_hastings_now(ctx, state) <= 0.0))
     tried = log_hastings_split(ctx, current[which], doubt[which])

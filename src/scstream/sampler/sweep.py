@@ -37,9 +37,9 @@ def draw_weights(ctx: Context, state: State) -> tuple[Array, Array]:
     return everything, weights
 
 
-def predictive_sweep(ctx: Context, state: State) -> State:
-    """Draw labels and sub-labels by weight times predictive."""
-    return _predictive_pass(ctx, state, ctx.next_key())
+def predictive_sweep(ctx: Context, state: State, key: Key | None = None) -> State:
+    """Draw labels and sub-labels by weight times predictive; the key is the next unless given."""
+    return _predictive_pass(ctx, state, ctx.next_key() if key is None else key)
 
 
 def deterministic_sweep(ctx: Context, state: State) -> State:

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.support.once import once
+
 _Thing = TypeVar("_Thing")
 
 
@@ -25,8 +27,10 @@ class Memory:
     [0, 0, 0, 0]
     """
 
-    def __init__(self) -> None:
-        self._own = local()
+    @once
+    def _own(self) -> local:
+        """What each thread has; made when it is needed, which in a small batch is never."""
+        return local()
 
     def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
         """Travel empty."""
