@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +13,7 @@ from scstream.engines import Engine
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
-from scstream.kernels.draws import Draws
+from scstream.kernels.draws import Draws, Words
 from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.background import background_of, everything
 from scstream.sampler.batch import as_learned, first_batch
@@ -55,10 +54,10 @@ def learn_first(
     if recipe.progress is None and batch.labels is None:
         n, d = X.shape
         announce_long_start(next(iter(sample_sizes(n, rules)), n), d, len(family.prior), rules)
-    load_rows(engine, family, X, weight, n_batches)
-    outliers = _outliers(engine, family, recipe, X.shape[1])
-    steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
-    state = _numbered(engine, _found(steps, recipe, batch.labels, X, weight), batch.time, 0)
+    steps, state = _begun(
+        family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight
+    )
+    state = _numbered(engine, state, batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
         known = engine.first_labels(len(old_ids))
@@ -93,29 +92,38 @@ def learn_first(
     return new, outcome_of(steps, learner, new, batch, events, state, labels)
 
 
+def _begun(
+    family: Family, engine: Engine, draws: tuple[Words, int, int], recipe: Recipe,
+    labels: Labels | None, X: Points, weight: Array,
+) -> tuple[Steps, State]:  # fmt: skip
+    """Return the steps of a batch and the clusters that they found, see `_found`.
+
+    Draws are by the state of a generator, a seed and the number of the batch. If the family asks to
+    start again everything does, the generator included: what was drawn before is forgotten.
+    """
+
+    def once(family: Family) -> tuple[Steps, State]:
+        words, seed, n_batches = draws
+        load_rows(engine, family, X, weight, n_batches)
+        outliers = _outliers(engine, family, recipe, X.shape[1])
+        rng = Draws(words.copy())
+        steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
+        return steps, _found(steps, recipe, labels, X, weight)
+
+    steps, state = once(family)
+    again = family.started_again(steps.family)
+    return (steps, state) if again is None else once(again)
+
+
 def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:
     """Return the clusters of the loaded rows X (n, d), from labels that were given or many groups.
 
     The start is made without a background that is learned: pieces of clusters look like noise.
     """
-    outliers, family = steps.outliers, steps.family
+    outliers = steps.outliers
     if recipe.outlier_weight == "auto":
         assert outliers is not None
         outliers = background_of(outliers, steps, X, 1.0)
-    started = partial(_started, steps, recipe, labels, X, weight, outliers)
-    state = started()
-    again = family.started_again(steps.family)
-    if again is not None:
-        steps.family = again
-        state = started()
-    return state
-
-
-def _started(
-    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array,
-    outliers: Outliers | None,
-) -> State:  # fmt: skip
-    """Do so beside a background."""
     steps.outliers = None if recipe.outlier_weight == "auto" else outliers
     again = labels is None and len(sample_sizes(X.shape[0], steps.rules)) > 0
     if labels is not None:
