@@ -212,7 +212,9 @@ def test_the_steps_of_clusters_without_tails_are_the_compiled_ones_of_gaussian_c
         assert choose_steps(family, engine, None, Rules(), records=False) is kind
 
 
-@pytest.mark.parametrize("family", ["student", "diagonal-student"])
+@pytest.mark.parametrize(
+    "family", ["student", pytest.param("diagonal-student", marks=pytest.mark.slow)]
+)
 def test_tails_that_come_and_go_are_followed_also_by_a_loaded_model(family, tmp_path):
     """Rows are tamed from the batch after which tails were seen, and no longer when they go."""
     rng, tamed = np.random.default_rng(4), []
