@@ -146,6 +146,15 @@ class Model:
             background = Background(nothing, nothing, 1.0 / (2.0 + weights.sum())).begin(batch, 1.0)
         elif self.outlier_weight > 0:
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
+        clusters = self.started(batch, labels, background)
+        again = family.started_again(batch.family) if tames(family) else None
+        if again is not None:
+            batch.family = again
+            clusters = self.started(batch, labels, background)
+        return batch, clusters
+
+    def started(self, batch, labels, background):
+        """Return the clusters of a batch, from labels that were given or many groups."""
         clusters = (
             None if labels is not None else start_from_samples(batch, self.plan, self.sample_rows)
         )
@@ -157,7 +166,7 @@ class Model:
         if background is not None:  # the start is made without: pieces of clusters look like noise
             batch.outliers = background
         first_batch(batch, self.plan, clusters, again=again)
-        return batch, clusters
+        return clusters
 
     def learn_first(self, X, weight, time, labels):
         """Learn from all rows so far that are not forgotten; the prior is set from them.
@@ -171,10 +180,9 @@ class Model:
         outliers = self.outliers
         family = self.unprepared.prepare(rows)
         batch, clusters = self.found(family, rows, weights, labels)
-        if tames(family):
-            again = family.started_again(batch.family)
-            if again is not None:  # with everything, also the draws
-                batch, clusters = self.found(again, rows, weights, labels)
+        untamed = family.untamed(batch.family) if tames(family) else None
+        if untamed is not None:  # then all is done again, also the draws
+            batch, clusters = self.found(untamed, rows, weights, labels)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()

@@ -39,9 +39,13 @@ class Student(Gaussian):
 
     def started_again(self, learned):
         """Return the family with which a first batch starts again: tails were hardly heavy."""
-        if self.given is not None or learned.has_heavy_tails():
+        if self.given is not None or learned.has_heavy_tails() or not self.tames:
             return None
-        return replace(self, df=learned.df if learned.df < LIGHT else NORMAL)
+        return replace(self, df=learned.df)
+
+    def untamed(self, learned):
+        """Return the family without tails, if none were learned: the batch starts once more."""
+        return replace(self, df=NORMAL) if learned.tames and learned.df >= LIGHT else None
 
     def has_heavy_tails(self):
         return self.df < 30.0
@@ -53,7 +57,7 @@ class Student(Gaussian):
     def with_tails(self, X, totals, memory, *, first=False):
         """Return the family with degrees of freedom that suit rows of clusters (k, p).
 
-        Those before count as so many rows. In a first batch there are always tails.
+        Those before count as so many rows. In a first batch there are always some, if next to none.
         """
         if self.given is not None:
             return self
@@ -62,7 +66,7 @@ class Student(Gaussian):
         z = np.argmax(scores, axis=0)
         far = np.array([self.frame(totals[c]).far(row) for c, row in zip(z, T, strict=True)])
         df = learned_df(far, len(self.m), 8.0 if first else self.df, memory)
-        return replace(self, df=min(df, LIGHT) if first else df)
+        return replace(self, df=min(df, 0.5 * NORMAL) if first else df)
 
     # -- densities
 

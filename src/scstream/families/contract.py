@@ -140,6 +140,13 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return None
 
+    def untamed(self, learned: Family) -> Self | None:
+        """Return a copy that tames no rows, if the first batch turned out to have no tails.
+
+        The argument is what this copy became there. With the new one the batch starts once more.
+        """
+        return None
+
     def has_heavy_tails(self) -> bool:
         """Whether tails are so heavy that clusters reach each other at any distance."""
         return False

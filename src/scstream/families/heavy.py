@@ -77,11 +77,19 @@ class HeavyTailed(Family):
         return super().remade()._having(self._df)
 
     def started_again(self, learned: Family) -> Self | None:
-        """Return this copy with tails that were learned, or without, if they are hardly heavy."""
-        if self.df != "auto" or learned.has_heavy_tails():
+        """Return this copy with the tails that were learned, if they are hardly heavy.
+
+        Clusters may be pieces of tails, and have none of their own: a start without any finds them.
+        """
+        if self.df != "auto" or learned.has_heavy_tails() or not self.tames:
             return None
         assert isinstance(learned, HeavyTailed)
-        return self._having(learned._df if learned._df < LIGHT else NORMAL)
+        return self._having(learned._df)
+
+    def untamed(self, learned: Family) -> Self | None:
+        """Return this copy without tails if none were learned."""
+        assert isinstance(learned, HeavyTailed)
+        return self._having(NORMAL) if learned.tames and learned._df >= LIGHT else None
 
     def check_given(self) -> None:
         """Raise `ValueError` if the degrees of freedom cannot be."""
@@ -90,7 +98,7 @@ class HeavyTailed(Family):
     def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
         """Return a copy whose degrees of freedom suit rows (n, d) of clusters (k, p).
 
-        In a first batch there are always some: its rows are tamed from beginning to end.
+        In a first batch there are always some, if next to none: its rows are tamed to its end.
         """
         if self.df != "auto" or len(X) == 0:
             return self
@@ -99,7 +107,7 @@ class HeavyTailed(Family):
         z = np.argmax(score.block(T), axis=1)
         far, columns = score.frames.distances(T, z), score.frames.centre.shape[1]
         df = learned_df(far, columns, USUAL if first else self._df, memory)
-        return self._having(min(df, LIGHT) if first else df)
+        return self._having(min(df, 0.5 * NORMAL) if first else df)
 
     def has_heavy_tails(self) -> bool:
         """Whether tails are clearly heavier than normal ones."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -98,8 +99,8 @@ def _begun(
 ) -> tuple[Steps, State]:  # fmt: skip
     """Return the steps of a batch and the clusters that they found, see `_found`.
 
-    Draws are by the state of a generator, a seed and the number of the batch. If the family asks to
-    start again everything does, the generator included: what was drawn before is forgotten.
+    Draws are by the state of a generator, a seed and the number of the batch. If it turns out that
+    rows need not be tamed all is done again without, the draws included.
     """
 
     def once(family: Family) -> tuple[Steps, State]:
@@ -111,8 +112,8 @@ def _begun(
         return steps, _found(steps, recipe, labels, X, weight)
 
     steps, state = once(family)
-    again = family.started_again(steps.family)
-    return (steps, state) if again is None else once(again)
+    untamed = family.untamed(steps.family)
+    return (steps, state) if untamed is None else once(untamed)
 
 
 def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:
@@ -120,10 +121,24 @@ def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weigh
 
     The start is made without a background that is learned: pieces of clusters look like noise.
     """
-    outliers = steps.outliers
+    outliers, family = steps.outliers, steps.family
     if recipe.outlier_weight == "auto":
         assert outliers is not None
         outliers = background_of(outliers, steps, X, 1.0)
+    started = partial(_started, steps, recipe, labels, X, weight, outliers)
+    state = started()
+    again = family.started_again(steps.family)
+    if again is not None:
+        steps.family = again
+        state = started()
+    return state
+
+
+def _started(
+    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array,
+    outliers: Outliers | None,
+) -> State:  # fmt: skip
+    """Do so beside a background."""
     steps.outliers = None if recipe.outlier_weight == "auto" else outliers
     again = labels is None and len(sample_sizes(X.shape[0], steps.rules)) > 0
     if labels is not None:
