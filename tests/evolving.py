@@ -18,10 +18,14 @@ from reference import families as plain
 from reference.model import Model
 
 from scstream import Product, Rules, ScStream
-from scstream.families import Diagonal
+from scstream.families import Diagonal, Student
 
 _MIX = np.random.default_rng(5).normal(size=(2, 16))
-_COLUMNS = {"gaussian-2": 2, "gaussian-5": 5, "gaussian-16": 16, "diagonal": 3}
+_COLUMNS = {
+    "gaussian-2": 2, "gaussian-5": 5, "gaussian-16": 16, "diagonal": 3,
+    "student-2": 2, "light-2": 2, "heavy-2": 2, "heavy-3": 3,
+}  # fmt: skip
+_TAILS = {"student-2": 4.0, "heavy-2": 3.0, "heavy-3": 3.0}  # degrees of freedom of rows
 
 
 def places(b: int) -> np.ndarray:
@@ -45,7 +49,10 @@ def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     q = centres[y]
     if kind in _COLUMNS:
         d = _COLUMNS[kind]
-        return (q if d == 2 else q @ _MIX[:, :d]) + rng.normal(size=(n, d)), y
+        noise = rng.normal(size=(n, d))
+        if kind in _TAILS:
+            noise /= np.sqrt(rng.chisquare(_TAILS[kind], size=(n, 1)) / _TAILS[kind])
+        return (q if d == 2 else q @ _MIX[:, :d]) + noise, y
     if kind == "poisson":
         return rng.poisson(np.exp(1.2 + q @ _MIX[:, :4] / 6.0)).astype(float), y
     if kind == "multinomial":
@@ -72,6 +79,10 @@ def _mixed() -> Product:
 
 def family_of(kind: str) -> Any:
     """Return the family as the package takes it."""
+    if kind.startswith("heavy"):
+        return Student(df=3.0)
+    if kind.startswith("light"):
+        return Student()
     return _mixed() if kind == "product" else kind.split("-")[0]
 
 
@@ -81,6 +92,10 @@ def plain_family_of(kind: str) -> Any:
         return plain.ByContract(Diagonal())
     if kind == "product":
         return plain.ByContract(_mixed())
+    if kind.startswith("heavy"):
+        return plain.Student(given=3.0)
+    if kind.startswith(("light", "student")):
+        return plain.Student()
     written = {"gaussian": plain.Gaussian, "poisson": plain.Poisson}
     return written.get(kind.split("-")[0], plain.Multinomial)()
 
@@ -199,10 +214,32 @@ def _cases() -> dict[str, Case]:
         out[f"{kind}, learned from draws"] = Case(
             kind, {"alpha": 0.3, "half_life": 2.0}, seed=20 + i, drawn_rows=8
         )
+    return {**out, **_cases_of_tails()}
+
+
+def _cases_of_tails() -> dict[str, Case]:
+    out = {}
+    for i, kind in enumerate(["heavy-2", "heavy-3", "student-2"]):
+        out[f"{kind}, half-life"] = Case(
+            kind, {"alpha": 0.3, "half_life": 2.0}, n=60, seed=i, batches=6
+        )
+    out["heavy-2, kernel"] = Case(
+        "heavy-2", {"alpha": 4.0, "kernel": fading}, n=50, seed=43, batches=4
+    )
+    out["heavy-3, weights"] = Case(
+        "heavy-3", {"alpha": 4.0, "half_life": 2.0}, seed=52, uneven=True
+    )
+    out["tails learned, over-clustered"] = Case(
+        "student-2", {"alpha": 0.3, "half_life": 2.0}, n=40, seed=3, given=False, batches=2
+    )
+    out["no tails, learned"] = Case("light-2", {"alpha": 0.3, "half_life": 2.0}, seed=5, batches=6)
     return out
 
 
 CASES = _cases()
+SLOW = [
+    name for name in _cases_of_tails() if name not in ("student-2, half-life", "heavy-2, kernel")
+]
 GAUSSIAN = [name for name, case in CASES.items() if case.kind in ("gaussian-2", "gaussian-5")]
 
 

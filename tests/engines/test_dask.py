@@ -316,19 +316,23 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("family", ["student", "diagonal-student"])
-def test_heavy_tails_get_the_labels_of_one_machine(client, family):
-    """The rows are tamed, and pairs of clusters summed up, where they are."""
+@pytest.mark.parametrize(
+    ("family", "df"), [("student", 3.0), ("diagonal-student", 3.0), ("student", np.inf)]
+)
+def test_heavy_tails_get_the_labels_of_one_machine(client, family, df):
+    """The rows are tamed, and pairs of clusters summed up, where they are; normal rows are not."""
     rng = np.random.default_rng(11)
     here, there = (
-        ScStream(family, random_state=0, engine=engine, max_sweeps=10) for engine in ("cpu", client)
+        ScStream(family, random_state=0, engine=engine, max_sweeps=40) for engine in ("cpu", client)
     )
     for _ in range(2):
-        X = rng.standard_t(3, size=(9000, 2)) + 15.0 * rng.integers(3, size=(9000, 1))
+        X = rng.standard_t(df, size=(9000, 2)) if df < np.inf else rng.normal(size=(9000, 2))
+        X += 15.0 * rng.integers(3, size=(9000, 1))
         here.partial_fit(X)
         there.partial_fit(X)
         assert_array_equal(np.asarray(there.labels_), here.labels_)
         assert_array_equal(there._learner.state.totals, here._learner.state.totals)
+    assert here._learner.family.tames == (df < np.inf)
 
 
 @pytest.mark.parametrize("kind", ["local", "collection"])

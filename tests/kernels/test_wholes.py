@@ -103,3 +103,42 @@ def test_few_points_join_the_nearest_larger_cluster_and_nobody_else():
     assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 3.0), **one)[2] == [0, 1, 0]
     assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 6.0), **one)[2] == [0, 1, 2]
     assert formed(np.zeros((0, 15)), count=(1.0, 1.0, 1.0), **one)[2] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("other", "parts"), [(STRIP, [0, 0, 0]), (HALF_GAUSSIAN, [0, 1, 2])])
+def test_far_sides_at_other_seams_speak_too(other, parts):
+    """The first two clusters are neither clearly; what the second is beside the third decides."""
+    # broken on purpose (other seams do not count): both cases are the same
+    unclear = seam(sides=(1.47, 1.47), n=100.0)
+    elsewhere = seam(sides=(other, other), n=400.0)
+    _, _, part = formed(
+        [unclear, elsewhere],
+        count=(100.0, 100.0, 100.0),
+        mean=((0.0, 0.0), (3.0, 0.0), (6.0, 0.0)),
+        size=(1.0, 1.0, 1.0),
+        whole=(-1, -1, -1),
+        pairs=((0, 1), (1, 2)),
+    )
+    assert part == parts
+
+
+def test_of_two_seams_the_other_counts_half():
+    sides = [(1.5, 1.55), (1.4, 1.6)]
+    sums = [seam(sides=s, n=100.0) for s in sides]
+    _, heights, _ = formed(
+        sums,
+        count=(100.0, 100.0, 100.0),
+        mean=((0.0, 0.0), (3.0, 0.0), (6.0, 0.0)),
+        size=(1.0, 1.0, 1.0),
+        whole=(-1, -1, -1),
+        pairs=((0, 1), (1, 2)),
+    )
+
+    def bell(r):
+        r = (100.0 * r + 1.45 * 4.0) / 104.0
+        return min(r - 1.45, 1.75 - r) * np.sqrt(104.0) / 0.62
+
+    middle = (bell(1.55) + 0.5 * bell(1.4)) / 1.5, (bell(1.4) + 0.5 * bell(1.55)) / 1.5
+    z = np.array([bell(1.5) + middle[0], middle[1] + bell(1.6)]) / np.sqrt(2.0) - 1.0
+    expected = norm.cdf(z) ** (np.log(0.3) / np.log(0.5))
+    np.testing.assert_allclose(sorted(heights), sorted(expected), rtol=1e-9)

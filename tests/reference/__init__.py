@@ -9,6 +9,7 @@ The whole method, batch after batch, as docs/method.md tells it. Read it from th
 - ``clusters``: what is known of the clusters, and surgery on them
 - ``labelling``: one pass over the rows
 - ``gaussian``, ``families``: Gaussian, Poisson, multinomial clusters; any other by its contract
+- ``student``: Student-t clusters, whose rows are tamed, and two of them in one frame
 - ``uniforms``: the random numbers that draw labels
 - ``by_points``: densities and ratios from points alone, with every constant in its place
 
@@ -16,8 +17,9 @@ With the same seed it makes the same draws as the package, and comes to the same
 here comes from the package but, for families that are not written out, the family itself.
 
 Left out: how rows are read, rows without weight, coarse columns and the directions of many columns
-(docs/method.md), batches of more rows than groups are made from (8,192), more records of a kernel
-than are kept (256), and what is done where rounding cost a matrix its positive definiteness.
+(docs/method.md), batches of more rows than groups are made from (8,192; 2,000 of Student-t
+clusters), Student-t clusters beside outliers, more records of a kernel than are kept (256), and
+what is done where rounding cost a matrix its positive definiteness.
 """
 
 from reference.by_points import (

@@ -23,6 +23,8 @@ from reference.sweeps import (
     forget,
     predictive_sweep,
     restricted_sweep,
+    tame,
+    tames,
 )
 
 
@@ -83,7 +85,8 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
     k = clusters.k
     log_u = batch.log_uniforms(4 * k, greedy=greedy)
     for_splits, for_merges = log_u[:k] + edges(batch, clusters, greedy=greedy), log_u[k:]
-    if plan.splits:
+    # best labels cut a heavy tail off, and what is left of it looks like more than one
+    if plan.splits and not (greedy and has_heavy_tails(batch.family)):
         room = None if plan.max_clusters is None else plan.max_clusters - k
         split = propose_splits(batch, clusters, time, room=room, log_u=for_splits)
         events.splits += split
@@ -93,6 +96,10 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
         events.merges += propose_merges(batch, clusters, greedy=greedy, log_u=for_merges)
     drop_forgotten(batch, clusters)
     give_up(batch, clusters)
+
+
+def has_heavy_tails(family):
+    return tames(family) and family.has_heavy_tails()
 
 
 def edges(batch, clusters, *, greedy):
@@ -188,6 +195,8 @@ def renumber(clusters, events, first):
 def first_batch(batch, plan, clusters, *, again=False):
     """Sweep until the log posterior no longer rises, then settle by deterministic sweeps."""
     converge(batch, plan, clusters, again=again)
+    if tames(batch.family):
+        learn_tails(batch, clusters)
     batch.family = batch.family.settled(clusters.k)
     for _ in range(10):
         before = batch.z.copy()
@@ -204,12 +213,17 @@ def converge(batch, plan, clusters, *, again=False):
     of other rows that have converged before may end sooner: there rows must be more probable by a
     ten-thousandth of a nat each.
     """
-    best, waited, begin = -inf, 0, None
+    best, waited, calm, begin = -inf, 0, 0, None
     gain = max(1e-4 * len(batch.X), 1.0) if again else 1.0
     give_up(batch, clusters)
     for sweep in range(plan.max_sweeps):
         restricted_sweep(batch, clusters)
-        moves(batch, plan, clusters, Events(), 0.0, restart=sweep % 2 == 0)
+        events = Events()
+        moves(batch, plan, clusters, events, 0.0, restart=sweep % 2 == 0)
+        calm = 0 if events.splits or events.merges else calm + 1
+        settled = max(calm, waited - 4) >= 2  # pieces of clusters have no tails
+        if tames(batch.family) and settled and learn_tails(batch, clusters):
+            best = -inf
         totals = clusters.totals()
         level = log_level(batch, batch.family, clusters)
         if sweep < 15:
@@ -222,6 +236,13 @@ def converge(batch, plan, clusters, *, again=False):
         if waited >= (3 if again else 8) and (again or sweep >= 15):
             break
     return best - begin
+
+
+def learn_tails(batch, clusters):
+    """Let the tails suit the clusters; returns whether that changed much."""
+    before = batch.family
+    batch.family = before.with_tails(batch.X, clusters.totals(), 100.0, first=True)
+    return batch.family.tails_differ(before)
 
 
 def start_from_samples(batch, plan, size):
@@ -253,13 +274,18 @@ def start_from_labels(batch, labels):
     """Return the clusters that the user gives; the prior follows them at once."""
     names = sorted(set(labels.tolist()))
     batch.z = np.array([names.index(label) for label in labels])
-    totals = np.array(
-        [batch.weight[batch.z == c] @ batch.T[batch.z == c] for c in range(len(names))]
-    )
+    totals = sums_by_label(batch, len(names))
+    for _ in range(5 if tames(batch.family) else 0):
+        tame(batch, [batch.family.frame(s) for s in totals], batch.z)
+        totals = sums_by_label(batch, len(names))
     batch.family = batch.family.adapt(totals)
     clusters = Clusters.of(totals, 0.0, 0)
     restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
     return clusters
+
+
+def sums_by_label(batch, k):
+    return np.array([batch.weight[batch.z == c] @ batch.T[batch.z == c] for c in range(k)])
 
 
 def start_over_clustered(batch, plan):

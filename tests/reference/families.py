@@ -1,4 +1,4 @@
-"""Families of clusters: three written out, any other by the methods of its contract.
+"""Families of clusters: some written out, any other by the methods of its contract.
 
 A cluster is the sum ``s`` (p,) of its points' statistics ``T(x)``, whose first entry is its count.
 Densities leave out the base measure, which is the same for every cluster and cancels in every
@@ -14,8 +14,9 @@ from scipy.special import gammaln
 
 from reference.cutting import log_gamma_draws, log_odds, normal_below
 from reference.gaussian import Gaussian
+from reference.student import Student
 
-__all__ = ["ByContract", "Gaussian", "Multinomial", "Poisson"]
+__all__ = ["ByContract", "Gaussian", "Multinomial", "Poisson", "Student"]
 
 # -- Poisson --------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from reference.batches import (
 )
 from reference.clusters import Forgetting
 from reference.moves import drop_forgotten, keep, log_posterior
-from reference.sweeps import Batch, predictive_scores, with_outliers
+from reference.sweeps import Batch, predictive_scores, tames, with_outliers
 
 
 @dataclass
@@ -105,9 +105,13 @@ class Model:
         else:
             drop_forgotten(batch, clusters)
         self.hand_out(batch, clusters)
-        followed = batch.family.follow(clusters.totals(), clusters.sums.sum(axis=1))
+        totals = clusters.totals()
+        followed = batch.family.follow(totals, clusters.sums.sum(axis=1))
         self.finish(batch, clusters, time)
         self.family = followed
+        if hasattr(followed, "with_tails") and self.n_batches % 4 == 0 and len(X):
+            rows = some_rows(len(X), max(250, len(X) // 4))
+            self.family = followed.with_tails(X[rows], totals, 500.0)
         if self.first_rows and len(X):
             left = self.remembered(time)
             known = sum(len(kept.X) for kept in left) + len(X)
@@ -132,23 +136,25 @@ class Model:
 
     # -- where it begins --------------------------------------------------------------------------
 
-    def learn_first(self, X, weight, time, labels):
-        """Learn from all rows so far that are not forgotten; the prior is set from them.
-
-        Nothing is learned, and False returned, if these rows are better not taken together.
-        """
-        early = self.remembered(time)
-        rows = np.concatenate([*(kept.X for kept in early), X])
-        ages = [kept.weight * self.weight_now(kept, time) for kept in early]
-        weights = np.concatenate([*ages, weight])
-        outliers, self.outliers = self.outliers, None
+    def found(self, family, rows, weights, labels):
+        """Return the rows as a batch, and the clusters that are found among them from nothing."""
+        self.outliers = None
         # the generator moves on only if something is learned
-        batch = self.batch(self.unprepared.prepare(rows), rows, weights, copy.deepcopy(self.rng))
+        batch = self.batch(family, rows, weights, copy.deepcopy(self.rng))
         background, nothing = None, 0.0 * batch.T[0]
         if self.outlier_weight == "auto":
             background = Background(nothing, nothing, 1.0 / (2.0 + weights.sum())).begin(batch, 1.0)
         elif self.outlier_weight > 0:
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
+        clusters = self.started(batch, labels, background)
+        again = family.started_again(batch.family) if tames(family) else None
+        if again is not None:
+            batch.family = again
+            clusters = self.started(batch, labels, background)
+        return batch, clusters
+
+    def started(self, batch, labels, background):
+        """Return the clusters of a batch, from labels that were given or many groups."""
         clusters = (
             None if labels is not None else start_from_samples(batch, self.plan, self.sample_rows)
         )
@@ -160,6 +166,23 @@ class Model:
         if background is not None:  # the start is made without: pieces of clusters look like noise
             batch.outliers = background
         first_batch(batch, self.plan, clusters, again=again)
+        return clusters
+
+    def learn_first(self, X, weight, time, labels):
+        """Learn from all rows so far that are not forgotten; the prior is set from them.
+
+        Nothing is learned, and False returned, if these rows are better not taken together.
+        """
+        early = self.remembered(time)
+        rows = np.concatenate([*(kept.X for kept in early), X])
+        ages = [kept.weight * self.weight_now(kept, time) for kept in early]
+        weights = np.concatenate([*ages, weight])
+        outliers = self.outliers
+        family = self.unprepared.prepare(rows)
+        batch, clusters = self.found(family, rows, weights, labels)
+        untamed = family.untamed(batch.family) if tames(family) else None
+        if untamed is not None:  # then all is done again, also the draws
+            batch, clusters = self.found(untamed, rows, weights, labels)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()
@@ -227,6 +250,14 @@ class Model:
     def alone_rows(self, d):
         """How many rows of a single batch do."""
         return min(self.settled_rows(d), max(500, self.unprepared.enough_rows(d)))
+
+
+def some_rows(n, most):
+    """Return so many of n rows at most, spread evenly."""
+    if n <= most:
+        return np.arange(n)
+    within = np.random.default_rng(0).random(most)
+    return [min(int((i + within[i]) * (n / most)), n - 1) for i in range(most)]
 
 
 def came_apart(known, rows):

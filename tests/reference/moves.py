@@ -6,7 +6,8 @@ import numpy as np
 
 from reference import labelling
 from reference.clusters import heavier
-from reference.sweeps import RULES, pair_scores
+from reference.student import log_marginal_of_both, together
+from reference.sweeps import RULES, pair_scores, tames
 
 # -- ratios ---------------------------------------------------------------------------------------
 
@@ -25,6 +26,16 @@ def log_split_ratio(batch, parts, doubt, least=RULES.part):
     apart = (lgamma(one[0]) + marginal(one)) + (lgamma(two[0]) + marginal(two))
     whole = lgamma(one[0] + two[0]) + marginal(one + two)
     return log(batch.alpha) + apart - whole + doubt
+
+
+def log_merge_ratio(batch, clusters, a, b):
+    """Log ratio for merging two clusters; those of heavy tails are one in a frame of both."""
+    pair, doubt = clusters.totals()[[a, b]], clusters.all_doubt()[a, b]
+    split = log_split_ratio(batch, pair, doubt, 0.0)
+    if tames(batch.family):
+        apart = split + batch.family.log_marginal(pair.sum(axis=0))
+        split = apart - log_marginal_of_both(batch, clusters, (a, b), apart)
+    return -split
 
 
 def log_posterior(family, alpha, totals):
@@ -155,7 +166,7 @@ def propose_merges(
     batch that the younger has lived, up to 20. Returns pairs of ids: who survives, and who is gone.
     The best ``must_go`` pairs are merged whatever their ratio.
     """
-    totals, doubts = clusters.totals(), clusters.all_doubt()
+    totals = clusters.totals()
     pairs = [
         (a, b)
         for a, b in merge_candidates(clusters.rivals, neighbours)
@@ -163,7 +174,7 @@ def propose_merges(
     ]
     if not pairs:
         return []
-    ratio = {(a, b): -log_split_ratio(batch, totals[[a, b]], doubts[a, b], 0.0) for a, b in pairs}
+    ratio = {(a, b): log_merge_ratio(batch, clusters, a, b) for a, b in pairs}
     if log_u is None:
         log_u = batch.log_uniforms(neighbours * clusters.k, greedy=greedy)
     wanted = set()
@@ -175,16 +186,28 @@ def propose_merges(
         if (pair in wanted or len(chosen) < must_go) and taken.isdisjoint(pair):
             chosen.append(pair)
             taken.update(pair)
+    # the heavier one's id survives
+    chosen = [(b, a) if heavier(totals[b][0], totals[a][0]) else (a, b) for a, b in chosen]
+    in_frames = {pair: together(batch, clusters, pair) for pair in chosen if tames(batch.family)}
     events, gone = [], []
     for a, b in chosen:
-        if heavier(totals[b][0], totals[a][0]):  # the heavier one's id survives
-            a, b = b, a
         clusters.merge(a, b)
+        if (a, b) in in_frames:
+            put_in_frame(clusters, a, in_frames[a, b])
         batch.relabel(lambda z, s, a=a, b=b: (a, int(z == b)) if z in (a, b) else (z, s))
         events.append((clusters.ids[a], clusters.ids[b]))
         gone.append(b)
     keep(batch, clusters, [c for c in range(clusters.k) if c not in gone])
     return events
+
+
+def put_in_frame(clusters, c, both):
+    """Give a cluster that was two the statistics of these in the frame of both."""
+    clusters.sums[c] = both.present
+    for record in clusters.records:
+        record.sums[c] = [
+            both.frame.moved(part, by) for part, by in zip(record.sums[c], both.by, strict=True)
+        ]
 
 
 def merge_candidates(rivals, neighbours):

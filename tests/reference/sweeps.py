@@ -35,7 +35,8 @@ class Batch:
     def __init__(self, family, X, weight, *, alpha, rng, seed, number, outliers=None):
         self.family, self.alpha, self.rng = family, alpha, rng
         self.seed, self.number, self.sweep = seed, number, 0
-        self.X, self.T, self.weight = X, family.statistics(X), weight
+        self.X, self.seen, self.weight = X, family.statistics(X), weight
+        self.T = self.seen.copy()  # of heavy tails these are tamed, once rows have labels
         self.outliers = outliers  # (weight, statistics) of a component that is nobody's
         self.z = np.full(len(X), -1)
         self.sub = np.zeros(len(X), dtype=int)
@@ -78,11 +79,18 @@ def restricted_sweep(batch, clusters):
     log_sub = logs[k : 3 * k].reshape(k, 2)
     log_sub = log_sub - np.logaddexp.reduce(log_sub, axis=1)[:, None]
     drawn = batch.family.draw(batch.rng, [*totals, *flat])
-    scores = [batch.family.log_density(batch.T, drawn[c]) + log_weight[c] for c in range(k)]
-    sub_scores = [
-        [batch.family.log_density(batch.T, drawn[k + 2 * c + j]) + log_sub[c, j] for j in (0, 1)]
-        for c in range(k)
-    ]
+    of_rows = getattr(batch.family, "log_label_density", batch.family.log_density)
+    scores = [of_rows(batch.seen, drawn[c]) + log_weight[c] for c in range(k)]
+
+    def sub_scores():
+        return [
+            [
+                batch.family.log_density(batch.T, drawn[k + 2 * c + j]) + log_sub[c, j]
+                for j in (0, 1)
+            ]
+            for c in range(k)
+        ]
+
     sweep(batch, clusters, scores, sub_scores, batch.next_uniforms())
 
 
@@ -101,32 +109,50 @@ def deterministic_sweep(batch, clusters):
 
 
 def predictive_scores(batch, clusters):
-    """Return scores (k, n), (k, 2, n) with weights ``N_k / (N + alpha)``, ``N_kj + alpha / 2``."""
+    """Return scores (k, n) with weights ``N_k / (N + alpha)``, and what gives those of parts.
+
+    These are (k, 2, n), with weights ``N_kj + alpha / 2``, once rows have labels.
+    """
     totals, parts = clusters.totals(), clusters.parts()
     n = np.maximum(totals[:, 0], 1e-300)
     scores = [
-        log(n[c] / (n.sum() + batch.alpha)) + batch.family.log_predictive(batch.T, totals[c])
+        log(n[c] / (n.sum() + batch.alpha)) + batch.family.log_predictive(batch.seen, totals[c])
         for c in range(clusters.k)
     ]
-    return scores, [pair_scores(batch, pair) for pair in parts]
+    return scores, lambda: [pair_scores(batch, pair) for pair in parts]
 
 
 def pair_scores(batch, pair):
-    return [
-        log(part[0] + batch.alpha / 2) + batch.family.log_predictive(batch.T, part) for part in pair
-    ]
+    """Return scores (2, n) of rows as statistics hold them."""
+    of_rows = getattr(batch.family, "log_part_predictive", batch.family.log_predictive)
+    return [log(part[0] + batch.alpha / 2) + of_rows(batch.T, part) for part in pair]
 
 
 def sweep(batch, clusters, scores, sub_scores, u):
     """Label every row, drawn by uniforms or the best, and sum up."""
     k, w = clusters.k, batch.weight
     scores = with_outliers(batch, scores, clusters)
-    found = labelling.label(np.transpose(scores), np.transpose(sub_scores, (2, 0, 1)), u)
+    scores = np.transpose(scores)
+    if tames(batch.family):
+        totals = clusters.totals()
+        z = labelling.label(scores, np.zeros((len(scores), k, 2)), u).z
+        tame(batch, [batch.family.frame(s) for s in totals], z % k)  # nobody's: as the last one's
+    found = labelling.label(scores, np.transpose(sub_scores(), (2, 0, 1)), u)
     batch.z, batch.sub = found.z, found.sub
     clusters.sums = labelling.statistics(batch.T, w, found.z, found.share, k)
     clusters.rows = labelling.row_counts(found.z, found.sub, k)
     clusters.rivals = labelling.rivals(found, k)
     clusters.doubt = labelling.doubts(found, w, k)
+
+
+def tames(family):
+    """Whether rows enter statistics with their tails drawn in, see `reference.student`."""
+    return getattr(family, "tames", False)
+
+
+def tame(batch, frames, z):
+    """Tame every row in the frame of its label."""
+    batch.T = np.array([frames[c].tamed(row) for c, row in zip(z, batch.seen, strict=True)])
 
 
 def with_outliers(batch, scores, clusters):
@@ -140,7 +166,7 @@ def with_outliers(batch, scores, clusters):
     fixed = isinstance(batch.outliers, tuple)
     share, everything = batch.outliers if fixed else batch.outliers.component(clusters)
     odds = log(share / (1.0 - share))
-    return [*scores, odds + batch.family.log_predictive(batch.T, everything)]
+    return [*scores, odds + batch.family.log_predictive(batch.seen, everything)]
 
 
 # -- forgetting -----------------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 """With the same seed the package comes to the labels of the reference, batch after batch."""
 
 import pytest
-from evolving import CASES, GAUSSIAN, check_against_reference, expected
+from evolving import CASES, GAUSSIAN, SLOW, check_against_reference, expected
 
 from scstream.families import Gaussian
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
+)
 def test_every_batch_has_the_labels_of_the_reference(name):
     check_against_reference(name)
 
@@ -22,7 +24,11 @@ def test_the_generic_steps_have_the_labels_of_the_compiled_ones(name):
 
 def test_much_happens_on_these_streams():
     for alpha in (0.3, 4.0):
-        names = [name for name, case in CASES.items() if case.options["alpha"] == alpha]
+        names = [
+            name
+            for name, case in CASES.items()
+            if case.options["alpha"] == alpha and name not in SLOW
+        ]
         for kind in ("births", "deaths", "splits", "merges"):
             happened = {name for name in names for b in expected(name)[1:] if b.events[kind]}
             assert len(happened) >= 4, (alpha, kind)

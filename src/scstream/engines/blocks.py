@@ -87,7 +87,8 @@ class Blocks:
         own = pair_products(sub, self.points)
         form_of(score).ready(lambda: self.statistics(slice(0, SOME_ROWS)))
         labels = labeller(score, self.points, drawn=key is not None)
-        completion = None if self.gaps is None else self.family.completion(score)
+        gaps, tamed = self.gaps, self.gaps is not None and self.family.tames
+        completion = None if gaps is None else self.family.completion(score)
 
         def label(rows: slice, T: Points) -> None:
             z, second = self.z[rows], self._second[rows]
@@ -96,16 +97,17 @@ class Blocks:
             if key is not None:
                 first = self.first_row + rows.start
                 labelling.uniforms(key.seed, key.batch, key.sweep, first, u)
-            if self.gaps is not None and self.gaps.everywhere:
+            as_came = gaps.as_came(rows) if gaps is not None and tamed else T
+            if gaps is not None and gaps.everywhere and not tamed:
                 pass  # all are labelled below
             elif key is None:
-                labels.best(T, z, second, doubt)
+                labels.best(as_came, z, second, doubt)
             else:
-                labels.draw(T, u[0], z, second, doubt)
-            if self.gaps is not None and completion is not None:
-                found = self.gaps.label(
-                    rows, T, score, completion, Draws(k, key, self.first_row, u[0])
-                )
+                labels.draw(as_came, u[0], z, second, doubt)
+            if gaps is not None and completion is not None and tamed:
+                gaps.tame(rows, as_came, np.minimum(z, k - 1), completion, T)
+            elif gaps is not None and completion is not None:
+                found = gaps.label(rows, T, score, completion, Draws(k, key, self.first_row, u[0]))
                 z[found.at], second[found.at], doubt[found.at] = found.z, found.second, found.doubt
             own = sub.pairs(T, np.minimum(z, k - 1))
             if key is None:
@@ -140,7 +142,7 @@ class Blocks:
                 np.zeros((k, k)),
             )
 
-        fused = isinstance(labels, Screen) and own is not None and completion is None
+        fused = isinstance(labels, Screen) and own is not None and (completion is None or tamed)
         passed = BlockPass(
             nothing, lambda at: self.z[at], add, label, label_first, count, wide is not None
         )  # fmt: skip

@@ -65,6 +65,8 @@ class Gaps:
 
     def patch(self, rows: slice, T: Points) -> Array:
         """Return statistics of a run of rows, dense, with those that have gaps completed."""
+        if self.everywhere:
+            return self._done[rows]
         some = self.within(rows)
         dense = to_dense(T)
         if some.stop > some.start:
@@ -108,7 +110,7 @@ class Gaps:
         """Label the rows with gaps of a run by what is observed, and complete them, in ``T`` too.
 
         Second choices and doubts are those of the completed rows: what follows, the moves, takes
-        these for what was observed. Those of tamed rows are of rows as they came.
+        these for what was observed.
         """
         some = self.within(rows)
         at, seen = self.rows[some] - rows.start, self._open(some)
@@ -116,8 +118,15 @@ class Gaps:
         inside = np.minimum(z, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
         T[at] = self._done[some] = done
-        judged = completion.block(seen) if self._family.tames else score.block(done)
-        return Labelled(at, z, *_second_choices(judged, z))
+        return Labelled(at, z, *_second_choices(score.block(done), z))
+
+    def as_came(self, rows: slice) -> Array:
+        """Return the statistics of a run of rows before they are tamed, as all of them are."""
+        return self._open(rows)
+
+    def tame(self, rows: slice, seen: Array, z: Labels, completion: Completion, T: Array) -> None:
+        """Tame a run of rows by their labels, in ``T`` too; ``seen`` are these as they came."""
+        T[:] = self._done[rows] = completion.completed(seen, z, None)
 
 
 class Labelled:

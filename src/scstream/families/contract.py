@@ -77,6 +77,8 @@ class Family(Saved, RowForms, Dividing, ABC):
         Whether columns may hold words.
     real : bool
         Whether columns are real numbers in which clusters are dense places.
+    learns_tails : bool
+        Whether clusters may have heavy tails, see `with_tails`.
     tames : bool
         Whether rows enter statistics tamed, see `scstream.families.taming`: they then depend on
         the label, and `part_score` and `label_score` are other scores than those of rows.
@@ -126,8 +128,8 @@ class Family(Saved, RowForms, Dividing, ABC):
     def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
         """Return a copy whose tails suit checked rows of clusters (k, p), if it learns them.
 
-        Called for families that tame rows. What was known before counts as so many rows; what is
-        usual does where these are the ``first``.
+        Called for families that say so (`learns_tails`). What was known before counts as so many
+        rows; what is usual does where these are the ``first``.
         """
         return self
 
@@ -135,6 +137,13 @@ class Family(Saved, RowForms, Dividing, ABC):
         """Return a better copy with which the first batch should start again.
 
         The argument is what this copy became in that batch. None, as here, if that is not needed.
+        """
+        return None
+
+    def untamed(self, learned: Family) -> Self | None:
+        """Return a copy that tames no rows, if the first batch turned out to have no tails.
+
+        The argument is what this copy became there. With the new one the batch starts once more.
         """
         return None
 

@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array, Family
-from scstream.families.gaps import Completion
-from scstream.families.scores import Points, Score, to_dense
-from scstream.families.tails import HEAVY, START, USUAL, differs, given_df, learned_df
+from scstream.families.gaps import NO_ROWS, Completion
+from scstream.families.scores import LinearScore, Points, Score, to_dense
+from scstream.families.tails import (
+    HEAVY,
+    LIGHT,
+    NORMAL,
+    START,
+    USUAL,
+    differs,
+    given_df,
+    learned_df,
+)
 from scstream.families.taming import Frames, HeavyScore, Taming
 
 
@@ -20,12 +29,14 @@ class HeavyTailed(Family):
     """Clusters with Student-t tails, of which another class says what they are without these.
 
     Their statistics are those of tamed rows, see `scstream.families.taming`; given these, the prior
-    and all that follows from it are the other family's.
+    and all that follows from it are the other family's. Where degrees of freedom leave no tails
+    rows are not tamed, and everything is the other family's.
     """
 
     missing: ClassVar[bool] = False
     completes: ClassVar[bool] = False
-    tames: ClassVar[bool] = True
+    learns_tails: ClassVar[bool] = True
+    tames: bool = True  # unless its degrees of freedom leave no tails
 
     df: float | str  # as the user gave it
     _df: float = START
@@ -37,46 +48,66 @@ class HeavyTailed(Family):
         """Return the frames of clusters (k, p): posterior centres and scales."""
 
     @abstractmethod
-    def predictive_score(self, s: Array, log_weight: Array) -> HeavyScore:
-        """Score rows by Student-t densities.
+    def heavy_score(self, s: Array, log_weight: Array) -> HeavyScore:
+        """Score rows by the predictives of Student-t clusters.
 
         Given a scale, a row is Student-t with the family's degrees of freedom; given tamed rows, it
         would be Student-t about an uncertain scale. The inverses of both degrees of freedom add up.
         """
+
+    @abstractmethod
+    def drawn_score(self, score: LinearScore, s: Array) -> HeavyScore:
+        """Score rows by Student-t densities with the centres and scales of a drawn score."""
 
     # -- what follows ---------------------------------------------------------------------------
 
     def prepare(self, X: Points) -> Self:
         """Return a copy with its frame, a prior, and degrees of freedom to start from."""
         df = given_df(self.df)
-        new = super().prepare(X)
-        new._df = df
+        return super().prepare(X)._having(df)
+
+    def _having(self, df: float) -> Self:
+        """Return a copy with such degrees of freedom."""
+        new = copy.copy(self)
+        new._df, new.tames = df, df < NORMAL
         return new
 
+    def remade(self) -> Self:
+        """Return the copy with everything that follows from what was saved."""
+        return super().remade()._having(self._df)
+
     def started_again(self, learned: Family) -> Self | None:
-        """Return this copy with tails that were learned, if they are hardly heavy."""
-        if self.df != "auto" or learned.has_heavy_tails():
+        """Return this copy with the tails that were learned, if they are hardly heavy.
+
+        Clusters may be pieces of tails, and have none of their own: a start without any finds them.
+        """
+        if self.df != "auto" or learned.has_heavy_tails() or not self.tames:
             return None
         assert isinstance(learned, HeavyTailed)
-        new = copy.copy(self)
-        new._df = learned._df
-        return new
+        return self._having(learned._df)
+
+    def untamed(self, learned: Family) -> Self | None:
+        """Return this copy without tails if none were learned."""
+        assert isinstance(learned, HeavyTailed)
+        return self._having(NORMAL) if learned.tames and learned._df >= LIGHT else None
 
     def check_given(self) -> None:
         """Raise `ValueError` if the degrees of freedom cannot be."""
         given_df(self.df)
 
     def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
-        """Return a copy whose degrees of freedom suit rows (n, d) of clusters (k, p)."""
+        """Return a copy whose degrees of freedom suit rows (n, d) of clusters (k, p).
+
+        In a first batch there are always some, if next to none: its rows are tamed to its end.
+        """
         if self.df != "auto" or len(X) == 0:
             return self
         T = to_dense(self.statistics(X))
-        score = self.predictive_score(totals, np.log(np.maximum(totals[:, 0], 1e-300)))
+        score = self.heavy_score(totals, np.log(np.maximum(totals[:, 0], 1e-300)))
         z = np.argmax(score.block(T), axis=1)
-        new = copy.copy(self)
         far, columns = score.frames.distances(T, z), score.frames.centre.shape[1]
-        new._df = learned_df(far, columns, USUAL if first else self._df, memory)
-        return new
+        df = learned_df(far, columns, USUAL if first else self._df, memory)
+        return self._having(min(df, 0.5 * NORMAL) if first else df)
 
     def has_heavy_tails(self) -> bool:
         """Whether tails are clearly heavier than normal ones."""
@@ -88,16 +119,25 @@ class HeavyTailed(Family):
 
     @property
     def quadratic_rows(self) -> bool:
-        """False: statistics depend on labels."""
-        return False
+        """What the other family says, unless statistics depend on labels."""
+        return not self.tames and super().quadratic_rows
 
     def completed_rows(self, X: Points) -> NDArray[np.int64]:
-        """Return all rows: each is tamed once it has a label."""
-        return np.arange(len(X))
+        """Return all rows if each is tamed once it has a label, else none."""
+        return np.arange(len(X)) if self.tames else NO_ROWS
 
     def completion(self, score: Score) -> Completion:
         """Return what tames rows by the frames of a score."""
         return Taming.of(score)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score rows by Student-t densities; those of the other family if there are no tails."""
+        of = self.heavy_score if self.tames else self.part_score
+        return of(s, log_weight)
+
+    def label_score(self, score: LinearScore, s: Array) -> Score:
+        """Return the score of rows as they came, for drawn centres and scales."""
+        return self.drawn_score(score, s) if self.tames else score
 
     # -- how it shows itself --------------------------------------------------------------------
 

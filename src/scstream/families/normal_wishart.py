@@ -9,6 +9,7 @@ import numpy as np
 from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.packed import means, unpack
+from scstream.families.scores import Score
 from scstream.kernels import cholesky, matrices, pruning
 
 
@@ -155,7 +156,7 @@ class NormalWishart(Family):
         normal = rng.standard_normal((k, d * (d + 1) // 2))
         return chi, normal[:, d:], normal[:, :d]
 
-    def predictive_score(self, s: Array, log_weight: Array) -> PredictiveScore:
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Student-t predictives."""
         d = len(self._m)
         factors, log_det = self._factored(s[:, None], np.empty((0, d)))

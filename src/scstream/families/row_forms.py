@@ -24,7 +24,8 @@ class RowForms:
     tabular: ClassVar[bool] = False
     text: ClassVar[bool] = False
     real: ClassVar[bool] = False
-    tames: ClassVar[bool] = False
+    learns_tails: ClassVar[bool] = False
+    tames: bool = False
 
     def check(self, X: Points) -> Points:
         """Return numeric rows in the form that the family uses, or raise `ValueError`."""

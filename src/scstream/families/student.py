@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scstream.families.columns import columns_of
-from scstream.families.contract import StudentPrior
+from scstream.families.contract import GaussianPrior, StudentPrior
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore
@@ -61,9 +61,13 @@ class Student(HeavyTailed, Gaussian):
         super().__init__(mean, mean_strength, cov, cov_strength)
         self.df = df
 
+    def small_gaussian(self) -> GaussianPrior | None:
+        """Return the prior if there are no tails; None for a subclass."""
+        return self.numbers if type(self) is Student and not self.tames else None
+
     def small_student(self) -> StudentPrior | None:
-        """Return the prior and the tails; None for a subclass."""
-        if type(self) is not Student:
+        """Return the prior and the tails, if there are any; None for a subclass."""
+        if type(self) is not Student or not self.tames:
             return None
         return StudentPrior(self.numbers, tails_of(self._df, len(self._m)))
 
@@ -93,7 +97,7 @@ class Student(HeavyTailed, Gaussian):
         """Score tamed rows by the predictives of Gaussian clusters."""
         return Gaussian.predictive_score(self, s, log_weight)
 
-    def predictive_score(self, s: Array, log_weight: Array) -> HeavyScore:  # type: ignore[override]
+    def heavy_score(self, s: Array, log_weight: Array) -> HeavyScore:
         """Score rows by Student-t densities; with infinite ``df`` they are the Gaussian's."""
         d = len(self._m)
         factors, log_det = self._factored(s[:, None], np.empty((0, d)))
@@ -106,11 +110,11 @@ class Student(HeavyTailed, Gaussian):
         quad[:, 0] += 1.0
         return HeavyScore(quad, const, 0.5 * (df + d), self._frames(s, far))
 
-    def label_score(self, score: LinearScore, s: Array) -> HeavyScore:
+    def drawn_score(self, score: LinearScore, s: Array) -> HeavyScore:
         """Return Student-t densities with the centres and scales that were drawn."""
         assert isinstance(score, DrawnScore)
         level = score.log_weight + np.log(score.drawn[1]).sum(axis=1) - 0.5 * score.log_det
-        return heavy_score(score.eta, level, self.frames(s))
+        return _heavy_score(score.eta, level, self.frames(s))
 
     # -- how it shows itself --------------------------------------------------------------------
 
@@ -181,7 +185,7 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         """Score tamed rows by the predictives of Gaussian clusters."""
         return Diagonal.predictive_score(self, s, log_weight)
 
-    def predictive_score(self, s: Array, log_weight: Array) -> HeavyScore:
+    def heavy_score(self, s: Array, log_weight: Array) -> HeavyScore:
         """Score rows by Student-t densities."""
         kappa, nu, mean, scatter = self.posterior(self.prior + s)
         df = 1.0 / (1.0 / self._df + 1.0 / nu.mean(axis=1))
@@ -191,11 +195,11 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         power = 0.5 * (df + mean.shape[1])
         return HeavyScore(quad, log_weight + level, power, self.frames(s))
 
-    def label_score(self, score: LinearScore, s: Array) -> HeavyScore:
+    def drawn_score(self, score: LinearScore, s: Array) -> HeavyScore:
         """Return Student-t densities with the centres and scales that were drawn."""
         d = (score.eta.shape[1] - 1) // 3
         level = score.eta[:, 0] + 0.5 * np.log(-2.0 * score.eta[:, 1 + 2 * d :]).sum(axis=1)
-        return heavy_score(score.eta, level, self.frames(s))
+        return _heavy_score(score.eta, level, self.frames(s))
 
     # -- how it shows itself --------------------------------------------------------------------
 
@@ -205,7 +209,7 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         return rows[:12], rows[12:] + 9.0 * np.array([0.01, 50.0, 1.0])
 
 
-def heavy_score(eta: Array, level: Array, frames: Frames) -> HeavyScore:
+def _heavy_score(eta: Array, level: Array, frames: Frames) -> HeavyScore:
     """Return Student-t densities by natural parameters (k, p) of Gaussians with the same scales.
 
     The level (k,) of these is the log weight and half of the log determinant of the precision.

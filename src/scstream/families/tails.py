@@ -13,6 +13,7 @@ from scstream.kernels import taming
 START = 2.0  # where learning starts from: heavy tails, so that pieces of a tail are merged
 USUAL = 8.0  # what is expected before rows are seen
 NORMAL = 1e6  # degrees of freedom that leave no tails
+LIGHT = 200.0  # those from which there are none: a row of ten columns then loses .001 nats
 HEAVY = 30.0  # degrees of freedom below which tails are clearly heavier than normal ones
 _TRIED = np.array([NORMAL, *np.exp(np.linspace(np.log(300.0), 0.0, 24))])
 _WORTH = 1.0  # nats by which heavy tails must be better than normal ones
@@ -49,7 +50,8 @@ def learned_df(far: Array, d: int, before: float, memory: float) -> float:
         inverse = _peak(1.0 / _TRIED[best - 1 : best + 2], level[best - 1 : best + 2])
     share = len(far) / (len(far) + memory)
     log_df = -np.log((1.0 - share) / before + share * inverse)
-    return float(np.exp(_GRAIN * np.round(log_df / _GRAIN)))
+    df = float(np.exp(_GRAIN * np.round(log_df / _GRAIN)))
+    return df if df < LIGHT else NORMAL
 
 
 def differs(df: float, before: float) -> bool:

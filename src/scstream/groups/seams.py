@@ -8,6 +8,7 @@ Rows are looked at once. What they showed is remembered, and forgotten as rows c
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from functools import lru_cache
 
@@ -55,13 +56,19 @@ class Seams:
     rows: float = 0.0
 
     def follow(self, record: BatchRecord) -> Seams:
-        """Return the seams after a batch: the parts of a cluster are parts of what it was."""
+        """Return the seams after a batch: the parts of a cluster are parts of what it was.
+
+        But those of a cluster that was a whole by itself are two wholes, until rows show otherwise:
+        one cluster is what a Gaussian is, and its parts are Gaussians that have moved apart.
+        """
         if not record.splits and not record.merges:
             return self
         known = dict(zip(self.ids.tolist(), self.whole.tolist(), strict=True))
+        members = Counter(known.values())
         for parent, part in record.splits:
-            if parent in known:
-                known.setdefault(part, known[parent])
+            if parent in known and part not in known:
+                alone = members[known[parent]] == 1
+                known[part] = max(known.values()) + 1 if alone else known[parent]
         names = {i for pair in (*record.splits, *record.merges) for i in pair}
         return Seams(
             self.pairs,

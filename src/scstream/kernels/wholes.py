@@ -26,6 +26,7 @@ class Judging(NamedTuple):
     heavy: float
     spread: float
     side_rows: float
+    others: float
     tail: float
     tail_from: float
     around: float
@@ -66,7 +67,7 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
     merges, heights, part = out
     (k, d), m = mean.shape, len(sums)
     L, u = floats[: d * d].reshape(d, d), floats[d * d : d * d + d]
-    sizes, floats = floats[d * d + d :][: 2 * k].reshape(2, k), floats[d * d + d + 2 * k :]
+    sizes, floats = floats[d * d + d :][: 4 * k].reshape(4, k), floats[d * d + d + 4 * k :]
     peak, top, ratio = floats[:k], floats[k : 2 * k], floats[2 * k :]
     for j in range(k):
         volume, points = _log_volume(cov, j, L), log(max(count[j], _LEAST))
@@ -85,7 +86,7 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
 
 def room_needed(k: int, d: int, m: int) -> tuple[int, int]:
     """Return how many floats and whole numbers `form` works in."""
-    return d * d + d + 5 * k + m, 3 * k
+    return d * d + d + 7 * k + m, 3 * k
 
 
 @bare
@@ -112,10 +113,13 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
     mean, cov, sizes = clusters
     L, u = room
     power = log(rules.level) / log(0.5)
+    bells = sizes[2:]
+    _add_bells(seams, rules, bells)
     for m in range(len(sums)):
         a, b = pairs[m, 0], pairs[m, 1]
-        z = (_bell(sums[m, 9:12], rules) + _bell(sums[m, 12:15], rules)) / sqrt(2.0)
-        z -= rules.bells
+        z = _shape(_bell(sums[m, 9:12], rules), bells[:, a], rules.others)
+        z += _shape(_bell(sums[m, 12:15], rules), bells[:, b], rules.others)
+        z = z / sqrt(2.0) - rules.bells
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
@@ -186,6 +190,34 @@ def _bell(side: Any, rules: Any) -> Any:
     if n > 0.0 and side[1] > 0.0:
         r = (n * n * side[2] / (side[1] * side[1]) + rules.side_rows * r) / (n + rules.side_rows)
     return min(r - rules.flat, rules.heavy - r) * sqrt(n + rules.side_rows) / rules.spread
+
+
+@brief_part
+def _add_bells(seams: Any, rules: Any, out: Any) -> None:
+    """Fill `_bell` of each cluster's far sides, summed up over its seams, and how many these are.
+
+    ``out`` is (2, k).
+    """
+    pairs, sums = seams
+    for j in range(out.shape[1]):
+        out[0, j] = out[1, j] = 0.0
+    for m in range(len(sums)):
+        for side in range(2):
+            j, at = pairs[m, side], 9 + 3 * side
+            out[0, j] += _bell(sums[m, at : at + 3], rules)
+            out[1, j] += 1.0
+
+
+@brief_part
+def _shape(own: float, all_sides: Any, share: float) -> Any:
+    """Return by how many deviations a cluster looks like a Gaussian, judged from one seam.
+
+    Its far side there counts, and for a share of it the mean of the others, if there are others.
+    """
+    total, n = all_sides[0], all_sides[1]
+    if n < 2.0:
+        return own
+    return (own + share * (total - own) / (n - 1.0)) / (1.0 + share)
 
 
 @brief_part

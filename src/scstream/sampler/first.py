@@ -14,7 +14,7 @@ from scstream.engines import Engine
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
-from scstream.kernels.draws import Draws
+from scstream.kernels.draws import Draws, Words
 from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.background import background_of, everything
 from scstream.sampler.batch import Course, as_learned, first_batch
@@ -55,10 +55,10 @@ def learn_first(
     if recipe.progress is None and batch.labels is None:
         n, d = X.shape
         announce_long_start(next(iter(sample_sizes(n, rules)), n), d, len(family.prior), rules)
-    load_rows(engine, family, X, weight, n_batches)
-    outliers = _outliers(engine, family, recipe, X.shape[1])
-    steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
-    state = _numbered(engine, _found(steps, recipe, batch.labels, X, weight), batch.time, 0)
+    steps, state = _begun(
+        family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight
+    )
+    state = _numbered(engine, state, batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
         known = engine.first_labels(len(old_ids))
@@ -91,6 +91,29 @@ def learn_first(
     )
     new = replace(new, scores=first_scores(new, X, weight, rules))
     return new, outcome_of(steps, learner, new, batch, events, state, labels)
+
+
+def _begun(
+    family: Family, engine: Engine, draws: tuple[Words, int, int], recipe: Recipe,
+    labels: Labels | None, X: Points, weight: Array,
+) -> tuple[Steps, State]:  # fmt: skip
+    """Return the steps of a batch and the clusters that they found, see `_found`.
+
+    Draws are by the state of a generator, a seed and the number of the batch. If it turns out that
+    rows need not be tamed all is done again without, the draws included.
+    """
+
+    def once(family: Family) -> tuple[Steps, State]:
+        words, seed, n_batches = draws
+        load_rows(engine, family, X, weight, n_batches)
+        outliers = _outliers(engine, family, recipe, X.shape[1])
+        rng = Draws(words.copy())
+        steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
+        return steps, _found(steps, recipe, labels, X, weight)
+
+    steps, state = once(family)
+    untamed = family.untamed(steps.family)
+    return (steps, state) if untamed is None else once(untamed)
 
 
 def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:

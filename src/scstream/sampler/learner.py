@@ -117,7 +117,11 @@ def _learn_later(
     state = as_learned(steps, state)
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
-    if family.tames and learner.n_batches % recipe.rules.tail_every == 0 and batch.X.shape[0]:
+    if (
+        family.learns_tails
+        and learner.n_batches % recipe.rules.tail_every == 0
+        and batch.X.shape[0]
+    ):
         rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
@@ -148,7 +152,7 @@ def _scores(learner: Learner, batch: Batch, rules: Rules, past: State) -> Sketch
     if rules.scored_rows == 0 or n == 0:
         return learner.scores
     family = learner.family
-    few = is_small(family, rules, n) and not (family.narrows or family.tames)
+    few = is_small(family, rules, n) and not family.narrows
     quick = few or isinstance(batch.X, RemoteRows)  # of those elsewhere some must be fetched
     share = share_scored(learner.scores, learner.n_batches, rules, quick=quick)
     if not is_scored(learner.n_batches, share):
