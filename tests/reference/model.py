@@ -7,7 +7,7 @@ from math import lgamma
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from reference.background import Background
+from reference.background import Background, arising
 from reference.batches import (
     Events,
     Plan,
@@ -95,15 +95,19 @@ class Model:
 
     def learn_later(self, X, weight, time):
         """Learn from a batch that finds clusters and a prior."""
-        batch, clusters = self.batch(self.family, X, weight, self.rng), self.clusters
-        before = clusters.totals()[:, 0].sum()
-        clusters.advance(time, self.forgetting)
+        past = self.clusters
+        before = past.totals()[:, 0].sum()
+        past.advance(time, self.forgetting)
+        batch = self.batch(self.family, X, weight, copy.deepcopy(self.rng))
         if isinstance(self.outliers, Background):
-            batch.outliers = self.outliers.begin(batch, clusters.totals()[:, 0].sum() / before)
-        if len(X):
-            clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
-        else:
-            drop_forgotten(batch, clusters)
+            batch.outliers = self.outliers.begin(batch, past.totals()[:, 0].sum() / before)
+        clusters = self.run_later(batch, copy.deepcopy(past), time)
+        if self.outlier_weight == "auto" and self.outliers is None:
+            noise = arising(batch, clusters)
+            if noise is not None:
+                batch = self.batch(self.family, X, weight, self.rng)
+                batch.outliers = noise
+                clusters = self.run_later(batch, past, time)
         self.hand_out(batch, clusters)
         followed = batch.family.follow(clusters.totals(), clusters.sums.sum(axis=1))
         self.finish(batch, clusters, time)
@@ -114,6 +118,14 @@ class Model:
             self.first_rows.append(Kept(X, weight, time, self.labels))
             if len(left) + 1 < len(self.first_rows) or known >= self.settled_rows(X.shape[1]):
                 self.first_rows = []
+
+    def run_later(self, batch, clusters, time):
+        """Run a batch on what is left of the past; returns the clusters."""
+        if len(batch.X):
+            clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
+        else:
+            drop_forgotten(batch, clusters)
+        return clusters
 
     def hand_out(self, batch, clusters):
         """Give the user the labels; only then it is drawn what clusters that overlap learn."""
@@ -126,7 +138,8 @@ class Model:
         """Take over what a batch has come to."""
         self.log_posterior = log_posterior(batch.family, self.alpha, clusters.totals())
         if isinstance(batch.outliers, Background):
-            self.outliers = batch.outliers.beside(clusters)
+            left = batch.outliers.beside(clusters)
+            self.outliers = left if left.held[0] >= 1.0 else None
         clusters.settle(time, self.forgetting)
         self.family, self.clusters, self.rng = batch.family, clusters, batch.rng
 
@@ -144,10 +157,7 @@ class Model:
         outliers, self.outliers = self.outliers, None
         # the generator moves on only if something is learned
         batch = self.batch(self.unprepared.prepare(rows), rows, weights, copy.deepcopy(self.rng))
-        background, nothing = None, 0.0 * batch.T[0]
-        if self.outlier_weight == "auto":
-            background = Background(nothing, nothing, 1.0 / (2.0 + weights.sum())).begin(batch, 1.0)
-        elif self.outlier_weight > 0:
+        if self.outlier_weight not in (0, "auto"):
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
         clusters = (
             None if labels is not None else start_from_samples(batch, self.plan, self.sample_rows)
@@ -157,9 +167,12 @@ class Model:
             clusters = start_from_labels(batch, np.asarray(labels))
         elif not again:
             clusters = start_over_clustered(batch, self.plan)
-        if background is not None:  # the start is made without: pieces of clusters look like noise
-            batch.outliers = background
+        family, start = batch.family, copy.deepcopy(clusters)
         first_batch(batch, self.plan, clusters, again=again)
+        noise = arising(batch, clusters) if self.outlier_weight == "auto" else None
+        if noise is not None:  # the start is made without: pieces of clusters look like noise
+            batch.family, batch.outliers, clusters = family, noise, start
+            first_batch(batch, self.plan, clusters, again=again)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()

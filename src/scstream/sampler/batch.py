@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scstream.families.contract import Family
-from scstream.sampler.background import found_in_background, give_up, log_background
+from scstream.sampler.background import found_in_background, give_up, learned, log_background
 from scstream.sampler.clusters import State
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
@@ -172,7 +172,7 @@ def split_merge_and_drop(
     like more than one: greedy moves split no such clusters.
     """
     for_splits, for_merges = log_u = decisions(steps, state, greedy=greedy)
-    if not steps.may_move(state, log_u):
+    if learned(steps) is None and not steps.may_move(state, log_u):
         return state
     if plan.splits and not (greedy and steps.family.has_heavy_tails()):
         room = None if plan.max_clusters is None else plan.max_clusters - state.k

@@ -85,7 +85,7 @@ class SmallSweeps(_Compiled):
         """Draw weights and parameters, then every point's label and sub-label."""
         key = self.next_key() if key is None else key
         draws = self.rng.words.copy()
-        new = self._swept(state, draws, key)
+        new = None if self.outliers is not None else self._swept(state, draws, key)
         if new is None:
             return super().restricted_sweep(state, key)
         self.rng = Draws(draws)
@@ -93,7 +93,7 @@ class SmallSweeps(_Compiled):
 
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""
-        new = self._swept(state, _NO_DRAWS, _NO_KEY)
+        new = None if self.outliers is not None else self._swept(state, _NO_DRAWS, _NO_KEY)
         return super().deterministic_sweep(state) if new is None else new
 
     def _swept(self, state: State, draws: Any, key: Key) -> State | None:
