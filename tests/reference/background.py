@@ -11,6 +11,8 @@ from reference.sweeps import Batch, deterministic_sweep, predictive_scores, with
 
 BEGINS = 20.0  # nats by which clusters must be more probable beside a background
 MARGIN = 10.0  # nats by which a new cluster must be better than its rows in the background
+MORE = 2.0  # standard deviations above the usual number of rows that call for a search at once
+SELDOM = 4  # batches between searches at most
 MOST = 0.4  # of the rows are noise at most
 STRETCH = 1.5  # by which rows are stretched about their middle for the background's shape
 WIDTH = 0.02  # of all rows stand for the background's shape at least
@@ -150,7 +152,9 @@ def found_in_background(batch, plan, clusters, time, start):
         return
     scores = with_outliers(batch, predictive_scores(batch, clusters)[0], clusters)
     rows = np.argmax(scores, axis=0) == clusters.k
-    if rows.sum() < 8:
+    usual = batch.outliers.weight * len(rows)
+    more = rows.sum() > usual + MORE * np.sqrt(usual)
+    if rows.sum() < 8 or not (more or batch.number % SELDOM == 0):
         return
     some = Batch(
         batch.family, batch.X[rows], np.ones(rows.sum()), alpha=batch.alpha, rng=batch.rng,

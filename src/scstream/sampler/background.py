@@ -173,15 +173,23 @@ def _log_shares(own: Array | float, rest: Array | float, alpha: float) -> Array:
 
 
 def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> State:
-    """Return the clusters, with more where rows that the background would take are clusters."""
+    """Return the clusters, with more where rows that the background would take are clusters.
+
+    These rows are searched if they are more than usual, and in some batches anyway: a small cluster
+    is born among as many rows of noise as there always are.
+    """
     outliers, rules = learned(steps), steps.rules
     if outliers is None or not (plan.splits and plan.merges):
         return state
     room = state.k if plan.max_clusters is None else plan.max_clusters - state.k
     X = steps.engine.sample(steps.rng.generator, rules.seed_rows)
     score = steps.all_components(predictive(steps.family, state.totals, steps.alpha), state)
+    usual = outliers.weight * X.shape[0]
     X = X[np.argmax(observed_scores(steps.family, score, X), axis=1) == state.k]
     if X.shape[0] < 2 * rules.points_a_group or room < 1:
+        return state
+    more = X.shape[0] > usual + rules.background_more * np.sqrt(usual)
+    if not more and steps.batch % rules.background_seldom:
         return state
     few_groups = replace(rules, seeds=rules.few_seeds)
     theirs = steps_beside(steps, X, np.ones(X.shape[0]), rules=few_groups)

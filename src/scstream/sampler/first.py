@@ -94,7 +94,7 @@ def learn_first(
 
 
 def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:
-    """Return the clusters of the loaded rows X (n, d), from labels that were given or many groups."""
+    """Return the clusters of the loaded rows X (n, d), from given labels or many groups."""
     family = steps.family
     started = partial(_started, steps, recipe, labels, X, weight)
     state = started()

@@ -174,6 +174,12 @@ class Rules(GroupRules):
     background_margin : float
         Nats by which a new cluster must be more probable than its rows in the background, where
         that is learned: chance puts some rows of noise close together.
+    background_more : float
+        Standard deviations by which the rows of a batch that no cluster expects must be more than
+        the share of the background makes likely, to be searched for clusters at once.
+    background_seldom : int
+        Batches between such searches, at most: one takes several times as long as the rest of a
+        small batch.
     background_most : float
         The share of rows that clusters may be given up for at most: noise is the lesser part. A
         single cluster and nothing but noise are the same to any model.
@@ -281,6 +287,8 @@ class Rules(GroupRules):
     turn_past: float = 4.0
     background_begins: float = 20.0
     background_margin: float = 10.0
+    background_more: float = 2.0
+    background_seldom: int = 4
     background_most: float = 0.4
     background_width: float = 0.02
     background_stretch: float = 1.5
