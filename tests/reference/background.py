@@ -10,6 +10,7 @@ from reference.moves import drop_forgotten, log_posterior, reluctance
 from reference.sweeps import Batch, deterministic_sweep, predictive_scores, with_outliers
 
 BEGINS = 20.0  # nats by which clusters must be more probable beside a background
+LOOKS = 16  # batches between looks for noise, at most
 MARGIN = 10.0  # nats by which a new cluster must be better than its rows in the background
 MORE = 2.0  # standard deviations above the usual number of rows that call for a search at once
 SELDOM = 4  # batches between searches at most
@@ -69,20 +70,21 @@ def stretched(batch):
     return rows.sum(axis=0) * (batch.weight.sum() / len(batch.X))
 
 
-def arising(batch, clusters):
+def arising(batch, clusters, suspicion=0.0):
     """Return a background if a batch that was learned without shows noise, None if it does not.
 
-    Clusters were born in it, and with a background that takes some of them all is more probable.
+    Clusters were born in it, or it is time for a look, and with a background that takes some of them all is more probable.
+    So it was in batches before, perhaps: also returns by how much in sum.
     """
     born = [c for c in range(clusters.k) if clusters.is_present(c) and clusters.lived[c] == 0]
-    if clusters.k < 2 or not born:
-        return None
+    if clusters.k < 2 or not (born or batch.number % LOOKS == 0):
+        return None, suspicion
     wide, past = stretched(batch), clusters.past()[..., 0].sum()
     before = wide * (past / wide[0])
     empty = Background(before, 0.0 * wide, 1.0 / (2.0 + past + wide[0]))
     noise = empty.begin(batch, 1.0)
     _, gain = worth_keeping(batch, noise, clusters, 0.0 * wide)
-    return noise if gain > BEGINS else None
+    return (noise, 0.0) if suspicion + gain > BEGINS else (None, suspicion + gain)
 
 
 def log_level(batch, family, clusters):

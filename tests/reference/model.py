@@ -47,7 +47,7 @@ class Model:
         self.sample_rows, self.drawn_rows = sample_rows, drawn_rows
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
         self.half_life, self.kernel, self.epsilon = half_life, kernel, epsilon
-        self.outlier_weight, self.outliers = outlier_weight, None
+        self.outlier_weight, self.outliers, self.suspicion = outlier_weight, None, 0.0
         self.rng = np.random.default_rng(random_state)
         self.seed = int(self.rng.integers(2**63))
         self.n_batches, self.time, self.clusters = 0, None, None
@@ -102,8 +102,9 @@ class Model:
         if isinstance(self.outliers, Background):
             batch.outliers = self.outliers.begin(batch, past.totals()[:, 0].sum() / before)
         clusters = self.run_later(batch, copy.deepcopy(past), time)
+        self.suspicion *= past.totals()[:, 0].sum() / before
         if self.outlier_weight == "auto" and self.outliers is None:
-            noise = arising(batch, clusters)
+            noise, self.suspicion = arising(batch, clusters, self.suspicion)
             if noise is not None:
                 batch = self.batch(self.family, X, weight, self.rng)
                 batch.outliers = noise
@@ -169,7 +170,8 @@ class Model:
             clusters = start_over_clustered(batch, self.plan)
         family, start = batch.family, copy.deepcopy(clusters)
         first_batch(batch, self.plan, clusters, again=again)
-        noise = arising(batch, clusters) if self.outlier_weight == "auto" else None
+        learned = self.outlier_weight == "auto"
+        noise, suspicion = arising(batch, clusters) if learned else (None, 0.0)
         if noise is not None:  # the start is made without: pieces of clusters look like noise
             batch.family, batch.outliers, clusters = family, noise, start
             first_batch(batch, self.plan, clusters, again=again)
@@ -189,6 +191,7 @@ class Model:
             rename(clusters, known, old_ids, self.clusters)
         self.hand_out(batch, clusters)
         self.finish(batch, clusters, time)
+        self.suspicion = suspicion
         n, d = rows.shape
         few = n < self.settled_rows(d) and len(X) < self.alone_rows(d) and labels is None
         old = len(rows) - len(X)

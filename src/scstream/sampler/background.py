@@ -51,21 +51,27 @@ def _stretched(family: Family, X: Points, count: float, rules: Rules) -> Array:
     return out
 
 
-def arising(steps: Steps, state: State, X: Points) -> Outliers | None:
+def arising(
+    steps: Steps, state: State, X: Points, suspicion: float = 0.0
+) -> tuple[Outliers | None, float]:
     """Return a background if a batch of rows X that was learned without shows noise; or None.
 
-    Noise makes clusters. So if some were born in the batch, it is asked whether the clusters would
-    be more probable with a background that takes what some of them hold.
+    Noise makes clusters. So if some were born in the batch, and in some batches anyway, it is asked
+    how much more probable the clusters would be with a background that takes what some of them
+    hold. To these nats the ``suspicion`` of earlier batches is added: a few rows show nothing, one
+    such row in every batch does. Also returns the suspicion after the batch.
     """
-    if state.k < 2 or not (state.present & (state.lived == 0)).any():
-        return None
+    born = (state.present & (state.lived == 0)).any()
+    if state.k < 2 or not (born or steps.batch % steps.rules.background_looks == 0):
+        return None, suspicion
     family, rules = steps.family, steps.rules
     rows = state.current.sum(axis=0)[None]
     wide = _stretched(family, X, rows[0, 0], rules)
     empty = Outliers.beginning(wide, float(state.past[..., 0].sum()))
     outliers = empty.during(rows, wide, 1.0, family.enough_rows(X.shape[1]), rules)
     _, gain = worth_keeping(steps, outliers, state, 0.0 * rows)
-    return outliers if gain > rules.background_begins else None
+    suspicion += gain
+    return (outliers, 0.0) if suspicion > rules.background_begins else (None, suspicion)
 
 
 def left_after(ctx: Context, state: State) -> Outliers | None:

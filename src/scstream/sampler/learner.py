@@ -103,8 +103,9 @@ def _learn_later(
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps, state, events = _run_later(learner, batch, recipe, engine, past)
+    suspicion = learner.suspicion * past.share_left_of(learner.state)
     if recipe.outlier_weight == "auto" and learner.outliers is None:
-        noise = arising(steps, state, batch.X)
+        noise, suspicion = arising(steps, state, batch.X, suspicion)
         if noise is not None:
             noisy = replace(learner, outliers=noise)
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
@@ -130,6 +131,7 @@ def _learn_later(
         learner.dormant.after(learner.state, state, gone, recipe.rules),
         scores,
         warmup=(),
+        suspicion=suspicion,
     )
     outcome = outcome_of(steps, learner, new, batch, events, state, labels)
     if learner.warmup:
