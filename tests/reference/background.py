@@ -73,8 +73,9 @@ def stretched(batch):
 def arising(batch, clusters, suspicion=0.0):
     """Return a background if a batch that was learned without shows noise, None if it does not.
 
-    Clusters were born in it, or it is time for a look, and with a background that takes some of them all is more probable.
-    So it was in batches before, perhaps: also returns by how much in sum.
+    Clusters were born in it, or it is time for a look, and with a background that takes some of
+    them all is more probable. So it was in batches before, perhaps: also returns by how much in
+    sum.
     """
     born = [c for c in range(clusters.k) if clusters.is_present(c) and clusters.lived[c] == 0]
     if clusters.k < 2 or not (born or batch.number % LOOKS == 0):
