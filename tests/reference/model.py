@@ -20,7 +20,7 @@ from reference.batches import (
 )
 from reference.clusters import Forgetting
 from reference.moves import drop_forgotten, keep, log_posterior
-from reference.sweeps import Batch, predictive_scores, with_outliers
+from reference.sweeps import Batch, deterministic_sweep, predictive_scores, with_outliers
 
 
 @dataclass
@@ -168,13 +168,11 @@ class Model:
             clusters = start_from_labels(batch, np.asarray(labels))
         elif not again:
             clusters = start_over_clustered(batch, self.plan)
-        family, start = batch.family, copy.deepcopy(clusters)
+        if self.outlier_weight == "auto":  # the start is made without
+            swept = copy.deepcopy(clusters)
+            deterministic_sweep(batch, swept)
+            batch.outliers, _ = arising(batch, swept)
         first_batch(batch, self.plan, clusters, again=again)
-        learned = self.outlier_weight == "auto"
-        noise, suspicion = arising(batch, clusters) if learned else (None, 0.0)
-        if noise is not None:  # the start is made without: pieces of clusters look like noise
-            batch.family, batch.outliers, clusters = family, noise, start
-            first_batch(batch, self.plan, clusters, again=again)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()
@@ -191,7 +189,7 @@ class Model:
             rename(clusters, known, old_ids, self.clusters)
         self.hand_out(batch, clusters)
         self.finish(batch, clusters, time)
-        self.suspicion = suspicion
+        self.suspicion = 0.0
         n, d = rows.shape
         few = n < self.settled_rows(d) and len(X) < self.alone_rows(d) and labels is None
         old = len(rows) - len(X)

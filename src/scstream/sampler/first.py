@@ -58,8 +58,7 @@ def learn_first(
     load_rows(engine, family, X, weight, n_batches)
     outliers = _outliers(engine, family, recipe, X.shape[1])
     steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
-    state, suspicion = _found(steps, recipe, batch.labels, X, weight)
-    state = _numbered(engine, state, batch.time, 0)
+    state = _numbered(engine, _found(steps, recipe, batch.labels, X, weight), batch.time, 0)
     if learner is not None:
         old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
         known = engine.first_labels(len(old_ids))
@@ -89,35 +88,30 @@ def learn_first(
         dormant,
         Sketch.nothing(),
         warmup,
-        suspicion,
     )
     new = replace(new, scores=first_scores(new, X, weight, rules))
     return new, outcome_of(steps, learner, new, batch, events, state, labels)
 
 
-def _found(
-    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array
-) -> tuple[State, float]:
-    """Return the clusters of the loaded rows X (n, d), from given labels or many groups.
-
-    Also returns the suspicion that there is noise among them, see `arising`.
-    """
+def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:
+    """Return the clusters of the loaded rows X (n, d), from given labels or many groups."""
     family = steps.family
     started = partial(_started, steps, recipe, labels, X, weight)
-    found = started()
+    state = started()
     again = family.started_again(steps.family)
     if again is not None:
         steps.family = again
-        found = started()
-    return found
+        state = started()
+    return state
 
 
 def _started(
     steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array
-) -> tuple[State, float]:
-    """Do so, and where the clusters show noise once more beside a background, from the same start.
+) -> State:  # fmt: skip
+    """Do so, beside a background if it is learned and the start shows noise.
 
-    The start is made without one: pieces of clusters look like noise.
+    The start is made without one, and noise is in many small pieces there. Later it may be in a few
+    wide clusters, which describe many rows of it better than a background does.
     """
     learned = recipe.outlier_weight == "auto"
     steps.outliers = None if learned else steps.outliers
@@ -128,13 +122,9 @@ def _started(
         start = start_from_samples(steps, recipe, X, weight)
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
-    family, how = steps.family, {"adapt": True, "again": again}
-    state = first_batch(steps, recipe.plan, start, progress=recipe.progress, **how)
-    noise, suspicion = arising(steps, state, X) if learned else (None, 0.0)
-    if noise is not None:
-        steps.family, steps.outliers = family, noise
-        state = first_batch(steps, recipe.plan, start, progress=recipe.progress, **how)
-    return state, suspicion
+    if learned:
+        steps.outliers, _ = arising(steps, steps.last_sweep(start), X)
+    return first_batch(steps, recipe.plan, start, adapt=True, again=again, progress=recipe.progress)
 
 
 def _reunited(learner: Learner | None, steps: Steps, state: State) -> tuple[State, Dormant, Events]:
