@@ -78,7 +78,8 @@ def arising(batch, clusters, suspicion=0.0):
     sum.
     """
     born = [c for c in range(clusters.k) if clusters.is_present(c) and clusters.lived[c] == 0]
-    if clusters.k < 2 or not (born or batch.number % LOOKS == 0):
+    present = any(clusters.is_present(c) for c in range(clusters.k))
+    if clusters.k < 2 or not (born or (present and batch.number % LOOKS == 0)):
         return None, suspicion
     wide, past = stretched(batch), clusters.past()[..., 0].sum()
     before = wide * (past / wide[0])

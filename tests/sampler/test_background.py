@@ -113,6 +113,33 @@ def test_a_background_is_gone_when_what_it_held_is_forgotten():
     assert model.predict(far) >= 0
 
 
+def test_batches_without_rows_show_no_noise():
+    model = ScStream(outlier_weight="auto", random_state=0)
+    model.partial_fit(next(iter(gaussian_stream(1, 600, 4, random_state=3))).X)
+    for _ in range(17):
+        model.partial_fit(np.empty((0, 2)))
+    assert model.n_clusters_ >= 1
+
+
+def test_who_asks_for_it_later_has_it_then():
+    batches = [X for X, _, _ in noisy(gaussian_stream(4, 500, 4, random_state=3), 0.2, since=2)]
+    model = ScStream(random_state=0)
+    for X in batches[:2]:
+        model.partial_fit(X)
+    model.set_params(outlier_weight="auto")
+    for X in batches[2:]:
+        model.partial_fit(X)
+    assert 0.1 < np.mean(model.labels_ == -1) < 0.25
+
+
+def test_it_arises_nowhere_where_noise_cannot_be_told():
+    rng = np.random.default_rng(0)
+    model = ScStream("poisson", random_state=0).partial_fit(rng.poisson(5.0, (600, 2)))
+    model.set_params(outlier_weight="auto")
+    model.partial_fit(np.append(rng.poisson(5.0, (600, 2)), rng.poisson(50.0, (30, 2)), axis=0))
+    assert model.labels_.min() >= 0
+
+
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_without_noise_clusters_are_left_alone(k):
     stream = gaussian_stream(6, 400, k, 3, drift="none", random_state=k)

@@ -51,6 +51,14 @@ def _stretched(family: Family, X: Points, count: float, rules: Rules) -> Array:
     return out
 
 
+def tells_noise(family: Family) -> bool:
+    """Whether a learned background can be distinguished from clusters of a family.
+
+    Counts have none that is wide, and in many columns small clusters look like noise.
+    """
+    return family.real and not family.points_for_a_shape()
+
+
 def arising(
     steps: Steps, state: State, X: Points, suspicion: float = 0.0
 ) -> tuple[Outliers | None, float]:
@@ -62,7 +70,8 @@ def arising(
     such row in every batch does. Also returns the suspicion after the batch.
     """
     born = (state.present & (state.lived == 0)).any()
-    if state.k < 2 or not (born or steps.batch % steps.rules.background_looks == 0):
+    looks = steps.batch % steps.rules.background_looks == 0 and state.present.any()
+    if state.k < 2 or not (born or looks) or not tells_noise(steps.family):
         return None, suspicion
     family, rules = steps.family, steps.rules
     rows = state.current.sum(axis=0)[None]

@@ -16,7 +16,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.announcing import announce_long_start
-from scstream.sampler.background import arising, everything, left_after
+from scstream.sampler.background import arising, everything, left_after, tells_noise
 from scstream.sampler.batch import as_learned, first_batch
 from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
@@ -147,8 +147,7 @@ def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outlier
         return None
     if weight != "auto":
         return Outliers(weight, everything(engine, family, recipe.rules))
-    if not family.real or family.points_for_a_shape():
-        # wide is what a background of counts is not; in many columns small clusters look like noise
+    if not tells_noise(family):
         raise ValueError(
             f"outlier_weight='auto' cannot distinguish noise from clusters of {family.name!r} "
             f"in {d} columns: it supports 'gaussian' with up to 15 columns, 'diagonal' and "

@@ -103,9 +103,10 @@ def _learn_later(
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps, state, events = _run_later(learner, batch, recipe, engine, past)
-    suspicion = learner.suspicion * past.share_left_of(learner.state)
+    suspicion = 0.0
     if recipe.outlier_weight == "auto" and learner.outliers is None:
-        noise, suspicion = arising(steps, state, batch.X, suspicion)
+        left = past.share_left_of(learner.state)
+        noise, suspicion = arising(steps, state, batch.X, learner.suspicion * left)
         if noise is not None:
             noisy = replace(learner, outliers=noise)
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
