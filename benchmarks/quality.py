@@ -324,8 +324,11 @@ def main() -> None:
     parser.add_argument("--real-seeds", type=int, default=3, help="seeds on the files")
     parser.add_argument("--half-life", type=float, help="in place of the default")
     parser.add_argument("--family", help="in place of the one that suits a stream")
+    parser.add_argument("--outlier-weight", help="in place of the default; a number or auto")
     args = parser.parse_args()
-    given = {"half_life": args.half_life, "family": args.family}
+    weight = args.outlier_weight
+    weight = weight if weight in (None, "auto") else float(weight)
+    given = {"half_life": args.half_life, "family": args.family, "outlier_weight": weight}
     params = {name: value for name, value in given.items() if value is not None}
     print(HEADER)
     for name, make in SYNTHETIC.items():

@@ -113,6 +113,8 @@ class Case:
         Whether rows have weights and batches come at odd times.
     noise : int
         The first so many rows of each batch are anywhere.
+    noisy_from : int or None
+        The number of the first of two batches that have noise; None if all have.
     parts : bool
         Whether the stream is one of a cluster that becomes two.
     sample_rows : int
@@ -129,6 +131,7 @@ class Case:
     given: bool = True
     uneven: bool = False
     noise: int = 0
+    noisy_from: int | None = None
     parts: bool = False
     sample_rows: int = 8192
     drawn_rows: int = 300
@@ -143,7 +146,8 @@ class Case:
             )
             rng = np.random.default_rng([self.seed, b, 1])
             more: dict[str, Any] = {}
-            X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
+            if self.noisy_from is None or self.noisy_from <= b < self.noisy_from + 2:
+                X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
             if self.given and b == 0:
                 more["labels"] = y // 2
             if self.uneven:
@@ -173,6 +177,10 @@ def _cases() -> dict[str, Case]:
         out[f"{kind}, background"] = Case(
             kind, {"alpha": 0.3, "outlier_weight": "auto"}, n=80, seed=61 + i, noise=15, batches=6
         )
+        out[f"{kind}, background for a while"] = Case(
+            kind, {"alpha": 0.3, "outlier_weight": "auto", "half_life": 0.5}, n=80, seed=61 + i,
+            noise=15, noisy_from=2,
+        )  # fmt: skip
     for i, kind in enumerate(["gaussian-2", "gaussian-5", "poisson"]):
         out[f"{kind}, weights"] = Case(
             kind, {"alpha": 4.0, "half_life": 2.0}, seed=52 + i, uneven=True

@@ -59,8 +59,8 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         Whether clusters may split and merge.
     outlier_weight : float or "auto", default=0.0
         Weight of a fixed component as wide as the whole first batch; its points are labelled -1.
-        "auto" learns the weight and the shape of this background, for real-valued columns: noise
-        is labelled -1 instead of forming clusters. See docs/anomalies.md.
+        "auto" learns the weight and the shape of this background, for real-valued columns, once
+        there is noise: that is labelled -1 instead of forming clusters. See docs/anomalies.md.
     random_state : int, Generator, RandomState or None, default=None
         Seed. The same seed gives the same labels, on any number of threads.
     n_jobs : int, optional

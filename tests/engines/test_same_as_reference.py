@@ -8,7 +8,7 @@ from scstream.engines import CpuEngine
 NAMES = [
     "gaussian-2, half-life",
     "gaussian-2, outliers",
-    "gaussian-2, background",
+    "gaussian-2, background for a while",
     "gaussian-2, weights",
     "gaussian-5, kernel",
     "poisson, half-life",

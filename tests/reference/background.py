@@ -9,7 +9,11 @@ from scipy.special import betaln, gammaln
 from reference.moves import drop_forgotten, log_posterior, reluctance
 from reference.sweeps import Batch, deterministic_sweep, predictive_scores, with_outliers
 
+BEGINS = 20.0  # nats by which clusters must be more probable beside a background
+LOOKS = 16  # batches between looks for noise, at most
 MARGIN = 10.0  # nats by which a new cluster must be better than its rows in the background
+MORE = 2.0  # standard deviations above the usual number of rows that call for a search at once
+SELDOM = 4  # batches between searches at most
 MOST = 0.4  # of the rows are noise at most
 STRETCH = 1.5  # by which rows are stretched about their middle for the background's shape
 WIDTH = 0.02  # of all rows stand for the background's shape at least
@@ -29,9 +33,7 @@ class Background:
         """Return it as it is while a batch is learned; of the past a share is left."""
         present, wide = batch.weight @ batch.T, 0.0 * batch.T[:1].sum(axis=0)
         if len(batch.X):
-            centre = batch.X.mean(axis=0)
-            stretched = batch.family.statistics(centre + STRETCH * (batch.X - centre))
-            wide = stretched.sum(axis=0) * (present[0] / len(batch.X))
+            wide = stretched(batch)
         everything = faded * self.everything + wide
         least = batch.family.enough_rows(batch.X.shape[1])
         pseudo = max(least, WIDTH * everything[0])
@@ -61,6 +63,32 @@ class Background:
         return family.log_marginal(self.shape(rows)) - nothing
 
 
+def stretched(batch):
+    """Sum the statistics of the rows stretched about their middle, as if they had their weights."""
+    centre = batch.X.mean(axis=0)
+    rows = batch.family.statistics(centre + STRETCH * (batch.X - centre))
+    return rows.sum(axis=0) * (batch.weight.sum() / len(batch.X))
+
+
+def arising(batch, clusters, suspicion=0.0):
+    """Return a background if a batch that was learned without shows noise, None if it does not.
+
+    Clusters were born in it, or it is time for a look, and with a background that takes some of
+    them all is more probable. So it was in batches before, perhaps: also returns by how much in
+    sum.
+    """
+    born = [c for c in range(clusters.k) if clusters.is_present(c) and clusters.lived[c] == 0]
+    present = any(clusters.is_present(c) for c in range(clusters.k))
+    if clusters.k < 2 or not (born or (present and batch.number % LOOKS == 0)):
+        return None, suspicion
+    wide, past = stretched(batch), clusters.past()[..., 0].sum()
+    before = wide * (past / wide[0])
+    empty = Background(before, 0.0 * wide, 1.0 / (2.0 + past + wide[0]))
+    noise = empty.begin(batch, 1.0)
+    _, gain = worth_keeping(batch, noise, clusters, 0.0 * wide)
+    return (noise, 0.0) if suspicion + gain > BEGINS else (None, suspicion + gain)
+
+
 def log_level(batch, family, clusters):
     """Log posterior of the clusters, and of the background if there is one."""
     level = log_posterior(family, batch.alpha, clusters.totals())
@@ -75,7 +103,7 @@ def give_up(batch, clusters):
     """Give up the clusters whose rows are more probable in the background; one always stays."""
     if not isinstance(batch.outliers, Background) or clusters.k < 2:
         return
-    kept = worth_keeping(batch, batch.outliers, clusters, batch.outliers.beside(clusters).held)
+    kept, _ = worth_keeping(batch, batch.outliers, clusters, batch.outliers.beside(clusters).held)
     if not kept:
         kept = [int(np.argmax(clusters.totals()[:, 0]))]
     if len(kept) < clusters.k:
@@ -85,7 +113,7 @@ def give_up(batch, clusters):
 
 
 def worth_keeping(batch, background, clusters, held, elsewhere=0.0):
-    """Return the clusters that are more probable than their rows in the background.
+    """Return the clusters that are more probable than their rows in the background, and the gain.
 
     Of the beginnings of a line, those first whose rows gain most, the most probable one goes.
     """
@@ -104,7 +132,7 @@ def worth_keeping(batch, background, clusters, held, elsewhere=0.0):
     }
     line = sorted(present, key=lambda c: -gain[c])
     own_before = held[0] * ours / max(background.everything[0] - held[0], ours)
-    best, going = -inf, []
+    none, best, going = None, -inf, []
     for m in range(len(line) + 1):
         taken = totals[line[:m]].sum(axis=0)
         own, rest = own_before + taken[0], ours - taken[0]
@@ -112,9 +140,10 @@ def worth_keeping(batch, background, clusters, held, elsewhere=0.0):
             continue
         total = background.log_density(family, held + taken) + betaln(1.0 + own, 1.0 + rest)
         total -= gammaln(batch.alpha + max(rest, 0.0)) + sum(lose[c] for c in line[:m])
+        none = total if none is None else none
         if total > best:
             best, going = total, line[:m]
-    return [c for c in range(clusters.k) if c not in going]
+    return [c for c in range(clusters.k) if c not in going], best - none
 
 
 def found_in_background(batch, plan, clusters, time, start):
@@ -127,7 +156,9 @@ def found_in_background(batch, plan, clusters, time, start):
         return
     scores = with_outliers(batch, predictive_scores(batch, clusters)[0], clusters)
     rows = np.argmax(scores, axis=0) == clusters.k
-    if rows.sum() < 8:
+    usual = batch.outliers.weight * len(rows)
+    more = rows.sum() > usual + MORE * np.sqrt(usual)
+    if rows.sum() < 8 or not (more or batch.number % SELDOM == 0):
         return
     some = Batch(
         batch.family, batch.X[rows], np.ones(rows.sum()), alpha=batch.alpha, rng=batch.rng,
@@ -135,7 +166,7 @@ def found_in_background(batch, plan, clusters, time, start):
     )  # fmt: skip
     found = start(some, plan)
     elsewhere = clusters.totals()[:, 0].sum()
-    kept = worth_keeping(some, batch.outliers, found, batch.outliers.held, elsewhere)
+    kept, _ = worth_keeping(some, batch.outliers, found, batch.outliers.held, elsewhere)
     kept = sorted(sorted(kept, key=lambda c: -found.totals()[c, 0])[:room])
     if kept:
         clusters.found(found.totals()[kept], time)

@@ -7,7 +7,7 @@ from math import lgamma
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from reference.background import Background
+from reference.background import Background, arising
 from reference.batches import (
     Events,
     Plan,
@@ -20,7 +20,13 @@ from reference.batches import (
 )
 from reference.clusters import Forgetting
 from reference.moves import drop_forgotten, keep, log_posterior
-from reference.sweeps import Batch, predictive_scores, tames, with_outliers
+from reference.sweeps import (
+    Batch,
+    deterministic_sweep,
+    predictive_scores,
+    tames,
+    with_outliers,
+)
 
 
 @dataclass
@@ -47,7 +53,7 @@ class Model:
         self.sample_rows, self.drawn_rows = sample_rows, drawn_rows
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
         self.half_life, self.kernel, self.epsilon = half_life, kernel, epsilon
-        self.outlier_weight, self.outliers = outlier_weight, None
+        self.outlier_weight, self.outliers, self.suspicion = outlier_weight, None, 0.0
         self.rng = np.random.default_rng(random_state)
         self.seed = int(self.rng.integers(2**63))
         self.n_batches, self.time, self.clusters = 0, None, None
@@ -95,15 +101,20 @@ class Model:
 
     def learn_later(self, X, weight, time):
         """Learn from a batch that finds clusters and a prior."""
-        batch, clusters = self.batch(self.family, X, weight, self.rng), self.clusters
-        before = clusters.totals()[:, 0].sum()
-        clusters.advance(time, self.forgetting)
+        past = self.clusters
+        before = past.totals()[:, 0].sum()
+        past.advance(time, self.forgetting)
+        batch = self.batch(self.family, X, weight, copy.deepcopy(self.rng))
         if isinstance(self.outliers, Background):
-            batch.outliers = self.outliers.begin(batch, clusters.totals()[:, 0].sum() / before)
-        if len(X):
-            clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
-        else:
-            drop_forgotten(batch, clusters)
+            batch.outliers = self.outliers.begin(batch, past.totals()[:, 0].sum() / before)
+        clusters = self.run_later(batch, copy.deepcopy(past), time)
+        self.suspicion *= past.totals()[:, 0].sum() / before
+        if self.outlier_weight == "auto" and self.outliers is None:
+            noise, self.suspicion = arising(batch, clusters, self.suspicion)
+            if noise is not None:
+                batch = self.batch(self.family, X, weight, self.rng)
+                batch.outliers = noise
+                clusters = self.run_later(batch, past, time)
         self.hand_out(batch, clusters)
         totals = clusters.totals()
         followed = batch.family.follow(totals, clusters.sums.sum(axis=1))
@@ -119,6 +130,14 @@ class Model:
             if len(left) + 1 < len(self.first_rows) or known >= self.settled_rows(X.shape[1]):
                 self.first_rows = []
 
+    def run_later(self, batch, clusters, time):
+        """Run a batch on what is left of the past; returns the clusters."""
+        if len(batch.X):
+            clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
+        else:
+            drop_forgotten(batch, clusters)
+        return clusters
+
     def hand_out(self, batch, clusters):
         """Give the user the labels; only then it is drawn what clusters that overlap learn."""
         self.all_labels = np.array([*clusters.ids, -1])[batch.z]
@@ -130,7 +149,8 @@ class Model:
         """Take over what a batch has come to."""
         self.log_posterior = log_posterior(batch.family, self.alpha, clusters.totals())
         if isinstance(batch.outliers, Background):
-            self.outliers = batch.outliers.beside(clusters)
+            left = batch.outliers.beside(clusters)
+            self.outliers = left if left.held[0] >= 1.0 else None
         clusters.settle(time, self.forgetting)
         self.family, self.clusters, self.rng = batch.family, clusters, batch.rng
 
@@ -141,20 +161,19 @@ class Model:
         self.outliers = None
         # the generator moves on only if something is learned
         batch = self.batch(family, rows, weights, copy.deepcopy(self.rng))
-        background, nothing = None, 0.0 * batch.T[0]
-        if self.outlier_weight == "auto":
-            background = Background(nothing, nothing, 1.0 / (2.0 + weights.sum())).begin(batch, 1.0)
-        elif self.outlier_weight > 0:
+        if self.outlier_weight not in (0, "auto"):
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
-        clusters = self.started(batch, labels, background)
+        clusters = self.started(batch, labels)
         again = family.started_again(batch.family) if tames(family) else None
         if again is not None:
             batch.family = again
-            clusters = self.started(batch, labels, background)
+            clusters = self.started(batch, labels)
         return batch, clusters
 
-    def started(self, batch, labels, background):
+    def started(self, batch, labels):
         """Return the clusters of a batch, from labels that were given or many groups."""
+        if self.outlier_weight == "auto":
+            batch.outliers = None
         clusters = (
             None if labels is not None else start_from_samples(batch, self.plan, self.sample_rows)
         )
@@ -163,8 +182,10 @@ class Model:
             clusters = start_from_labels(batch, np.asarray(labels))
         elif not again:
             clusters = start_over_clustered(batch, self.plan)
-        if background is not None:  # the start is made without: pieces of clusters look like noise
-            batch.outliers = background
+        if self.outlier_weight == "auto":  # the start is made without
+            swept = copy.deepcopy(clusters)
+            deterministic_sweep(batch, swept)
+            batch.outliers, _ = arising(batch, swept)
         first_batch(batch, self.plan, clusters, again=again)
         return clusters
 
@@ -199,6 +220,7 @@ class Model:
             rename(clusters, known, old_ids, self.clusters)
         self.hand_out(batch, clusters)
         self.finish(batch, clusters, time)
+        self.suspicion = 0.0
         n, d = rows.shape
         few = n < self.settled_rows(d) and len(X) < self.alone_rows(d) and labels is None
         old = len(rows) - len(X)

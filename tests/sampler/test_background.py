@@ -74,6 +74,72 @@ def test_clusters_that_are_born_amid_noise_are_found_at_once():
     assert np.all(abs(found - true) <= 1)
 
 
+def test_a_small_cluster_that_is_born_amid_noise_is_found_at_once():
+    rng, centres = np.random.default_rng(5), np.array([[0, 0], [15, 0], [0, 15]])
+    model = ScStream(outlier_weight="auto", random_state=0)
+    for b in range(7):
+        X = centres[rng.integers(3, size=400)] + rng.normal(size=(400, 2))
+        X[:60] = rng.uniform(-25.0, 25.0, (60, 2))
+        if b >= 5:
+            X[60:84] = np.array([-15.0, -15.0]) + 0.5 * rng.normal(size=(24, 2))
+        z = model.partial_fit(X).labels_
+    assert z[60] >= 3
+    assert np.all(z[60:84] == z[60])
+
+
+@pytest.mark.parametrize("drift", ["none", "sudden", "recurring"])
+def test_without_noise_all_is_as_without_a_background(drift):
+    plain, noisy = (ScStream(outlier_weight=w, random_state=0) for w in (0.0, "auto"))
+    for batch in gaussian_stream(12, 300, 5, drift=drift, random_state=6):
+        if plain.n_batches_:
+            assert np.array_equal(plain.predict(batch.X), noisy.predict(batch.X))
+        for model in (plain, noisy):
+            model.partial_fit(batch.X)
+        assert np.array_equal(plain.labels_, noisy.labels_)
+    assert np.array_equal(plain.score_samples(batch.X), noisy.score_samples(batch.X))
+
+
+def test_a_background_is_gone_when_what_it_held_is_forgotten():
+    batches = [*noisy(gaussian_stream(40, 300, 4, 3, drift="none", random_state=2), 0.1)]
+    clean = [b.X for b in gaussian_stream(40, 300, 4, 3, drift="none", random_state=2)]
+    model = ScStream(outlier_weight="auto", random_state=0)
+    for X, _, _ in batches[:3]:
+        model.partial_fit(X)
+    assert np.mean(model.labels_ == -1) > 0.05
+    far = np.full((1, 3), 1e3)
+    assert model.predict(far) == -1
+    for X in clean[3:]:
+        model.partial_fit(X)
+    assert model.predict(far) >= 0
+
+
+def test_batches_without_rows_show_no_noise():
+    model = ScStream(outlier_weight="auto", random_state=0)
+    model.partial_fit(next(iter(gaussian_stream(1, 600, 4, random_state=3))).X)
+    for _ in range(17):
+        model.partial_fit(np.empty((0, 2)))
+    assert model.n_clusters_ >= 1
+
+
+def test_who_asks_for_it_later_has_it_then():
+    batches = [X for X, _, _ in noisy(gaussian_stream(4, 500, 4, random_state=3), 0.2, since=2)]
+    model = ScStream(random_state=0)
+    for X in batches[:2]:
+        model.partial_fit(X)
+    model.set_params(outlier_weight="auto")
+    for X in batches[2:]:
+        model.partial_fit(X)
+    assert 0.1 < np.mean(model.labels_ == -1) < 0.25
+
+
+def test_it_arises_nowhere_where_noise_cannot_be_told():
+    rng = np.random.default_rng(0)
+    model = ScStream("poisson", random_state=0).partial_fit(rng.poisson(5.0, (600, 2)))
+    model.set_params(outlier_weight="auto")
+    model.partial_fit(np.append(rng.poisson(5.0, (600, 2)), rng.poisson(50.0, (30, 2)), axis=0))
+    assert model.labels_.min() >= 0
+
+
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_without_noise_clusters_are_left_alone(k):
     stream = gaussian_stream(6, 400, k, 3, drift="none", random_state=k)

@@ -1,5 +1,6 @@
 """With the same seed the package comes to the labels of the reference, batch after batch."""
 
+import numpy as np
 import pytest
 from evolving import CASES, GAUSSIAN, SLOW, check_against_reference, expected
 
@@ -20,6 +21,13 @@ class OneMoreFamily(Gaussian):
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_the_generic_steps_have_the_labels_of_the_compiled_ones(name):
     check_against_reference(name, family=OneMoreFamily())
+
+
+def test_the_background_comes_and_goes():
+    for kind in ("gaussian-2", "diagonal"):
+        found = [np.sum(b.labels < 0) for b in expected(f"{kind}, background for a while")]
+        assert min(found[2:4]) >= 10
+        assert sum(found[:2]) == found[-1] == 0
 
 
 def test_much_happens_on_these_streams():

@@ -57,6 +57,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
             "weights": _finite(learner.scores.weights, packer),
             "seen": learner.scores.seen,
         },
+        "suspicion": float(learner.suspicion),
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
 
@@ -85,6 +86,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         dormant=_unpack_dormant(node, state),
         scores=_unpack_scores(node),
         warmup=tuple(kept),
+        suspicion=node.number("suspicion", -1e-300) if "suspicion" in node.tree else 0.0,
     )
 
 

@@ -1,8 +1,9 @@
 """The background: rows that no cluster explains, and clusters whose rows it explains better.
 
-Its density is that of one cluster of all rows that are remembered, its weight is learned. Two moves
-go with it. Clusters are given up where that makes clusters, background and labels more probable;
-and the rows of a batch that the background would take are searched for clusters first.
+Its density is that of one cluster of all rows that are remembered, its weight is learned. There is
+none until a batch shows noise, nor when what it held is forgotten. Two moves go with it. Clusters
+are given up where that makes clusters, background and labels more probable; and the rows of a batch
+that the background would take are searched for clusters first.
 """
 
 from __future__ import annotations
@@ -37,13 +38,57 @@ def background_of(before: Outliers, steps: Steps, X: Points, kept: float) -> Out
     """
     family, rules = steps.family, steps.rules
     rows = everything(steps.engine, family, rules)
-    wide, n = rows, X.shape[0]
-    if n:
-        some = some_rows(X, rules.seed_rows)
-        centre = np.nanmean(some, axis=0)
-        some = family.filled(centre + rules.background_stretch * (some - centre))
-        wide = to_dense(family.statistics(some)).sum(axis=0)[None] * (rows[0, 0] / len(some))
+    wide = _stretched(family, X, rows[0, 0], rules) if X.shape[0] else rows
     return before.during(rows, wide, kept, family.enough_rows(X.shape[1]), rules)
+
+
+def _stretched(family: Family, X: Points, count: float, rules: Rules) -> Array:
+    """Return the statistics (1, p) of rows stretched about their middle, if these count so much."""
+    some = some_rows(X, rules.seed_rows)
+    centre = np.nanmean(some, axis=0)
+    some = family.filled(centre + rules.background_stretch * (some - centre))
+    out: Array = to_dense(family.statistics(some)).sum(axis=0)[None] * (count / len(some))
+    return out
+
+
+def tells_noise(family: Family) -> bool:
+    """Whether a learned background can be distinguished from clusters of a family.
+
+    Counts have none that is wide, and in many columns small clusters look like noise.
+    """
+    return family.real and not family.points_for_a_shape()
+
+
+def arising(
+    steps: Steps, state: State, X: Points, suspicion: float = 0.0
+) -> tuple[Outliers | None, float]:
+    """Return a background if a batch of rows X that was learned without shows noise; or None.
+
+    Noise makes clusters. So if some were born in the batch, and in some batches anyway, it is asked
+    how much more probable the clusters would be with a background that takes what some of them
+    hold. To these nats the ``suspicion`` of earlier batches is added: a few rows show nothing, one
+    such row in every batch does. Also returns the suspicion after the batch.
+    """
+    born = (state.present & (state.lived == 0)).any()
+    looks = steps.batch % steps.rules.background_looks == 0 and state.present.any()
+    if state.k < 2 or not (born or looks) or not tells_noise(steps.family):
+        return None, suspicion
+    family, rules = steps.family, steps.rules
+    rows = state.current.sum(axis=0)[None]
+    wide = _stretched(family, X, rows[0, 0], rules)
+    empty = Outliers.beginning(wide, float(state.past[..., 0].sum()))
+    outliers = empty.during(rows, wide, 1.0, family.enough_rows(X.shape[1]), rules)
+    _, gain = worth_keeping(steps, outliers, state, 0.0 * rows)
+    suspicion += gain
+    return (outliers, 0.0) if suspicion > rules.background_begins else (None, suspicion)
+
+
+def left_after(ctx: Context, state: State) -> Outliers | None:
+    """Return the background after a batch; one that holds less than a row is none any more."""
+    if ctx.outliers is None:
+        return None
+    outliers = ctx.outliers.beside_clusters(state)
+    return None if outliers.held is not None and outliers.held[0, 0] < 1.0 else outliers
 
 
 def everything(engine: Engine, family: Family, rules: Rules) -> Array:
@@ -93,7 +138,7 @@ def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
         return state, []
     held = outliers.beside_clusters(state).held
     assert held is not None
-    kept = worth_keeping(steps, outliers, state, held)
+    kept, _ = worth_keeping(steps, outliers, state, held)
     kept[np.argmax(state.totals[:, 0])] |= not kept.any()
     if kept.all():
         return state, []
@@ -104,8 +149,10 @@ def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
 
 def worth_keeping(
     ctx: Context, outliers: Outliers, state: State, held: Array, elsewhere: float = 0.0
-) -> NDArray[np.bool_]:
+) -> tuple[NDArray[np.bool_], float]:
     """Return which clusters (k,) are more probable than their rows in the background.
+
+    Also returns how many nats it gains to give up the others.
 
     Noise makes many small clusters, none of which would go alone while the background is thought
     to be next to empty. So clusters are lined up by what each row gains, and of all beginnings of
@@ -130,7 +177,7 @@ def worth_keeping(
         total[1:][own[1:] > ctx.rules.background_most * (own + ours - taken)[1:]] = -np.inf
     kept = np.ones(state.k, dtype=bool)
     kept[order[: int(np.argmax(total))]] = False
-    return kept
+    return kept, float(total.max() - total[0])
 
 
 def _log_shares(own: Array | float, rest: Array | float, alpha: float) -> Array:
@@ -141,21 +188,29 @@ def _log_shares(own: Array | float, rest: Array | float, alpha: float) -> Array:
 
 
 def found_in_background(steps: Steps, plan: Plan, state: State, time: float) -> State:
-    """Return the clusters, with more where rows that the background would take are clusters."""
+    """Return the clusters, with more where rows that the background would take are clusters.
+
+    These rows are searched if they are more than usual, and in some batches anyway: a small cluster
+    is born among as many rows of noise as there always are.
+    """
     outliers, rules = learned(steps), steps.rules
     if outliers is None or not (plan.splits and plan.merges):
         return state
     room = state.k if plan.max_clusters is None else plan.max_clusters - state.k
     X = steps.engine.sample(steps.rng.generator, rules.seed_rows)
     score = steps.all_components(predictive(steps.family, state.totals, steps.alpha), state)
+    usual = outliers.weight * X.shape[0]
     X = X[np.argmax(observed_scores(steps.family, score, X), axis=1) == state.k]
     if X.shape[0] < 2 * rules.points_a_group or room < 1:
+        return state
+    more = X.shape[0] > usual + rules.background_more * np.sqrt(usual)
+    if not more and steps.batch % rules.background_seldom:
         return state
     few_groups = replace(rules, seeds=rules.few_seeds)
     theirs = steps_beside(steps, X, np.ones(X.shape[0]), rules=few_groups)
     found = merged_start(theirs, plan, state.window.forgetting, adapt=False)
     assert outliers.held is not None
-    kept = worth_keeping(theirs, outliers, found, outliers.held, state.totals[:, 0].sum())
+    kept, _ = worth_keeping(theirs, outliers, found, outliers.held, state.totals[:, 0].sum())
     steps.go_on_from(theirs)
     which = np.flatnonzero(kept)
     which = np.sort(which[np.argsort(-found.totals[which, 0], kind="stable")[: max(room, 0)]])

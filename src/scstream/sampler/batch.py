@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scstream.families.contract import Family
-from scstream.sampler.background import found_in_background, give_up, log_background
+from scstream.sampler.background import found_in_background, give_up, learned, log_background
 from scstream.sampler.clusters import State
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
@@ -172,7 +172,7 @@ def split_merge_and_drop(
     like more than one: greedy moves split no such clusters.
     """
     log_u = steps.log_uniforms((1 + steps.rules.neighbours) * state.k, greedy=greedy)
-    if not steps.may_move(state, log_u, greedy=greedy):
+    if learned(steps) is None and not steps.may_move(state, log_u, greedy=greedy):
         return state
     for_splits, for_merges = decisions(steps, state, log_u, greedy=greedy)
     if plan.splits and not (greedy and steps.family.has_heavy_tails()):

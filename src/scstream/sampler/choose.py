@@ -34,16 +34,13 @@ def is_small(family: Family, rules: Rules, n: int) -> bool:
     return few and 0 < n <= LEAF_ROWS
 
 
-def choose_steps(
-    family: Family, engine: Engine, outliers: Outliers | None, rules: Rules, *, records: bool
-) -> type[Steps]:
+def choose_steps(family: Family, engine: Engine, rules: Rules, *, records: bool) -> type[Steps]:
     """Return the steps for a loaded batch; ``records`` says that each past batch has its own."""
     if few_heavy_columns(family, rules) and not records:
-        few_rows = outliers is None and engine.few_rows() is not None
-        return SmallStudentSteps if few_rows else GenericSteps
+        return SmallStudentSteps if engine.few_rows() is not None else GenericSteps
     if not few_columns(family, rules):
         return GenericSteps
-    few_rows = outliers is None and engine.few_rows() is not None
+    few_rows = engine.few_rows() is not None
     if records:
         return SmallSweeps if few_rows else GenericSteps
     return SmallGaussianSteps if few_rows else GaussianSteps
@@ -55,7 +52,7 @@ def steps_for(
 ) -> Steps:  # fmt: skip
     """Return the steps of a batch that the engine has loaded."""
     records = recipe.forgetting.kernel is not None
-    kind = choose_steps(family, engine, outliers, recipe.rules, records=records)
+    kind = choose_steps(family, engine, recipe.rules, records=records)
     return kind(family, engine, rng, recipe.alpha, seed, n_batches, outliers, recipe.rules)
 
 
@@ -70,7 +67,7 @@ def steps_beside(
     engine, family = CpuEngine(steps.engine.n_threads), steps.family
     engine.load(family, X, weight)
     rules = steps.rules if rules is None else rules
-    kind = choose_steps(family, engine, outliers, rules, records=records)
+    kind = choose_steps(family, engine, rules, records=records)
     new = kind(family, engine, steps.rng, steps.alpha, steps.seed, steps.batch, outliers, rules)
     new.go_on_from(steps)
     return new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,7 +20,7 @@ class Outliers:
     """A component for points that no cluster should take: the background.
 
     If its weight is learned, so is its shape, from the rows that it holds. At first, and where it
-    holds few, that of all rows together stands in.
+    holds few, that of all rows together stands in. While it holds less than a row there is none.
 
     Attributes
     ----------
@@ -47,9 +48,15 @@ class Outliers:
     most: float = 1.0
 
     @staticmethod
-    def learned(batch: Array) -> Outliers:
-        """Return the background before a first batch, whose rows have such statistics (1, p)."""
-        return Outliers(1.0 / (2.0 + batch[0, 0]), 0.0 * batch, 0.0 * batch)
+    def beginning(wide: Array, past: float) -> Outliers:
+        """Return a background before the first batch that shows noise.
+
+        ``wide`` (1, p) are the statistics of its rows stretched about their middle. Of the rows
+        before it, which count ``past``, only these are known to be no noise: they are taken to be
+        as wide.
+        """
+        before = wide * (past / wide[0, 0])
+        return Outliers(1.0 / (2.0 + past + wide[0, 0]), before, 0.0 * wide)
 
     def during(
         self, batch: Array, wide: Array, kept: float, pseudo: float, rules: Rules
@@ -64,6 +71,11 @@ class Outliers:
         pseudo = max(pseudo, rules.background_width * float(sums[0, 0]))
         held = kept * self.held
         return Outliers(self.weight, sums, held, batch, pseudo, rules.background_most)
+
+    def carried(self, carry: Callable[[Array], Array]) -> Outliers:
+        """Return it with statistics (1, p) in other coordinates."""
+        held = None if self.held is None else carry(self.held)
+        return replace(self, sums=carry(self.sums), held=held)
 
     def beside_clusters(self, state: State) -> Outliers:
         """Return it as it is while clusters own what they own; before a sweep, as it was."""

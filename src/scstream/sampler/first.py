@@ -16,7 +16,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws, Words
 from scstream.sampler.announcing import announce_long_start
-from scstream.sampler.background import background_of, everything
+from scstream.sampler.background import arising, everything, left_after, tells_noise
 from scstream.sampler.batch import Course, as_learned, first_batch
 from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
@@ -81,7 +81,7 @@ def learn_first(
         steps.rng.words,
         seed,
         recipe.alpha,
-        None if steps.outliers is None else steps.outliers.beside_clusters(state),
+        left_after(steps, state),
         batch.time,
         0.0,
         n_batches + 1,
@@ -117,15 +117,9 @@ def _begun(
 
 
 def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:
-    """Return the clusters of the loaded rows X (n, d), from labels that were given or many groups.
-
-    The start is made without a background that is learned: pieces of clusters look like noise.
-    """
-    outliers, family = steps.outliers, steps.family
-    if recipe.outlier_weight == "auto":
-        assert outliers is not None
-        outliers = background_of(outliers, steps, X, 1.0)
-    started = partial(_started, steps, recipe, labels, X, weight, outliers)
+    """Return the clusters of the loaded rows X (n, d), from given labels or many groups."""
+    family = steps.family
+    started = partial(_started, steps, recipe, labels, X, weight)
     state = started()
     again = family.started_again(steps.family)
     if again is not None:
@@ -135,11 +129,15 @@ def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weigh
 
 
 def _started(
-    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array,
-    outliers: Outliers | None,
+    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array
 ) -> State:  # fmt: skip
-    """Do so beside a background."""
-    steps.outliers = None if recipe.outlier_weight == "auto" else outliers
+    """Do so, beside a background if it is learned and the start shows noise.
+
+    The start is made without one, and noise is in many small pieces there. Later it may be in a few
+    wide clusters, which describe many rows of it better than a background does.
+    """
+    learned = recipe.outlier_weight == "auto"
+    steps.outliers = None if learned else steps.outliers
     again = labels is None and len(sample_sizes(X.shape[0], steps.rules)) > 0
     if labels is not None:
         start = start_from_labels(steps, recipe.forgetting, labels, adapt=True)
@@ -147,7 +145,8 @@ def _started(
         start = start_from_samples(steps, recipe, X, weight)
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
-    steps.outliers = outliers
+    if learned:
+        steps.outliers, _ = arising(steps, steps.last_sweep(start), X)
     return first_batch(steps, recipe.plan, start, Course(True, again, recipe.progress))
 
 
@@ -169,15 +168,15 @@ def _outliers(engine: Engine, family: Family, recipe: Recipe, d: int) -> Outlier
     weight = recipe.outlier_weight
     if weight == 0:
         return None
-    if weight == "auto" and (not family.real or family.points_for_a_shape()):
-        # wide is what a background of counts is not; in many columns small clusters look like noise
+    if weight != "auto":
+        return Outliers(weight, everything(engine, family, recipe.rules))
+    if not tells_noise(family):
         raise ValueError(
             f"outlier_weight='auto' cannot distinguish noise from clusters of {family.name!r} "
             f"in {d} columns: it supports 'gaussian' with up to 15 columns, 'diagonal' and "
             "'spherical'. Choose one of these, or give the weight as a number such as 0.01."
         )
-    rows = everything(engine, family, recipe.rules)
-    return Outliers.learned(rows) if weight == "auto" else Outliers(weight, rows)
+    return None  # until there is noise
 
 
 def _numbered(engine: Engine, state: State, time: float, first_id: int) -> State:

@@ -112,10 +112,13 @@ class SmallSweeps(_Compiled):
         return super().deterministic_sweep(state) if new is None else new
 
     def _swept(self, state: State, draws: Any, key: Key | None) -> State | None:
-        """Return the clusters after a sweep; None if a matrix is not positive definite.
+        """Return the clusters after a sweep.
 
-        Labels are drawn with a key. So are parameters if there are draws.
+        Labels are drawn with a key. So are parameters if there are draws. None if a matrix is not
+        positive definite, or there is a background beside the clusters.
         """
+        if self.outliers is not None:
+            return None
         k, p = state.k, state.past.shape[2]
         now, drawn = Sums.nothing(k, p), key is not None
         each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))

@@ -45,6 +45,9 @@ class Learner:
         How expected recent rows were.
     warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
+    suspicion : float
+        Nats by which recent batches would have been more probable beside a background, where one
+        may arise, see `scstream.sampler.background`.
     """
 
     family: Family
@@ -59,6 +62,7 @@ class Learner:
     dormant: Dormant
     scores: Sketch
     warmup: tuple[KeptBatch, ...]
+    suspicion: float = 0.0
 
     def next_point(self) -> tuple[Score, float]:
         """Return how the next point is scored, and what to add for its log density."""

@@ -13,7 +13,7 @@ from scstream.engines.outputs import Best
 from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
 from scstream.kernels.draws import Draws
-from scstream.sampler.background import background_of
+from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import as_learned, later_batch
 from scstream.sampler.choose import is_small, steps_for
 from scstream.sampler.clusters import State
@@ -27,6 +27,7 @@ from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
 from scstream.sampler.split_merge import drop_forgotten
+from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep, next_point
 from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
@@ -100,19 +101,15 @@ def _learn_later(
     if learner.family.narrows:
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
-    load_rows(engine, family, batch.X, batch.weight, learner.n_batches)
-    steps = steps_for(
-        family, engine, Draws(learner.rng.copy()), learner.seed, learner.n_batches,
-        learner.outliers, recipe,
-    )  # fmt: skip
-    past = state = _under(learner.state, recipe.forgetting).advance(batch.time)
-    if learner.outliers is not None and learner.outliers.held is not None:
-        kept = past.share_left_of(learner.state)
-        steps.outliers = background_of(learner.outliers, steps, batch.X, kept)
-    if batch.X.shape[0] == 0:
-        state, events = drop_forgotten(steps, state), Events()
-    else:
-        state, events = later_batch(steps, recipe.plan, state, batch.time, learner.dormant)
+    past = _under(learner.state, recipe.forgetting).advance(batch.time)
+    steps, state, events = _run_later(learner, batch, recipe, engine, past)
+    suspicion = 0.0
+    if recipe.outlier_weight == "auto" and learner.outliers is None:
+        left = past.share_left_of(learner.state)
+        noise, suspicion = arising(steps, state, batch.X, learner.suspicion * left)
+        if noise is not None:
+            noisy = replace(learner, outliers=noise)
+            steps, state, events = _run_later(noisy, batch, recipe, engine, past)
     labels = labels_of(steps, state, batch.X.shape[0])
     state = as_learned(steps, state)
     if recipe.rules.follow:
@@ -132,18 +129,40 @@ def _learn_later(
         steps.rng.words,
         learner.seed,
         recipe.alpha,
-        None if steps.outliers is None else steps.outliers.beside_clusters(state),
+        left_after(steps, state),
         batch.time,
         spacing,
         learner.n_batches + 1,
         learner.dormant.after(learner.state, state, gone, recipe.rules),
         scores,
         warmup=(),
+        suspicion=suspicion,
     )
     outcome = outcome_of(steps, learner, new, batch, events, state, labels)
     if learner.warmup:
         new = replace(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return new, outcome
+
+
+def _run_later(
+    learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past: State
+) -> tuple[Steps, State, Events]:
+    """Run a batch on clusters that are left of the past; returns the steps and what they made.
+
+    A background that is learned has seen the batch only if the batch gave rise to it.
+    """
+    load_rows(engine, learner.family, batch.X, batch.weight, learner.n_batches)
+    outliers = learner.outliers
+    steps = steps_for(
+        learner.family, engine, Draws(learner.rng.copy()), learner.seed, learner.n_batches,
+        outliers, recipe,
+    )  # fmt: skip
+    if outliers is not None and outliers.held is not None and outliers.batch is None:
+        kept = past.share_left_of(learner.state)
+        steps.outliers = background_of(outliers, steps, batch.X, kept)
+    if batch.X.shape[0] == 0:
+        return steps, drop_forgotten(steps, past), Events()
+    return steps, *later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
 
 
 def _scores(learner: Learner, batch: Batch, rules: Rules, past: State) -> Sketch:
@@ -171,7 +190,7 @@ def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
         return replace(learner, family=family)
     outliers = learner.outliers
     if outliers is not None:
-        outliers = replace(outliers, sums=carry(outliers.sums))
+        outliers = outliers.carried(carry)
     dormant = replace(learner.dormant, sums=carry(learner.dormant.sums))
     state = learner.state.carried(carry)
     return replace(learner, family=family, state=state, dormant=dormant, outliers=outliers)

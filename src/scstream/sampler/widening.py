@@ -19,7 +19,7 @@ def widened_learner(learner: Learner, table: Columns) -> tuple[Learner, tuple[Wi
         return learner, ()
     dormant, outliers = learner.dormant, learner.outliers
     if outliers is not None:
-        outliers = replace(outliers, sums=wider.carried(outliers.sums))
+        outliers = outliers.carried(wider.carried)
     return (
         replace(
             learner,
