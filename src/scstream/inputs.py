@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -25,9 +23,6 @@ from scstream.families.widening import Widening, new_categories
 from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.widening import widened_learner
-from scstream.support.threads import over_rows
-
-_FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
 
 class TakesRows:
@@ -176,7 +171,7 @@ class TakesRows:
         """Return a source's columns as the family takes them."""
         if family.tabular:
             return check.read_columns(table, least)
-        if table.matrix is None or not _is_finite(table.matrix):
+        if table.matrix is None or not check.is_finite(table.matrix):
             check.check_complete(table, family)
         elif table.matrix.dtype == np.float64 and len(table.matrix) >= max(least, 1):
             return np.ascontiguousarray(table.matrix)  # what most batches are
@@ -190,7 +185,7 @@ class TakesRows:
         """Whether rows are plain and finite: what most batches are, and quick to find out."""
         if not self._is_plain(X):
             return False
-        return X.dtype.kind != "f" or _is_finite(X, check.resolve_threads(self.n_jobs))
+        return X.dtype.kind != "f" or check.is_finite(X, check.resolve_threads(self.n_jobs))
 
     def _is_plain(self, X: Any) -> bool:
         """Whether rows are numbers in an array as expected."""
@@ -208,20 +203,6 @@ class TakesRows:
         check_collection(X)
         known = X._meta if is_frame(X) else np.empty((0, *X.shape[1:]))
         validate_data(self, known, reset=reset, skip_check_array=True)
-
-
-def _is_finite(X: NDArray[np.floating[Any]], n_threads: int = 1) -> bool:
-    """Whether all numbers are finite: if their sum is, or that of their squares, they are."""
-    if X.size > _FEW:
-        n, d = X.shape
-        return all(over_rows(lambda rows: _have_finite_sum(X[rows]), n, n_threads, d))
-    flat = X.ravel(order="K")
-    return isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
-
-
-def _have_finite_sum(X: NDArray[np.floating[Any]]) -> bool:
-    with np.errstate(all="ignore"):
-        return isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
 
 
 def on_host(X: Any) -> Any:

@@ -32,9 +32,10 @@ from scstream.sampler.rules import Rules
 from scstream.support.memory import for_kernels
 from scstream.support.messages import note
 from scstream.support.printable import printable_name
-from scstream.support.threads import cores
+from scstream.support.threads import cores, over_rows
 from scstream.support.times import is_length, is_moment, length, moment
 
+_FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 _ONES = np.ones(4096)  # weights of most batches, which nobody changes
 _UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
 AUTO = "auto"  # in place of a family's name: the columns' types decide
@@ -278,6 +279,20 @@ def _array(X: Any) -> NDArray[Any]:
 def resolve_threads(n_jobs: int | None) -> int:
     """Return the number of threads; None and -1 mean all cores this process may use."""
     return cores() if n_jobs is None or n_jobs < 0 else int(n_jobs)
+
+
+def is_finite(X: NDArray[np.floating[Any]], n_threads: int = 1) -> bool:
+    """Whether all numbers are finite: if their sum is, or that of their squares, they are."""
+    if X.size > _FEW:
+        n, d = X.shape
+        return all(over_rows(lambda rows: _have_finite_sum(X[rows]), n, n_threads, d))
+    flat = X.ravel(order="K")
+    return math.isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
+
+
+def _have_finite_sum(X: NDArray[np.floating[Any]]) -> bool:
+    with np.errstate(all="ignore"):
+        return math.isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
 
 
 def make_rng(random_state: Any) -> np.random.Generator:

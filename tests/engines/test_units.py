@@ -48,7 +48,7 @@ def test_the_node_above_is_the_one_that_has_the_place_as_a_half():
 def test_the_last_units_are_single_leaves_where_threads_are_many():
     units = units_of(0, 100, 16, 1000)
     assert units.units[-32:, 1].tolist() == [1] * 32
-    assert units_of(0, 1000, 1, 1000).units[0, 1] == 8
+    assert units_of(0, 100, 1, 1000).units[0, 1] == 8
 
 
 @pytest.mark.parametrize("threads", [1, 4])

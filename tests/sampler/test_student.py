@@ -209,7 +209,7 @@ def test_the_steps_of_clusters_without_tails_are_the_compiled_ones_of_gaussian_c
     for df, kind in ((1e6, SmallGaussianSteps), (4.0, SmallStudentSteps)):
         family, engine = Student(df=df).prepare(X), CpuEngine()
         engine.load(family, X, np.ones(len(X)))
-        assert choose_steps(family, engine, None, Rules(), records=False) is kind
+        assert choose_steps(family, engine, Rules(), records=False) is kind
 
 
 @pytest.mark.parametrize(

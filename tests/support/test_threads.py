@@ -1,6 +1,7 @@
 """Jobs shared among threads: results in order, errors passed on, the caller at work too."""
 
 import _thread
+import signal
 import threading
 import time
 
@@ -56,8 +57,12 @@ def test_an_interrupt_waits_for_the_others():
             time.sleep(0.2)
             ended.append(True)
 
-    with pytest.raises(KeyboardInterrupt):
-        together(2, job, [0, 1])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            together(2, job, [0, 1])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ended == [True]
 
 

@@ -56,8 +56,7 @@ class CpuEngine(Engine):
         n = X.shape[0]
         many = n > self.sizes.leaf_rows and self._as_large(family, X) is not None
         small = 8 * n * len(family.prior) <= self.sizes.kept_bytes
-        with allowed(self.n_threads):
-            open_rows = family.completed_rows(X)
+        open_rows = family.completed_rows(X)
         keep = small and (len(open_rows) > 0 or not many)
         T = family.statistics(X) if keep or sparse.issparse(X) else None
         gaps = Gaps(family, X, open_rows, T) if len(open_rows) else None
@@ -135,8 +134,10 @@ class CpuEngine(Engine):
             labelling.take_trial(chosen, batch.trial[at], batch.z[at], batch.sub[at], rows)
             return rows
 
-        rows: Labels = np.sum(self._over_rows(adopt), axis=0)
-        return rows
+        first, *others = self._over_rows(adopt)
+        for rows in others:
+            first += rows
+        return first
 
     def relabel(self, label: Labels, sublabel: Labels) -> None:
         """Rename pairs of label and sub-label."""

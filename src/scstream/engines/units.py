@@ -10,7 +10,7 @@ import numpy as np
 from scstream.kernels.sharing import Ints, Shares
 
 _FEW_LEAVES = 8  # of a unit, whose rows are to stay in cache
-_MANY_UNITS = 256  # each has sums of its own
+_MANY_UNITS = 16  # for each thread; a unit has sums of its own
 _SUM_BYTES = 2**28  # which take no more than this, if each thread has some units then
 _FINENESS = 16  # times smaller than the largest unit are the smallest
 _TURNS = 2  # of each thread, that are left when units become smaller
@@ -43,7 +43,7 @@ class Units:
 
 def units_of(first: int, leaves: int, n_threads: int, bytes_of_sums: int) -> Units:
     """Return so many leaves of a batch, from one on, in units for so many threads."""
-    most = min(_MANY_UNITS, _SUM_BYTES // max(bytes_of_sums, 1))
+    most = min(_MANY_UNITS * n_threads, _SUM_BYTES // max(bytes_of_sums, 1))
     return _units_of(first, leaves, n_threads, max(most, 2 * n_threads))
 
 

@@ -78,8 +78,10 @@ def over_rows(
 
     Not more than are allowed, unless their number is given.
     """
+    if n * width < 2 * _FEW_NUMBERS:
+        return [job(slice(0, n))]
     n_threads = _allowed.get() if n_threads is None else n_threads
-    parts = max(min(n_threads, n * width // _FEW_NUMBERS), 1)
+    parts = min(n_threads, n * width // _FEW_NUMBERS)
     edges = [n * i // parts for i in range(parts + 1)]
     return together(n_threads, job, [slice(a, b) for a, b in pairwise(edges)])
 
