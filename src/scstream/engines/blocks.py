@@ -7,7 +7,7 @@ Large batches of Gaussian clusters of few columns have passes of their own, see
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,11 +115,6 @@ class Blocks:
             else:
                 labelling.draw_pair(own, u[1], self.sub[rows], own_doubt)
 
-        def count(rows: slice, to: Values) -> None:
-            z, sub, weight = self.z[rows], self.sub[rows], self.weight[rows]
-            second, (doubt, own_doubt) = self._second[rows], self._doubts[:, rows]
-            labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
-
         wide, (first, last) = self._wide, self._doubts
         found = Labelled(self.z, self.sub, self._second, first, last, self._share)
         label_first = None if wide is None else wide.labelling(score, sub, key, found)
@@ -134,19 +129,27 @@ class Blocks:
             else:
                 _add_by_label(T, weight, z, sub, to[0])
 
-        def nothing() -> Values:
-            return (
-                _zeros(k, 2, len(self.family.prior)),
-                np.zeros((k, 2), dtype=np.int64),
-                np.zeros((k, k), dtype=np.int64),
-                np.zeros((k, k)),
-            )
-
         fused = isinstance(labels, Screen) and own is not None and (completion is None or tamed)
         passed = BlockPass(
-            nothing, lambda at: self.z[at], add, label, label_first, count, wide is not None
+            partial(self._no_sums, k), lambda at: self.z[at], add, label, label_first, self._count,
+            wide is not None,
         )  # fmt: skip
         return self._over(passed, k, LONG_CELLS if fused else BLOCK_CELLS)
+
+    def _no_sums(self, k: int) -> Values:
+        """Return what a sweep adds to: sums, rows, second choices and doubts of k clusters."""
+        return (
+            _zeros(k, 2, len(self.family.prior)),
+            np.zeros((k, 2), dtype=np.int64),
+            np.zeros((k, k), dtype=np.int64),
+            np.zeros((k, k)),
+        )
+
+    def _count(self, rows: slice, to: Values) -> None:
+        """Add a run of labelled rows to all but the first of these."""
+        z, sub, weight = self.z[rows], self.sub[rows], self.weight[rows]
+        second, (doubt, own_doubt) = self._second[rows], self._doubts[:, rows]
+        labelling.tally(z, sub, second, doubt, own_doubt, weight, *to[1:])
 
     def resplit(self, sub: Score, chosen: NDArray[np.bool_], *, doubts: bool) -> list[Part]:
         """Try new sub-labels and sum up as far as the tree goes."""

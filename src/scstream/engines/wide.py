@@ -26,7 +26,7 @@ from scstream.support.threads import together
 
 _TILE = 256  # rows that are labelled at a time
 _MEMORY = Memory()
-_NO_SHARES, _NO_LABELS = np.empty(0), np.empty(0, dtype=np.int64)
+_NO_SHARES = np.empty(0)
 _NOT_SOLVED = Students(np.empty((0, 0)), np.empty((0, 0)), np.empty(0), np.empty(0))
 _NO_PRODUCTS = Pairs(np.empty((0, 0)), np.empty(0), np.empty(0))
 

@@ -316,8 +316,7 @@ class _JoinedPruning:
     def students(self) -> None:
         return None
 
-    def predictives(self) -> None:
-        return None
+    predictives = students
 
 
 def _joined(parts: list[Products]) -> Products:
