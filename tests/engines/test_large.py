@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from agreement import assert_same_division, assert_same_sweep
+from numpy.testing import assert_array_equal
 
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
@@ -74,19 +75,9 @@ def test_the_passes_agree(kind, d, drawn, background):
     for engine, family in zip(engines, families, strict=True):
         engine.load(family, X, weight)
     for _ in range(2):  # the second pass takes rows in the order of their labels
-        one, other = (engine.sweep(score, sub, K, key) for engine in engines)
-        assert_array_equal(engines[0].labels, engines[1].labels)
+        one, other = assert_same_sweep(engines, score, sub, K, key)
         assert_array_equal(one.rivals, other.rivals)
-        assert_array_equal(engines[0].sublabels, engines[1].sublabels)
-        assert_array_equal(one.rows, other.rows)
-        size = np.abs(other.current).max(axis=(0, 1))
-        assert (np.abs(one.current - other.current) <= 1e-11 * size).all()
-        assert_allclose(one.doubt, other.doubt, rtol=1e-9, atol=1e-9)
-    chosen = np.arange(K) % 3 > 0
-    (one, doubt), (other, same) = (engine.resplit(sub, chosen) for engine in engines)
-    assert (np.abs(one - other) <= 1e-11 * np.abs(other).max(axis=(0, 1))).all()
-    assert_allclose(doubt, same, rtol=1e-9, atol=1e-9)
-    assert_array_equal(engines[0].adopt(chosen), engines[1].adopt(chosen))
+    assert_same_division(engines, sub, np.arange(K) % 3 > 0)
     labels = [e.assign(f, X, score) for e, f in zip(engines, families, strict=True)]
     assert_array_equal(*labels)
 

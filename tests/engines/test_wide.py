@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from agreement import assert_same_division, assert_same_sweep
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import Gaussian
@@ -50,21 +51,10 @@ def test_the_passes_agree(d, apart, drawn, dtype):
     key, engines = Key(1, 2, 3) if drawn else None, [CpuEngine(2), CpuEngine(1)]
     for engine, family in zip(engines, families, strict=True):
         engine.load(family, X, weight)
-    one, other = (engine.sweep(score, sub, K, key) for engine in engines)
-    assert_array_equal(engines[0].labels, engines[1].labels)
-    assert_array_equal(engines[0].sublabels, engines[1].sublabels)
-    assert_array_equal(one.rows, other.rows)
-    size = np.abs(other.current).max(axis=(0, 1))
-    assert (np.abs(one.current - other.current) <= 1e-11 * size).all()
-    assert_allclose(one.doubt, other.doubt, rtol=1e-9, atol=1e-9)
-    chosen = np.arange(K) % 3 > 0
+    assert_same_sweep(engines, score, sub, K, key)
     flat = LinearScore(np.random.default_rng(5).normal(size=parts.shape))
     for by in (sub, flat):
-        (one, doubt), (other, same) = (engine.resplit(by, chosen) for engine in engines)
-        assert (np.abs(one - other) <= 1e-11 * np.abs(other).max(axis=(0, 1))).all()
-        assert_allclose(doubt, same, rtol=1e-9, atol=1e-9)
-        assert_array_equal(engines[0].adopt(chosen), engines[1].adopt(chosen))
-        assert_array_equal(engines[0].sublabels, engines[1].sublabels)
+        assert_same_division(engines, by, np.arange(K) % 3 > 0)
 
 
 @pytest.mark.parametrize("drawn", [True, False])
