@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,11 @@ from scstream.families.contract import Array
 
 MANY = 128  # columns up to which this is the way
 _ROWS, _SUB_BLOCK = 1024, 64  # rows of a program that sums sorted rows
-_SCORE = {False: (256, 8, 3), True: (64, 4, 1)}  # rows, warps, stages of a program that scores
+_SCORE = {False: (256, 8, 3), True: (128, 4, 3)}  # rows, warps, stages, if two thirds are enough
+_SCORE_WIDE = 64, 4, 1  # the same for more than 64 columns
+_TWO_THIRDS = 2.0**-16  # of |z| |L|: a product of two thirds each is off by less
+_NEAR = 16.0  # nats below the usual score of its rows where a component hardly counts any more
+_EXACT = 2.0**-5  # nats that a score may be off with two thirds; as a rule it is a twentieth of it
 _SCORES = 2**29  # bytes of scores that are held at a time
 _FLAT, _CURVED, _STUDENT = 2, 0, 1  # kinds of pairs, as the kernel knows them
 
@@ -35,6 +40,7 @@ class _Curved:
     numbers: Tensor  # (k, 3): value at the centre, power, const
     centre: Tensor  # (k, width)
     kind: int
+    slope: float  # what scores are off at most, for |z| and the relative error of products
 
 
 class ManyColumns:
@@ -59,6 +65,11 @@ class ManyColumns:
         self._courier, self._scratch = courier, scratch
         self._order: tuple[int, int, tuple[Tensor, Tensor, Tensor]] | None = None
 
+    @cached_property
+    def _longest(self) -> float:
+        """The length of the longest row."""
+        return float(self._Z.norm(dim=1).max()) if self._n else 0.0
+
     @on_its_device
     def sweep(self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch) -> Pass | None:
         """Label every row, see `Engine.sweep`; None if a form has no centre."""
@@ -74,14 +85,15 @@ class ManyColumns:
         words, fixed = parts[6], batch.fixed
         n_all, tables = len(score.eta), copies(k)
         rivals, between = self._scratch.tables(k)
-        block, warps, stages = _SCORE[width > 64]
+        two = self._longest * form.slope * _TWO_THIRDS <= _EXACT
+        block, warps, stages = _SCORE_WIDE if width > 64 else _SCORE[two]
         ahead = min(grid(n, block) * block, max(block, _SCORES // (4 * n_all) // block * block))
         scores = self._scratch.take("scores", n_all * ahead)
         for first in range(0, n, ahead):
             m = min(ahead, n - first)
             kernels.score_many[(grid(m, block),)](
                 self._Z, form.factors, form.offset, form.numbers, scores, first, n, n_all, ahead,
-                d=width, student=score.student, block=block, num_warps=warps,
+                d=width, student=score.student, two=two, block=block, num_warps=warps,
                 num_stages=stages,
             )  # fmt: skip
             kernels.label_many[(grid(m, 256),)](
@@ -138,7 +150,10 @@ class ManyColumns:
             place, half = _square(d, eta.device)
             A = eta[:, 1 + d :][:, place] * half * sign[:, None, None]
             L, info = torch.linalg.cholesky_ex(A)
-            if bool(info.any()):
+            steep = torch.where(power > 0, power, 2.0 * (0.5 * d + _NEAR) ** 0.5)
+            most = (steep * torch.linalg.matrix_norm(L)).max()
+            indefinite, slope = torch.stack([info.any().double(), most]).tolist()
+            if indefinite:
                 return None
             rhs = (-0.5 * sign)[:, None] * b
             centre = torch.cholesky_solve(rhs[:, :, None], L)[:, :, 0]
@@ -148,11 +163,11 @@ class ManyColumns:
         elif student:
             return None
         else:
-            centre, value, offset = torch.zeros_like(b), eta[:, 0], b
+            centre, value, offset, slope = torch.zeros_like(b), eta[:, 0], b, 0.0
         numbers = torch.stack([value, power, const], dim=1).float()
         kind = _STUDENT if student else _CURVED if curved else _FLAT
         offset, centre = (pad(x, (0, width - d)).float() for x in (offset, centre))
-        return _Curved(factors, offset.contiguous(), numbers, centre.contiguous(), kind)
+        return _Curved(factors, offset.contiguous(), numbers, centre.contiguous(), kind, slope)
 
     def _sorted(self, k: int, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return the rows by label, where clusters begin, and the programs before each."""

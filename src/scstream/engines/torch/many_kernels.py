@@ -32,12 +32,12 @@ _COUNTS = ["n", "n_all", "k", "copies", "first"]  # they change: no new kernel f
 @jit(do_not_specialize=_COUNTS)
 def score_many(
     Z, factors, offset, prm, out, first, n, n_all, ahead,
-    d: tl.constexpr, student: tl.constexpr, block: tl.constexpr,
+    d: tl.constexpr, student: tl.constexpr, two: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
     """Score rows of many columns by ``|z L - offset|^2`` under every component.
 
-    ``factors`` (3, components, d, d) are L in thirds; ``out`` (components, ahead) has the rows from
-    ``first`` on.
+    ``factors`` (3, components, d, d) are L in thirds, of which ``two`` may be enough; ``out``
+    (components, ahead) has the rows from ``first`` on.
     """
     place = tl.program_id(0) * block + tl.arange(0, block)
     row = (first + place).to(tl.int64)
@@ -50,7 +50,15 @@ def score_many(
     for c in range(n_all):
         at = factors + c * d * d + square
         acc = tl.zeros((block, d), tl.float32)
-        acc = product(x1, x2, x3, tl.load(at), tl.load(at + whole), tl.load(at + 2 * whole), acc)
+        if two:
+            leading = tl.load(at)
+            acc = tl.dot(x2, leading, acc)
+            acc = tl.dot(x1, tl.load(at + whole), acc)
+            acc = tl.dot(x1, leading, acc)
+        else:
+            acc = product(
+                x1, x2, x3, tl.load(at), tl.load(at + whole), tl.load(at + 2 * whole), acc
+            )
         acc -= tl.load(offset + c * d + column)[None, :]
         far = tl.sum(acc * acc, 1)
         init = tl.load(prm + 3 * c)
