@@ -21,7 +21,6 @@ from scstream.support.threads import together
 
 At = slice | NDArray[np.int64]  # a run of rows, or some of one in their order
 _Job = tuple[int, NDArray[np.int64], Labels]  # a leaf, and rows of some clusters with labels
-_NO_STATISTICS = np.empty((0, 0))
 _CELLS = 2**17  # statistics and scores of rows that are worth a thread
 _LEAVES = 4  # of each thread, from which on all are busy
 
@@ -40,28 +39,22 @@ class BlockPass:
         Adds rows, with their statistics and such labels, to sums.
     label : callable, optional
         Labels a block of rows, with its statistics, before.
-    label_first : callable, optional
-        Labels all rows before that, and returns the blocks that are left.
     count : callable, optional
         Adds what needs no statistics of a run of labelled rows to sums.
-    bare : bool
-        Whether rows are added up without their statistics.
     """
 
     nothing: Callable[[], Values]
     labels: Callable[[At], Labels]
     add: Callable[[At, Points, Labels, Values], None]
     label: Callable[[slice, Points], None] | None = None
-    label_first: Callable[[], list[slice]] | None = None
     count: Callable[[slice, Values], None] | None = None
-    bare: bool = False
 
     def over(self, blocks: RowsInBlocks, k: int, size: int, n_threads: int) -> list[Part]:
         """Pass over blocks of so many rows, and return sums as far as the tree goes."""
         leaves = cut(blocks.n, blocks.leaf_rows)
         n_threads = min(n_threads, max(blocks.n * (blocks.width + k) // _CELLS, 1))
         busy = n_threads == 1 or len(leaves) >= _LEAVES * n_threads
-        if busy and not self.bare:
+        if busy:
             sums = together(n_threads, lambda leaf: self._leaf(blocks, leaf, size), leaves)
         else:
             sums = self._few_leaves(blocks, leaves, k, size, n_threads)
@@ -86,7 +79,6 @@ class BlockPass:
         label = self.label
         if label is not None:
             runs = [rows for leaf in leaves for rows in cut(leaf.stop, size, leaf.start)]
-            runs = runs if self.label_first is None else self.label_first()
             together(n_threads, lambda rows: label(rows, blocks.statistics(rows)), runs)
         sums: dict[int, Values] = {}
         parts = -(-_LEAVES * n_threads // len(leaves))
@@ -105,9 +97,6 @@ class BlockPass:
 
         def add(job: _Job) -> None:
             i, mine, z = job
-            if self.bare:
-                self.add(mine, _NO_STATISTICS, z, sums[i])
-                return
             for a in range(0, len(mine), size):
                 at = mine[a : a + size]
                 self.add(at, blocks.statistics_of(at), z[a : a + size], sums[i])

@@ -67,7 +67,12 @@ class Blocks:
         self.z, self.sub = np.empty(n, np.int64), np.zeros(n, np.int64)
         self.trial = np.empty(n, np.int64)
         over_rows(lambda rows: self.z[rows].fill(-1), n, n_threads)
-        self._wide = WideBatch.of(family, X, n_threads, first_row) if gaps is None else None
+        self._wide = self._as_wide() if gaps is None else None
+
+    def _as_wide(self) -> WideBatch | None:
+        return WideBatch.of(
+            self.family, self.X, self.n_threads, self.first_row, self.sizes.leaf_rows
+        )
 
     def make_room(self) -> None:
         """Make room for what passes find about each row, unless there is."""
@@ -115,26 +120,34 @@ class Blocks:
             else:
                 labelling.draw_pair(own, u[1], self.sub[rows], own_doubt)
 
-        wide, (first, last) = self._wide, self._doubts
-        found = Labelled(self.z, self.sub, self._second, first, last, self._share)
-        label_first = None if wide is None else wide.labelling(score, sub, key, found)
+        if self._wide is not None:
+            return self._wide_sweep(self._wide, score, sub, k, key, label)
 
         def add(at: At, T: Points, z: Labels, to: Values) -> None:
             weight, sub = self.weight[at], self.sub[at]
-            share = self._share[at] if key is None else None
-            if wide is not None and not isinstance(at, slice):
-                wide.add(at, weight, z, sub, share, to[0])
-            elif share is not None:
-                _add_by_share(T, weight, z, share, to[0])
+            if key is None:
+                _add_by_share(T, weight, z, self._share[at], to[0])
             else:
                 _add_by_label(T, weight, z, sub, to[0])
 
         fused = isinstance(labels, Screen) and own is not None and (completion is None or tamed)
         passed = BlockPass(
-            partial(self._no_sums, k), lambda at: self.z[at], add, label, label_first, self._count,
-            wide is not None,
-        )  # fmt: skip
+            partial(self._no_sums, k), lambda at: self.z[at], add, label, self._count
+        )
         return self._over(passed, k, LONG_CELLS if fused else BLOCK_CELLS)
+
+    def _wide_sweep(
+        self, wide: WideBatch, score: Score, sub: Score, k: int, key: Key | None,
+        label: Callable[[slice, Points], None],
+    ) -> list[Part]:  # fmt: skip
+        """Sweep over rows of many columns; those that cannot be labelled together, by blocks."""
+        first, last = self._doubts
+        found = Labelled(self.z, self.sub, self._second, first, last, self._share)
+        left = wide.label(score, sub, key, found)
+        if left is None:
+            left = cut(self.n, self._block_rows(k, BLOCK_CELLS))
+        together(self.n_threads, lambda rows: label(rows, self.statistics(rows)), left)
+        return wide.swept(found, self.weight, k, shared=key is None)
 
     def _no_sums(self, k: int) -> Values:
         """Return what a sweep adds to: sums, rows, second choices and doubts of k clusters."""
@@ -158,15 +171,15 @@ class Blocks:
         divided: Students | Pairs | None = students_of(sub) if pairs is None else pairs
         wide = None if divided is None or (pairs is not None and len(pairs.power)) else self._wide
 
+        if wide is not None and divided is not None:
+            return wide.divided(self.z, self.weight, chosen, divided, self.trial)
+
         def labels(at: At) -> Labels:
             z = self.z[at]
             return np.where(among[z], z, -1)
 
         def add(at: At, T: Points, z: Labels, to: Values) -> None:
             weight = self.weight[at]
-            if wide is not None and divided is not None and not isinstance(at, slice):
-                self.trial[at] = wide.divide(at, weight, z, divided, *to)
-                return
             if pairs is not None:
                 trial = self.trial[at]
                 labelling.resplit_block(T, weight, z, chosen, pairs, doubts, trial, *to)
@@ -185,7 +198,7 @@ class Blocks:
         def nothing() -> Values:
             return _zeros(k, 2, len(self.family.prior)), np.zeros(k)
 
-        passed = BlockPass(nothing, labels, add, bare=wide is not None)
+        passed = BlockPass(nothing, labels, add)
         return self._over(passed, k, BLOCK_CELLS if pairs is None else LONG_CELLS)
 
     def _over(self, passed: BlockPass, k: int, cells: int) -> list[Part]:

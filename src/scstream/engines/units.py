@@ -35,6 +35,13 @@ class Units:
     roots: tuple[tuple[int, int, int], ...]
     largest: int
 
+    def root_of(self) -> Ints:
+        """Return which root's sums are at a place in the end, -1 for none (m,)."""
+        out = np.full(len(self.units), -1, dtype=np.int64)
+        for i, (place, _, _) in enumerate(self.roots):
+            out[place] = i
+        return out
+
     def shares(self, leaf_rows: int) -> Shares:
         """Return the units as nobody has taken them."""
         taken = np.zeros(1 + len(self.nodes), dtype=np.int64)

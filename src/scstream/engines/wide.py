@@ -5,26 +5,31 @@ See `kernels.wide_rows`: statistics are made row by row, and most components rul
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Key
+from scstream.engines.block_pass import cut
 from scstream.engines.large import MOST_COLUMNS, quadratic_rows
+from scstream.engines.ordered_sums import Part, Values, added_leaves
+from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
-from scstream.kernels import wide_rows
+from scstream.kernels import labelling, wide_rows, wide_sums
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows
 from scstream.kernels.pruning import Predictives, Students
+from scstream.kernels.sharing import Totals
 from scstream.kernels.wide_rows import Labelled, Tile
+from scstream.kernels.wide_sums import Listed, Sides, Work
 from scstream.support.memory import Memory
 from scstream.support.threads import together
 
 _TILE = 256  # rows that are labelled at a time
+_LISTED = 2**15  # rows that are listed sooner than another thread wakes
+_CELLS = 2**19  # statistics of rows that are worth a thread
 _MEMORY = Memory()
 _NO_SHARES = np.empty(0)
 _NOT_SOLVED = Students(np.empty((0, 0)), np.empty((0, 0)), np.empty(0), np.empty(0))
@@ -41,32 +46,33 @@ class WideBatch:
     n_threads : int
     first_row : int
         The number of the first row.
+    leaf_rows : int
+        The rows of a leaf of the tree of sums.
     """
 
     rows: Rows
     n_threads: int
     first_row: int
+    leaf_rows: int
 
     @staticmethod
-    def of(family: Family, X: Points, n_threads: int, first_row: int) -> WideBatch | None:
+    def of(
+        family: Family, X: Points, n_threads: int, first_row: int, leaf_rows: int
+    ) -> WideBatch | None:
         """Return the rows, or None if they are of another kind."""
         rows = quadratic_rows(family, X) if X.shape[1] > MOST_COLUMNS else None
-        return None if rows is None else WideBatch(rows, n_threads, first_row)
-
-    def labelling(
-        self, score: Score, sub: Score, key: Key | None, found: Labelled
-    ) -> Callable[[], list[slice]] | None:
-        """Return what does as `label`, None if rows are scored in another way."""
-        own, by = students_of(sub), _predictives_of(score)
-        return None if own is None or by is None else partial(self.label, by, own, key, found)
+        return None if rows is None else WideBatch(rows, n_threads, first_row, leaf_rows)
 
     def label(
-        self, by: Predictives, own: Students, key: Key | None, found: Labelled
-    ) -> list[slice]:
+        self, score: Score, sub: Score, key: Key | None, found: Labelled
+    ) -> list[slice] | None:
         """Label rows and divide them among sub-clusters; return runs that are not done.
 
-        These come near to too many components.
+        These come near to too many components. None if rows are scored in another way.
         """
+        own, by = students_of(sub), _predictives_of(score)
+        if own is None or by is None:
+            return None
         n, k, d = len(found.z), len(by.forms), len(self.rows.shift)
         tiles = -(-n // _TILE)
         threads = max(min(self.n_threads, tiles), 1)
@@ -86,35 +92,86 @@ class WideBatch:
         starts = _TILE * np.flatnonzero(left)
         return [slice(int(a), min(int(a) + _TILE, n)) for a in starts]
 
-    def add(
-        self, at: NDArray[np.int64], weight: Array, z: Labels, sub: Labels, share: Array | None,
-        to: Array,
-    ) -> None:  # fmt: skip
-        """Add the rows listed to sums (k, 2, p) by label, and by sub-label or share."""
-        shares = _NO_SHARES if share is None else share
-        wide_rows.add_rows(self.rows, at, weight, z, sub, shares, self._work(to)[0], to)
+    def swept(self, found: Labelled, weight: Array, k: int, *, shared: bool) -> list[Part]:
+        """Return what `Engine.sweep` sums up, rows going to both sides by shares if they do."""
+        share = found.share if shared else _NO_SHARES
+        counts = self._counted(found, weight, k)
+        sides = Sides(found.sub, share, _NOT_SOLVED, _NO_PRODUCTS)
+        sums = self._sums(found.z, weight, np.ones(k, dtype=bool), sides)
+        return [
+            Part(one.first, one.leaves, (one.values[0], *other.values))
+            for one, other in zip(sums, counts, strict=True)
+        ]
 
-    def divide(
-        self, at: NDArray[np.int64], weight: Array, z: Labels, sub: Students | Pairs, to: Array,
-        doubt: Array,
-    ) -> Labels:  # fmt: skip
-        """Return the better sub-labels of the rows listed, and add these up."""
-        own, pairs = _NOT_SOLVED, _NO_PRODUCTS
-        if isinstance(sub, Students):
-            own = sub
+    def _counted(self, found: Labelled, weight: Array, k: int) -> list[Part]:
+        """Return rows (k, 2), second choices and doubts (k, k) of labelled rows."""
+
+        def count(leaf: slice) -> Values:
+            rows, rivals = np.zeros((k, 2), np.int64), np.zeros((k, k), np.int64)
+            between = np.zeros((k, k))
+            labelling.tally(
+                found.z[leaf], found.sub[leaf], found.second[leaf], found.doubt[leaf],
+                found.own_doubt[leaf], weight[leaf], rows, rivals, between,
+            )  # fmt: skip
+            return rows, rivals, between
+
+        leaves = cut(len(found.z), self.leaf_rows)
+        counts = together(self._few(len(found.z)), count, leaves)
+        return added_leaves(self.first_row // self.leaf_rows, counts)
+
+    def _few(self, n: int) -> int:
+        """Return on how many threads something is done with n rows that takes next to no time."""
+        return max(min(self.n_threads, n // _LISTED), 1)
+
+    def divided(
+        self, z: Labels, weight: Array, chosen: NDArray[np.bool_], by: Students | Pairs,
+        trial: Labels,
+    ) -> list[Part]:  # fmt: skip
+        """Fill the better sub-labels of rows of the chosen clusters; return sums and doubts."""
+        solved, products = _NOT_SOLVED, _NO_PRODUCTS
+        if isinstance(by, Students):
+            solved = by
         else:
-            pairs = sub
-        trial = np.empty(len(at), dtype=np.int64)
-        wide_rows.divide_rows(
-            self.rows, at, weight, z, own, pairs, self._work(to), trial, (to, doubt)
-        )
-        return trial
+            products = by
+        return self._sums(z, weight, chosen, Sides(trial, _NO_SHARES, solved, products))
 
-    @staticmethod
-    def _work(sums: Array) -> tuple[Array, Array]:
-        """Return memory for a row's statistics, and for a solution, of this thread."""
-        p = sums.shape[2]
-        return _MEMORY.made("a row", p, lambda: (np.empty(p), np.empty(_columns(p))))
+    def _sums(
+        self, z: Labels, weight: Array, chosen: NDArray[np.bool_], sides: Sides
+    ) -> list[Part]:
+        """Return sums (k, 2, p) and doubts (k,) of the chosen clusters."""
+        n, k, d = len(z), len(chosen), len(self.rows.shift)
+        p, leaves = 1 + d + d * (d + 1) // 2, max(-(-n // self.leaf_rows), 1)
+        first = self.first_row // self.leaf_rows
+        units = units_of(first, leaves, self.n_threads, 8 * (2 * p + 1) * k)
+        listed = self._listed(z, chosen, units)
+        m, held = len(units.units), 1 + units.largest.bit_length()
+        sums = _MEMORY.made("sums", (m, k, p), lambda: _totals(m, 2 * k * p, k))
+        whole = _totals(len(units.roots), 2 * k * p, k), units.root_of()
+        taken = np.zeros(1 + len(units.nodes) * k, dtype=np.int64)
+        shares = units.shares(self.leaf_rows)._replace(taken=taken)
+        threads = max(min(self.n_threads, n * p // _CELLS), 1)
+
+        def make() -> list[Work]:
+            return [Work(np.empty(p), np.empty(d), _totals(held, 2 * p, 1)) for _ in range(threads)]
+
+        def job(own: Work) -> None:
+            wide_sums.add_clusters(self.rows, weight, listed, sides, shares, own, sums, whole)
+
+        together(threads, job, _MEMORY.made("work", (threads, held, p), make))
+        return [
+            Part(first, size, (whole[0].current[i].reshape(k, 2, p), whole[0].between[i]))
+            for i, (_, first, size) in enumerate(units.roots)
+        ]
+
+    def _listed(self, z: Labels, chosen: NDArray[np.bool_], units: Units) -> Listed:
+        """Return the rows of chosen clusters, by unit and cluster."""
+        n, m, k = len(z), len(units.units), len(chosen)
+        listed = _MEMORY.made(
+            "listed", (n, m, k), lambda: Listed(np.empty(n, np.int64), np.empty((m, k), np.int64))
+        )
+        shares, threads = units.shares(self.leaf_rows), range(self._few(n))
+        together(len(threads), lambda _: wide_sums.list_rows(z, chosen, shares, listed), threads)
+        return listed
 
 
 def _predictives_of(score: Score) -> Predictives | None:
@@ -139,6 +196,7 @@ def _tile(k: int, d: int, leading: int) -> Tile:
     )  # fmt: skip
 
 
-def _columns(p: int) -> int:
-    """Return how many columns have so many statistics."""
-    return (int(np.sqrt(8 * p + 1)) - 3) // 2
+def _totals(m: int, current: int, doubts: int) -> Totals:
+    """Return memory for sums and doubts of m nodes."""
+    none = np.empty((m, 0), np.int64)
+    return Totals(np.empty((m, current)), none, none, np.empty((m, doubts)))

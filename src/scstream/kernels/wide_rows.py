@@ -1,25 +1,18 @@
-"""Compiled passes over rows of Gaussian clusters of many columns: see `pruning`.
+"""Compiled labels of rows of Gaussian clusters of many columns: see `pruning`.
 
-Rows are labelled tile by tile, one call a thread. Then rows of some clusters at a time are divided
-or added up. Statistics are made row by row and never kept.
+Rows are labelled tile by tile, one call a thread, and added up afterwards: see `wide_sums`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, part
 from scstream.kernels.elementary import logs
-from scstream.kernels.labelling import (
-    Pairs,
-    certainty,
-    draw_pair,
-    first_uniforms,
-    share_pair,
-)
+from scstream.kernels.labelling import draw_pair, first_uniforms, share_pair
 from scstream.kernels.large_rows import Keyed, Rows, fill_frame
 from scstream.kernels.large_tiles import Floats, Ints
 from scstream.kernels.pruning import REACH, Predictives, Students, score_near, score_of
@@ -193,79 +186,3 @@ def _divide_tile(own: Students, drawn: bool, tile: Tile, found: Labelled) -> Non
         draw_pair(tile.pair[:n], tile.u[1, :n], found.sub, found.own_doubt)
     else:
         share_pair(tile.pair[:n], found.sub, found.share, found.own_doubt)
-
-
-@bare
-def add_rows(
-    rows: Rows, at: Ints, weight: Floats, z: Ints, sub: Ints, share: Floats, point: Floats,
-    out: Any,
-) -> None:  # fmt: skip
-    """Add the statistics of rows to ``out`` (k, 2, p), shares of them to both sides if there are.
-
-    Of the rows listed (m,), as are their weights, labels, sub-labels and shares.
-    """
-    p = len(point)
-    for i in range(len(at)):
-        c = z[i]
-        if 0 <= c < len(out):
-            _fill_statistics(rows, at[i], point)
-            first, last = out[c, 0], out[c, 1]
-            if len(share) > 0:
-                two = weight[i] * share[i]
-                one = weight[i] - two
-                for q in range(p):
-                    first[q] += one * point[q]
-                    last[q] += two * point[q]
-            else:
-                to, w = last if sub[i] else first, weight[i]
-                for q in range(p):
-                    to[q] += w * point[q]
-
-
-@bare
-def divide_rows(
-    rows: Rows, at: Ints, weight: Floats, z: Ints, own: Students, pairs: Pairs, work: Any,
-    trial: Ints, sums: Any,
-) -> None:  # fmt: skip
-    """Try the better sub-labels of the rows listed, and add up sums (k, 2, p) and doubts (k,).
-
-    Sub-clusters are Student-t predictives, or scored by products if there are such. ``work`` is
-    memory for statistics and for a solution; rows with a label of -1 are left out.
-    """
-    (point, y), (current, doubt) = work, sums
-    p, by_products = len(point), len(pairs.eta) > 0
-    for i in range(len(at)):
-        c = z[i]
-        if c < 0:
-            continue
-        _fill_statistics(rows, at[i], point)
-        if by_products:
-            a, b = 0.0, 0.0
-            one, two = pairs.eta[2 * c], pairs.eta[2 * c + 1]
-            for q in range(p):
-                a += point[q] * one[q]
-                b += point[q] * two[q]
-        else:
-            a = score_of(own, 2 * c, point, np.inf, y)
-            b = score_of(own, 2 * c + 1, point, np.inf, y)
-        j = 1 if b > a else 0
-        trial[i] = j
-        doubt[c] += weight[i] * certainty(-abs(b - a))
-        to, w = current[c, j], weight[i]
-        for q in range(p):
-            to[q] += w * point[q]
-
-
-@part
-def _fill_statistics(rows: Rows, r: int, point: Floats) -> None:
-    """Fill the statistics (p,) of a row."""
-    d = len(rows.shift)
-    z = point[1 : 1 + d]
-    point[0] = 1.0
-    fill_frame(rows, r * d, z)
-    q = 1 + d
-    for a in range(d):
-        x, tail, line = z[a], z[a:], point[q : q + d - a]
-        for b in range(d - a):
-            line[b] = x * tail[b]
-        q += d - a
