@@ -22,10 +22,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks import machine
 from benchmarks.speed import tables
 from benchmarks.speed.jobs import started
-from benchmarks.speed.timing import Job, alternate
+from benchmarks.speed.timing import Job, alternate, thread_counts
 from scstream import Gaussian, ScStream
 from scstream.datasets import Batch, gaussian_stream
-from scstream.support.threads import cores
 
 _PAUSE = 0.02  # seconds: idle threads of OpenMP spin for a while, and would slow the next one
 
@@ -123,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--docs", action="store_true")
     options = parser.parse_args(arguments)
-    threads = options.threads or [n for n in (1, 2, 4, 8, 16, 32) if n <= cores()]
+    threads = options.threads or thread_counts()
     figures, found, where = {}, [], machine.at_present()
     for name in options.shapes:
         turns = 50 * options.turns if name == "small" else options.turns

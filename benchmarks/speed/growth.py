@@ -12,69 +12,81 @@ import numpy as np
 
 from benchmarks.speed.jobs import product, started, updates
 from benchmarks.speed.tables import Result, Table, digits, holds, ms
-from benchmarks.speed.timing import Job, Options, alternate, exponent, say
+from benchmarks.speed.timing import Job, Options, alternate, exponent, say, thread_counts
 from scstream import ScStream
 from scstream.datasets import gaussian_stream
 from scstream.engines.blocks import block_rows
 from scstream.sampler import learner
+from scstream.support.threads import cores
+
+Shape = tuple[int, int, int, int]  # rows, columns, clusters, sweeps
 
 
 def growth(options: Options) -> Result:
-    """Fit the growth of an update's time with n, D, K and T; measure its memory."""
+    """Fit the growth of an update's time with n, D, K and T, by threads; measure its memory."""
     quick = options.quick
-    axes: dict[str, tuple[Sequence[int], Callable[[int], tuple[int, int, int, int]]]] = {
-        "n": ((500, 1000) if quick else (1000, 4000, 16_000, 64_000), lambda n: (n, 5, 20, 1)),
-        "D": ((2, 4) if quick else (2, 4, 8, 16, 32, 64), lambda d: (1000, d, 20, 1)),
+    axes: dict[str, tuple[Sequence[int], Callable[[int], Shape]]] = {
+        "n": ((500, 1000) if quick else (4000, 16_000, 64_000, 256_000), lambda n: (n, 5, 20, 1)),
+        "D": ((2, 4) if quick else (2, 4, 8, 16, 32, 64), lambda d: (4000, d, 20, 1)),
         "K": ((5, 10) if quick else (20, 40, 80, 160, 320), lambda k: (8000, 5, k, 1)),
         "T": ((1, 2) if quick else (1, 2, 4, 8, 16), lambda t: (1000, 5, 20, t)),
     }
+    threads = sorted({1, cores()}) if quick else thread_counts()
     rows, figures = [], {}
     for axis, (sizes, shape) in axes.items():
         say(f"  against {axis}")
-        seconds, products = _grown(options, [shape(size) for size in sizes])
-        figures[axis] = {"sizes": list(sizes), "seconds": seconds, "products": products}
-        rows.append(_growth_row(axis, sizes, seconds))
-        if axis == "K":
+        grown = _grown(options, [shape(size) for size in sizes], threads)
+        figures[axis] = {"sizes": list(sizes), "seconds": grown}
+        for n, (seconds, products) in grown.items():
+            rows.append(_growth_row(axis, n, sizes, seconds))
             outside = [s - p for s, p in zip(seconds, products, strict=True)]
-            if min(outside) > 0.0:
-                rows.append(_growth_row("K, without the products", sizes, outside))
-            else:
+            if axis == "K" and n == threads[-1] and min(outside) > 0.0:
+                rows.append(_growth_row("K, without the products", n, sizes, outside))
+            elif axis == "K" and n == threads[-1]:
                 say("  the products took longer than the updates: the machine is too busy")
-    columns = ("against", "sizes", "update", "exponent", "between the last two", "asked", "holds")
-    memory = _memory(options)
+    columns = ("against", "threads", "sizes", "update", "exponent", "between the last two",
+               "asked", "holds")  # fmt: skip
+    memory = [line for n in sorted({1, threads[-1]}) for line in _memory(options, n)]
     figures["memory"] = memory
     return Result([Table(columns, rows), _memory_table(memory)], figures)
 
 
 def _grown(
-    options: Options, shapes: Sequence[tuple[int, int, int, int]]
-) -> tuple[list[float], list[float]]:
-    """Return the seconds of updates of so many rows, columns, clusters and sweeps.
+    options: Options, shapes: Sequence[Shape], threads: Sequence[int]
+) -> dict[int, tuple[list[float], list[float]]]:
+    """Return the seconds of updates of so many rows, columns, clusters and sweeps, by threads.
 
     Beside them, the seconds of the products of those sweeps, and of the deterministic one.
     """
     jobs, models = {}, []
     for i, (n, d, k, t) in enumerate(shapes):
         stream = gaussian_stream(4, n, k, d, box=40.0, drift="none", random_state=0)
-        models.append(started(stream, sweeps=t))
-        T = models[-1].family_.statistics(stream[0].X)
+        for m in threads:
+            models.append((k, started(stream, sweeps=t, n_jobs=m)))
+            jobs[f"update {i} {m}"] = Job(updates(models[-1][1], [b.X for b in stream[1:]]))
+        T = models[-1][1].family_.statistics(stream[0].X)
         eta = np.ones((k, T.shape[1]))
-        jobs[f"update {i}"] = Job(updates(models[-1], [b.X for b in stream[1:]]))
-        for threads in (None, 1):
-            run = partial(product, T, eta)
-            jobs[f"product {i} {threads}"] = Job(run, threads)
+        for m in {1, *threads}:
+            jobs[f"product {i} {m}"] = Job(partial(product, T, eta), m)
     took = alternate(jobs, options.turns(9))
-    for (_, _, k, _), model in zip(shapes, models, strict=True):
+    for k, model in models:
         if not 0.9 * k <= model.n_clusters_ <= 1.1 * k:
             say(f"  {model.n_clusters_} clusters were found where {k} were meant")
-    products = [
-        (t + 1) * min(took[f"product {i} None"], took[f"product {i} 1"])
-        for i, (_, _, _, t) in enumerate(shapes)
-    ]
-    return [took[f"update {i}"] for i in range(len(shapes))], products
+    return {
+        m: (
+            [took[f"update {i} {m}"] for i in range(len(shapes))],
+            [
+                (t + 1) * min(took[f"product {i} {m}"], took[f"product {i} 1"])
+                for i, (_, _, _, t) in enumerate(shapes)
+            ],
+        )
+        for m in threads
+    }
 
 
-def _growth_row(axis: str, sizes: Sequence[int], seconds: Sequence[float]) -> list[str]:
+def _growth_row(
+    axis: str, threads: int, sizes: Sequence[int], seconds: Sequence[float]
+) -> list[str]:
     whole, last = exponent(sizes, seconds), exponent(sizes[-2:], seconds[-2:])
     asked = {"n": 1.0, "T": 1.0}.get(axis)
     if axis == "K, without the products":
@@ -82,11 +94,13 @@ def _growth_row(axis: str, sizes: Sequence[int], seconds: Sequence[float]) -> li
     verdict = ["", ""]
     if asked is not None:  # overheads flatter the small sizes: the last two are judged
         verdict = [f"{asked:.2f}", holds(last, asked + 0.1, at_least=False)]
-    return [axis, ", ".join(f"{size:,}" for size in sizes), ", ".join(map(ms, seconds)),
-            f"{whole:.2f}", f"{last:.2f}", *verdict]  # fmt: skip
+    return [
+        axis, str(threads), ", ".join(f"{size:,}" for size in sizes), ", ".join(map(ms, seconds)),
+        f"{whole:.2f}", f"{last:.2f}", *verdict,
+    ]  # fmt: skip
 
 
-def _memory(options: Options) -> list[dict[str, float]]:
+def _memory(options: Options, threads: int) -> list[dict[str, float]]:
     """Return what an update holds and what its sweeps and moves add, for ever more rows."""
     d, k = 5, 20
     sizes = (1000, 2000) if options.quick else (20_000, 80_000, 320_000, 1_280_000)
@@ -95,12 +109,12 @@ def _memory(options: Options) -> list[dict[str, float]]:
     for n in sizes:
         stream = gaussian_stream(2, n, **shape)
         X = stream[1].X
-        model = started(stream, n_jobs=1).partial_fit(X)  # so that all is compiled
+        model = started(stream, n_jobs=threads).partial_fit(X)  # so that all is compiled
         found = model.n_clusters_
         held, added = traced_update(model, X)
         chunk = 8 * found * block_rows(len(model.family_.prior), found)
-        out.append({"n": n, "k": found, "batch": X.nbytes, "held": held, "added": added,
-                    "chunk_x_k": chunk})  # fmt: skip
+        out.append({"n": n, "threads": threads, "k": found, "batch": X.nbytes, "held": held,
+                    "added": added, "chunk_x_k": chunk})  # fmt: skip
     return out
 
 
@@ -131,11 +145,11 @@ def traced_update(model: ScStream, X: Any) -> tuple[int, int]:
 
 def _memory_table(memory: Sequence[Mapping[str, float]]) -> Table:
     rows = [
-        [f"{m['n']:,}", str(m["k"]), f"{m['batch'] / 2**20:.1f}", digits(m["held"] / m["n"]),
-         f"{m['added'] / 2**20:.2f}", digits(m["added"] / m["chunk_x_k"]), "3",
+        [f"{m['n']:,}", str(m["threads"]), str(m["k"]), f"{m['batch'] / 2**20:.1f}",
+         digits(m["held"] / m["n"]), f"{m['added'] / 2**20:.2f}", digits(m["added"] / m["chunk_x_k"]), "3",
          holds(m["added"] / m["chunk_x_k"], 3.0, at_least=False)]
         for m in memory
     ]  # fmt: skip
-    columns = ("rows", "clusters", "the batch, MiB", "held beside it, bytes a row",
+    columns = ("rows", "threads", "clusters", "the batch, MiB", "held beside it, bytes a row",
                "sweeps and moves, MiB", "times chunk x K", "asked", "holds")  # fmt: skip
     return Table(columns, rows)

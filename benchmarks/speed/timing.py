@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from scstream.support.threads import cores
+
 
 @dataclass(frozen=True)
 class Options:
@@ -73,3 +75,8 @@ def cycled(items: Sequence[Any]) -> Callable[[int], Any]:
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """Return the slope on log-log axes."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def thread_counts() -> list[int]:
+    """Return 1, 2, 4 ... threads, as many as there are cores at most."""
+    return sorted({*(2**i for i in range(cores().bit_length())), cores()})
