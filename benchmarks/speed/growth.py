@@ -146,7 +146,8 @@ def traced_update(model: ScStream, X: Any) -> tuple[int, int]:
 def _memory_table(memory: Sequence[Mapping[str, float]]) -> Table:
     rows = [
         [f"{m['n']:,}", str(m["threads"]), str(m["k"]), f"{m['batch'] / 2**20:.1f}",
-         digits(m["held"] / m["n"]), f"{m['added'] / 2**20:.2f}", digits(m["added"] / m["chunk_x_k"]), "3",
+         digits(m["held"] / m["n"]), f"{m['added'] / 2**20:.2f}",
+         digits(m["added"] / m["chunk_x_k"]), "3",
          holds(m["added"] / m["chunk_x_k"], 3.0, at_least=False)]
         for m in memory
     ]  # fmt: skip

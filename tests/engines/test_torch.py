@@ -14,7 +14,7 @@ from scstream.kernels import packing
 
 torch = pytest.importorskip("torch")
 
-from scstream.engines.torch import draws  # noqa: E402
+from scstream.engines.torch import draws, many  # noqa: E402
 from scstream.engines.torch import engine as torch_engine  # noqa: E402
 from scstream.engines.torch.engine import TorchEngine  # noqa: E402
 from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
@@ -428,7 +428,7 @@ def test_kernels_do_what_plain_operations_in_float64_do(d, k, kind, key):
 @needs_gpu
 @pytest.mark.parametrize("spread", [1.0, 1e-4])
 def test_narrow_clusters_of_many_columns_are_scored_with_all_digits(spread):
-    """Two thirds of a float32 are enough for wide clusters; with them 2 % differ in narrow ones."""
+    """Two thirds of a float32 are enough for wide clusters, not for narrow ones."""
     rng = np.random.default_rng(0)
     n, d, k = 40_000, 20, 12
     mean = np.repeat(rng.normal(size=(k // 2, d)), 2, axis=0)
@@ -437,18 +437,29 @@ def test_narrow_clusters_of_many_columns_are_scored_with_all_digits(spread):
     X = mean[labels] + spread * rng.normal(size=(n, d))
     family = Gaussian().prepare(X)
     T = family.statistics(X)
-    parts = reference.statistics(T, np.ones(n), labels, rng.integers(2, size=n), k)
-    scores = (
-        family.predictive_score(parts.sum(axis=1), np.full(k, -np.log(k))),
-        family.predictive_score(parts.reshape(2 * k, -1), np.full(2 * k, -np.log(2.0))),
+    counted = 1e9 * reference.statistics(T, np.ones(n), labels, rng.integers(2, size=n), k)
+    scores = (  # of so many rows that the prior counts for nothing
+        family.sampled_score(rng, counted.sum(axis=1), np.full(k, -np.log(k))),
+        family.sampled_score(rng, counted.reshape(2 * k, -1), np.full(2 * k, -np.log(2.0))),
     )
     found = []
     for engine in (TorchEngine("cuda"), TorchEngine("cuda", "float64")):
         engine.load(family, X, np.ones(n))
         engine.sweep(*scores, k, KEY)
         found.append(engine.labels)
-    assert 0.5 < np.mean(found[1] == labels) < 0.95
+    assert 0.7 < np.mean(found[1] == labels) < 0.9
     assert np.mean(found[0] != found[1]) < 3e-3
+
+
+@pytest.mark.parametrize("power", [0.0, 3.0, 1e4])
+def test_scores_fall_no_faster_than_their_slopes_say(power):
+    fall = 26.0
+    distance = np.linspace(0.0, 100.0, 10**6)
+    score = power * np.log1p(distance**2) if power else distance**2
+    steepest = np.max(np.gradient(score, distance)[score <= fall])
+    slope = float(many._slopes(torch.tensor([power], dtype=torch.float64), fall)[0])
+    assert steepest <= slope * (1 + 1e-6)
+    assert slope <= 1.5 * steepest
 
 
 @needs_gpu

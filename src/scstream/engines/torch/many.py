@@ -150,8 +150,7 @@ class ManyColumns:
             place, half = _square(d, eta.device)
             A = eta[:, 1 + d :][:, place] * half * sign[:, None, None]
             L, info = torch.linalg.cholesky_ex(A)
-            steep = torch.where(power > 0, power, 2.0 * (0.5 * d + _NEAR) ** 0.5)
-            most = (steep * torch.linalg.matrix_norm(L)).max()
+            most = (_slopes(power, 0.5 * d + _NEAR) * torch.linalg.matrix_norm(L)).max()
             indefinite, slope = torch.stack([info.any().double(), most]).tolist()
             if indefinite:
                 return None
@@ -232,6 +231,15 @@ def _square(d: int, device: torch.device) -> tuple[Tensor, Tensor]:
     place[row, col] = place[col, row] = np.arange(len(row))
     half = np.where(np.eye(d) > 0, 1.0, 0.5)
     return torch.from_numpy(place).to(device), torch.from_numpy(half).to(device)
+
+
+def _slopes(power: Tensor, fall: float) -> Tensor:
+    """Return by how much scores fall with the distance, at most, where they fell by so many nats.
+
+    Those of Student-t components fall by ``power log(1 + distance^2)``, the others by its square.
+    """
+    square = torch.expm1((fall / power).clamp(max=1.0)).clamp(max=1.0)
+    return torch.where(power > 0, 2.0 * power * square.sqrt() / (1.0 + square), 2.0 * fall**0.5)
 
 
 def _thirds(x: Tensor) -> Tensor:
