@@ -156,6 +156,19 @@ def with_noise(stream: Iterable, share: float, seed: int, width: float = 50.0) -
     return batches
 
 
+def with_faults(stream: Iterable, seed: int, share: float = 0.02) -> list:
+    """Rows of a stream, some with one number ten to a million times too large: another class."""
+    rng, batches = np.random.default_rng(seed + 2000), []
+    for batch in stream:
+        X, y = batch.X.copy(), batch.y.copy()
+        rows = np.flatnonzero(rng.random(len(X)) < share)
+        column = rng.integers(X.shape[1], size=len(rows))
+        X[rows, column] *= 10.0 ** rng.uniform(1.0, 6.0, size=len(rows))
+        y[rows] = -1
+        batches.append((X, y))
+    return batches
+
+
 def digits(seed: int) -> list:
     """Images of digits, 64 columns of whole numbers, in a random order."""
     X, y = load_digits(return_X_y=True)
@@ -203,6 +216,9 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "128-D, low rank, min-max": lambda s: low_rank(s, 128, scaled=True),
     "256-D, low rank": lambda s: low_rank(s, 256),
     "384-D embeddings": embeddings,
+    "2 % faulty readings": lambda s: with_faults(
+        gaussian_stream(20, n_clusters=10, n_features=5, box=20, random_state=s), s
+    ),
     "5 % noise, 2-D": lambda s: with_noise(
         gaussian_stream(20, n_clusters=10, random_state=s), 0.05, s
     ),

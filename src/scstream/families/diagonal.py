@@ -18,6 +18,7 @@ from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.frame import column_frame
 from scstream.families.gaussian import KEPT, SHARES
 from scstream.families.given import finite_vector, positive_number, positive_vector
+from scstream.families.restraint import factors_of, middles
 from scstream.families.scores import Points, Score
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -179,10 +180,11 @@ class Diagonal(Factorised):
             spread = far[seen].sum() + 2.0 / 0.01
             kappa = float(np.clip((seen.sum() + 2.0) / spread, 0.003, 10.0))
         if self.variance is None:
-            pooled, _ = self._pooled(clusters)
-            trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
-            for trial, share in zip(trials, SHARES, strict=True):
-                trial._share = share
+            trials = []
+            for pooled, _ in self._pooled(clusters):
+                for share in SHARES:
+                    trials.append(self._with(kappa, nu, share * pooled))
+                    trials[-1]._share = share
         else:
             trials = [self._with(kappa, nu, psi)]
         if self.variance_strength is None:
@@ -190,13 +192,20 @@ class Diagonal(Factorised):
             trials = [best_by_doubling(t._with_strength, clusters, nu, 1.0, bounds) for t in trials]
         return most_probable(trials, clusters)
 
-    def _pooled(self, clusters: Array) -> tuple[Array, Array]:
-        """Return the variances (d,) within clusters (k, p), and their degrees of freedom (d,)."""
+    def _pooled(self, clusters: Array) -> list[tuple[Array, Array]]:
+        """Return the variances (d,) within clusters (k, p), and their degrees of freedom (d,).
+
+        Once more with far too wide clusters restrained, if there are some.
+        """
         count, z, zz = self.split_up(clusters)
-        scatter = (zz - z * z / np.maximum(count, _TINY)).sum(axis=0)
+        scatters = zz - z * z / np.maximum(count, _TINY)
         spare = count.sum(axis=0) - (count > 0).sum(axis=0)
-        scatter, spare = self._shared(np.maximum(scatter, 0.0), spare)
-        return scatter / np.maximum(spare, 1.0) * (1.0 + 1e-6) + 1e-14, spare
+        factors = factors_of(count, scatters)
+        out = []
+        for some in [scatters] if factors is None else [scatters, factors * scatters]:
+            scatter, free = self._shared(np.maximum(some.sum(axis=0), 0.0), spare)
+            out.append((scatter / np.maximum(free, 1.0) * (1.0 + 1e-6) + 1e-14, free))
+        return out
 
     def _shared(self, scatter: Array, spare: Array) -> tuple[Array, Array]:
         """Return sums of squares (d,) and their degrees of freedom that each column may use."""
@@ -210,16 +219,25 @@ class Diagonal(Factorised):
         """Return a copy that expects means like the clusters' (k, p), variances as of late."""
         if self.mean is not None and self.variance is not None:
             return self
-        family, psi = copy.copy(self), self._psi
+        centres, variances, trials = [self._m], [self._psi], []
         if self.mean is None:
-            count, z, _ = (block.sum(axis=0) for block in self.split_up(clusters))
-            family._m = np.where(count >= 1.0, z / np.maximum(count, 1.0), self._m)
+            count, z, _ = self.split_up(clusters)
+            some = count.sum(axis=0) >= 1.0
+            centres = [np.where(some, m, self._m) for m in middles(count, z)]
         if self.variance is None:
-            pooled, spare = self._pooled(latest)
-            new = np.maximum(spare, 0.0)
-            old = np.maximum(3.0 * KEPT, new)
-            psi = (old * psi + (new * self._share) * pooled) / (old + new)
-        return family._with(self._kappa, self._nu, psi)
+            variances = [self._between(pooled, spare) for pooled, spare in self._pooled(latest)]
+        for m in centres:
+            family = copy.copy(self)
+            family._m = m
+            trials += [family._with(self._kappa, self._nu, psi) for psi in variances]
+        return trials[0] if len(trials) == 1 else most_probable(trials, latest)
+
+    def _between(self, pooled: Array, spare: Array) -> Array:
+        """Return variances (d,) between those expected so far and pooled ones."""
+        new = np.maximum(spare, 0.0)
+        old = np.maximum(3.0 * KEPT, new)
+        out: Array = (old * self._psi + (new * self._share) * pooled) / (old + new)
+        return out
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream: from k clusters, nu is ``2 + k`` at most."""

@@ -22,6 +22,7 @@ from scstream.families.gaussian_columns import GaussianColumns
 from scstream.families.gaussian_scores import MANY
 from scstream.families.given import as_floats, finite_vector, positive_number
 from scstream.families.packed import means
+from scstream.families.restraint import gaussian_middles, restrained
 from scstream.families.scores import Points
 from scstream.families.subspace import may_be_wide, most_directions, refuse_too_many, subspace
 from scstream.kernels import pooling
@@ -47,7 +48,8 @@ class Gaussian(GaussianColumns):
     Notes
     -----
     What is left open is set from the first batch, together with its clusters (`adapt`): the
-    expected covariance is the one pooled within the clusters, or half of it; that choice, its
+    expected covariance is the one pooled within the clusters, or half of it, with or without the
+    full width of a few rows' clusters that are far wider than the others; that choice, its
     strength and the mean's are those under which the clusters are the most probable. Later
     an expected mean or covariance that was left open goes with the clusters.
 
@@ -146,11 +148,13 @@ class Gaussian(GaussianColumns):
             spread = (self._dof(tau) * far + d / tau[:, 0]).sum()
             kappa = float(np.clip((k * d + 2.0) / (spread + 2.0 / 0.01), 0.003, 10.0))
         if self.cov is None:
-            pooled = np.empty((d, d))
-            pooling.pooled(clusters, pooled)
-            trials = [self._with(kappa, nu, share * pooled) for share in SHARES]
-            for trial, share in zip(trials, SHARES, strict=True):
-                trial._share = share
+            trials = []
+            for some in restrained(clusters, d):
+                pooled = np.empty((d, d))
+                pooling.pooled(some, pooled)
+                for share in SHARES:
+                    trials.append(self._with(kappa, nu, share * pooled))
+                    trials[-1]._share = share
         else:
             trials = [self._with(kappa, nu, psi)]
         if self.cov_strength is None:
@@ -171,18 +175,18 @@ class Gaussian(GaussianColumns):
         """
         if self.mean is not None and self.cov is not None:
             return self
-        d, m, psi = len(self._m), self._m, self._psi
-        if self.mean is None:
-            m = np.empty(d)
-            if pooling.middle(clusters, m) < 1.0:
-                return self
-        if self.cov is None:
+        d, trials = len(self._m), []
+        middles = [self._m] if self.mean is not None else gaussian_middles(clusters, d)
+        for some in restrained(latest, d) if self.cov is None else ():
             psi = np.empty((d, d))
-            pooling.follow(latest, self._psi, self._share, KEPT * (d + 2.0), psi)
-        followed = self._with(self._kappa, self._nu, psi, m)
-        if isfinite(followed._log_z):
-            return followed
-        return self._with(self._kappa, self._nu, self._psi, m)  # rounding cost the covariance
+            pooling.follow(some, self._psi, self._share, KEPT * (d + 2.0), psi)
+            trials += [self._with(self._kappa, self._nu, psi, m) for m in middles]
+        trials = [trial for trial in trials if isfinite(trial._log_z)]
+        if not trials:  # the covariance is given, or rounding cost it
+            trials = [self._with(self._kappa, self._nu, self._psi, m) for m in middles]
+        if len(trials) > 1:
+            return most_probable(trials, latest)
+        return trials[0] if trials else self
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.

@@ -9,6 +9,9 @@ from typing import Any
 
 from scstream.kernels.compiling import bare, brief, part
 
+WIDE = 100.0  # times the variance that clusters of most rows have: wider ones say nothing of others
+MOST = 0.8  # of all rows
+_ASTRAY = 10.0  # times as far from the mean, squared, as most rows' clusters: worth a closer look
 _NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay in cache
 
 
@@ -103,3 +106,50 @@ def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> Non
     for i in range(len(psi)):
         for j in range(len(psi)):
             out[i, j] = (old * psi[i, j] + new * share * out[i, j]) / (old + new)
+
+
+@brief
+def outlying(clusters: Any, d: int) -> Any:
+    """Whether some clusters (k, p) are far wider in a column than those of most rows."""
+    q = 1 + d
+    for i in range(d):
+        total = widest = wide = 0.0
+        for r in range(len(clusters)):
+            total += clusters[r, 0]
+            widest = max(widest, _variance(clusters[r], i, q))
+        for r in range(len(clusters)):
+            if WIDE * _variance(clusters[r], i, q) >= widest:
+                wide += clusters[r, 0]
+        if wide < (1.0 - MOST) * total:
+            return True
+        q += d - i
+    return False
+
+
+@brief
+def astray(clusters: Any, mean: Any) -> Any:
+    """Whether some clusters (k, p) are further from the mean (d,) in a column than most rows'."""
+    for i in range(len(mean)):
+        total = furthest = far = 0.0
+        for r in range(len(clusters)):
+            total += clusters[r, 0]
+            furthest = max(furthest, _off(clusters[r], i, mean[i]))
+        for r in range(len(clusters)):
+            if _ASTRAY * _off(clusters[r], i, mean[i]) >= furthest:
+                far += clusters[r, 0]
+        if far < (1.0 - MOST) * total:
+            return True
+    return False
+
+
+@part
+def _off(row: Any, i: int, mean: float) -> Any:
+    """Return how far, squared, the mean of column i of a cluster (p,) is from another."""
+    return (row[1 + i] / row[0] - mean) ** 2 if row[0] > 0.0 else 0.0
+
+
+@part
+def _variance(row: Any, i: int, q: int) -> Any:
+    """Return the variance of column i of a cluster (p,), whose square is at a place q."""
+    n = row[0]
+    return row[q] / n - (row[1 + i] / n) ** 2 if n > 0.0 else 0.0

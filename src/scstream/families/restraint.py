@@ -1,0 +1,86 @@
+"""Clusters of a few rows that are far wider or further out than all others.
+
+What is expected of a cluster is pooled from all of them, row by row. Rows that lie a hundred times
+further out than others, as faulty readings do, end up in a wide cluster of their own, and one row
+of it outweighs ten thousand others: the expected covariance would be theirs, and all clusters would
+be joined. So it is also tried with such clusters restrained, and their means held back, and what
+makes the clusters more probable is taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scstream.families.scores import Array
+from scstream.kernels import pooling
+
+_TINY = 1e-300
+
+
+def factors_of(count: Array, scatter: Array) -> Array | None:
+    """Return what sums of squares (k, d) of so many rows are to be multiplied by, None if nothing.
+
+    A column's mean square in a cluster is cut down to a multiple of that which is not exceeded in
+    the clusters of most rows.
+    """
+    square = scatter / np.maximum(count, _TINY)
+    most = pooling.WIDE * _quantile(count, square, pooling.MOST)
+    wide = square > most
+    if not wide.any():
+        return None
+    return np.where(wide, most / np.where(wide, square, 1.0), 1.0)
+
+
+def middles(count: Array, sums: Array) -> list[Array]:
+    """Return the mean (d,) of all rows, given each cluster's (k, d), and sums of them.
+
+    Once more with clusters held back that are far out, if there are some.
+    """
+    total = np.maximum(count.sum(axis=0), _TINY)
+    mean = sums / np.maximum(count, _TINY)
+    centre = _quantile(count, mean, 0.5)
+    off = mean - centre
+    factors = factors_of(count, count * off**2)
+    whole = sums.sum(axis=0) / total
+    if factors is None:
+        return [whole]
+    return [whole, centre + (count * np.sqrt(factors) * off).sum(axis=0) / total]
+
+
+def gaussian_middles(clusters: Array, d: int) -> list[Array]:
+    """Return the same of clusters (k, p) of d columns; nothing if there are no rows."""
+    whole = np.empty(d)
+    if pooling.middle(clusters, whole) < 1.0:
+        return []
+    if not pooling.astray(clusters, whole):
+        return [whole]
+    return middles(np.repeat(clusters[:, :1], d, axis=1), clusters[:, 1 : 1 + d])
+
+
+def restrained(clusters: Array, d: int) -> list[Array]:
+    """Return clusters (k, p) of d columns, and, if some are far too wide, once more without that.
+
+    Their means stay what they are.
+    """
+    if not pooling.outlying(clusters, d):
+        return [clusters]
+    i, j = np.triu_indices(d)
+    n = clusters[:, :1]
+    mean = clusters[:, 1 : 1 + d] / np.maximum(n, _TINY)
+    middle = n * mean[:, i] * mean[:, j]
+    scatter = clusters[:, 1 + d :] - middle
+    factors = factors_of(np.repeat(n, d, axis=1), scatter[:, i == j])
+    if factors is None:
+        return [clusters]
+    less = np.column_stack([clusters[:, : 1 + d], middle + factors.min(axis=1)[:, None] * scatter])
+    return [clusters, less]
+
+
+def _quantile(count: Array, values: Array, share: float) -> Array:
+    """Return by column (d,) the value that a share of rows do not exceed, of clusters (k, d)."""
+    order = np.argsort(values, axis=0)
+    rows = np.cumsum(np.take_along_axis(count, order, axis=0), axis=0)
+    place = (rows < share * rows[-1]).sum(axis=0, keepdims=True)
+    at = np.take_along_axis(order, place, axis=0)
+    out: Array = np.take_along_axis(values, at, axis=0)[0]
+    return out
