@@ -169,6 +169,17 @@ def with_faults(stream: Iterable, seed: int, share: float = 0.02) -> list:
     return batches
 
 
+def whole_numbers(seed: int, n: int = 1000, n_batches: int = 15) -> list:
+    """Return narrow clusters far apart whose numbers are rounded."""
+    rng = np.random.default_rng(seed)
+    places, batches = 20.0 * rng.permutation(25)[:8], []
+    centres = np.column_stack([places // 100 * 20.0, places % 100])
+    for _ in range(n_batches):
+        y = rng.integers(8, size=n)
+        batches.append((np.round(centres[y] + rng.normal(size=(n, 2))), y))
+    return batches
+
+
 def digits(seed: int) -> list:
     """Images of digits, 64 columns of whole numbers, in a random order."""
     X, y = load_digits(return_X_y=True)
@@ -216,6 +227,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "128-D, low rank, min-max": lambda s: low_rank(s, 128, scaled=True),
     "256-D, low rank": lambda s: low_rank(s, 256),
     "384-D embeddings": embeddings,
+    "whole numbers": whole_numbers,
     "2 % faulty readings": lambda s: with_faults(
         gaussian_stream(20, n_clusters=10, n_features=5, box=20, random_state=s), s
     ),

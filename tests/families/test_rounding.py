@@ -134,3 +134,26 @@ def test_a_family_that_begins_anew_forgets_its_cells():
 
     X = np.random.default_rng(0).normal(size=(200, 2))
     assert not Gaussian().prepare(np.round(X)).prepare(X).is_coarse()
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal"])
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("far", [10.0, 1000.0])
+def test_whole_numbers_of_narrow_clusters_far_apart_are_clusters(far, columns, family):
+    """The columns are fine as a whole, but rows come again and again."""
+    rng = np.random.default_rng(6)
+    places = far * np.array([[0, 0], [1, 1], [2, 0], [3, 1]])[:, :columns]
+    model = ScStream(family, random_state=0)
+    for _ in range(4):
+        y = rng.integers(4, size=600)
+        model.partial_fit(np.round(places[y] + rng.normal(size=(600, columns))))
+        assert adjusted_rand_score(y, model.labels_) > 0.97
+    assert model.n_clusters_ <= 5
+
+
+def test_rows_that_differ_leave_fine_columns_as_they_are():
+    """Places of pixels: each column holds few numbers, but no two rows are the same."""
+    X = np.stack(np.meshgrid(np.arange(64.0), np.arange(50.0)), axis=-1).reshape(-1, 2)
+    assert_array_equal(rounding.steps(X, X.std(axis=0)), 0.0)
+    again = np.concatenate([X[::3], X[::3]])
+    assert_array_equal(rounding.steps(again, again.std(axis=0)), 1.0)

@@ -23,7 +23,7 @@ def factors_of(count: Array, scatter: Array) -> Array | None:
     A column's mean square in a cluster is cut down to a multiple of that which is not exceeded in
     the clusters of most rows.
     """
-    square = scatter / np.maximum(count, _TINY)
+    square = np.maximum(scatter, 0.0) / np.maximum(count, _TINY)
     most = pooling.WIDE * _quantile(count, square, pooling.MOST)
     wide = square > most
     if not wide.any():

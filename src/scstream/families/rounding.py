@@ -1,9 +1,11 @@
 """Numbers that were rounded or counted: how coarse they are, and places within their cells.
 
 A density knows no ties. Where a column holds few different numbers, or one alone, clusters have
-no spread in it: no prior fits that, and it outweighs the other columns. A rounded number
-stands for a cell, so it is taken for a place about there, another one each time, with the
-variance of the cell. The places are normal: a uniform spread would be divided into clusters.
+no spread in it: no prior fits that, and it outweighs the other columns. Where rows come again and
+again, as whole numbers in two columns do, each of them would be a cluster, however fine columns are
+as a whole: clusters may be narrow and far apart. A rounded number stands for a cell, so it is taken
+for a place about there, another one each time, with the variance of the cell. The places are
+normal: a uniform spread would be divided into clusters.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from scstream.families.scores import Array, Points
 
 _ROWS = 4096  # about so many show how coarse columns are
 _TIES = 4  # rows for each different number of a coarse column, at least
-_COARSE = 0.2  # deviations of a column that a step is wide, at least
+_COARSE = 0.2  # deviations of a column that a step is wide, at least,
+_AGAIN = 1.25  # unless there are so many rows for each different one
 _NARROW = 0.01  # the same where a column has no deviation, only a size
 
 
@@ -28,25 +31,32 @@ def steps(X: Points, scale: Array) -> Array:
     """
     X = np.asarray(X[:: max(X.shape[0] // _ROWS, 1)], dtype=np.float64)
     step = np.array([_step(np.sort(x[~np.isnan(x)]), s) for x, s in zip(X.T, scale, strict=True)])
-    copies = step.all() and len(np.unique(X, axis=0)) <= 2 * len(step)
-    return np.zeros(len(scale)) if copies else step
+    if not step.any():
+        return step
+    different = len(np.unique(X, axis=0))
+    if step.all() and different <= 2 * len(step):
+        return np.zeros(len(scale))
+    fine = (step < _COARSE * scale) & ~_alone(step, scale)
+    return np.where(fine, 0.0, step) if len(X) < _AGAIN * different else step
 
 
 def _step(x: Array, scale: float) -> float:
+    """Return the middle gap between neighbouring numbers, 0 if there are too many for the rows."""
     gaps = np.diff(x)
     gaps = gaps[gaps > 1e-13 * np.abs(x).max(initial=0.0)]
     if _TIES * (len(gaps) + 1) > len(x):
         return 0.0
-    if len(gaps) == 0:
-        return _NARROW * scale
-    step = float(np.median(gaps))
-    return step if step > _COARSE * scale else 0.0
+    return float(np.median(gaps)) if len(gaps) else _NARROW * scale
+
+
+def _alone(step: Array, scale: Array) -> NDArray[np.bool_]:
+    """Return which columns hold one number alone."""
+    return np.isclose(step, _NARROW * scale, rtol=1e-12, atol=0.0)
 
 
 def widened(scale: Array, step: Array) -> Array:
     """Return the scales (d,) of columns whose numbers are spread over their cells."""
-    alone = (step > 0) & (step < _COARSE * scale)
-    out: Array = np.where(alone, step, np.hypot(scale, step / np.sqrt(12.0)))
+    out: Array = np.where(_alone(step, scale), step, np.hypot(scale, step / np.sqrt(12.0)))
     return out
 
 
