@@ -12,6 +12,7 @@ from scstream.kernels.directions import factored, white
 from scstream.kernels.seams import follow
 
 _LEAST = 1e-300
+_MOST = 2.0  # deviations that a single far side counts among all
 
 
 class Judging(NamedTuple):
@@ -27,11 +28,15 @@ class Judging(NamedTuple):
     spread: float
     side_rows: float
     others: float
+    all_share: float
+    all_sides: float
+    seen_rows: float
     tail: float
     tail_from: float
     around: float
     lasting: float
     points: float
+    reach: float
     bridge: float
 
 
@@ -74,7 +79,7 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
         peak[j] = points - volume
         sizes[0, j], sizes[1, j] = volume, points - min(d, 3) * volume / d
     _judge((pairs, sums), (mean, cov, sizes), whole, rules, (L, u), ratio)
-    m = _few((count, mean, cov, peak), rules.points, (L, u), (pairs, ratio), m)
+    m = _few((count, mean, cov, peak), rules, (L, u), (pairs, ratio), m)
     power = log(1.0 - rules.level) / log(rules.bridge)
     n = join(pairs[:m], ratio[:m], peak, power, (nodes[:k], top), (merges, heights))
     low = 0
@@ -114,12 +119,12 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
     L, u = room
     power = log(rules.level) / log(0.5)
     bells = sizes[2:]
-    _add_bells(seams, rules, bells)
+    usual = rules.all_share * sqrt(2.0) * _add_bells(seams, rules, bells)
     for m in range(len(sums)):
         a, b = pairs[m, 0], pairs[m, 1]
         z = _shape(_bell(sums[m, 9:12], rules), bells[:, a], rules.others)
         z += _shape(_bell(sums[m, 12:15], rules), bells[:, b], rules.others)
-        z = z / sqrt(2.0) - rules.bells
+        z = z / sqrt(2.0) + usual - rules.bells * _presumed(sums[m], rules.seen_rows)
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
@@ -129,6 +134,13 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
             apart = (0.5 * erfc(-z / sqrt(2.0))) ** power
         more = rules.flat_deviations * min(max(-0.5 * z, 0.0), 1.0)
         ratio[m] = min(_valley(sums[m], rules.prior_rows, rules.deviations + more), 1.0 - apart)
+
+
+@brief_part
+def _presumed(sums: Any, enough: float) -> Any:
+    """Return how much a pair is presumed to be one whole, -1 where no rows were seen, at most 1."""
+    seen = sums[9] + sums[12]
+    return (seen - enough) / (seen + enough + _LEAST)
 
 
 @brief_part
@@ -142,23 +154,35 @@ def _distance(mean: Any, cov: Any, a: int, b: int, whose: int, L: Any, u: Any) -
 
 
 @brief_part
-def _few(clusters: Any, least: float, room: Any, out: Any, m: int) -> Any:
+def _between(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
+    """Return the squared distance of two means in the deviations of both clusters' mean shape."""
+    for i in range(len(u)):
+        u[i] = mean[a, i] - mean[b, i]
+        for j in range(i + 1):
+            L[i, j] = 0.5 * (cov[a, i, j] + cov[b, i, j])
+    return white(L, u) if factored(L) else 0.0
+
+
+@brief_part
+def _few(clusters: Any, rules: Any, room: Any, out: Any, m: int) -> Any:
     """Link each cluster of too few points to the larger one that its place is most probable under.
 
-    Returns how many links there are, with the m that there were.
+    One that is out of the other's reach stays alone. Returns how many links there are, with the m
+    that there were.
     """
     count, mean, cov, peak = clusters
     pairs, ratio = out
+    L, u = room
     for a in range(len(count)):
-        if count[a] >= least:
+        if count[a] >= rules.points:
             continue
         best, level = -1, -np.inf
         for b in range(len(count)):
-            if count[b] >= least:
-                here = peak[b] - 0.5 * _distance(mean, cov, a, b, b, room[0], room[1])
+            if count[b] >= rules.points:
+                here = peak[b] - 0.5 * _distance(mean, cov, a, b, b, L, u)
                 if here > level:
                     best, level = b, here
-        if best >= 0:
+        if best >= 0 and _between(mean, cov, a, best, L, u) <= rules.reach**2:
             pairs[m, 0], pairs[m, 1] = a, best
             ratio[m] = 1.0
             m += 1
@@ -193,19 +217,25 @@ def _bell(side: Any, rules: Any) -> Any:
 
 
 @brief_part
-def _add_bells(seams: Any, rules: Any, out: Any) -> None:
+def _add_bells(seams: Any, rules: Any, out: Any) -> Any:
     """Fill `_bell` of each cluster's far sides, summed up over its seams, and how many these are.
 
-    ``out`` is (2, k).
+    ``out`` is (2, k). Returns the mean over all sides, none of which counts more than two
+    deviations, beside some that are neither flat nor a Gaussian's.
     """
     pairs, sums = seams
     for j in range(out.shape[1]):
         out[0, j] = out[1, j] = 0.0
+    total, sides = 0.0, rules.all_sides
     for m in range(len(sums)):
         for side in range(2):
             j, at = pairs[m, side], 9 + 3 * side
-            out[0, j] += _bell(sums[m, at : at + 3], rules)
+            bell = _bell(sums[m, at : at + 3], rules)
+            out[0, j] += bell
             out[1, j] += 1.0
+            total += min(max(bell, -_MOST), _MOST)
+            sides += sums[m, at] / (sums[m, at] + rules.side_rows)
+    return total / sides
 
 
 @brief_part
