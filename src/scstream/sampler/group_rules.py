@@ -63,8 +63,11 @@ class GroupRules:
     group_all_sides : float
         Far sides that are neither flat nor a Gaussian's, beside all those seen.
     group_seen_rows : float
-        Rows of the two far sides from which a pair is presumed to be one, by ``group_bells``; with
-        fewer it is presumed to be two: who was never seen side by side is not joined.
+        Rows of the two far sides, for each column, from which a pair is presumed to be one, by
+        ``group_bells``. With fewer it is presumed to be two: few rows say little along a direction
+        that was fitted to them, and who was never seen side by side is not joined. With 0 letters
+        are .031 below the clusters, with 2.5 .016, and shapes the same; with 8 shapes come apart
+        (crosses .954, .954, .944).
     group_tail : float
         Deviations towards one whole for each unit by which log count less log volume of the two,
         in at most three columns, differ by more than ``group_tail_from``. A thin and wide cluster
@@ -124,7 +127,7 @@ class GroupRules:
     group_others: float = 0.5
     group_all_share: float = 1.0
     group_all_sides: float = 8.0
-    group_seen_rows: float = 5.0
+    group_seen_rows: float = 2.5
     group_tail: float = 1.0
     group_tail_from: float = 1.0
     group_around: float = 2.0
