@@ -46,7 +46,7 @@ def usual(all_sums):
     """Return what the far sides at all seams say on the two of a pair."""
     sides = [side for sums in all_sums for side in (sums[9:12], sums[12:15])]
     total = sum(np.clip(bell(side), -2.0, 2.0) for side in sides)
-    return np.sqrt(2.0) * total / (sum(n / (n + 4.0) for n, _, _ in sides) + 8.0)
+    return 1.2 * np.sqrt(2.0) * total / (sum(n / (n + 4.0) for n, _, _ in sides) + 8.0)
 
 
 def plain_height(sums, whole=(-1, -1)):

@@ -125,7 +125,7 @@ class GroupRules:
     group_spread: float = 0.62
     group_side_rows: float = 4.0
     group_others: float = 0.5
-    group_all_share: float = 1.0
+    group_all_share: float = 1.2
     group_all_sides: float = 8.0
     group_seen_rows: float = 2.5
     group_tail: float = 1.0
