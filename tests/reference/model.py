@@ -204,6 +204,9 @@ class Model:
         untamed = family.untamed(batch.family) if tames(family) else None
         if untamed is not None:  # then all is done again, also the draws
             batch, clusters = self.found(untamed, rows, weights, labels)
+            tamed = batch.family.tamed(rows, clusters.totals(), 100.0)
+            if tamed is not None:
+                batch, clusters = self.found(tamed, rows, weights, labels)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()

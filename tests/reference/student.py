@@ -41,18 +41,23 @@ class Student(Gaussian):
         """Return the family with which a first batch starts again: tails were hardly heavy."""
         if self.given is not None or learned.has_heavy_tails() or not self.tames:
             return None
-        return replace(self, df=learned.df)
+        return replace(self, df=learned.df) if learned.df < LIGHT else None
 
     def untamed(self, learned):
         """Return the family without tails, if none were learned: the batch starts once more."""
         return replace(self, df=NORMAL) if learned.tames and learned.df >= LIGHT else None
+
+    def tamed(self, X, totals, memory):
+        """Return the family with tails to start from, if clusters found without show heavy ones."""
+        learned = replace(self, df=NORMAL).with_tails(X, totals, memory)
+        return replace(self, df=2.0) if learned.has_heavy_tails() else None
 
     def has_heavy_tails(self):
         return self.df < 30.0
 
     def tails_differ(self, before):
         gap = abs(1.0 / self.df - 1.0 / before.df)
-        return gap > 0.1 / min(self.df, before.df) + 0.005
+        return gap > 0.1 / min(self.df, before.df) + 0.01
 
     def with_tails(self, X, totals, memory, *, first=False):
         """Return the family with degrees of freedom that suit rows of clusters (k, p).
@@ -65,7 +70,8 @@ class Student(Gaussian):
         scores = [log(max(s[0], 1e-300)) + self.heavy_predictive(T, s) for s in totals]
         z = np.argmax(scores, axis=0)
         far = np.array([self.frame(totals[c]).far(row) for c, row in zip(z, T, strict=True)])
-        df = learned_df(far, len(self.m), 8.0 if first else self.df, memory)
+        before, worth = (8.0, 3.0) if first else (self.df, 1.0)
+        df = learned_df(far, len(self.m), before, memory, worth)
         return replace(self, df=min(df, 0.5 * NORMAL) if first else df)
 
     # -- densities
@@ -203,10 +209,10 @@ def normal_distance(far, df, d):
 # -- degrees of freedom ---------------------------------------------------------------------------
 
 
-def learned_df(far, d, before, memory):
+def learned_df(far, d, before, memory, worth):
     """Return the degrees of freedom that squared distances (n,), known up to a scale, show.
 
-    Inverses are averaged with those before. Heavy tails must be better than none by a nat.
+    Inverses are averaged with those before. Heavy tails must be better than none by some nats.
     """
     tried = [NORMAL, *np.exp(np.linspace(log(300.0), 0.0, 24))]
     levels, scale = [], 1.0
@@ -215,7 +221,7 @@ def learned_df(far, d, before, memory):
             share = 1.0 / (df * scale + far)
             scale = max((far * share).sum() / (d * share.sum()), 1e-300)
         levels.append(log_student(far / scale, df, d).sum() - 0.5 * len(far) * d * log(scale))
-    levels[0] += 1.0
+    levels[0] += worth
     best = int(np.argmax(levels))
     if best == 0 and len(far) > memory:
         return NORMAL

@@ -12,6 +12,7 @@ from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
 from scstream.families.tails import NORMAL
 from scstream.kernels import ahead, heavy_moves
+from scstream.sampler import first
 from scstream.sampler.choose import choose_steps
 from scstream.sampler.gaussian import SmallGaussianSteps
 from scstream.sampler.rules import Rules
@@ -231,3 +232,32 @@ def test_tails_that_come_and_go_are_followed_also_by_a_loaded_model(family, tmp_
         assert_array_equal(other.partial_fit(X).labels_, model.labels_)
         tamed.append(model._learner.family.tames)
     assert tamed == [False] * 8 + [True] * 8 + [False] * 6  # every fourth batch is looked at
+
+
+@pytest.mark.parametrize(("n", "starts"), [(500, [True, False]), (5000, [False])])
+def test_a_first_batch_of_normal_rows_is_tamed_at_most_once(n, starts, monkeypatch):
+    """A large one never is: some of its rows show that there are no tails."""
+    # broken on purpose (no look at some rows first; one more start with next to no tails)
+    seen, started = [], first._started
+
+    def noted(steps, *args):
+        seen.append(steps.family.tames)
+        return started(steps, *args)
+
+    monkeypatch.setattr(first, "_started", noted)
+    ScStream("student", random_state=0, n_jobs=1).partial_fit(normal_batches(6, 1, n=n)[0])
+    assert seen == starts
+
+
+def test_tails_of_clusters_that_were_found_without_any_are_learned_after_all(monkeypatch):
+    """As if the look at some rows had missed them: only the clusters of all rows show them."""
+    X = heavy_batches(7, 1, n=6000)[0][0]
+    expected = ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
+
+    def missed(steps, *args):
+        return steps.family._having(0.5 * NORMAL)
+
+    monkeypatch.setattr(first, "_tails_of_some_rows", missed)
+    model = ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
+    assert model._learner.family.has_heavy_tails()
+    assert model.n_clusters_ == expected.n_clusters_

@@ -147,6 +147,10 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return None
 
+    def tamed(self, X: Points, totals: Array, memory: float) -> Self | None:
+        """Return a copy that tames rows, if clusters (k, p) found without that have heavy tails."""
+        return None
+
     def has_heavy_tails(self) -> bool:
         """Whether tails are so heavy that clusters reach each other at any distance."""
         return False

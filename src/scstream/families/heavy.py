@@ -13,11 +13,13 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import NO_ROWS, Completion
 from scstream.families.scores import LinearScore, Points, Score, to_dense
 from scstream.families.tails import (
+    FIRST_WORTH,
     HEAVY,
     LIGHT,
     NORMAL,
     START,
     USUAL,
+    WORTH,
     differs,
     given_df,
     learned_df,
@@ -80,16 +82,25 @@ class HeavyTailed(Family):
         """Return this copy with the tails that were learned, if they are hardly heavy.
 
         Clusters may be pieces of tails, and have none of their own: a start without any finds them.
+        Where none at all were learned `untamed` is that start.
         """
         if self.df != "auto" or learned.has_heavy_tails() or not self.tames:
             return None
         assert isinstance(learned, HeavyTailed)
-        return self._having(learned._df)
+        return self._having(learned._df) if learned._df < LIGHT else None
 
     def untamed(self, learned: Family) -> Self | None:
         """Return this copy without tails if none were learned."""
         assert isinstance(learned, HeavyTailed)
         return self._having(NORMAL) if learned.tames and learned._df >= LIGHT else None
+
+    def tamed(self, X: Points, totals: Array, memory: float) -> Self | None:
+        """Return this copy with tails to start from, if rows (n, d) of clusters (k, p) show some.
+
+        Where there are tails these clusters are pieces of them: they are not where to start from.
+        """
+        learned = self._having(NORMAL).with_tails(X, totals, memory)
+        return self._having(START) if learned.has_heavy_tails() else None
 
     def check_given(self) -> None:
         """Raise `ValueError` if the degrees of freedom cannot be."""
@@ -106,7 +117,8 @@ class HeavyTailed(Family):
         score = self.heavy_score(totals, np.log(np.maximum(totals[:, 0], 1e-300)))
         z = np.argmax(score.block(T), axis=1)
         far, columns = score.frames.distances(T, z), score.frames.centre.shape[1]
-        df = learned_df(far, columns, USUAL if first else self._df, memory)
+        before, worth = (USUAL, FIRST_WORTH) if first else (self._df, WORTH)
+        df = learned_df(far, columns, before, memory, worth)
         return self._having(min(df, 0.5 * NORMAL) if first else df)
 
     def has_heavy_tails(self) -> bool:

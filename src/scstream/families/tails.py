@@ -16,8 +16,9 @@ NORMAL = 1e6  # degrees of freedom that leave no tails
 LIGHT = 200.0  # those from which there are none: a row of ten columns then loses .001 nats
 HEAVY = 30.0  # degrees of freedom below which tails are clearly heavier than normal ones
 _TRIED = np.array([NORMAL, *np.exp(np.linspace(np.log(300.0), 0.0, 24))])
-_WORTH = 1.0  # nats by which heavy tails must be better than normal ones
-_SAME = 0.005  # inverses of degrees of freedom that differ by less are the same
+WORTH = 1.0  # nats by which heavy tails must be better than normal ones
+FIRST_WORTH = 3.0  # the same in a first batch: by 1 nat a sample of normal rows in 12 has tails
+_SAME = 0.01  # inverses of degrees of freedom that differ by less are the same
 _GRAIN = 0.02  # of the logarithm of what is learned: tables are made for each value
 _ROUNDS = 4  # of the search for a scale, for each value
 
@@ -32,16 +33,16 @@ def given_df(df: Any) -> float:
     return float(df)
 
 
-def learned_df(far: Array, d: int, before: float, memory: float) -> float:
+def learned_df(far: Array, d: int, before: float, memory: float, worth: float = WORTH) -> float:
     """Return the degrees of freedom after some rows with squared distances (n,).
 
     Those before and those that the rows show are averaged by their inverses, the former as if
     they were from so many rows. Distances are known up to a scale. Where heavy tails are not
-    clearly better there are none, and if rows are many nothing else counts.
+    better by ``worth`` there are none, and if rows are many nothing else counts.
     """
     level = np.empty(len(_TRIED))
     taming.log_likelihoods(far, d, _TRIED, level_of(_TRIED, d), _ROUNDS, level)
-    level[0] += _WORTH
+    level[0] += worth
     best = int(np.argmax(level))
     if best == 0 and len(far) > memory:
         return NORMAL

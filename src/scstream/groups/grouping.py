@@ -32,8 +32,6 @@ class Grouping:
         By level, the groups as they were last formed.
     formed : list of float
         The levels at which groups were formed since the last batch, or are what they were before.
-    waits : bool
-        Whether there are too few rows yet for another look at the seams.
     """
 
     def __init__(
@@ -46,7 +44,6 @@ class Grouping:
         self.pending = pending
         self.lasting = {} if lasting is None else lasting
         self.formed: list[float] = []
-        self.waits = False
         self._joined: Joined | None = None  # once someone asked for groups
         self._ids: NDArray[np.int64] | None = None  # of the clusters that were joined
         self._left: tuple[Seams, tuple[Rows, ...]] | None = None  # to the next batch
@@ -58,7 +55,8 @@ class Grouping:
 
         ``asked`` says that groups are formed after every batch: rows on other machines or devices
         are fetched for nothing less. Where batches are small, rows are collected, and groups stay
-        what they are while clusters do. Rows of before a column became wider have another form.
+        what they are while clusters do: new clusters are judged by the rows that they have. Rows of
+        before a column became wider have another form.
         """
         record = outcome.record
         followed = {level: groups.follow(record) for level, groups in self.lasting.items()}
@@ -66,25 +64,32 @@ class Grouping:
         if batch.widened:
             seams, pending = Seams(), ()
         new = Grouping(seams.follow(record), pending, followed)
+        waits, unchanged = False, self._ids is not None and same(self._ids, learner.state.ids)
         n, d = batch.X.shape
         if n and d <= rules.group_columns and (asked or isinstance(batch.X, np.ndarray)):
             rows = rows_of(batch, outcome.labels, rules.group_rows)
             if rows is not None and len(rows[0]):
-                new._keep(rows, rules, asked=asked)
-        if new.waits and self._ids is not None and same(self._ids, learner.state.ids):
+                waits = asked and unchanged and new._may_wait(len(rows[0]), rules)
+                new._keep(rows, rules, copied=waits or not asked)
+        if waits:
             new._joined, new._ids, new._left = self._joined, self._ids, (new.seams, new.pending)
             new.formed = [level for level in self.formed if followed[level].told]
         return new
 
-    def _keep(self, rows: Rows, rules: Rules, *, asked: bool) -> None:
-        """Add rows to those that are to be looked at; those of a batch itself are copied."""
-        n = len(rows[0])
+    def _may_wait(self, n: int, rules: Rules) -> bool:
+        """Whether with n more there are too few rows yet for another look at the seams."""
         for X, _ in self.pending:
             n += len(X)
-        self.waits = asked and n < min(rules.group_chunk, self.seams.rows)
-        if self.waits or not asked:
+        return n < min(rules.group_chunk, self.seams.rows)
+
+    def _keep(self, rows: Rows, rules: Rules, *, copied: bool) -> None:
+        """Add rows to those that are to be looked at; those of a batch itself if not copied."""
+        if copied:
             rows = rows[0].copy(), rows[1].copy()
         parts = (*self.pending, rows)
+        n = 0
+        for X, _ in parts:
+            n += len(X)
         most = min(rules.group_kept, rules.group_numbers // rows[0].shape[1])
         while n > most and len(parts) > 1:
             n -= len(parts[0][0])
@@ -108,10 +113,9 @@ class Grouping:
             links = _overlaps(doubt, state.totals[:, 0], rules)
             self._joined = join(links, rules.group_level, rules.group_bridge)
         else:
-            pending = () if self.waits else fresh(self.pending, shapes, rules)
-            rows = together(pending, shapes.mean.shape[1])
+            rows = together(fresh(self.pending, shapes, rules), shapes.mean.shape[1])
             seams, self._joined = self.seams.after(shapes, doubt, rows, rules)
-            self._left = seams, self.pending if self.waits else ()
+            self._left = seams, ()
         self._ids = state.ids
         return self._joined
 
@@ -142,7 +146,7 @@ class Grouping:
         """Return the groups at a level as `at` would, and form none: no id and no event follows."""
         self._join(learner, rules)
         copy = Grouping(self.seams, self.pending, dict(self.lasting))
-        copy.formed, copy.waits, copy._joined = list(self.formed), self.waits, self._joined
+        copy.formed, copy._joined = list(self.formed), self._joined
         return copy.at(learner, rules, level)
 
     def at(self, learner: Learner, rules: Rules, level: float) -> Lasting:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
-from scstream.kernels import wholes
+from scstream.kernels import joining
 from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
@@ -143,7 +143,7 @@ def join(links: Links, level: float, bridge: float) -> Joined:
     merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
     power = log1p(-min(level, 1.0 - 1e-6)) / log(bridge)
     room = np.empty(k, dtype=np.int64), np.empty(k)
-    n = wholes.join(links.pairs, links.ratio, links.peak, power, room, (merges, heights))
+    n = joining.join(links.pairs, links.ratio, links.peak, power, room, (merges, heights))
     merges, heights = merges[:n], heights[:n]
     return Joined(parts(merges, heights, level, k), merges, heights, links.distance)
 
@@ -177,7 +177,7 @@ def parts(merges: Ints, heights: Array, level: float, k: int) -> Ints:
 def _parts(merges: Ints, n: int, k: int) -> Ints:
     """Return the group (k,) of each cluster after n merges, numbered from 0 in their order."""
     out = np.empty(k, dtype=np.int64)
-    wholes.numbered(merges, n, np.empty(2 * k, dtype=np.int64), out)
+    joining.numbered(merges, n, np.empty(2 * k, dtype=np.int64), out)
     return out
 
 

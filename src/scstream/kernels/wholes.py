@@ -1,4 +1,4 @@
-"""Compiled kernels that judge the seams between clusters, and join clusters to wholes."""
+"""Compiled kernels that judge the seams between clusters: which of them are pieces of one whole."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from scstream.kernels.compiling import bare, brief, brief_part
 from scstream.kernels.directions import factored, white
+from scstream.kernels.joining import join, numbered
 from scstream.kernels.seams import follow
 
 _LEAST = 1e-300
+_MOST = 2.0  # deviations that a single far side counts among all
 
 
 class Judging(NamedTuple):
@@ -27,11 +29,15 @@ class Judging(NamedTuple):
     spread: float
     side_rows: float
     others: float
+    all_share: float
+    all_sides: float
+    seen_rows: float
     tail: float
     tail_from: float
     around: float
     lasting: float
     points: float
+    reach: float
     bridge: float
 
 
@@ -74,7 +80,7 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
         peak[j] = points - volume
         sizes[0, j], sizes[1, j] = volume, points - min(d, 3) * volume / d
     _judge((pairs, sums), (mean, cov, sizes), whole, rules, (L, u), ratio)
-    m = _few((count, mean, cov, peak), rules.points, (L, u), (pairs, ratio), m)
+    m = _few((count, mean, cov, peak), rules, (L, u), (pairs, ratio), m)
     power = log(1.0 - rules.level) / log(rules.bridge)
     n = join(pairs[:m], ratio[:m], peak, power, (nodes[:k], top), (merges, heights))
     low = 0
@@ -114,12 +120,12 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
     L, u = room
     power = log(rules.level) / log(0.5)
     bells = sizes[2:]
-    _add_bells(seams, rules, bells)
+    usual = rules.all_share * sqrt(2.0) * _add_bells(seams, rules, bells)
     for m in range(len(sums)):
         a, b = pairs[m, 0], pairs[m, 1]
         z = _shape(_bell(sums[m, 9:12], rules), bells[:, a], rules.others)
         z += _shape(_bell(sums[m, 12:15], rules), bells[:, b], rules.others)
-        z = z / sqrt(2.0) - rules.bells
+        z = z / sqrt(2.0) + usual - rules.bells * _presumed(sums[m], rules.seen_rows * len(u))
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
@@ -129,6 +135,13 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
             apart = (0.5 * erfc(-z / sqrt(2.0))) ** power
         more = rules.flat_deviations * min(max(-0.5 * z, 0.0), 1.0)
         ratio[m] = min(_valley(sums[m], rules.prior_rows, rules.deviations + more), 1.0 - apart)
+
+
+@brief_part
+def _presumed(sums: Any, enough: float) -> Any:
+    """Return how much a pair is presumed to be one whole: from -1, if no rows were seen, to 1."""
+    seen = sums[9] + sums[12]
+    return (seen - enough) / (seen + enough + _LEAST)
 
 
 @brief_part
@@ -142,23 +155,35 @@ def _distance(mean: Any, cov: Any, a: int, b: int, whose: int, L: Any, u: Any) -
 
 
 @brief_part
-def _few(clusters: Any, least: float, room: Any, out: Any, m: int) -> Any:
+def _between(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
+    """Return the squared distance of two means in the deviations of both clusters' mean shape."""
+    for i in range(len(u)):
+        u[i] = mean[a, i] - mean[b, i]
+        for j in range(i + 1):
+            L[i, j] = 0.5 * (cov[a, i, j] + cov[b, i, j])
+    return white(L, u) if factored(L) else 0.0
+
+
+@brief_part
+def _few(clusters: Any, rules: Any, room: Any, out: Any, m: int) -> Any:
     """Link each cluster of too few points to the larger one that its place is most probable under.
 
-    Returns how many links there are, with the m that there were.
+    One that is out of the other's reach stays alone. Returns how many links there are, with the m
+    that there were.
     """
     count, mean, cov, peak = clusters
     pairs, ratio = out
+    L, u = room
     for a in range(len(count)):
-        if count[a] >= least:
+        if count[a] >= rules.points:
             continue
         best, level = -1, -np.inf
         for b in range(len(count)):
-            if count[b] >= least:
-                here = peak[b] - 0.5 * _distance(mean, cov, a, b, b, room[0], room[1])
+            if count[b] >= rules.points:
+                here = peak[b] - 0.5 * _distance(mean, cov, a, b, b, L, u)
                 if here > level:
                     best, level = b, here
-        if best >= 0:
+        if best >= 0 and _between(mean, cov, a, best, L, u) <= rules.reach**2:
             pairs[m, 0], pairs[m, 1] = a, best
             ratio[m] = 1.0
             m += 1
@@ -193,19 +218,25 @@ def _bell(side: Any, rules: Any) -> Any:
 
 
 @brief_part
-def _add_bells(seams: Any, rules: Any, out: Any) -> None:
+def _add_bells(seams: Any, rules: Any, out: Any) -> Any:
     """Fill `_bell` of each cluster's far sides, summed up over its seams, and how many these are.
 
-    ``out`` is (2, k).
+    ``out`` is (2, k). Returns the mean over all sides, none of which counts more than two
+    deviations, beside some that are neither flat nor a Gaussian's.
     """
     pairs, sums = seams
     for j in range(out.shape[1]):
         out[0, j] = out[1, j] = 0.0
+    total, sides = 0.0, rules.all_sides
     for m in range(len(sums)):
         for side in range(2):
             j, at = pairs[m, side], 9 + 3 * side
-            out[0, j] += _bell(sums[m, at : at + 3], rules)
+            bell = _bell(sums[m, at : at + 3], rules)
+            out[0, j] += bell
             out[1, j] += 1.0
+            total += min(max(bell, -_MOST), _MOST)
+            sides += sums[m, at] / (sums[m, at] + rules.side_rows)
+    return total / sides
 
 
 @brief_part
@@ -235,68 +266,3 @@ def _valley(sums: Any, rows: float, deviations: float) -> Any:
         return 1.0
     noise = sqrt(1.0 / (sums[0] + 1.0) + 1.0 / (seen + 1.0))
     return min(valley / lower * exp(deviations * noise), 1.0)
-
-
-@brief
-def join(pairs: Any, ratio: Any, peak: Any, power: float, room: Any, out: Any) -> Any:
-    """Fill merges (k - 1, 2) and their heights (k - 1,), as far as links go, and return how many.
-
-    The two wholes with the shallowest valley are joined first. A link between two wholes counts as
-    deep as the deeper of two valleys: the one between the two clusters that touch, and, where
-    their place is low ground, the one between the peaks of the two wholes, to a power.
-
-    ``room`` is for the node (k,) and the highest peak (k,) of each cluster's whole.
-    """
-    node, top = room
-    merges, heights = out
-    k = len(peak)
-    for i in range(k):
-        node[i], top[i] = i, peak[i]
-    least = 0.0
-    for step in range(k - 1):
-        best, value, place = -1, -np.inf, -np.inf
-        for m in range(len(pairs)):
-            a, b = pairs[m, 0], pairs[m, 1]
-            if node[a] == node[b] or not ratio[m] > 0.0:
-                continue
-            depth = log(ratio[m])
-            saddle = min(peak[a], peak[b]) + depth
-            depth = min(depth, power * min(saddle - min(top[a], top[b]), 0.0))
-            if depth > value or (depth == value and saddle > place):
-                best, value, place = m, depth, saddle
-        if best < 0:
-            return step
-        one, other = node[pairs[best, 0]], node[pairs[best, 1]]
-        merges[step, 0], merges[step, 1] = min(one, other), max(one, other)
-        least = max(1.0 - exp(value), least)
-        heights[step] = least
-        high = max(top[pairs[best, 0]], top[pairs[best, 1]])
-        for i in range(k):
-            if node[i] == one or node[i] == other:
-                node[i], top[i] = k + step, high
-    return k - 1
-
-
-@brief
-def numbered(merges: Any, n: int, owner: Any, out: Any) -> None:
-    """Fill the whole (k,) of each cluster after n merges, numbered from 0 in their order.
-
-    ``owner`` is room, (2 k,).
-    """
-    k = len(out)
-    for node in range(k + n):
-        owner[node] = node
-    for i in range(n):
-        owner[merges[i, 0]] = owner[merges[i, 1]] = k + i
-    for node in range(k + n - 1, -1, -1):  # what joins whom is always the later node
-        owner[node] = owner[owner[node]]
-    found = 0
-    for i in range(k):
-        out[i] = -1
-        for j in range(i):
-            if owner[j] == owner[i]:
-                out[i] = out[j]
-                break
-        if out[i] < 0:
-            out[i] = found
-            found += 1

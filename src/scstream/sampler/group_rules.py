@@ -54,6 +54,20 @@ class GroupRules:
         What a cluster's far sides at its other seams count beside the one at the seam that is
         judged: a piece of a shape mostly looks like one from everywhere. On seeds 410 to 421, with
         0 and .5: gamma .965, .980; log-normal .982, .996; L shapes .997, .994; others the same.
+    group_all_share : float
+        What the mean of all clusters' far sides counts beside those of the two that are judged. On
+        most streams clusters are alike: all Gaussians, or all pieces. On seeds 100 to 103 and 400
+        to 403, with 0 and 1.2: unit variance .014 and .006 below the clusters; crosses .953, .959;
+        crescents and rings .973, .985; features of ImageNet .008 and .002 below the clusters. But
+        gamma in six columns, sums of which look like Gaussians, .984, .964.
+    group_all_sides : float
+        Far sides that are neither flat nor a Gaussian's, beside all those seen.
+    group_seen_rows : float
+        Rows of the two far sides, for each column, from which a pair is presumed to be one, by
+        ``group_bells``. With fewer it is presumed to be two: few rows say little along a direction
+        that was fitted to them, and who was never seen side by side is not joined. With 0 letters
+        are .040 below the clusters, with 2.5 .015, and shapes the same; with 8 shapes come apart
+        (crosses .955, .954, .945).
     group_tail : float
         Deviations towards one whole for each unit by which log count less log volume of the two,
         in at most three columns, differ by more than ``group_tail_from``. A thin and wide cluster
@@ -75,6 +89,10 @@ class GroupRules:
         Doubt between two clusters, as a share of the smaller one's rows, from which they touch.
     group_points : float
         Points that make a cluster; one of fewer joins whom it is nearest to, and connects nobody.
+    group_reach : float
+        Deviations, of the mean shape of the two, within which it does so. Objects in 21 columns
+        that have just come, or are about to go, have few points and lie far from all others: of
+        them groups were .022 below the clusters, and are level.
     group_rows : int
         Rows of a batch that are looked at, at most.
     group_chunk : int
@@ -107,6 +125,9 @@ class GroupRules:
     group_spread: float = 0.62
     group_side_rows: float = 4.0
     group_others: float = 0.5
+    group_all_share: float = 1.2
+    group_all_sides: float = 8.0
+    group_seen_rows: float = 2.5
     group_tail: float = 1.0
     group_tail_from: float = 1.0
     group_around: float = 2.0
@@ -115,6 +136,7 @@ class GroupRules:
     group_changed: float = 0.3
     group_overlap: float = 0.01
     group_points: float = 5.0
+    group_reach: float = 6.0
     group_rows: int = 4000
     group_chunk: int = 3000
     group_kept: int = 6000
@@ -138,11 +160,15 @@ class GroupRules:
             spread=self.group_spread,
             side_rows=self.group_side_rows,
             others=self.group_others,
+            all_share=self.group_all_share,
+            all_sides=self.group_all_sides,
+            seen_rows=self.group_seen_rows,
             tail=self.group_tail,
             tail_from=self.group_tail_from,
             around=self.group_around,
             lasting=self.group_lasting,
             points=self.group_points,
+            reach=self.group_reach,
             bridge=self.group_bridge,
         )
         return tuple(float(number) for number in numbers)
