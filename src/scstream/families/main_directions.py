@@ -21,13 +21,13 @@ from scstream.families.subspace import Subspace, principal
 LEAST = 15  # directions, noise or not: as many as the compiled steps take, for classes to come
 MOST = 48  # directions; and columns that are never too many
 _ROWS_EACH = 5  # rows for each direction, where these are more than the least
-_ROWS_OF_LEAST = 20  # rows for each direction that may be noise
+_MANY_ROWS = 20  # for each: directions of noise, or all columns, may then be taken without need
 _ROWS_OF_ALL = 8  # rows for each column, if all columns are taken because they are needed
-_ROWS_A_COLUMN = 20  # rows for each column with which all are taken without need
 _FULL = 1000  # columns of full covariances, at most
 _ROWS = 1024  # rows that directions are found from, at most
 _WORK = 4e9  # products of two numbers that may be spent on them: of very many columns fewer rows
 _ONE_KIND = 5.0  # times that the deviations of most columns differ, if they are of one kind
+_HOLD = 0.8  # of the variance that is enough to be held
 _NOISE = 0.1  # of the values are those of noise, at least
 _ABOVE_NOISE = 1.1  # times the edge of noise
 _ROWS_A_GROUP = 20  # rows of a group that shows whether what is left is noise
@@ -50,7 +50,7 @@ def refuse_too_many(d: int) -> None:
 
 def may_be_wide(n: int, w: int) -> bool:
     """Whether n rows of w columns may be better described by a few directions."""
-    return w > min(max(n // _ROWS_A_COLUMN, MOST), 2 * MOST)
+    return w > min(max(n // _MANY_ROWS, MOST), 2 * MOST)
 
 
 def main_directions(X: NDArray[np.floating[Any]]) -> Subspace | None:
@@ -65,13 +65,15 @@ def main_directions(X: NDArray[np.floating[Any]]) -> Subspace | None:
     unit = _units(deviation, some.std(axis=0) > 0.0)
     Y = (some - centre) / unit
     value, vector = principal(Y, MOST)
-    most = min(MOST, max(n // _ROWS_EACH, LEAST))
-    q = min(max(_above_noise(value, *Y.shape), min(LEAST, n // _ROWS_OF_LEAST), 2), most)
-    basis = _with_flat_columns(Y, vector[:, :q])
-    if _rest_tells(Y, basis, len(value)) > _TELLS:
-        if w <= 2 * MOST and n >= _ROWS_OF_ALL * w:
+    q = int(np.searchsorted(np.cumsum(value), _HOLD * value.sum())) + 1
+    least, most = max(min(LEAST, n // _MANY_ROWS), 2), min(MOST, max(n // _ROWS_EACH, LEAST))
+    above = max(_above_noise(value, *Y.shape), least)
+    if above < q:
+        if _rest_tells(Y, vector[:, :above], len(value)) <= _TELLS:
+            q = above
+        elif w <= 2 * MOST and n >= _ROWS_OF_ALL * w:
             return None
-        basis = _with_flat_columns(Y, vector[:, :most])
+    basis = _with_flat_columns(Y, vector[:, : min(max(q, least), most)])
     inside = ((Y @ basis) ** 2).mean(axis=0)
     total = float((Y**2).sum()) / len(Y)
     least = 1e-12 * max(float(inside.max(initial=0.0)), 1e-300)
