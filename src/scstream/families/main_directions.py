@@ -23,6 +23,7 @@ MOST = 48  # directions; and columns that are never too many
 _ROWS_EACH = 5  # rows for each direction, where these are more than the least
 _MANY_ROWS = 20  # for each: directions of noise, or all columns, may then be taken without need
 _ROWS_OF_ALL = 8  # rows for each column, if all columns are taken because they are needed
+_LARGE = 128  # columns beyond which clusters are always sought in directions
 _FULL = 1000  # columns of full covariances, at most
 _ROWS = 1024  # rows that directions are found from, at most
 _WORK = 4e9  # products of two numbers that may be spent on them: of very many columns fewer rows
@@ -31,7 +32,8 @@ _HOLD = 0.8  # of the variance that is enough to be held
 _NOISE = 0.1  # of the values are those of noise, at least
 _ABOVE_NOISE = 1.1  # times the edge of noise
 _ROWS_A_GROUP = 20  # rows of a group that shows whether what is left is noise
-_TELLS = 1.0  # nats that what is left of a row tells about its group, if it is not
+_LITTLE = 0.05  # of what is left that groups may tell by chance
+_MUCH = 1.0 / 3.0  # of it that lies between clusters, not within them
 _FLAT = 1.4  # less than a normal's 3 that the fourth moment of a column of several heaps is
 _ERRORS_FLAT = 4.0  # standard errors that this must be, at least
 _HELD = 0.5  # of a column's variance that is enough of it in the directions
@@ -50,7 +52,7 @@ def refuse_too_many(d: int) -> None:
 
 def may_be_wide(n: int, w: int) -> bool:
     """Whether n rows of w columns may be better described by a few directions."""
-    return w > min(max(n // _MANY_ROWS, MOST), 2 * MOST)
+    return w > min(max(n // _MANY_ROWS, MOST), _LARGE)
 
 
 def main_directions(X: NDArray[np.floating[Any]]) -> Subspace | None:
@@ -65,20 +67,37 @@ def main_directions(X: NDArray[np.floating[Any]]) -> Subspace | None:
     unit = _units(deviation, some.std(axis=0) > 0.0)
     Y = (some - centre) / unit
     value, vector = principal(Y, MOST)
-    q = int(np.searchsorted(np.cumsum(value), _HOLD * value.sum())) + 1
-    least, most = max(min(LEAST, n // _MANY_ROWS), 2), min(MOST, max(n // _ROWS_EACH, LEAST))
-    above = max(_above_noise(value, *Y.shape), least)
-    if above < q:
-        if _rest_tells(Y, vector[:, :above], len(value)) <= _TELLS:
-            q = above
-        elif w <= 2 * MOST and n >= _ROWS_OF_ALL * w:
-            return None
-    basis = _with_flat_columns(Y, vector[:, : min(max(q, least), most)])
+    q = _how_many(Y, value, vector, n)
+    if q is None:
+        return None
+    basis = _with_flat_columns(Y, vector[:, :q])
     inside = ((Y @ basis) ** 2).mean(axis=0)
     total = float((Y**2).sum()) / len(Y)
     least = 1e-12 * max(float(inside.max(initial=0.0)), 1e-300)
     noise = max((total - float(inside.sum())) / (w - basis.shape[1]), least)
     return Subspace(centre, unit, basis * np.sqrt(np.maximum(inside, least)), noise, 0.0)
+
+
+def _how_many(Y: Array, value: Array, vector: Array, n: int) -> int | None:
+    """Return how many principal directions describe n rows like Y, None if all columns do.
+
+    Those that hold most of the variance, as a rule. Where there is a level of noise, and nothing
+    else below it, those above it are enough if they are fewer; and they are taken if they are more
+    and the others lie between clusters. Where clusters differ below that level too, nothing is
+    noise.
+    """
+    w = Y.shape[1]
+    least, most = max(min(LEAST, n // _MANY_ROWS), 2), min(MOST, max(n // _ROWS_EACH, LEAST))
+    q = int(np.searchsorted(np.cumsum(value), _HOLD * value.sum())) + 1
+    q = min(max(q, least), most)
+    above = max(_above_noise(value, *Y.shape), least)
+    if above > most:
+        return q
+    if _share_told(Y, vector[:, :above], len(value)) > _LITTLE:
+        return None if w <= _LARGE and n >= _ROWS_OF_ALL * w else q
+    if above < q or _share_told(Y, vector[:, :q], len(value)) > _MUCH:
+        return above
+    return q
 
 
 def _units(deviation: Array, varies: NDArray[np.bool_]) -> Array:
@@ -109,33 +128,34 @@ def _above_noise(value: Array, n: int, w: int) -> int:
     return int((value > _ABOVE_NOISE * high / lowest * np.quantile(value, _NOISE)).sum())
 
 
-def _rest_tells(Y: Array, basis: Array, rank: int) -> float:
-    """Return how many nats the rest of a row, outside of a basis (w, q), tells about its group.
+def _share_told(Y: Array, basis: Array, rank: int) -> float:
+    """Return which share of the rest of rows (n, w), outside of a basis (w, q), is told by groups.
 
-    That is the gain of a centre and a variance for each group over common ones. The groups are of
-    rows (n, w) near each other inside, which says nothing about a rest that is noise.
+    That is by how much a variance about a group's own centre is less than one for all rows. Groups
+    are of rows near each other inside, which says nothing about a rest that is noise: the share is
+    0 then, or less.
     """
     n, left = len(Y), rank - basis.shape[1]
-    if n < 2 * _ROWS_A_GROUP or left < 1:
-        return 0.0
     Z = Y @ basis
+    square = (Y**2).sum(axis=1) - (Z**2).sum(axis=1)
+    whole = (float(square.sum()) - n * _outside(Y.mean(axis=0), basis)) / (n - 1)
+    if n < 2 * _ROWS_A_GROUP or left < 1 or whole <= 1e-10 * float((Y**2).sum()) / n:
+        return 0.0
     z = k_means(Z, n // _ROWS_A_GROUP, np.random.default_rng(0))
     count = np.bincount(z)
-    square = np.bincount(z, weights=(Y**2).sum(axis=1) - (Z**2).sum(axis=1))
-    centres = [np.stack([np.bincount(z, weights=c) for c in A.T]) / count for A in (Y, Z)]
-    outside = (centres[0] ** 2).sum(axis=0) - (centres[1] ** 2).sum(axis=0)
-    whole = float(square.sum() - n * _outside(Y, Z)) / ((n - 1) * left)
-    if whole <= 1e-10 * float((Y**2).mean()):
-        return 0.0
-    many = count > 1
-    own = (square - count * outside)[many] / ((count[many] - 1) * left)
-    share = count[many] / count[many].sum()
-    return float(-0.5 * left * (share * np.log(np.maximum(own / whole, 1e-6))).sum())
+    logs = 0.0
+    for group in np.flatnonzero(count > 1):
+        mine = z == group
+        own = (square[mine].sum() - count[group] * _outside(Y[mine].mean(axis=0), basis)) / (
+            count[group] - 1
+        )
+        logs += count[group] * np.log(max(own / whole, 1e-6))
+    return float(1.0 - np.exp(logs / max(count[count > 1].sum(), 1)))
 
 
-def _outside(Y: Array, Z: Array) -> float:
-    """Return the squared length of the mean of rows (n, w), less that of coordinates (n, q)."""
-    return float((Y.mean(axis=0) ** 2).sum() - (Z.mean(axis=0) ** 2).sum())
+def _outside(y: Array, basis: Array) -> float:
+    """Return the squared length of what of a row (w,) is outside of a basis (w, q)."""
+    return float(y @ y - ((y @ basis) ** 2).sum())
 
 
 def _with_flat_columns(Y: Array, basis: Array) -> Array:
