@@ -9,7 +9,8 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import Gaussian, ScStream
-from scstream.families.subspace import LEAST, MOST, may_be_wide, subspace
+from scstream.families.how_many import LEAST, MOST, may_be_wide
+from scstream.families.main_directions import main_directions
 
 
 def low_rank(n, w, seed, *, classes=6, apart=1.0, loading=1.0, noise=0.5, drift=0.0, batches=1):
@@ -66,7 +67,7 @@ def test_flat_spectra_get_more_directions():
 
 def test_coordinates_are_those_of_principal_components():
     X, _ = low_rank(200, 80, 1)[0]
-    space = subspace(X)
+    space = main_directions(X)
     Y = (X - np.median(X, axis=0)) / space.unit
     _, value, axes = np.linalg.svd(Y, full_matrices=False)
     expected = Y @ axes[:LEAST].T / (value[:LEAST] / np.sqrt(len(X)))
@@ -78,7 +79,7 @@ def test_coordinates_are_those_of_principal_components():
 
 def test_a_row_is_narrowed_the_same_wherever_it_stands():
     X, _ = low_rank(300, 100, 2)[0]
-    space = subspace(X)
+    space = main_directions(X)
     whole = space.narrowed(X)
     assert_array_equal(whole[17:18], space.narrowed(X[17:18]))
     assert_array_equal(whole[40:90], space.narrowed(X[40:90]))
@@ -97,7 +98,7 @@ def test_columns_of_separate_heaps_are_kept():
     y = rng.integers(4, size=250)
     two = 8.0 * np.column_stack([y % 2, y // 2])
     X = np.column_stack([rng.normal(size=(250, 2)) + two, 5.0 * rng.normal(size=(250, 62))])
-    basis = subspace(X).lift
+    basis = main_directions(X).lift
     basis = basis / np.sqrt((basis**2).sum(axis=0))
     assert_allclose((basis[:2] ** 2).sum(axis=1), 1.0, atol=1e-9)
     assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9)
@@ -249,3 +250,15 @@ def test_what_is_usual_rises_and_falls_again():
     family, carry = family.turned(third[0], 400.0)
     assert carry is None
     assert family._space.usual == pytest.approx(np.sqrt(2.0) * usual, rel=0.05)
+
+
+def test_what_was_learned_in_other_directions_is_known_in_these():
+    (X, _), (other, _) = low_rank(400, 96, 15)[0], low_rank(400, 96, 16, apart=3.0, classes=12)[0]
+    before, now = Gaussian().prepare(X), Gaussian().prepare(other)
+    rows = X[:50]
+    sums = now.reframed(before.statistics(rows).sum(axis=0)[None], before)[0]
+    z = before.narrowed(rows).mean(axis=0)
+    there = now.embed(before._space.means(z)[None])[0]
+    assert sums[0] == pytest.approx(50.0)
+    assert_allclose(sums[1 : 1 + len(there)] / 50.0, there, atol=1e-8)
+    assert Gaussian(cov=1.0).prepare(other).reframed(sums[None], before) is None

@@ -167,10 +167,6 @@ class Family(Saved, RowForms, Dividing, ABC):
         """Return how many rows of d columns set the prior for good."""
         return max(20, 4 * d)
 
-    def again(self, before: Family) -> Self:
-        """Return a copy to be prepared like an earlier one, from its rows and further ones."""
-        return self
-
     # -- what the sampler asks ------------------------------------------------------------------
 
     def points_for_a_shape(self) -> int:

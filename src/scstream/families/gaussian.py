@@ -21,7 +21,8 @@ from scstream.families.frame import column_frame
 from scstream.families.gaussian_columns import GaussianColumns
 from scstream.families.gaussian_scores import MANY
 from scstream.families.given import as_floats, finite_vector, positive_number
-from scstream.families.main_directions import LEAST, main_directions, may_be_wide, refuse_too_many
+from scstream.families.how_many import LEAST, may_be_wide
+from scstream.families.main_directions import main_directions, refuse_too_many
 from scstream.families.packed import means
 from scstream.families.scores import Points
 from scstream.kernels import pooling

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.gaps import rows_with_gaps
+from scstream.families.how_many import principal
 from scstream.families.saved import checked
 from scstream.families.scores import Array
 from scstream.kernels import narrowing
 from scstream.support.arithmetic import numpy_defaults
-from scstream.support.blas import single_threaded
 
 _NEWCOMERS = 1.5  # times the noise of the first rows that further ones may have, if all is well
 _STRAYED = 1.05  # times the usual noise of rows that calls for other directions
@@ -149,25 +149,14 @@ class Subspace(NamedTuple):
         least = 1e-12 * max(float(value[0]), 1e-300)
         return cls(centre, unit, vector * np.sqrt(np.maximum(value, least)), max(left, least), 0.0)
 
-    def turn_from(self, before: Subspace) -> tuple[Array, Array]:
-        """Return how coordinates before become those of now: ``z = A z_before + noise``.
+    def turn_from(self, before: Subspace) -> tuple[Array, Array, Array]:
+        """Return how coordinates before become those of now: ``z = A z_before + b + noise``.
 
-        The matrix A (q, q), and the covariance (q, q) of what was noise before.
+        The matrix A (q, q'), the vector b (q,), and the covariance (q, q) of what was noise before.
         """
         now = self.lift / self._length**2
+        b = ((before.centre - self.centre) / self.unit) @ now
+        now = now * (before.unit / self.unit)[:, None]
         was = before.lift / before._length
         outside = now - was @ (was.T @ now)
-        return now.T @ before.lift, before.noise * outside.T @ outside
-
-
-def principal(Y: Array, m: int) -> tuple[Array, Array]:
-    """Return squared singular values, the largest first, and the first m directions (w, m)."""
-    n, w = Y.shape
-    with single_threaded():  # more threads may give other last digits
-        if w <= n:
-            value, vector = np.linalg.eigh(Y.T @ Y)
-            return value[::-1], vector[:, ::-1][:, :m]
-        value, other = np.linalg.eigh(Y @ Y.T)
-        kept = value > 1e-10 * value[-1]
-        value, other = value[kept][::-1], other[:, kept][:, ::-1]
-        return value, (Y.T @ other[:, :m]) / np.sqrt(value[:m])
+        return now.T @ before.lift, b, before.noise * outside.T @ outside

@@ -1,0 +1,112 @@
+"""How many principal directions describe rows of many columns.
+
+Noise alone spreads the principal values of few rows by a known law. The directions whose values
+lie above it hold what the columns have in common. Groups of rows that are near each other in them
+then say whether what is left is noise: that has the same centre and the same variance in all
+groups. If it has not, clusters differ there too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scstream.families.k_means import k_means
+from scstream.families.scores import Array
+from scstream.support.blas import single_threaded
+
+LEAST = 15  # directions, noise or not: as many as the compiled steps take, for classes to come
+MOST = 48  # directions; and columns that are never too many
+_ROWS_EACH = 5  # rows for each direction, where these are more than the least
+_MANY_ROWS = 20  # for each: directions of noise, or all columns, may then be taken without need
+_ROWS_OF_ALL = 8  # rows for each column, if all columns are taken because they are needed
+_LARGE = 128  # columns beyond which clusters are always sought in directions
+_HOLD = 0.8  # of the variance that is enough to be held
+_NOISE = 0.1  # of the values are those of noise, at least
+_ABOVE_NOISE = 1.1  # times the edge of noise
+_ROWS_A_GROUP = 20  # rows of a group that shows whether what is left is noise
+_LITTLE = 0.05  # of what is left that groups may tell by chance
+_MUCH = 1.0 / 3.0  # of it that lies between clusters, not within them
+
+
+def may_be_wide(n: int, w: int) -> bool:
+    """Whether n rows of w columns may be better described by a few directions."""
+    return w > min(max(n // _MANY_ROWS, MOST), _LARGE)
+
+
+def how_many(Y: Array, value: Array, vector: Array, n: int) -> int | None:
+    """Return how many principal directions describe n rows like Y, None if all columns do.
+
+    Those that hold most of the variance, as a rule. Where there is a level of noise, and nothing
+    else below it, those above it are enough if they are fewer; and they are taken if they are more
+    and the others lie between clusters. Where clusters differ below that level too, nothing is
+    noise.
+    """
+    w = Y.shape[1]
+    least, most = max(min(LEAST, n // _MANY_ROWS), 2), min(MOST, max(n // _ROWS_EACH, LEAST))
+    q = int(np.searchsorted(np.cumsum(value), _HOLD * value.sum())) + 1
+    q = min(max(q, least), most)
+    above = max(_above_noise(value, *Y.shape), least)
+    if above > most:
+        return q
+    if _share_told(Y, vector[:, :above], len(value)) > _LITTLE:
+        return None if w <= _LARGE and n >= _ROWS_OF_ALL * w else q
+    if above < q or _share_told(Y, vector[:, :q], len(value)) > _MUCH:
+        return above
+    return q
+
+
+def _above_noise(value: Array, n: int, w: int) -> int:
+    """Return how many squared singular values (m,) of n rows of w columns are above noise.
+
+    Those of noise alone follow the law of Marchenko and Pastur. Their level is taken from the
+    lowest values, as the higher ones may hold more than noise.
+    """
+    ratio = len(value) / max(n, w)
+    low, high = (1.0 - np.sqrt(ratio)) ** 2, (1.0 + np.sqrt(ratio)) ** 2
+    x = np.linspace(low, high, 1002)[1:-1]
+    below = np.cumsum(np.sqrt((high - x) * (x - low)) / x)
+    lowest = x[np.searchsorted(below, _NOISE * below[-1])]
+    return int((value > _ABOVE_NOISE * high / lowest * np.quantile(value, _NOISE)).sum())
+
+
+def _share_told(Y: Array, basis: Array, rank: int) -> float:
+    """Return which share of the rest of rows (n, w), outside of a basis (w, q), is told by groups.
+
+    That is by how much a variance about a group's own centre is less than one for all rows. Groups
+    are of rows near each other inside, which says nothing about a rest that is noise: the share is
+    0 then, or less.
+    """
+    n, left = len(Y), rank - basis.shape[1]
+    Z = Y @ basis
+    square = (Y**2).sum(axis=1) - (Z**2).sum(axis=1)
+    whole = (float(square.sum()) - n * _outside(Y.mean(axis=0), basis)) / (n - 1)
+    if n < 2 * _ROWS_A_GROUP or left < 1 or whole <= 1e-10 * float((Y**2).sum()) / n:
+        return 0.0
+    z = k_means(Z, n // _ROWS_A_GROUP, np.random.default_rng(0))
+    count = np.bincount(z)
+    logs = 0.0
+    for group in np.flatnonzero(count > 1):
+        mine = z == group
+        own = (square[mine].sum() - count[group] * _outside(Y[mine].mean(axis=0), basis)) / (
+            count[group] - 1
+        )
+        logs += count[group] * np.log(max(own / whole, 1e-6))
+    return float(1.0 - np.exp(logs / max(count[count > 1].sum(), 1)))
+
+
+def _outside(y: Array, basis: Array) -> float:
+    """Return the squared length of what of a row (w,) is outside of a basis (w, q)."""
+    return float(y @ y - ((y @ basis) ** 2).sum())
+
+
+def principal(Y: Array, m: int) -> tuple[Array, Array]:
+    """Return squared singular values, the largest first, and the first m directions (w, m)."""
+    n, w = Y.shape
+    with single_threaded():  # more threads may give other last digits
+        if w <= n:
+            value, vector = np.linalg.eigh(Y.T @ Y)
+            return value[::-1], vector[:, ::-1][:, :m]
+        value, other = np.linalg.eigh(Y @ Y.T)
+        kept = value > 1e-10 * value[-1]
+        value, other = value[kept][::-1], other[:, kept][:, ::-1]
+        return value, (Y.T @ other[:, :m]) / np.sqrt(value[:m])
