@@ -40,10 +40,23 @@ def test_few_rows_of_many_columns_are_narrowed(n, w, narrow):
     assert may_be_wide(n, w) is narrow
 
 
-def test_many_rows_of_full_rank_keep_all_columns():
-    X = np.random.default_rng(0).normal(size=(1000, 64))
-    assert not Gaussian().prepare(X).narrows
-    assert Gaussian().prepare(X[:250]).narrows  # these cannot tell
+def alike_in_all_columns(n, seed, classes=40, w=64):
+    """Return rows of many classes that differ a little in all columns, none more than another."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(classes, w))[rng.integers(classes, size=n)] + rng.normal(size=(n, w))
+
+
+def of_two_widths(n, seed, w=64):
+    """Return rows about one centre, half of them twice as wide as the others."""
+    rng = np.random.default_rng(seed)
+    return (1 + rng.integers(2, size=n))[:, None] * rng.normal(size=(n, w))
+
+
+@pytest.mark.parametrize("make", [alike_in_all_columns, of_two_widths])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_many_rows_that_differ_everywhere_keep_all_columns(make, seed):
+    assert not Gaussian().prepare(make(1000, seed)).narrows
+    assert Gaussian().prepare(make(250, seed)).narrows  # these afford no more
 
 
 @pytest.mark.parametrize("given", [{"mean": 0.0}, {"cov": 1.0}, {"cov_strength": 200.0}])
@@ -53,13 +66,39 @@ def test_a_given_prior_is_for_all_columns(given):
     assert not Gaussian(**given).prepare(X).narrows
 
 
-def test_flat_spectra_get_more_directions():
-    rng = np.random.default_rng(0)
-    few = Gaussian().prepare(low_rank(250, 128, 0)[0][0])
-    many = Gaussian().prepare(rng.normal(size=(250, 60)) @ rng.normal(size=(60, 200)))
-    assert len(few.hyperparameters()["mean"]) == 128
-    assert few.narrowed(np.zeros((1, 128))).shape == (1, LEAST)
-    assert many.narrowed(np.zeros((1, 200))).shape == (1, MOST)
+def apart(n, seed, classes, w=64):
+    """Return rows of classes far apart, which differ in one direction less than there are."""
+    rng = np.random.default_rng(seed)
+    return 9.0 * rng.normal(size=(classes, w))[rng.integers(classes, size=n)] + rng.normal(
+        size=(n, w)
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "least", "most"),
+    [
+        (np.random.default_rng(0).normal(size=(1000, 64)), LEAST, LEAST),  # nothing but noise
+        (np.random.default_rng(0).normal(size=(40, 64)), 2, 2),
+        (apart(1000, 0, 30), 29, 30),
+        (apart(250, 1, 20), 19, 20),
+        (apart(1000, 2, 5), LEAST, LEAST),
+        (low_rank(250, 128, 0)[0][0], LEAST, 35),
+        (apart(250, 3, 100, w=200), MOST, MOST),
+    ],
+    ids=[
+        "noise",
+        "little noise",
+        "30 classes",
+        "20 classes",
+        "5 classes",
+        "factors",
+        "100 classes",
+    ],
+)
+def test_there_are_as_many_directions_as_are_needed(X, least, most):
+    family = Gaussian().prepare(X)
+    assert len(family.hyperparameters()["mean"]) == X.shape[1]
+    assert least <= family.narrowed(X[:1]).shape[1] <= most
 
 
 # -- the directions ------------------------------------------------------------------------------
@@ -70,11 +109,12 @@ def test_coordinates_are_those_of_principal_components():
     space = main_directions(X)
     Y = (X - np.median(X, axis=0)) / space.unit
     _, value, axes = np.linalg.svd(Y, full_matrices=False)
-    expected = Y @ axes[:LEAST].T / (value[:LEAST] / np.sqrt(len(X)))
+    q = space.lift.shape[1]
+    expected = Y @ axes[:q].T / (value[:q] / np.sqrt(len(X)))
     got = space.narrowed(X)
     assert_allclose(got, expected * np.sign((got * expected).sum(axis=0)), atol=1e-8)
-    left = (Y**2).sum(axis=1) - ((Y @ axes[:LEAST].T) ** 2).sum(axis=1)
-    assert space.noise == pytest.approx(left.mean() / (80 - LEAST))
+    left = (Y**2).sum(axis=1) - ((Y @ axes[:q].T) ** 2).sum(axis=1)
+    assert space.noise == pytest.approx(left.mean() / (80 - q))
 
 
 def test_a_row_is_narrowed_the_same_wherever_it_stands():

@@ -46,13 +46,12 @@ def how_many(Y: Array, value: Array, vector: Array, n: int) -> int | None:
     q = int(np.searchsorted(np.cumsum(value), _HOLD * value.sum())) + 1
     q = min(max(q, least), most)
     above = max(_above_noise(value, *Y.shape), least)
-    if above > most:
-        return q
-    if _share_told(Y, vector[:, :above], len(value)) > _LITTLE:
-        return None if w <= _LARGE and n >= _ROWS_OF_ALL * w else q
-    if above < q or _share_told(Y, vector[:, :q], len(value)) > _MUCH:
-        return above
-    return q
+    if above <= most:
+        if _share_told(Y, vector[:, :above], len(value)) > _LITTLE:
+            return None if w <= _LARGE and n >= _ROWS_OF_ALL * w else q
+        if above < q:
+            return above
+    return min(above, most) if _share_told(Y, vector[:, :q], len(value)) > _MUCH else q
 
 
 def _above_noise(value: Array, n: int, w: int) -> int:
@@ -100,13 +99,13 @@ def _outside(y: Array, basis: Array) -> float:
 
 
 def principal(Y: Array, m: int) -> tuple[Array, Array]:
-    """Return squared singular values, the largest first, and the first m directions (w, m)."""
+    """Return squared singular values, the largest first, and the first m directions (w, m).
+
+    Values of nothing but rounding, as of constant columns and copies, are left out.
+    """
     n, w = Y.shape
     with single_threaded():  # more threads may give other last digits
-        if w <= n:
-            value, vector = np.linalg.eigh(Y.T @ Y)
-            return value[::-1], vector[:, ::-1][:, :m]
-        value, other = np.linalg.eigh(Y @ Y.T)
+        value, vector = np.linalg.eigh(Y.T @ Y if w <= n else Y @ Y.T)
         kept = value > 1e-10 * value[-1]
-        value, other = value[kept][::-1], other[:, kept][:, ::-1]
-        return value, (Y.T @ other[:, :m]) / np.sqrt(value[:m])
+        value, vector = value[kept][::-1], vector[:, kept][:, ::-1][:, :m]
+        return value, vector if w <= n else (Y.T @ vector) / np.sqrt(value[:m])
