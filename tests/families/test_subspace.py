@@ -152,6 +152,16 @@ def test_constant_columns_and_copies_do_no_harm():
     assert np.isfinite(model.score_samples(X)).all()
 
 
+@pytest.mark.parametrize("w", [64, 128])
+def test_a_background_may_be_learned_beside_clusters_in_few_directions(w):
+    rng = np.random.default_rng(17)
+    (X, y), *_ = low_rank(1000, w, 17, apart=2.0)
+    X[:50], y[:50] = X.mean(axis=0) + 40.0 * rng.normal(size=(50, w)), -1
+    model = ScStream(outlier_weight="auto", random_state=0, n_jobs=1).fit(X)
+    assert (model.labels_[:50] == -1).mean() > 0.9
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
 # -- densities and descriptions ------------------------------------------------------------------
 
 

@@ -100,7 +100,7 @@ class Gaussian(GaussianColumns):
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         new = copy.copy(self)
         if self._may_narrow():
-            new._space = main_directions(np.asarray(X))
+            new._space = main_directions(np.asarray(X), self._most)
             X = new.narrowed(X)
         refuse_too_many(X.shape[1])
         d = X.shape[1]

@@ -14,6 +14,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_cuts import GaussianCuts
 from scstream.families.gaussian_scores import MANY
+from scstream.families.how_many import LEAST, MOST
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
@@ -37,6 +38,7 @@ class GaussianColumns(GaussianCuts):
     _scale: Array
     _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _space: Subspace | None = None  # where rows have many columns: d directions in them
+    _most: int = MOST  # directions of a first batch
 
     def check(self, X: Points) -> Points:
         """Return rows as dense floats: float32 stays what it is, a block of it at a time widens."""
@@ -133,6 +135,12 @@ class GaussianColumns(GaussianCuts):
     def _may_narrow(self) -> bool:
         """Whether rows may be described by fewer columns: not if a given prior is for all."""
         return self.alone and self.mean is None and self.cov is None and self.cov_strength is None
+
+    def beside_noise(self) -> Self:
+        """Return a copy that takes few directions: in many, small clusters look like noise."""
+        new = copy.copy(self)
+        new._most = LEAST
+        return new
 
     @property
     def narrows(self) -> bool:

@@ -32,8 +32,11 @@ def refuse_too_many(d: int) -> None:
         )
 
 
-def main_directions(X: NDArray[np.floating[Any]]) -> Subspace | None:
-    """Return the directions that describe rows (n, w), None if all columns are needed."""
+def main_directions(X: NDArray[np.floating[Any]], most: int = MOST) -> Subspace | None:
+    """Return the directions that describe rows (n, w), None if all columns are needed.
+
+    There are at most so many as given, besides columns that are kept as they are.
+    """
     n, w = X.shape
     if not may_be_wide(n, w):
         return None
@@ -45,8 +48,9 @@ def main_directions(X: NDArray[np.floating[Any]]) -> Subspace | None:
     Y = (some - centre) / unit
     value, vector = principal(Y, MOST)
     q = how_many(Y, value, vector, n)
-    if q is None:
+    if q is None and most == MOST:
         return None
+    q = most if q is None else min(q, most)
     basis = _with_flat_columns(Y, vector[:, :q])
     inside = ((Y @ basis) ** 2).mean(axis=0)
     total = float((Y**2).sum()) / len(Y)
