@@ -79,6 +79,7 @@ def apart(n, seed, classes, w=64):
     [
         (np.random.default_rng(0).normal(size=(1000, 64)), LEAST, LEAST),  # nothing but noise
         (np.random.default_rng(0).normal(size=(40, 64)), 2, 2),
+        (np.random.default_rng(0).normal(size=(128, 128)), 6, 6),
         (apart(1000, 0, 30), 29, 30),
         (apart(250, 1, 20), 19, 20),
         (apart(1000, 2, 5), LEAST, LEAST),
@@ -160,6 +161,14 @@ def test_a_background_may_be_learned_beside_clusters_in_few_directions(w):
     model = ScStream(outlier_weight="auto", random_state=0, n_jobs=1).fit(X)
     assert (model.labels_[:50] == -1).mean() > 0.9
     assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 200])
+def test_rows_that_do_not_differ_are_one_cluster(n):
+    X = np.tile(np.arange(80.0), (n, 1))
+    model = ScStream(random_state=0, n_jobs=1).partial_fit(X).partial_fit(X)
+    assert model.n_clusters_ == 1
+    assert np.isfinite(model.score_samples(X)).all()
 
 
 # -- densities and descriptions ------------------------------------------------------------------

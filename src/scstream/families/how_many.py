@@ -62,9 +62,9 @@ def _above_noise(value: Array, n: int, w: int) -> int:
     """
     ratio = len(value) / max(n, w)
     low, high = (1.0 - np.sqrt(ratio)) ** 2, (1.0 + np.sqrt(ratio)) ** 2
-    x = np.linspace(low, high, 1002)[1:-1]
-    below = np.cumsum(np.sqrt((high - x) * (x - low)) / x)
-    lowest = x[np.searchsorted(below, _NOISE * below[-1])]
+    root = np.linspace(np.sqrt(low), np.sqrt(high), 1002)[1:-1]  # in which the law is smooth
+    below = np.cumsum(np.sqrt((high - root**2) * (root**2 - low)) / root)
+    lowest = root[np.searchsorted(below, _NOISE * below[-1])] ** 2
     return int((value > _ABOVE_NOISE * high / lowest * np.quantile(value, _NOISE)).sum())
 
 
@@ -76,10 +76,12 @@ def _share_told(Y: Array, basis: Array, rank: int) -> float:
     0 then, or less.
     """
     n, left = len(Y), rank - basis.shape[1]
+    if n < 2 * _ROWS_A_GROUP or left < 1:
+        return 0.0
     Z = Y @ basis
     square = (Y**2).sum(axis=1) - (Z**2).sum(axis=1)
     whole = (float(square.sum()) - n * _outside(Y.mean(axis=0), basis)) / (n - 1)
-    if n < 2 * _ROWS_A_GROUP or left < 1 or whole <= 1e-10 * float((Y**2).sum()) / n:
+    if whole <= 1e-10 * float((Y**2).sum()) / n:
         return 0.0
     z = k_means(Z, n // _ROWS_A_GROUP, np.random.default_rng(0))
     count = np.bincount(z)
@@ -101,11 +103,13 @@ def _outside(y: Array, basis: Array) -> float:
 def principal(Y: Array, m: int) -> tuple[Array, Array]:
     """Return squared singular values, the largest first, and the first m directions (w, m).
 
-    Values of nothing but rounding, as of constant columns and copies, are left out.
+    Values of nothing but rounding, as of constant columns and copies, are left out, unless all are.
     """
     n, w = Y.shape
     with single_threaded():  # more threads may give other last digits
         value, vector = np.linalg.eigh(Y.T @ Y if w <= n else Y @ Y.T)
-        kept = value > 1e-10 * value[-1]
+        if not value[-1] > 0.0:
+            return np.zeros(1), np.eye(w, 1)
+        kept = value > 1e-12 * value[-1]
         value, vector = value[kept][::-1], vector[:, kept][:, ::-1][:, :m]
         return value, vector if w <= n else (Y.T @ vector) / np.sqrt(value[:m])
