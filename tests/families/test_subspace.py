@@ -89,6 +89,7 @@ def apart(n, seed, classes, w=64):
     ids=[
         "noise",
         "little noise",
+        "square noise",
         "30 classes",
         "20 classes",
         "5 classes",
