@@ -11,6 +11,7 @@ from scstream.families.frame import column_frame
 from scstream.families.how_many import MOST, how_many, may_be_wide, principal
 from scstream.families.scores import Array
 from scstream.families.subspace import Subspace
+from scstream.support.blas import single_threaded
 
 _FULL = 1000  # columns of full covariances, at most
 _ROWS = 1024  # rows that directions are found from, at most
@@ -32,6 +33,7 @@ def refuse_too_many(d: int) -> None:
         )
 
 
+@single_threaded()  # more threads may give other last digits
 def main_directions(X: NDArray[np.floating[Any]], most: int = MOST) -> Subspace | None:
     """Return the directions that describe rows (n, w), None if all columns are needed.
 
