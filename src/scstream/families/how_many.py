@@ -23,9 +23,10 @@ _LARGE = 128  # columns beyond which clusters are always sought in directions
 _HOLD = 0.8  # of the variance that is enough to be held
 _NOISE = 0.1  # of the values are those of noise, at least
 _ABOVE_NOISE = 1.1  # times the edge of noise
-_ROWS_A_GROUP = 20  # rows of a group that shows whether what is left is noise
-_LITTLE = 0.05  # of what is left that groups may tell by chance
-_MUCH = 1.0 / 3.0  # of it that lies between clusters, not within them
+_ROWS_A_GROUP = 10  # rows of a group that shows whether what is left is noise
+_LITTLE = 0.04  # of what is left that lies between groups, if it is noise
+_NEEDED = 0.08  # of it from which all columns are taken, which takes long
+_MUCH = 0.5  # of it, if clusters far apart differ there
 
 
 def may_be_wide(n: int, w: int) -> bool:
@@ -36,22 +37,25 @@ def may_be_wide(n: int, w: int) -> bool:
 def how_many(Y: Array, value: Array, vector: Array, n: int) -> int | None:
     """Return how many principal directions describe n rows like Y, None if all columns do.
 
-    Those that hold most of the variance, as a rule. Where there is a level of noise, and nothing
-    else below it, those above it are enough if they are fewer; and they are taken if they are more
-    and the others lie between clusters. Where clusters differ below that level too, nothing is
-    noise.
+    A few, if what is left is noise; as a rule, those that hold most of the variance. Where
+    there is a level of noise, and nothing else below it, those above it are enough if they are
+    fewer, and are taken if they are more and clusters are far apart in them. Where clusters differ
+    below that level too, nothing is noise.
     """
     w = Y.shape[1]
     least, most = max(min(LEAST, n // _MANY_ROWS), 2), min(MOST, max(n // _ROWS_EACH, LEAST))
+    above = max(_above_noise(value, *Y.shape), least)
+    if _share_between(Y, vector[:, :LEAST]) <= _LITTLE:
+        return min(above, LEAST)
     q = int(np.searchsorted(np.cumsum(value), _HOLD * value.sum())) + 1
     q = min(max(q, least), most)
-    above = max(_above_noise(value, *Y.shape), least)
     if above <= most:
-        if _share_told(Y, vector[:, :above], len(value)) > _LITTLE:
-            return None if w <= _LARGE and n >= _ROWS_OF_ALL * w else q
-        if above < q:
+        left = _share_between(Y, vector[:, :above])
+        if left > _NEEDED and w <= _LARGE and n >= _ROWS_OF_ALL * w:
+            return None
+        if left <= _LITTLE and above < q:
             return above
-    return min(above, most) if _share_told(Y, vector[:, :q], len(value)) > _MUCH else q
+    return min(above, most) if _share_between(Y, vector[:, :q]) > _MUCH else q
 
 
 def _above_noise(value: Array, n: int, w: int) -> int:
@@ -68,36 +72,28 @@ def _above_noise(value: Array, n: int, w: int) -> int:
     return int((value > _ABOVE_NOISE * high / lowest * np.quantile(value, _NOISE)).sum())
 
 
-def _share_told(Y: Array, basis: Array, rank: int) -> float:
-    """Return which share of the rest of rows (n, w), outside of a basis (w, q), is told by groups.
+def _share_between(Y: Array, basis: Array) -> float:
+    """Return which share of what is left of rows (n, w), outside of a basis (w, q), groups explain.
 
-    That is by how much a variance about a group's own centre is less than one for all rows. Groups
-    are of rows near each other inside, which says nothing about a rest that is noise: the share is
-    0 then, or less.
+    It is the share of the variance that lies between groups, less what chance makes of it. Groups
+    are of rows near each other inside, which says nothing about a rest that is noise: then the
+    share is about 0, or a little less, as the directions were chosen by the same rows.
     """
-    n, left = len(Y), rank - basis.shape[1]
-    if n < 2 * _ROWS_A_GROUP or left < 1:
+    n = len(Y)
+    if n < 2 * _ROWS_A_GROUP:
         return 0.0
     Z = Y @ basis
-    square = (Y**2).sum(axis=1) - (Z**2).sum(axis=1)
-    whole = (float(square.sum()) - n * _outside(Y.mean(axis=0), basis)) / (n - 1)
+    rest = Y - Z @ basis.T
+    rest -= rest.mean(axis=0)
+    whole = float((rest**2).sum()) / (n - 1)
     if whole <= 1e-10 * float((Y**2).sum()) / n:
         return 0.0
     z = k_means(Z, n // _ROWS_A_GROUP, np.random.default_rng(0))
     count = np.bincount(z)
-    logs = 0.0
-    for group in np.flatnonzero(count > 1):
-        mine = z == group
-        own = (square[mine].sum() - count[group] * _outside(Y[mine].mean(axis=0), basis)) / (
-            count[group] - 1
-        )
-        logs += count[group] * np.log(max(own / whole, 1e-6))
-    return float(1.0 - np.exp(logs / max(count[count > 1].sum(), 1)))
-
-
-def _outside(y: Array, basis: Array) -> float:
-    """Return the squared length of what of a row (w,) is outside of a basis (w, q)."""
-    return float(y @ y - ((y @ basis) ** 2).sum())
+    sums = np.zeros((len(count), rest.shape[1]))
+    np.add.at(sums, z, rest)
+    within = float((rest**2).sum() - (sums**2 / count[:, None]).sum()) / max(n - len(count), 1)
+    return 1.0 - within / whole
 
 
 def principal(Y: Array, m: int) -> tuple[Array, Array]:
