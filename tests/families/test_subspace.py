@@ -9,7 +9,8 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import Gaussian, ScStream
-from scstream.families.subspace import LEAST, MOST, may_be_wide, subspace
+from scstream.families.how_many import LEAST, MOST, may_be_wide
+from scstream.families.main_directions import main_directions
 
 
 def low_rank(n, w, seed, *, classes=6, apart=1.0, loading=1.0, noise=0.5, drift=0.0, batches=1):
@@ -39,10 +40,23 @@ def test_few_rows_of_many_columns_are_narrowed(n, w, narrow):
     assert may_be_wide(n, w) is narrow
 
 
-def test_many_rows_of_full_rank_keep_all_columns():
-    X = np.random.default_rng(0).normal(size=(1000, 64))
-    assert not Gaussian().prepare(X).narrows
-    assert Gaussian().prepare(X[:250]).narrows  # these cannot tell
+def alike_in_all_columns(n, seed, classes=40, w=64):
+    """Return rows of many classes that differ a little in all columns, none more than another."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(classes, w))[rng.integers(classes, size=n)] + rng.normal(size=(n, w))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_many_rows_that_differ_everywhere_keep_all_columns(seed):
+    assert not Gaussian().prepare(alike_in_all_columns(1000, seed)).narrows
+    assert Gaussian().prepare(alike_in_all_columns(250, seed)).narrows  # these afford no more
+
+
+def test_noise_of_unequal_columns_takes_no_directions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 100))[rng.integers(6, size=1000)]
+    X = X + np.exp(rng.uniform(0.0, 1.4, 100)) * rng.normal(size=(1000, 100))
+    assert Gaussian().prepare(X).narrowed(X[:1]).shape == (1, LEAST)
 
 
 @pytest.mark.parametrize("given", [{"mean": 0.0}, {"cov": 1.0}, {"cov_strength": 200.0}])
@@ -52,13 +66,41 @@ def test_a_given_prior_is_for_all_columns(given):
     assert not Gaussian(**given).prepare(X).narrows
 
 
-def test_flat_spectra_get_more_directions():
-    rng = np.random.default_rng(0)
-    few = Gaussian().prepare(low_rank(250, 128, 0)[0][0])
-    many = Gaussian().prepare(rng.normal(size=(250, 60)) @ rng.normal(size=(60, 200)))
-    assert len(few.hyperparameters()["mean"]) == 128
-    assert few.narrowed(np.zeros((1, 128))).shape == (1, LEAST)
-    assert many.narrowed(np.zeros((1, 200))).shape == (1, MOST)
+def apart(n, seed, classes, w=64):
+    """Return rows of classes far apart, which differ in one direction less than there are."""
+    rng = np.random.default_rng(seed)
+    return 9.0 * rng.normal(size=(classes, w))[rng.integers(classes, size=n)] + rng.normal(
+        size=(n, w)
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "least", "most"),
+    [
+        (np.random.default_rng(0).normal(size=(1000, 64)), LEAST, LEAST),  # nothing but noise
+        (np.random.default_rng(0).normal(size=(40, 64)), 2, 2),
+        (np.random.default_rng(0).normal(size=(128, 128)), 6, 6),
+        (apart(1000, 0, 30), 29, 30),
+        (apart(250, 1, 20), 19, 20),
+        (apart(1000, 2, 5), LEAST, LEAST),
+        (low_rank(250, 128, 0)[0][0], LEAST, 35),
+        (apart(1000, 3, 100, w=200), MOST, MOST),
+    ],
+    ids=[
+        "noise",
+        "little noise",
+        "square noise",
+        "30 classes",
+        "20 classes",
+        "5 classes",
+        "factors",
+        "100 classes",
+    ],
+)
+def test_there_are_as_many_directions_as_are_needed(X, least, most):
+    family = Gaussian().prepare(X)
+    assert len(family.hyperparameters()["mean"]) == X.shape[1]
+    assert least <= family.narrowed(X[:1]).shape[1] <= most
 
 
 # -- the directions ------------------------------------------------------------------------------
@@ -66,19 +108,20 @@ def test_flat_spectra_get_more_directions():
 
 def test_coordinates_are_those_of_principal_components():
     X, _ = low_rank(200, 80, 1)[0]
-    space = subspace(X)
+    space = main_directions(X)
     Y = (X - np.median(X, axis=0)) / space.unit
     _, value, axes = np.linalg.svd(Y, full_matrices=False)
-    expected = Y @ axes[:LEAST].T / (value[:LEAST] / np.sqrt(len(X)))
+    q = space.lift.shape[1]
+    expected = Y @ axes[:q].T / (value[:q] / np.sqrt(len(X)))
     got = space.narrowed(X)
     assert_allclose(got, expected * np.sign((got * expected).sum(axis=0)), atol=1e-8)
-    left = (Y**2).sum(axis=1) - ((Y @ axes[:LEAST].T) ** 2).sum(axis=1)
-    assert space.noise == pytest.approx(left.mean() / (80 - LEAST))
+    left = (Y**2).sum(axis=1) - ((Y @ axes[:q].T) ** 2).sum(axis=1)
+    assert space.noise == pytest.approx(left.mean() / (80 - q))
 
 
 def test_a_row_is_narrowed_the_same_wherever_it_stands():
     X, _ = low_rank(300, 100, 2)[0]
-    space = subspace(X)
+    space = main_directions(X)
     whole = space.narrowed(X)
     assert_array_equal(whole[17:18], space.narrowed(X[17:18]))
     assert_array_equal(whole[40:90], space.narrowed(X[40:90]))
@@ -97,7 +140,7 @@ def test_columns_of_separate_heaps_are_kept():
     y = rng.integers(4, size=250)
     two = 8.0 * np.column_stack([y % 2, y // 2])
     X = np.column_stack([rng.normal(size=(250, 2)) + two, 5.0 * rng.normal(size=(250, 62))])
-    basis = subspace(X).lift
+    basis = main_directions(X).lift
     basis = basis / np.sqrt((basis**2).sum(axis=0))
     assert_allclose((basis[:2] ** 2).sum(axis=1), 1.0, atol=1e-9)
     assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9)
@@ -108,6 +151,24 @@ def test_constant_columns_and_copies_do_no_harm():
     X = np.column_stack([X, np.full((250, 20), 7.0), X[:, :10]])
     model = ScStream(random_state=0, n_jobs=1).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert np.isfinite(model.score_samples(X)).all()
+
+
+@pytest.mark.parametrize("w", [64, 128])
+def test_a_background_may_be_learned_beside_clusters_in_few_directions(w):
+    rng = np.random.default_rng(17)
+    (X, y), *_ = low_rank(1000, w, 17, apart=2.0)
+    X[:50], y[:50] = X.mean(axis=0) + 40.0 * rng.normal(size=(50, w)), -1
+    model = ScStream(outlier_weight="auto", random_state=0, n_jobs=1).fit(X)
+    assert (model.labels_[:50] == -1).mean() > 0.9
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 200])
+def test_rows_that_do_not_differ_are_one_cluster(n):
+    X = np.tile(np.arange(80.0), (n, 1))
+    model = ScStream(random_state=0, n_jobs=1).partial_fit(X).partial_fit(X)
+    assert model.n_clusters_ == 1
     assert np.isfinite(model.score_samples(X)).all()
 
 
@@ -249,3 +310,15 @@ def test_what_is_usual_rises_and_falls_again():
     family, carry = family.turned(third[0], 400.0)
     assert carry is None
     assert family._space.usual == pytest.approx(np.sqrt(2.0) * usual, rel=0.05)
+
+
+def test_what_was_learned_in_other_directions_is_known_in_these():
+    (X, _), (other, _) = low_rank(400, 96, 15)[0], low_rank(400, 96, 16, apart=3.0, classes=12)[0]
+    before, now = Gaussian().prepare(X), Gaussian().prepare(other)
+    rows = X[:50]
+    sums = now.reframed(before.statistics(rows).sum(axis=0)[None], before)[0]
+    z = before.narrowed(rows).mean(axis=0)
+    there = now.embed(before._space.means(z)[None])[0]
+    assert sums[0] == pytest.approx(50.0)
+    assert_allclose(sums[1 : 1 + len(there)] / 50.0, there, atol=1e-8)
+    assert Gaussian(cov=1.0).prepare(other).reframed(sums[None], before) is None

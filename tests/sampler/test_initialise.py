@@ -7,7 +7,8 @@ from problems import PROBLEMS, problem
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
-from scstream.sampler.seeding import _plus_plus, informative_columns, k_means, over_cluster
+from scstream.families.k_means import _plus_plus, k_means
+from scstream.sampler.seeding import informative_columns, over_cluster
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 

@@ -167,13 +167,13 @@ class Family(Saved, RowForms, Dividing, ABC):
         """Return the copy for the rest of the stream, from a first batch with k clusters."""
         return self
 
+    def beside_noise(self) -> Self:
+        """Return a copy to be prepared for rows some of which may be noise."""
+        return self
+
     def enough_rows(self, d: int) -> int:
         """Return how many rows of d columns set the prior for good."""
         return max(20, 4 * d)
-
-    def again(self, before: Family) -> Self:
-        """Return a copy to be prepared like an earlier one, from its rows and further ones."""
-        return self
 
     # -- what the sampler asks ------------------------------------------------------------------
 

@@ -21,10 +21,11 @@ from scstream.families.frame import column_frame
 from scstream.families.gaussian_columns import GaussianColumns
 from scstream.families.gaussian_scores import MANY
 from scstream.families.given import as_floats, finite_vector, positive_number
+from scstream.families.how_many import LEAST, may_be_wide
+from scstream.families.main_directions import main_directions, refuse_too_many
 from scstream.families.packed import means
 from scstream.families.restraint import gaussian_middles, restrained
 from scstream.families.scores import Points
-from scstream.families.subspace import may_be_wide, most_directions, refuse_too_many, subspace
 from scstream.kernels import pooling
 
 SHARES = 0.5, 1.0  # of the covariance within clusters that may be expected
@@ -101,7 +102,7 @@ class Gaussian(GaussianColumns):
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         new = copy.copy(self)
         if self._may_narrow():
-            new._space = subspace(np.asarray(X), always=self.narrows)
+            new._space = main_directions(np.asarray(X), self._most)
             X = new.narrowed(X)
         refuse_too_many(X.shape[1])
         d = X.shape[1]
@@ -233,7 +234,7 @@ class Gaussian(GaussianColumns):
     def enough_rows(self, d: int) -> int:
         """Return how many rows of d columns set the prior for good."""
         narrow = self._may_narrow() and may_be_wide(0, d)
-        return super().enough_rows(min(d, most_directions(0)) if narrow else d)
+        return super().enough_rows(LEAST if narrow else d)
 
     def points_for_a_shape(self) -> int:
         """Return the number of columns, where there are many: from fewer a covariance is flat."""

@@ -14,6 +14,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import Completion, GaussianCompletion, filled, rows_with_gaps
 from scstream.families.gaussian_cuts import GaussianCuts
 from scstream.families.gaussian_scores import MANY
+from scstream.families.how_many import LEAST, MOST
 from scstream.families.packed import unpack, upper
 from scstream.families.scores import Points, Products, Score, form_of
 from scstream.families.subspace import Subspace
@@ -37,6 +38,7 @@ class GaussianColumns(GaussianCuts):
     _scale: Array
     _step: Array = np.zeros(0)  # (d,): the width of cells, where numbers are coarse
     _space: Subspace | None = None  # where rows have many columns: d directions in them
+    _most: int = MOST  # directions of a first batch
 
     def check(self, X: Points) -> Points:
         """Return rows as dense floats: float32 stays what it is, a block of it at a time widens."""
@@ -107,8 +109,17 @@ class GaussianColumns(GaussianCuts):
         return self._shift, self._scale
 
     def reframed(self, sums: Array, before: Family) -> Array | None:
-        """Return statistics (m, p) of another frame in this one."""
-        if not isinstance(before, GaussianColumns) or len(before._m) != len(self._m):
+        """Return statistics (m, p) of another frame, or of other directions, in this one."""
+        if not isinstance(before, GaussianColumns):
+            return None
+        if (
+            before.narrows
+            and self._space is not None
+            and before.columns_taken() == len(self._space.centre)
+        ):
+            before, carry = before._carried_to(self._space)
+            sums = carry(sums)
+        elif before.narrows or self.narrows or len(before._m) != len(self._m):
             return None
         d, n = len(self._m), sums[:, 0]
         ratio, shift = before._scale / self._scale, (before._shift - self._shift) / self._scale
@@ -125,12 +136,10 @@ class GaussianColumns(GaussianCuts):
         """Whether rows may be described by fewer columns: not if a given prior is for all."""
         return self.alone and self.mean is None and self.cov is None and self.cov_strength is None
 
-    def again(self, before: Family) -> Self:
-        """Return a copy that will have directions if the family before has."""
-        if not (isinstance(before, GaussianColumns) and before.narrows and self._may_narrow()):
-            return self
+    def beside_noise(self) -> Self:
+        """Return a copy that takes few directions: in many, small clusters look like noise."""
         new = copy.copy(self)
-        new._space = before._space
+        new._most = LEAST
         return new
 
     @property
@@ -160,9 +169,9 @@ class GaussianColumns(GaussianCuts):
     def _carried_to(self, space: Subspace) -> tuple[Self, Carry]:
         """Return a copy that computes in other directions, and what carries statistics there."""
         assert self._space is not None
-        d = len(self._m)
-        A, noise = space.turn_from(self._space)
-        move, turn = A @ self._shift, A * self._scale
+        d, q = len(self._m), space.lift.shape[1]
+        A, b, noise = space.turn_from(self._space)
+        move, turn = A @ self._shift + b, A * self._scale
 
         def carry(s: Array) -> Array:
             n, first = s[..., :1], s[..., 1 : 1 + d]
@@ -170,14 +179,14 @@ class GaussianColumns(GaussianCuts):
             cross = moved[..., :, None] * move
             square = turn @ unpack(s[..., 1 + d :], d) @ turn.T + cross + np.swapaxes(cross, -1, -2)
             square += n[..., None] * (np.outer(move, move) + noise)
-            row, col = upper(d)
+            row, col = upper(q)
             return np.concatenate([n, moved + n * move, square[..., row, col]], axis=-1)
 
         new = copy.copy(self)
-        new._space, new._shift, new._scale = space, np.zeros(d), np.ones(d)
+        new._space, new._shift, new._scale = space, np.zeros(q), np.ones(q)
         new.__dict__.pop("_step", None)
         psi = turn @ self._psi @ turn.T + noise
-        return new._with(self._kappa, self._nu, psi, turn @ self._m + move), carry
+        return new._with(self._kappa, self._nu + (q - d), psi, turn @ self._m + move), carry
 
     def columns_taken(self) -> int:
         """Return how many columns rows have."""

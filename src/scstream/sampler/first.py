@@ -50,7 +50,7 @@ def learn_first(
     rng = Draws.of(make_rng()) if learner is None else Draws(learner.rng.copy())
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
-    family = recipe.family if not before or learner is None else recipe.family.again(learner.family)
+    family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
     family = family.prepare(some_rows(X, rules.prior_rows))
     if recipe.progress is None and batch.labels is None:
         n, d = X.shape
