@@ -8,10 +8,11 @@ from scstream.families.contract import Array, Family
 from scstream.families.scores import Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
-from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps, SmallSweeps
+from scstream.sampler.gaussian import GaussianSteps, SmallSweeps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rules import Rules
+from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.steps import Steps
 from scstream.sampler.student import SmallStudentSteps
 

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
-from scstream.families.gaussian_cuts import AXES
 from scstream.kernels import (
     gaussian_moves,
     small_batch,
-    small_divisions,
 )
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_scratch import workspace
@@ -27,13 +25,15 @@ from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.forgetting import completed_by_present, needs_completing
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
-from scstream.sampler.steps import Divided
 from scstream.support.once import once
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
-_NO_DRAWS = np.empty(0, dtype=np.uint64)
-_NO_KEY = 0, 0, 0, False
+NO_LEVELS = _NOBODY, _NOTHING
+NO_DRAWS = np.empty(0, dtype=np.uint64)
+NO_KEY = 0, 0, 0, False
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
+
+Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
 
 
 class _Compiled(GenericSteps):
@@ -103,12 +103,12 @@ class SmallSweeps(_Compiled):
     def predictive_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw labels and sub-labels by weight times predictive."""
         key = self.next_key() if key is None else key
-        new = self._swept(state, _NO_DRAWS, key)
+        new = self._swept(state, NO_DRAWS, key)
         return super().predictive_sweep(state, key) if new is None else new
 
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""
-        new = self._swept(state, _NO_DRAWS, None)
+        new = self._swept(state, NO_DRAWS, None)
         return super().deterministic_sweep(state) if new is None else new
 
     def _swept(self, state: State, draws: Any, key: Key | None) -> State | None:
@@ -121,10 +121,10 @@ class SmallSweeps(_Compiled):
             return None
         k, p = state.k, state.past.shape[2]
         now, drawn = Sums.nothing(k, p), key is not None
-        each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
-        failed = self._fill(
-            state, draws, _NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
-            self.room(k),
+        each, whole = NO_LEVELS if drawn else (np.empty((k, 2)), np.empty(k))
+        failed = self.fill_sums(
+            (state.past, state.now.current), draws,
+            NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
             (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
@@ -134,12 +134,16 @@ class SmallSweeps(_Compiled):
             new.learn(LogMarginals(self.family, each, whole))
         return new
 
-    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
-        rows = self.rows
+    def fill_sums(self, before: Any, draws: Any, key: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without a key, the log marginals; returns failures.
+
+        ``before`` are past and present (k, 2, p) of the clusters, see `small_batch.sweep`.
+        """
+        rows, (past, now) = self.rows, before
         failed: int = small_batch.sweep(
-            state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
+            past, now, draws, self.alpha, self.prior,
+            (rows.T, rows.weight, rows.labels, rows.sublabels), key, self.room(len(past)), sums,
+            levels,
         )  # fmt: skip
         return failed
 
@@ -149,27 +153,36 @@ class GaussianSteps(_Compiled):
 
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""
-        past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
         now = state.now.current
         if needs_completing(self):
             now = completed_by_present(self, state)[:, None] * [[1.0], [0.0]]  # all in one part
+        kept = self.worth_keeping((state.past, state.past_doubt), now)
+        if kept is None:
+            return super().forget(state)
+        return state if kept[0] is state.past else state.with_past(*kept)
+
+    def worth_keeping(self, past: Division, now: Array) -> Division | None:
+        """Return what is worth keeping of a past (k, 2, p) and its doubts (k, k).
+
+        That is the past itself if all is. None if a matrix fails.
+        """
+        new, rules = (np.empty(past[0].shape), np.empty(past[1].shape)), self.rules
         failed = small_batch.forget(
-            (state.past, state.past_doubt), now, _array(self.rules.keep_shares),
-            self.rules.forget_reluctance, self.alpha, self.prior,
-            self.room(state.k)[0], (past, doubt),
+            past, now, as_array(rules.keep_shares), rules.forget_reluctance, self.alpha,
+            self.prior, self.room(len(now))[0], new,
         )  # fmt: skip
         if failed > 0:
-            return super().forget(state)
-        return state if failed else state.with_past(past, doubt)
+            return None
+        return past if failed else new
 
     def judge_division(
         self, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
         keep_better: bool,
     ) -> tuple[State, bool]:  # fmt: skip
         """Give the chosen clusters the division that was tried, or only where it is better."""
-        known, levels = self._levels(state)
+        known, levels = self.known_levels(state)
         which = _everyone(state.k) if known is None else np.flatnonzero(chosen)
-        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
+        past, now, taken = copied(state), now_copied(state), chosen.astype(np.int64)
         code = gaussian_moves.judge(
             (which, taken, keep_better), (current, doubt), past, now,
             self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio,
@@ -180,25 +193,25 @@ class GaussianSteps(_Compiled):
         state = state.having(attempt=state.attempt + chosen)
         better = taken > 0
         if np.count_nonzero(better):
-            state = self._divided(state, better, past, now)
-        self._learn_levels(state, known, levels)
+            state = self.with_division(state, better, past, now)
+        self.learn_levels(state, known, levels)
         return state, bool(code == gaussian_moves.APART)
 
-    def _levels(self, state: State) -> tuple[LogMarginals | None, tuple[Array, Array]]:
+    def known_levels(self, state: State) -> tuple[LogMarginals | None, tuple[Array, Array]]:
         """Return the log marginals that are known, and a copy of them to be filled."""
         known, k = state.known, state.k
         if known is None or known.family is not self.family:
             return None, (np.empty((k, 2)), np.empty(k))
         return known, (known.each.copy(), known.whole.copy())
 
-    def _learn_levels(
+    def learn_levels(
         self, state: State, known: LogMarginals | None, levels: tuple[Array, Array]
     ) -> None:
         """Take note of the log marginals after a division."""
         joined = None if known is None else known.joined
         state.learn(LogMarginals(self.family, *levels, joined))
 
-    def _divided(
+    def with_division(
         self, state: State, better: NDArray[np.bool_], past: tuple[Array, Array],
         now: tuple[Array, Array],
     ) -> State:  # fmt: skip
@@ -216,7 +229,7 @@ class GaussianSteps(_Compiled):
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
         never = np.full(k + k * most, np.inf)
-        m = self._moves(state, (never, False), most, (top, pairs, ratio, both))
+        m = self._moves_of(state, (never, False), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
@@ -225,61 +238,35 @@ class GaussianSteps(_Compiled):
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        return self._moves(state, (log_u, greedy), most, _no_merges(most)) < 0
+        return self._moves_of(state, (log_u, greedy), most, no_merges(most)) < 0
 
-    def _moves(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
+    def _moves_of(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
-        known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
-        usual = most <= rules.neighbours
-        room = self.room(k) if usual else workspace(0, k, state.past.shape[2], most)
+        known, now = log_marginals(self, state), state.now
+        sums = now.current, now.rows, now.rivals, now.doubt
+        levels, room = (known.each, known.whole), self.room(state.k)
+        if most > self.rules.neighbours:
+            room = workspace(0, state.k, state.past.shape[2], most)
+        past = state.past, state.past_doubt
+        return self.find_moves(past, sums, levels, decisions, state.lived, room, merges)
+
+    def find_moves(
+        self, past: Division, now: Any, levels: Any, decisions: Any, lived: Ints, room: Any,
+        merges: Any,
+    ) -> int:  # fmt: skip
+        """Do the same for the past, the present and the log marginals of clusters."""
         found: int = small_batch.moves(
-            (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
-            (known.each, known.whole), decisions, state.lived,
-            self.margins, self.ratio, self.prior, room, merges,
-        )  # fmt: skip
+            past, now, levels, decisions, lived, self.margins, self.ratio, self.prior, room, merges
+        )
         return found
 
 
-class SmallGaussianSteps(SmallSweeps, GaussianSteps):
-    """All steps of a small batch, each in one compiled call."""
-
-    def divide(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
-    ) -> Divided:
-        """Try a new division of the chosen clusters, and judge it."""
-        rows, rules, k, p = self.rows, self.rules, state.k, state.past.shape[2]
-        key = self.next_key() if key is None else key
-        member = _nobody(k, p)
-        if self.family.needs_members(state.attempt):
-            member = self.engine.members(k, key)
-        known, levels = self._levels(state)
-        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
-        tried, prior = (np.empty((k, 2, p)), np.empty(k)), self.prior
-        code = small_divisions.divide(
-            (rows.T, rows.weight, rows.labels, rows.trial), past, now,
-            (taken, state.attempt, member, known is not None), prior,
-            (min(prior[-1], AXES), rules.refine_rounds, keep_better),
-            (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), self.ratio,
-            self.room(k), (tried, levels),
-        )  # fmt: skip
-        if code > 0:
-            return super().divide(state, chosen, key, keep_better=keep_better)
-        found = -code
-        state = state.having(attempt=state.attempt + chosen)
-        if found & small_divisions.TAKEN:
-            state = self._divided(state, taken > 0, past, now)
-        self._learn_levels(state, known, levels)
-        return Divided(
-            state, *tried, bool(found & small_divisions.APART), bool(found & small_divisions.CLEAR)
-        )
-
-
-def _copied(state: State) -> tuple[Array, Array]:
+def copied(state: State) -> tuple[Array, Array]:
     """Return sums and doubts of the past, to be changed."""
     return state.past.copy(), state.past_doubt.copy()
 
 
-def _now_copied(state: State) -> tuple[Array, Array]:
+def now_copied(state: State) -> tuple[Array, Array]:
     """Return those of the present."""
     return state.now.current.copy(), state.now.doubt.copy()
 
@@ -290,16 +277,18 @@ def _everyone(k: int) -> Ints:
 
 
 @lru_cache
-def _nobody(k: int, p: int) -> Array:
+def nobody(k: int, p: int) -> Array:
+    """Return members of clusters that nobody looks at."""
     return np.zeros((k, p))
 
 
 @lru_cache
-def _no_merges(most: int) -> tuple[Ints, Ints, Array, Array]:
+def no_merges(most: int) -> tuple[Ints, Ints, Array, Array]:
     """Return where merges would be noted if someone wanted them."""
     return np.empty((0, most), dtype=np.int64), _NO_PAIRS, _NOTHING, _NOTHING
 
 
 @lru_cache
-def _array(shares: tuple[float, ...]) -> Array:
+def as_array(shares: tuple[float, ...]) -> Array:
+    """Return shares as kernels take them."""
     return np.array(shares)

@@ -16,10 +16,12 @@ from scstream.families.scores import Labels
 from scstream.kernels import heavy_batch, heavy_moves
 from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.gaussian import SmallGaussianSteps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
+from scstream.sampler.recipe import Plan
+from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.split_merge import reluctance
+from scstream.sampler.steps import Ahead
 
 
 class SmallStudentSteps(SmallGaussianSteps):
@@ -38,11 +40,16 @@ class SmallStudentSteps(SmallGaussianSteps):
         row, more, log_normaliser, columns = self.student.gaussian
         return row, more, log_normaliser, columns
 
-    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
+    def take_usual_steps(self, state: State, plan: Plan, *, few: bool) -> Ahead:
+        """Take none: pairs that may merge are judged in frames, not by `small_batch.moves`."""
+        return Ahead(state)
+
+    def fill_sums(self, before: Any, draws: Any, key: Any, sums: Any, levels: Any) -> int:
         """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
+        past, now = before
         failed: int = heavy_batch.sweep(
-            state.past, state.now.current, draws, self.alpha, self.prior,
-            self._rows, self.student.tails, key, room, (sums, levels),
+            past, now, draws, self.alpha, self.prior, self._rows, self.student.tails, key,
+            self.room(len(past)), (sums, levels),
         )  # fmt: skip
         return failed
 
