@@ -46,7 +46,7 @@ class Predicting(Asked):
         """
         learner = self._fitted()
         plain = learner.outliers is None and self.engine == "cpu" and self._is_plain(X)
-        if plain and predicts_at_once(learner.family, self._rules, len(X)) and self._is_sound(X):
+        if plain and predicts_at_once(learner.family, self._rules, len(X)) and self._is_finite(X):
             return best_ids(learner.family, learner.alpha, learner.state, X)
         return self._best(X)
 

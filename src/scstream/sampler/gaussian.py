@@ -33,8 +33,6 @@ NO_DRAWS = np.empty(0, dtype=np.uint64)
 NO_KEY = 0, 0, 0, False
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
-Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
-
 
 class _Compiled(GenericSteps):
     """What compiled steps need."""
@@ -122,9 +120,9 @@ class SmallSweeps(_Compiled):
         k, p = state.k, state.past.shape[2]
         now, drawn = Sums.nothing(k, p), key is not None
         each, whole = NO_LEVELS if drawn else (np.empty((k, 2)), np.empty(k))
-        failed = self.fill_sums(
-            (state.past, state.now.current), draws,
-            NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
+        failed = self._fill(
+            state, draws, NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
+            self.room(k),
             (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
         if failed:
@@ -134,16 +132,12 @@ class SmallSweeps(_Compiled):
             new.learn(LogMarginals(self.family, each, whole))
         return new
 
-    def fill_sums(self, before: Any, draws: Any, key: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without a key, the log marginals; returns failures.
-
-        ``before`` are past and present (k, 2, p) of the clusters, see `small_batch.sweep`.
-        """
-        rows, (past, now) = self.rows, before
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
+        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
+        rows = self.rows
         failed: int = small_batch.sweep(
-            past, now, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), key, self.room(len(past)), sums,
-            levels,
+            state.past, state.now.current, draws, self.alpha, self.prior,
+            (rows.T, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
         )  # fmt: skip
         return failed
 
@@ -153,34 +147,25 @@ class GaussianSteps(_Compiled):
 
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""
+        past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
         now = state.now.current
         if needs_completing(self):
             now = completed_by_present(self, state)[:, None] * [[1.0], [0.0]]  # all in one part
-        kept = self.worth_keeping((state.past, state.past_doubt), now)
-        if kept is None:
-            return super().forget(state)
-        return state if kept[0] is state.past else state.with_past(*kept)
-
-    def worth_keeping(self, past: Division, now: Array) -> Division | None:
-        """Return what is worth keeping of a past (k, 2, p) and its doubts (k, k).
-
-        That is the past itself if all is. None if a matrix fails.
-        """
-        new, rules = (np.empty(past[0].shape), np.empty(past[1].shape)), self.rules
         failed = small_batch.forget(
-            past, now, as_array(rules.keep_shares), rules.forget_reluctance, self.alpha,
-            self.prior, self.room(len(now))[0], new,
+            (state.past, state.past_doubt), now, as_array(self.rules.keep_shares),
+            self.rules.forget_reluctance, self.alpha, self.prior,
+            self.room(state.k)[0], (past, doubt),
         )  # fmt: skip
         if failed > 0:
-            return None
-        return past if failed else new
+            return super().forget(state)
+        return state if failed else state.with_past(past, doubt)
 
     def judge_division(
         self, state: State, chosen: NDArray[np.bool_], current: Array, doubt: Array, *,
         keep_better: bool,
     ) -> tuple[State, bool]:  # fmt: skip
         """Give the chosen clusters the division that was tried, or only where it is better."""
-        known, levels = self.known_levels(state)
+        known, levels = self._levels(state)
         which = _everyone(state.k) if known is None else np.flatnonzero(chosen)
         past, now, taken = copied(state), now_copied(state), chosen.astype(np.int64)
         code = gaussian_moves.judge(
@@ -193,25 +178,25 @@ class GaussianSteps(_Compiled):
         state = state.having(attempt=state.attempt + chosen)
         better = taken > 0
         if np.count_nonzero(better):
-            state = self.with_division(state, better, past, now)
-        self.learn_levels(state, known, levels)
+            state = self._divided(state, better, past, now)
+        self._learn_levels(state, known, levels)
         return state, bool(code == gaussian_moves.APART)
 
-    def known_levels(self, state: State) -> tuple[LogMarginals | None, tuple[Array, Array]]:
+    def _levels(self, state: State) -> tuple[LogMarginals | None, tuple[Array, Array]]:
         """Return the log marginals that are known, and a copy of them to be filled."""
         known, k = state.known, state.k
         if known is None or known.family is not self.family:
             return None, (np.empty((k, 2)), np.empty(k))
         return known, (known.each.copy(), known.whole.copy())
 
-    def learn_levels(
+    def _learn_levels(
         self, state: State, known: LogMarginals | None, levels: tuple[Array, Array]
     ) -> None:
         """Take note of the log marginals after a division."""
         joined = None if known is None else known.joined
         state.learn(LogMarginals(self.family, *levels, joined))
 
-    def with_division(
+    def _divided(
         self, state: State, better: NDArray[np.bool_], past: tuple[Array, Array],
         now: tuple[Array, Array],
     ) -> State:  # fmt: skip
@@ -229,7 +214,7 @@ class GaussianSteps(_Compiled):
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
         never = np.full(k + k * most, np.inf)
-        m = self._moves_of(state, (never, False), most, (top, pairs, ratio, both))
+        m = self._moves(state, (never, False), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
@@ -238,26 +223,18 @@ class GaussianSteps(_Compiled):
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        return self._moves_of(state, (log_u, greedy), most, no_merges(most)) < 0
+        return self._moves(state, (log_u, greedy), most, no_merges(most)) < 0
 
-    def _moves_of(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
+    def _moves(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
-        known, now = log_marginals(self, state), state.now
-        sums = now.current, now.rows, now.rivals, now.doubt
-        levels, room = (known.each, known.whole), self.room(state.k)
-        if most > self.rules.neighbours:
-            room = workspace(0, state.k, state.past.shape[2], most)
-        past = state.past, state.past_doubt
-        return self.find_moves(past, sums, levels, decisions, state.lived, room, merges)
-
-    def find_moves(
-        self, past: Division, now: Any, levels: Any, decisions: Any, lived: Ints, room: Any,
-        merges: Any,
-    ) -> int:  # fmt: skip
-        """Do the same for the past, the present and the log marginals of clusters."""
+        known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
+        usual = most <= rules.neighbours
+        room = self.room(k) if usual else workspace(0, k, state.past.shape[2], most)
         found: int = small_batch.moves(
-            past, now, levels, decisions, lived, self.margins, self.ratio, self.prior, room, merges
-        )
+            (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
+            (known.each, known.whole), decisions, state.lived,
+            self.margins, self.ratio, self.prior, room, merges,
+        )  # fmt: skip
         return found
 
 

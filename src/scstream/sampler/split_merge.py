@@ -190,9 +190,8 @@ def decisions(
 
 def overlapping(ctx: Context, state: State) -> NDArray[np.bool_]:
     """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead."""
-    both, doubt = state.now.rows, state.now.doubt
-    rows = both[:, 0] + both[:, 1]
-    out: NDArray[np.bool_] = rows >= ctx.rules.drawn_rows
-    if np.count_nonzero(out):
+    both, doubt, out = state.now.rows, state.now.doubt, np.empty(state.k, dtype=bool)
+    if mixture.many_rows(both, ctx.rules.drawn_rows, out):
+        rows = both[:, 0] + both[:, 1]
         out &= doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows
     return out

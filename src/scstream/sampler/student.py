@@ -44,12 +44,11 @@ class SmallStudentSteps(SmallGaussianSteps):
         """Take none: pairs that may merge are judged in frames, not by `small_batch.moves`."""
         return Ahead(state)
 
-    def fill_sums(self, before: Any, draws: Any, key: Any, sums: Any, levels: Any) -> int:
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
         """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
-        past, now = before
         failed: int = heavy_batch.sweep(
-            past, now, draws, self.alpha, self.prior, self._rows, self.student.tails, key,
-            self.room(len(past)), (sums, levels),
+            state.past, state.now.current, draws, self.alpha, self.prior,
+            self._rows, self.student.tails, key, room, (sums, levels),
         )  # fmt: skip
         return failed
 

@@ -25,7 +25,7 @@ def seek_subclusters(steps: Steps, state: State) -> State:
 
 
 def settle_division(steps: Steps, divided: Divided) -> State:
-    """Take a division that is clear after all, and set the present apart where it may have to be."""
+    """Take a division that is clear, and set the present apart, where either may have to be."""
     state, current, doubt, apart, clear = divided
     if clear:
         state = take_clear_division(steps, state, current, doubt)

@@ -149,7 +149,8 @@ class Window:
     def absorb(self, current: Array, doubt: Array, time: float) -> Window:
         """Return the window with the present batch in it."""
         if self.forgetting.kernel is None and len(self.times):
-            sums, doubts = self.sums + current[None], self.doubt + doubt[None]
+            sums, doubts = np.empty(self.sums.shape), np.empty(self.doubt.shape)
+            mixture.absorbed(self.sums, self.doubt, current, doubt, sums, doubts)
             return Window(self.forgetting, sums, doubts, self.times, self.weight)
         grown = replace(
             self,
