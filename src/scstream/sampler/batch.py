@@ -165,9 +165,10 @@ def as_learned(steps: Steps, state: State) -> State:
     would be forgotten. So where forgetting adapts these learn from one more draw of the labels.
     """
     many = steps.engine.n_rows >= steps.rules.drawn_rows
-    if many and state.window.forgetting.adaptive and np.count_nonzero(overlapping(steps, state)):
-        return steps.restricted_sweep(state)
-    return state
+    if not (many and state.window.forgetting.adaptive):
+        return state
+    overlap = overlapping(steps, state)
+    return state if overlap is None or not overlap.any() else steps.restricted_sweep(state)
 
 
 def split_merge_and_drop(
