@@ -26,9 +26,9 @@ from scstream.families.columns import (
     is_frame,
 )
 from scstream.families.contract import Array
+from scstream.families.gaps import are_finite
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
-from scstream.kernels import pooling
 from scstream.sampler.rules import Rules
 from scstream.support.memory import for_kernels
 from scstream.support.messages import note
@@ -287,8 +287,8 @@ def is_finite(X: NDArray[np.floating[Any]], n_threads: int = 1) -> bool:
     if X.size > _FEW:
         n, d = X.shape
         return all(over_rows(lambda rows: _have_finite_sum(X[rows]), n, n_threads, d))
-    if X.dtype.char == "d" and X.flags.c_contiguous:  # what most batches are
-        return bool(pooling.zeros(for_kernels(X)) == 0.0)
+    if are_finite(X):
+        return True
     flat = X.ravel(order="K")
     return math.isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
 

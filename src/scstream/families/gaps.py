@@ -142,6 +142,12 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
     return out
 
 
+def are_finite(X: NDArray[np.floating[Any]]) -> bool:
+    """Whether rows are plain, as most are, and all of their numbers finite: soon found out."""
+    plain = X.dtype.char == "d" and X.flags.c_contiguous
+    return plain and bool(pooling.zeros(for_kernels(X)) == 0.0)
+
+
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Return the rows (m,) of finite numbers that have NaN among them.
 
@@ -151,8 +157,7 @@ def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     if not isinstance(X, np.ndarray):
         return NO_ROWS
     if X.size <= _FEW:
-        plain = X.dtype.char == "d" and X.flags.c_contiguous  # as most batches are
-        if plain and pooling.zeros(for_kernels(X)) == 0.0:
+        if are_finite(X):
             return NO_ROWS
         flat = X.ravel(order="K")
         total = np.vdot(flat, flat)  # which never warns
