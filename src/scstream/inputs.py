@@ -183,10 +183,8 @@ class TakesRows:
 
     def _is_sound(self, X: Any) -> bool:
         """Whether rows are plain and finite: what most batches are, and quick to find out."""
-        return self._is_plain(X) and self._is_finite(X)
-
-    def _is_finite(self, X: Any) -> bool:
-        """Whether plain rows are finite."""
+        if not self._is_plain(X):
+            return False
         return X.dtype.kind != "f" or check.is_finite(X, check.resolve_threads(self.n_jobs))
 
     def _is_plain(self, X: Any) -> bool:

@@ -46,11 +46,11 @@ class Predicting(Asked):
         """
         learner = self._fitted()
         plain = learner.outliers is None and self.engine == "cpu" and self._is_plain(X)
-        if plain:
-            prior = prior_for_few(learner.family, self._rules, len(X))
-            if prior is not None and self._is_finite(X):
-                return best_ids(learner.family, prior, learner.alpha, learner.state, X)
-        return self._best(X)
+        prior = prior_for_few(learner.family, self._rules, len(X)) if plain else None
+        ids = None
+        if prior is not None:
+            ids = best_ids(learner.family, prior, learner.alpha, learner.state, X)
+        return self._best(X) if ids is None else ids
 
     @numpy_defaults  # which takes as long as the labels of a few rows
     def _best(self, X: Any) -> Any:

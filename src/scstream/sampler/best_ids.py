@@ -23,12 +23,24 @@ def prior_for_few(family: Family, rules: Rules, n: int) -> GaussianPrior | None:
     return prior if few else None
 
 
-def best_ids(family: Family, prior: GaussianPrior, alpha: float, state: State, X: Points) -> Labels:
-    """Return the best clusters (n,) of a few rows in one compiled call."""
-    z: Labels = np.empty(len(X), dtype=np.int64)
-    X, totals = family.narrowed(family.check(X)), state.totals
+def best_ids(
+    family: Family, prior: GaussianPrior, alpha: float, state: State, X: Points
+) -> Labels | None:
+    """Return the best clusters (n,) of a few rows in one compiled call; None if some have gaps.
+
+    So it is if they have infinities.
+    """
+    z: Labels = np.empty(len(X), np.int64)
+    X, totals = family.check(X), state.totals
+    if family.narrows:
+        if not np.isfinite(X).all():
+            return None
+        X = family.narrowed(X)
     room = workspace(0, *totals.shape)
-    if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, state.ids, z):
+    failed = small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, state.ids, z)
+    if failed < 0:
+        return None
+    if failed:
         labelling.named(_best_by_scores(family, X, totals, alpha), state.ids, z)
     return z
 
