@@ -13,10 +13,12 @@ from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.steps import DIVIDED, NOTHING, SETTLED, SWEPT, Steps
 
 CLEAR = Rules(clear_doubt=0.05)
+OVERLAP = Rules(drawn_rows=5, drawn_doubt=1e-9)  # what is learned is drawn anew, with a key more
 STREAMS = {
     "births": ({"n_clusters": 8, "births": 0.5}, {}),
     "sudden": ({"n_clusters": 6, "drift": "sudden"}, {}),
     "clear": ({"n_clusters": 6, "drift": "sudden"}, {"rules": CLEAR}),
+    "drawn once more": ({"n_clusters": 6, "drift": "sudden"}, {"rules": OVERLAP}),
     "few rows": ({"n_clusters": 5, "n_features": 4}, {"rows": 40}),
     "1-D": ({"n_features": 1, "n_clusters": 4}, {"alpha": 8.0}),
     "nothing forgotten": ({"n_clusters": 6}, {"half_life": None}),

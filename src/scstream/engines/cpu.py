@@ -273,28 +273,20 @@ class CpuEngine(Engine):
         Nor if some rows have gaps: each sweep completes such rows anew, and who takes rows from
         here knows nothing of it.
         """
+        batch = self._batch
         if self._few is not None:
             return self._few
-        if self._has_own_passes():
+        if self._has_own_passes() or (batch.gaps is not None and batch.gaps.seen is None):
             return None
-        batch = self._batch
-        if batch.gaps is not None and batch.gaps.seen is None:
-            return None
-        n = len(batch.z)
-        little = (
-            0 < n <= self.sizes.leaf_rows
-            and 8 * n * len(batch.family.prior) <= self.sizes.kept_bytes
-        )
-        if little and batch.T is not None:
-            self._few = batch.few_rows(to_dense(batch.T))
+        n, width = len(batch.z), len(batch.family.prior)
+        little = 0 < n <= self.sizes.leaf_rows and 8 * n * width <= self.sizes.kept_bytes
+        self._few = batch.few_rows(to_dense(batch.T)) if little and batch.T is not None else None
         return self._few
 
     def _has_own_passes(self) -> bool:
         """Whether this is a subclass that passes over rows in its own way."""
         kind = type(self)
-        return kind is not CpuEngine and (
-            kind.sweep is not CpuEngine.sweep or kind.resplit is not CpuEngine.resplit
-        )
+        return kind.sweep is not CpuEngine.sweep or kind.resplit is not CpuEngine.resplit
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
