@@ -26,6 +26,7 @@ from scstream.families.columns import (
     is_frame,
 )
 from scstream.families.contract import Array
+from scstream.families.gaps import are_finite
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
@@ -286,6 +287,8 @@ def is_finite(X: NDArray[np.floating[Any]], n_threads: int = 1) -> bool:
     if X.size > _FEW:
         n, d = X.shape
         return all(over_rows(lambda rows: _have_finite_sum(X[rows]), n, n_threads, d))
+    if are_finite(X):
+        return True
     flat = X.ravel(order="K")
     return math.isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import gaps as reference
 
 from scstream import Gaussian, Product, ScStream
-from scstream.families.gaps import by_pattern, filled, rows_with_gaps
+from scstream.families.gaps import are_finite, by_pattern, filled, rows_with_gaps
 
 WEIGHT = np.log([0.5, 0.3, 0.2])
 
@@ -213,3 +213,15 @@ def test_gaps_in_one_part_of_a_batch_alone():
     model.partial_fit(X)
     assert model.n_clusters_ == 3
     assert len(np.unique(model.labels_[np.flatnonzero(X[:, 0] < 3.5)])) == 1
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (7, 2), (50, 3)])
+def test_one_number_that_is_not_finite_is_found_wherever_it_is(shape, value):
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, shape) * 1e308
+    assert are_finite(X)
+    for i in range(X.size):
+        some = X.copy()
+        some.reshape(-1)[i] = value
+        assert not are_finite(some)
+    assert not are_finite((X / 1e308).astype(np.float32))  # not known so soon

@@ -172,13 +172,15 @@ def best_three(products, k, scores, plain, short, top, place):
 def test_whatever_scores_are_the_best_labels_are_labels(value, k, plain):
     """What single precision proposes is in range, and no score that it compares is NaN."""
     width = label_proposals.WIDTH
-    for levels in (np.zeros(k), np.full(k, np.nan)):
+    odd = np.full(k, np.nan), np.full(k, np.inf), np.full(k, 1e37), np.full(k, -1e38)
+    for levels, powers in [(np.zeros(k), np.ones(k)), *((levels, np.ones(k)) for levels in odd),
+                           *((np.zeros(k), powers) for powers in odd)]:  # fmt: skip
         products = np.random.default_rng(0).normal(size=(k + 1) * width)
         products[::3] = value
         short = np.full((k + 1) * width, np.nan, dtype=np.float32)
         top = np.full(3 * width, np.nan, dtype=np.float32)
         place = np.full((2, width), -9)
-        scores = np.zeros((k, 1)), levels, np.ones(k)
+        scores = np.zeros((k, 1)), levels, powers
         best_three(products, k, scores, plain, short, top, place)
         rows = slice(label_proposals.BLOCK)
         assert set(place[0, rows]) <= set(range(k))

@@ -7,8 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scstream import Gaussian, Rules, ScStream
 from scstream.datasets import gaussian_stream
 from scstream.sampler import batch
-from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps
+from scstream.sampler.gaussian import GaussianSteps
 from scstream.sampler.generic import GenericSteps
+from scstream.sampler.small_gaussian import SmallGaussianSteps
+from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import is_clear
 
 STREAMS = {
@@ -117,6 +119,13 @@ def test_few_rows_draw_their_labels_at_once_as_step_by_step(family, monkeypatch)
     assert_array_equal(one._learner.rng, other._learner.rng)
 
 
+@pytest.fixture
+def one_by_one(monkeypatch):
+    """Each step of a small batch is a call of its own."""
+    monkeypatch.setattr(SmallGaussianSteps, "take_usual_steps", Steps.take_usual_steps)
+
+
+@pytest.mark.usefixtures("one_by_one")
 def test_a_clear_division_is_noticed_at_once(monkeypatch):
     said, is_so, divide = [], [], SmallGaussianSteps.divide
 
@@ -136,6 +145,7 @@ def test_a_clear_division_is_noticed_at_once(monkeypatch):
 EDGES = Rules(sharp_edges=1.0, edges_free=0.0, drawn_rows=25, drawn_doubt=0.02)
 
 
+@pytest.mark.usefixtures("one_by_one")
 @pytest.mark.parametrize("rules", [Rules(), EDGES], ids=["as they are", "edges count"])
 def test_what_may_move_is_what_moves(rules, monkeypatch):
     """It is said exactly where splits, merges or drops then happen."""

@@ -14,8 +14,8 @@ from scstream.families.tails import NORMAL
 from scstream.kernels import ahead, heavy_moves
 from scstream.sampler import first
 from scstream.sampler.choose import choose_steps
-from scstream.sampler.gaussian import SmallGaussianSteps
 from scstream.sampler.rules import Rules
+from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.student import SmallStudentSteps
 
 

@@ -66,7 +66,10 @@ class Blocks:
         self.n = n = X.shape[0]
         self.z, self.sub = np.empty(n, np.int64), np.zeros(n, np.int64)
         self.trial = np.empty(n, np.int64)
-        over_rows(lambda rows: self.z[rows].fill(-1), n, n_threads)
+        if n <= self.leaf_rows:
+            self.z.fill(-1)
+        else:
+            over_rows(lambda rows: self.z[rows].fill(-1), n, n_threads)
         self._wide = self._as_wide() if gaps is None else None
 
     def _as_wide(self) -> WideBatch | None:

@@ -23,7 +23,7 @@ from scstream.families.scores import SOME_ROWS, Labels, Points, Products, Score,
 from scstream.families.taming import Frames, HeavyScore
 from scstream.kernels import labelling
 from scstream.support.memory import Memory
-from scstream.support.threads import allowed, over_rows, together
+from scstream.support.threads import allowed, copied, over_rows, together
 
 _Result = TypeVar("_Result")
 _FEW_CELLS = 2**15  # scores of Student-t clusters that are all computed: compiling less takes 5 s
@@ -71,7 +71,8 @@ class CpuEngine(Engine):
             self._loaded()
         elif n > self.sizes.leaf_rows:
             self._batch.make_room()
-        if gaps is None and 0 < n <= self.sizes.leaf_rows and isinstance(T, np.ndarray):
+        few = gaps is None and 0 < n <= self.sizes.leaf_rows and not self._has_own_passes()
+        if few and isinstance(T, np.ndarray):
             self._few = self._batch.few_rows(T)
 
     def _as_large(self, family: Family, X: Points, first_row: int = 0) -> LargeBatch | None:
@@ -212,9 +213,7 @@ class CpuEngine(Engine):
     def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
         """Return each row's id, and its sub-label."""
         z, sub = self._batch.z[skip:], self._batch.sub[skip:]
-        own = np.empty_like(sub)
-        over_rows(lambda at: np.copyto(own[at], sub[at]), len(sub), self.n_threads)
-        return named_labels(ids, self.n_threads, z), own
+        return named_labels(ids, self.n_threads, z), copied(sub, self.n_threads)
 
     @property
     def labels(self) -> Labels:
@@ -274,19 +273,20 @@ class CpuEngine(Engine):
         Nor if some rows have gaps: each sweep completes such rows anew, and who takes rows from
         here knows nothing of it.
         """
-        if type(self).sweep is not CpuEngine.sweep or type(self).resplit is not CpuEngine.resplit:
-            return None
         batch = self._batch
-        if batch.gaps is not None and batch.gaps.seen is None:
+        if self._few is not None:
+            return self._few
+        if self._has_own_passes() or (batch.gaps is not None and batch.gaps.seen is None):
             return None
-        n = len(batch.z)
-        little = (
-            0 < n <= self.sizes.leaf_rows
-            and 8 * n * len(batch.family.prior) <= self.sizes.kept_bytes
-        )
-        if self._few is None and little and batch.T is not None:
-            self._few = batch.few_rows(to_dense(batch.T))
+        n, width = len(batch.z), len(batch.family.prior)
+        little = 0 < n <= self.sizes.leaf_rows and 8 * n * width <= self.sizes.kept_bytes
+        self._few = batch.few_rows(to_dense(batch.T)) if little and batch.T is not None else None
         return self._few
+
+    def _has_own_passes(self) -> bool:
+        """Whether this is a subclass that passes over rows in its own way."""
+        kind = type(self)
+        return kind.sweep is not CpuEngine.sweep or kind.resplit is not CpuEngine.resplit
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

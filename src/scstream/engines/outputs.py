@@ -64,6 +64,6 @@ class Probabilities:
 def named_labels(ids: NDArray[np.int64], n_threads: int, labels: Any) -> NDArray[np.int64]:
     """Return the ids (n,) of components."""
     z: NDArray[np.int64] = np.ascontiguousarray(labels, dtype=np.int64)
-    out = np.empty_like(z)
+    out = np.empty(len(z), np.int64)
     over_rows(lambda at: labelling.named(z[at], ids, out[at]), len(z), n_threads)
     return out

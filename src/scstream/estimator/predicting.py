@@ -24,7 +24,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import on_host
 from scstream.records import BatchRecord
-from scstream.sampler.best_ids import best_ids, predicts_at_once
+from scstream.sampler.best_ids import best_ids, prior_for_few
 from scstream.sampler.learner import Learner
 from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults
@@ -46,9 +46,11 @@ class Predicting(Asked):
         """
         learner = self._fitted()
         plain = learner.outliers is None and self.engine == "cpu" and self._is_plain(X)
-        if plain and predicts_at_once(learner.family, self._rules, len(X)) and self._is_sound(X):
-            return best_ids(learner.family, learner.alpha, learner.state, X)
-        return self._best(X)
+        prior = prior_for_few(learner.family, self._rules, len(X)) if plain else None
+        ids = None
+        if prior is not None:
+            ids = best_ids(learner.family, prior, learner.alpha, learner.state, X)
+        return self._best(X) if ids is None else ids
 
     @numpy_defaults  # which takes as long as the labels of a few rows
     def _best(self, X: Any) -> Any:

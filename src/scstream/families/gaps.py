@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, gammaln, ndtri
 
 from scstream.families.scores import Array, Labels, Points, Products, Score, to_dense
-from scstream.kernels import gaps
+from scstream.kernels import gaps, pooling
+from scstream.support.memory import for_kernels
 from scstream.support.threads import over_rows
 
 if TYPE_CHECKING:
@@ -141,6 +142,12 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
     return out
 
 
+def are_finite(X: NDArray[np.floating[Any]]) -> bool:
+    """Whether rows are plain, as most are, and all of their numbers finite: soon found out."""
+    plain = X.dtype.char == "d" and X.flags.c_contiguous
+    return plain and bool(pooling.zeros(for_kernels(X)) == 0.0)
+
+
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Return the rows (m,) of finite numbers that have NaN among them.
 
@@ -150,6 +157,8 @@ def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     if not isinstance(X, np.ndarray):
         return NO_ROWS
     if X.size <= _FEW:
+        if are_finite(X):
+            return NO_ROWS
         flat = X.ravel(order="K")
         total = np.vdot(flat, flat)  # which never warns
         return NO_ROWS if total == total else np.flatnonzero(np.isnan(X).any(axis=1))

@@ -135,6 +135,10 @@ def _of_small_batches() -> dict[str, Any]:
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
+        "mixture.present": (i2, i1, i1, i1),
+        "mixture.many_rows": (i2, int64, b1),
+        "mixture.absorbed": (f4, f3, f3, f2, f4, f3),
+        "pooling.zeros": (f2,),
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),
     }  # fmt: skip

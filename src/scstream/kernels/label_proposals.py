@@ -23,6 +23,8 @@ GROUP = 5  # columns that are taken at once
 _UNIT = np.float32(1.0)
 _LEAST = np.float32(-(2.0**127))  # what scores count at least, and at most the opposite: then they
 _MOST = np.float32(2.0**127)  # are numbers, and a tag in their last bits leaves them numbers
+_LOGS_MOST = np.float32(2.0**8)  # logarithms to base 2 of numbers in single precision are below
+_STEEP_MOST = np.float32(2.0**118)  # a slope whose scores are in that range, whatever the row
 _ONE = np.int32(_UNIT.view(np.int32))
 _MANTISSA = np.int32(2**23 - 1)
 _EXPONENT_AT = 23
@@ -132,19 +134,35 @@ def _shortened(products: Floats, m: int, k: int, out: Singles) -> None:
 
 @part
 def _student(products: Floats, m: int, k: int, by: Scores, out: Singles) -> None:
-    """Fill scores by products: the logarithm of ``2^e g`` is by a polynomial in g."""
+    """Fill scores by products: the logarithm of ``2^e g`` is by a polynomial in g.
+
+    Whatever the product is, NaN included, bits that are at least those of 1 make e and g numbers.
+    So a score is one if the cluster's level and slope are.
+    """
     for c in range(k):
-        slope = np.float32(by.power[c] * LN2)
-        level = np.float32(by.const[c] - by.power[c] * LN2 * _L0)
+        level, slope = _line_within_range(
+            np.float32(by.const[c] - by.power[c] * LN2 * _L0), np.float32(by.power[c] * LN2)
+        )
         s, to = products[c * WIDTH : (c + 1) * WIDTH], out[c * WIDTH : (c + 1) * WIDTH]
         for j in range(m):
-            x = np.float32(s[j])
-            bits = np.float32(x if x > _UNIT else _UNIT).view(np.int32)
+            bits = np.float32(s[j]).view(np.int32)
+            bits = bits if bits > _ONE else _ONE
             e = np.int32((bits >> _EXPONENT_AT) | _WHOLE).view(np.float32) - _NONE
             g = np.int32((bits & _MANTISSA) | _ONE).view(np.float32)
             h = g * g
             rest = (_L2 + _L3 * g) + h * (_L4 + _L5 * g)
-            to[j] = _within_range(level - slope * ((e + _L1 * g) + h * rest))
+            to[j] = level - slope * ((e + _L1 * g) + h * rest)
+
+
+@part
+def _line_within_range(level: Any, slope: Any) -> Any:
+    """Return level and slope with which no score of a cluster is NaN or too large.
+
+    They are what they were, or those of a score that does not depend on the row.
+    """
+    if abs(level) < _STEEP_MOST * _LOGS_MOST and abs(slope) < _STEEP_MOST:
+        return level, slope
+    return _within_range(level if abs(slope) < _STEEP_MOST else _LEAST), np.float32(0.0)
 
 
 @numbers

@@ -32,6 +32,7 @@ from scstream.kernels.elementary import log_gamma
 from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merged
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
+from scstream.kernels.pooling import zeros
 from scstream.kernels.small_labels import best_labels
 from scstream.kernels.small_rows import sweep_rows
 from scstream.kernels.workspace import line, table
@@ -135,8 +136,11 @@ def assign(
 ) -> Any:  # fmt: skip
     """Fill the ids (k,) of the best clusters (k, p) of rows by the predictives; returns failures.
 
-    The rows (n, d) are to be put in a frame, shift and scale (d,).
+    The rows (n, d) are to be put in a frame, shift and scale (d,). -1 says that some number of them
+    is not finite: then nothing is filled.
     """
+    if zeros(X) != 0.0:
+        return -1
     prior, room = Prior(*prior), Workspace(*room)
     k, p = totals.shape
     quad, at = table(room.floats, np.int64(0), k, p)

@@ -22,8 +22,8 @@ from scstream.sampler.split_merge import (
     propose_merges,
     propose_splits,
 )
-from scstream.sampler.steps import Steps
-from scstream.sampler.subclusters import seek_subclusters
+from scstream.sampler.steps import NOTHING, SETTLED, SWEPT, Steps
+from scstream.sampler.subclusters import seek_subclusters, settle_division
 
 
 class Converged(NamedTuple):
@@ -132,7 +132,11 @@ def later_batch(
     state = found_clusters(steps, plan, state, events, time)
     state = found_in_background(steps, plan, state, time)
     few = steps.engine.n_rows < state.k * state.past.shape[2]
-    for sweep in range(plan.sweeps):
+    state, done, divided = steps.take_usual_steps(state, plan, few=few)
+    if divided is not None:
+        state = settle_division(steps, divided)
+        state = split_merge_and_drop(steps, plan, state, events, time)
+    for sweep in range(plan.sweeps if done == NOTHING else 0):
         by_predictives = few and sweep == 0
         state = (steps.predictive_sweep if by_predictives else steps.restricted_sweep)(state)
         if sweep == 0 and state.window.forgetting.adaptive:
@@ -140,8 +144,11 @@ def later_batch(
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, time)
-    state, before = steps.last_sweep(state), len(events.splits)
-    state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
+    before = len(events.splits)
+    if done < SWEPT:
+        state = steps.last_sweep(state)
+    if done < SETTLED:
+        state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
     if len(events.splits) > before:  # of shared points: each gets its best label
         state = drop_forgotten(steps, steps.last_sweep(state))
     state = keep_names(steps, state, events.splits)
@@ -158,9 +165,10 @@ def as_learned(steps: Steps, state: State) -> State:
     would be forgotten. So where forgetting adapts these learn from one more draw of the labels.
     """
     many = steps.engine.n_rows >= steps.rules.drawn_rows
-    if many and state.window.forgetting.adaptive and np.count_nonzero(overlapping(steps, state)):
-        return steps.restricted_sweep(state)
-    return state
+    if not (many and state.window.forgetting.adaptive):
+        return state
+    overlap = overlapping(steps, state)
+    return state if overlap is None or not overlap.any() else steps.restricted_sweep(state)
 
 
 def split_merge_and_drop(

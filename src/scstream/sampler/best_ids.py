@@ -6,7 +6,7 @@ import numpy as np
 
 from scstream.engines import CpuEngine
 from scstream.engines.ordered_sums import LEAF_ROWS
-from scstream.families.contract import Array, Family
+from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.scores import Labels, Points
 from scstream.kernels import labelling, small_batch
 from scstream.kernels.small_scratch import workspace
@@ -16,20 +16,31 @@ from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults
 
 
-def predicts_at_once(family: Family, rules: Rules, n: int) -> bool:
-    """Whether `best_ids` serves so many rows."""
+def prior_for_few(family: Family, rules: Rules, n: int) -> GaussianPrior | None:
+    """Return the prior that `best_ids` takes, None if it does not serve so many rows."""
     prior = family.small_gaussian()
-    return prior is not None and prior.columns <= rules.compiled_columns and 0 < n <= LEAF_ROWS
+    few = prior is not None and prior.columns <= rules.compiled_columns and 0 < n <= LEAF_ROWS
+    return prior if few else None
 
 
-def best_ids(family: Family, alpha: float, state: State, X: Points) -> Labels:
-    """Return the best clusters (n,) of a few rows in one compiled call."""
-    prior = family.small_gaussian()
-    assert prior is not None
-    z: Labels = np.empty(len(X), dtype=np.int64)
-    X, totals = family.narrowed(family.check(X)), state.totals
+def best_ids(
+    family: Family, prior: GaussianPrior, alpha: float, state: State, X: Points
+) -> Labels | None:
+    """Return the best clusters (n,) of a few rows in one compiled call; None if some have gaps.
+
+    So it is if they have infinities.
+    """
+    z: Labels = np.empty(len(X), np.int64)
+    X, totals = family.check(X), state.totals
+    if family.narrows:
+        if not np.isfinite(X).all():
+            return None
+        X = family.narrowed(X)
     room = workspace(0, *totals.shape)
-    if small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, state.ids, z):
+    failed = small_batch.assign(X, family.frame, totals, alpha, tuple(prior), room, state.ids, z)
+    if failed < 0:
+        return None
+    if failed:
         labelling.named(_best_by_scores(family, X, totals, alpha), state.ids, z)
     return z
 

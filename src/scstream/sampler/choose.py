@@ -8,10 +8,11 @@ from scstream.families.contract import Array, Family
 from scstream.families.scores import Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
-from scstream.sampler.gaussian import GaussianSteps, SmallGaussianSteps, SmallSweeps
+from scstream.sampler.gaussian import GaussianSteps, SmallSweeps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rules import Rules
+from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.steps import Steps
 from scstream.sampler.student import SmallStudentSteps
 
@@ -36,14 +37,13 @@ def is_small(family: Family, rules: Rules, n: int) -> bool:
 
 def choose_steps(family: Family, engine: Engine, rules: Rules, *, records: bool) -> type[Steps]:
     """Return the steps for a loaded batch; ``records`` says that each past batch has its own."""
-    if few_heavy_columns(family, rules) and not records:
-        return SmallStudentSteps if engine.few_rows() is not None else GenericSteps
-    if not few_columns(family, rules):
-        return GenericSteps
-    few_rows = engine.few_rows() is not None
-    if records:
-        return SmallSweeps if few_rows else GenericSteps
-    return SmallGaussianSteps if few_rows else GaussianSteps
+    if few_columns(family, rules):
+        few_rows = engine.few_rows() is not None
+        if records:
+            return SmallSweeps if few_rows else GenericSteps
+        return SmallGaussianSteps if few_rows else GaussianSteps
+    heavy = few_heavy_columns(family, rules) and not records
+    return SmallStudentSteps if heavy and engine.few_rows() is not None else GenericSteps
 
 
 def steps_for(

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
-from scstream.families.gaussian_cuts import AXES
 from scstream.kernels import (
     gaussian_moves,
     small_batch,
-    small_divisions,
 )
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_scratch import workspace
@@ -27,12 +25,12 @@ from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.forgetting import completed_by_present, needs_completing
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
-from scstream.sampler.steps import Divided
 from scstream.support.once import once
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
-_NO_DRAWS = np.empty(0, dtype=np.uint64)
-_NO_KEY = 0, 0, 0, False
+NO_LEVELS = _NOBODY, _NOTHING
+NO_DRAWS = np.empty(0, dtype=np.uint64)
+NO_KEY = 0, 0, 0, False
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
@@ -103,12 +101,12 @@ class SmallSweeps(_Compiled):
     def predictive_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw labels and sub-labels by weight times predictive."""
         key = self.next_key() if key is None else key
-        new = self._swept(state, _NO_DRAWS, key)
+        new = self._swept(state, NO_DRAWS, key)
         return super().predictive_sweep(state, key) if new is None else new
 
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""
-        new = self._swept(state, _NO_DRAWS, None)
+        new = self._swept(state, NO_DRAWS, None)
         return super().deterministic_sweep(state) if new is None else new
 
     def _swept(self, state: State, draws: Any, key: Key | None) -> State | None:
@@ -121,9 +119,9 @@ class SmallSweeps(_Compiled):
             return None
         k, p = state.k, state.past.shape[2]
         now, drawn = Sums.nothing(k, p), key is not None
-        each, whole = (_NOBODY, _NOTHING) if drawn else (np.empty((k, 2)), np.empty(k))
+        each, whole = NO_LEVELS if drawn else (np.empty((k, 2)), np.empty(k))
         failed = self._fill(
-            state, draws, _NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
+            state, draws, NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
             self.room(k),
             (now.current, now.rows, now.rivals, now.doubt), (each, whole),
         )  # fmt: skip
@@ -154,7 +152,7 @@ class GaussianSteps(_Compiled):
         if needs_completing(self):
             now = completed_by_present(self, state)[:, None] * [[1.0], [0.0]]  # all in one part
         failed = small_batch.forget(
-            (state.past, state.past_doubt), now, _array(self.rules.keep_shares),
+            (state.past, state.past_doubt), now, as_array(self.rules.keep_shares),
             self.rules.forget_reluctance, self.alpha, self.prior,
             self.room(state.k)[0], (past, doubt),
         )  # fmt: skip
@@ -169,7 +167,7 @@ class GaussianSteps(_Compiled):
         """Give the chosen clusters the division that was tried, or only where it is better."""
         known, levels = self._levels(state)
         which = _everyone(state.k) if known is None else np.flatnonzero(chosen)
-        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
+        past, now, taken = copied(state), now_copied(state), chosen.astype(np.int64)
         code = gaussian_moves.judge(
             (which, taken, keep_better), (current, doubt), past, now,
             self.prior, CERTAIN if self.rules.cut_past else -1.0, self.ratio,
@@ -225,7 +223,7 @@ class GaussianSteps(_Compiled):
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        return self._moves(state, (log_u, greedy), most, _no_merges(most)) < 0
+        return self._moves(state, (log_u, greedy), most, no_merges(most)) < 0
 
     def _moves(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
@@ -240,46 +238,12 @@ class GaussianSteps(_Compiled):
         return found
 
 
-class SmallGaussianSteps(SmallSweeps, GaussianSteps):
-    """All steps of a small batch, each in one compiled call."""
-
-    def divide(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
-    ) -> Divided:
-        """Try a new division of the chosen clusters, and judge it."""
-        rows, rules, k, p = self.rows, self.rules, state.k, state.past.shape[2]
-        key = self.next_key() if key is None else key
-        member = _nobody(k, p)
-        if self.family.needs_members(state.attempt):
-            member = self.engine.members(k, key)
-        known, levels = self._levels(state)
-        past, now, taken = _copied(state), _now_copied(state), chosen.astype(np.int64)
-        tried, prior = (np.empty((k, 2, p)), np.empty(k)), self.prior
-        code = small_divisions.divide(
-            (rows.T, rows.weight, rows.labels, rows.trial), past, now,
-            (taken, state.attempt, member, known is not None), prior,
-            (min(prior[-1], AXES), rules.refine_rounds, keep_better),
-            (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), self.ratio,
-            self.room(k), (tried, levels),
-        )  # fmt: skip
-        if code > 0:
-            return super().divide(state, chosen, key, keep_better=keep_better)
-        found = -code
-        state = state.having(attempt=state.attempt + chosen)
-        if found & small_divisions.TAKEN:
-            state = self._divided(state, taken > 0, past, now)
-        self._learn_levels(state, known, levels)
-        return Divided(
-            state, *tried, bool(found & small_divisions.APART), bool(found & small_divisions.CLEAR)
-        )
-
-
-def _copied(state: State) -> tuple[Array, Array]:
+def copied(state: State) -> tuple[Array, Array]:
     """Return sums and doubts of the past, to be changed."""
     return state.past.copy(), state.past_doubt.copy()
 
 
-def _now_copied(state: State) -> tuple[Array, Array]:
+def now_copied(state: State) -> tuple[Array, Array]:
     """Return those of the present."""
     return state.now.current.copy(), state.now.doubt.copy()
 
@@ -290,16 +254,18 @@ def _everyone(k: int) -> Ints:
 
 
 @lru_cache
-def _nobody(k: int, p: int) -> Array:
+def nobody(k: int, p: int) -> Array:
+    """Return members of clusters that nobody looks at."""
     return np.zeros((k, p))
 
 
 @lru_cache
-def _no_merges(most: int) -> tuple[Ints, Ints, Array, Array]:
+def no_merges(most: int) -> tuple[Ints, Ints, Array, Array]:
     """Return where merges would be noted if someone wanted them."""
     return np.empty((0, most), dtype=np.int64), _NO_PAIRS, _NOTHING, _NOTHING
 
 
 @lru_cache
-def _array(shares: tuple[float, ...]) -> Array:
+def as_array(shares: tuple[float, ...]) -> Array:
+    """Return shares as kernels take them."""
     return np.array(shares)

@@ -183,16 +183,20 @@ def decisions(
     k, rules = state.k, ctx.rules
     doubt = state.past_doubt + state.now.doubt if greedy else state.past_doubt
     edges = rules.sharp_edges * (doubt.sum(axis=1) - doubt.diagonal()) - rules.edges_free
-    if greedy:
-        edges[overlapping(ctx, state)] = np.inf
+    sharp = overlapping(ctx, state) if greedy else None
+    if sharp is not None:
+        edges[sharp] = np.inf
     return log_u[:k] + np.maximum(edges, 0.0), log_u[k:]
 
 
-def overlapping(ctx: Context, state: State) -> NDArray[np.bool_]:
-    """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead."""
-    both, doubt = state.now.rows, state.now.doubt
+def overlapping(ctx: Context, state: State) -> NDArray[np.bool_] | None:
+    """Whether clusters (k,) have so many rows, and of such doubt, that best labels mislead.
+
+    None if no cluster has so many.
+    """
+    both, doubt, out = state.now.rows, state.now.doubt, np.empty(state.k, dtype=bool)
+    if mixture.many_rows(both, ctx.rules.drawn_rows, out) == 0:
+        return None
     rows = both[:, 0] + both[:, 1]
-    out: NDArray[np.bool_] = rows >= ctx.rules.drawn_rows
-    if np.count_nonzero(out):
-        out &= doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows
+    out &= doubt.sum(axis=1) - doubt.diagonal() > ctx.rules.drawn_doubt * rows
     return out

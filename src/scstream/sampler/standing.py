@@ -178,9 +178,9 @@ class Standing:
             self.__dict__["totals"] = _added(parts[:, 0], parts[:, 1])
             return parts
         k, _, p = self.past.shape
-        both = np.empty((3 * k, p))
-        mixture.stacked(self.past, self.now.current, both)
-        self.__dict__["totals"] = both[:k]
+        both, here = np.empty((3 * k, p)), np.empty((k, p))
+        mixture.standing(self.past, self.now.current, both, here)
+        self.__dict__.update(totals=both[:k], current=here)
         return both[k:].reshape(k, 2, p)
 
     @once

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scstream.families.contract import Array
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
+from scstream.sampler.recipe import Plan
 
 
 class Divided(NamedTuple):
@@ -30,6 +31,28 @@ class Divided(NamedTuple):
     doubt: Array
     apart: bool
     clear: bool = True
+
+
+NOTHING, DIVIDED, SWEPT, SETTLED = range(4)  # how far the steps of a batch have got
+
+
+class Ahead(NamedTuple):
+    """How far the usual steps of a later batch were taken at once, up to something unusual.
+
+    Attributes
+    ----------
+    state : State
+        The clusters as far as that.
+    done : int
+        ``NOTHING``; ``DIVIDED``: up to a division of which more may follow, or something moves
+        then; ``SWEPT``: up to the last sweep; ``SETTLED``: nothing moves after it.
+    divided : Divided or None
+        That division.
+    """
+
+    state: State
+    done: int = NOTHING
+    divided: Divided | None = None
 
 
 class Steps(Context, ABC):
@@ -54,6 +77,14 @@ class Steps(Context, ABC):
         """Take the sweep that ends a batch: the deterministic one, unless a rule says otherwise."""
         end = self.rules.deterministic_end
         return self.deterministic_sweep(state) if end else self.restricted_sweep(state)
+
+    def take_usual_steps(self, state: State, plan: Plan, *, few: bool) -> Ahead:
+        """Take the steps of a later batch at once, as far as nothing unusual happens.
+
+        They are those of `scstream.sampler.batch.later_batch` in their order. Who has nothing to
+        gain by that takes none. ``few`` says that the predictives draw the labels.
+        """
+        return Ahead(state)
 
     @abstractmethod
     def forget(self, state: State) -> State:

@@ -16,10 +16,12 @@ from scstream.families.scores import Labels
 from scstream.kernels import heavy_batch, heavy_moves
 from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.gaussian import SmallGaussianSteps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
+from scstream.sampler.recipe import Plan
+from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.split_merge import reluctance
+from scstream.sampler.steps import Ahead
 
 
 class SmallStudentSteps(SmallGaussianSteps):
@@ -37,6 +39,10 @@ class SmallStudentSteps(SmallGaussianSteps):
         """The prior of tamed rows in the numbers that kernels take."""
         row, more, log_normaliser, columns = self.student.gaussian
         return row, more, log_normaliser, columns
+
+    def take_usual_steps(self, state: State, plan: Plan, *, few: bool) -> Ahead:
+        """Take none: pairs that may merge are judged in frames, not by `small_batch.moves`."""
+        return Ahead(state)
 
     def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
         """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""

@@ -14,14 +14,19 @@ from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import filled, log_marginals
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
-from scstream.sampler.steps import Steps
+from scstream.sampler.steps import Divided, Steps
 
 
 def seek_subclusters(steps: Steps, state: State) -> State:
     """Restart the sub-clusters of all clusters present, then set the present apart."""
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state)
-    state, current, doubt, apart, clear = steps.divide(state, state.present, keep_better=True)
+    return settle_division(steps, steps.divide(state, state.present, keep_better=True))
+
+
+def settle_division(steps: Steps, divided: Divided) -> State:
+    """Take a division that is clear, and set the present apart, where either may have to be."""
+    state, current, doubt, apart, clear = divided
     if clear:
         state = take_clear_division(steps, state, current, doubt)
     return set_present_apart(steps, state) if apart else state

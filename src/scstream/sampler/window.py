@@ -92,6 +92,8 @@ class Window:
 
     def past(self) -> tuple[Array, Array]:
         """Return the weighted sums (k, 2, p) and doubts (k, k) over all records."""
+        if len(self.sums) == 1 and self.weight.item(0) == 1.0:
+            return self.sums[0], self.doubt[0]
         return self.weighted(self.sums), self.weighted(self.doubt)
 
     def weighted(self, records: Array) -> Array:
@@ -149,7 +151,8 @@ class Window:
     def absorb(self, current: Array, doubt: Array, time: float) -> Window:
         """Return the window with the present batch in it."""
         if self.forgetting.kernel is None and len(self.times):
-            sums, doubts = self.sums + current[None], self.doubt + doubt[None]
+            sums, doubts = np.empty(self.sums.shape), np.empty(self.doubt.shape)
+            mixture.absorbed(self.sums, self.doubt, current, doubt, sums, doubts)
             return Window(self.forgetting, sums, doubts, self.times, self.weight)
         grown = replace(
             self,

@@ -12,8 +12,12 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Number = TypeVar("_Number", bound=np.generic)
 _Done = SimpleQueue[BaseException | None]
 _Orders = SimpleQueue[tuple[Callable[[], None], _Done]]
 _FEW_NUMBERS = 2**15  # that are written or read sooner than a thread wakes
@@ -84,6 +88,15 @@ def over_rows(
     parts = min(n_threads, n * width // _FEW_NUMBERS)
     edges = [n * i // parts for i in range(parts + 1)]
     return together(n_threads, job, [slice(a, b) for a, b in pairwise(edges)])
+
+
+def copied(array: NDArray[_Number], n_threads: int) -> NDArray[_Number]:
+    """Return a copy of an array (n,), made by as many threads as pay."""
+    if len(array) < 2 * _FEW_NUMBERS:
+        return array.copy()
+    out = np.empty_like(array)
+    over_rows(lambda at: np.copyto(out[at], array[at]), len(array), n_threads)
+    return out
 
 
 def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:

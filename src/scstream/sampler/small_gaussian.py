@@ -1,0 +1,179 @@
+"""The steps of a small batch of Gaussian clusters: one compiled call each, the usual ones at once.
+
+Most batches change no cluster: nothing is split, merged or dropped. Their steps are taken one after
+the other on arrays, and only what comes of all of them becomes a `State`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.engines import Key, Sums
+from scstream.families.contract import Array
+from scstream.families.cutting import CERTAIN
+from scstream.families.gaussian_cuts import AXES
+from scstream.kernels import mixture, small_batch, small_divisions
+from scstream.kernels.draws import Draws
+from scstream.kernels.small_divisions import APART, CLEAR, TAKEN
+from scstream.sampler.clusters import Ints, LogMarginals, State
+from scstream.sampler.gaussian import (
+    NO_DRAWS,
+    NO_KEY,
+    NO_LEVELS,
+    GaussianSteps,
+    SmallSweeps,
+    as_array,
+    copied,
+    no_merges,
+    nobody,
+    now_copied,
+)
+from scstream.sampler.recipe import Plan
+from scstream.sampler.steps import DIVIDED, SETTLED, SWEPT, Ahead, Divided
+from scstream.support.once import once
+
+Arrays = tuple[Array, Ints, Ints, Array]  # what `scstream.engines.Sums` has
+Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
+
+
+class SmallGaussianSteps(SmallSweeps, GaussianSteps):
+    """All steps of a small batch."""
+
+    @once
+    def rounds(self) -> tuple[int, int]:
+        """How many axes of a cluster, and rounds, a division is tried with."""
+        return min(self.prior[-1], AXES), self.rules.refine_rounds
+
+    @once
+    def limits(self) -> tuple[float, float]:
+        """How many deviations are certain, and how much doubt of a point is clear."""
+        return CERTAIN if self.rules.cut_past else -1.0, self.rules.clear_doubt
+
+    def divide(
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
+    ) -> Divided:
+        """Try a new division of the chosen clusters, and judge it."""
+        rows, k, p = self.rows, state.k, state.past.shape[2]
+        key = self.next_key() if key is None else key
+        member = nobody(k, p)
+        if self.family.needs_members(state.attempt):
+            member = self.engine.members(k, key)
+        known, levels = self._levels(state)
+        past, now, taken = copied(state), now_copied(state), chosen.astype(np.int64)
+        tried, prior = (np.empty((k, 2, p)), np.empty(k)), self.prior
+        code = small_divisions.divide(
+            (rows.T, rows.weight, rows.labels, rows.trial), past, now,
+            (taken, state.attempt, member, known is not None), prior,
+            (*self.rounds, keep_better), self.limits, self.ratio,
+            self.room(k), (tried, levels),
+        )  # fmt: skip
+        if code > 0:
+            return super().divide(state, chosen, key, keep_better=keep_better)
+        found = -code
+        state = state.having(attempt=state.attempt + chosen)
+        if found & TAKEN:
+            state = self._divided(state, taken > 0, past, now)
+        self._learn_levels(state, known, levels)
+        return _divided(state, tried, found)
+
+    def take_usual_steps(self, state: State, plan: Plan, *, few: bool) -> Ahead:
+        """Take the steps of a later batch at once, as far as nothing unusual happens.
+
+        They are those of `scstream.sampler.batch.later_batch`, in the same order and by the same
+        kernels. No sub-clusters were restarted in this batch yet. Where a matrix fails all steps
+        are taken back.
+        """
+        rules = self.rules
+        usual = plan.sweeps == 1 and plan.splits and rules.restarts and rules.deterministic_end
+        if not usual or self.outliers is not None:
+            return Ahead(state)
+        k, _, p = state.past.shape
+        prior, room, draws, now = self.prior, self.room(k), self.rng.words.copy(), _nothing(k, p)
+        past = self._sample(state, NO_DRAWS if few else draws, now)
+        if past is None:
+            return Ahead(state)
+
+        # divide
+        rows, counts, levels = self.rows, now[1], (np.empty((k, 2)), np.empty(k))
+        taken, attempt = np.empty(k, np.int64), np.empty(k, np.int64)
+        mixture.present(counts, state.attempt, taken, attempt)
+        tried = np.empty((k, 2, p)), np.empty(k)
+        found = -small_divisions.divide(
+            (rows.T, rows.weight, rows.labels, rows.trial), past, (now[0], now[3]),
+            (taken, state.attempt, nobody(k, p), False), prior, (*self.rounds, True), self.limits,
+            self.ratio, room, (tried, levels),
+        )  # fmt: skip
+        if found < 0:
+            return Ahead(state)
+        if found & TAKEN:
+            now = now[0], self.engine.adopt(taken > 0), now[2], now[3]
+
+        # split_merge_and_drop
+        before, rng = draws.copy(), Draws(draws)
+        log_u, merges = rng.log_uniforms((1 + rules.neighbours) * k), no_merges(rules.neighbours)
+        how = self.margins, self.ratio, prior, room, merges
+        if found & (APART | CLEAR) or (
+            small_batch.moves(past, now, levels, (log_u, False), state.lived, *how) < 0
+        ):
+            self.rng, self._sweeps = Draws(before), self._sweeps + 2
+            state = self._learned(state, past, now, levels, attempt)
+            return Ahead(state, DIVIDED, _divided(state, tried, found))
+
+        # last_sweep, and what moves then
+        end, levels = _nothing(k, p), (np.empty((k, 2)), np.empty(k))
+        seen = rows.T, rows.weight, rows.labels, rows.sublabels
+        if small_batch.sweep(
+            past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end, levels
+        ):
+            return Ahead(state)
+        self.rng, self._sweeps, greedy = rng, self._sweeps + 2, (np.zeros(len(log_u)), True)
+        moves = small_batch.moves(past, end, levels, greedy, state.lived, *how) < 0
+        state = self._learned(state, past, end, levels, attempt)
+        return Ahead(state, SWEPT if moves else SETTLED)
+
+    def _sample(self, state: State, draws: Any, now: Arrays) -> Division | None:
+        """Take the restricted sweep, or the predictive one without draws, and forget.
+
+        Fills the present, and returns what is kept of the past, to be changed; None if a matrix
+        fails.
+        """
+        rows, rules, alpha, prior = self.rows, self.rules, self.alpha, self.prior
+        room, old = self.room(len(state.past)), (state.past, state.past_doubt)
+        if small_batch.sweep(
+            state.past, state.now.current, draws, alpha, prior,
+            (rows.T, rows.weight, rows.labels, rows.sublabels),
+            (self.seed, self.batch, self._sweeps + 1, True), room, now, NO_LEVELS,
+        ):  # fmt: skip
+            return None
+        if not state.window.forgetting.adaptive:
+            return copied(state)
+        past, shares = (np.empty(old[0].shape), np.empty(old[1].shape)), as_array(rules.keep_shares)
+        failed = small_batch.forget(
+            old, now[0], shares, rules.forget_reluctance, alpha, prior, room[0], past
+        )
+        if failed > 0:
+            return None
+        return copied(state) if failed else past
+
+    def _learned(
+        self, state: State, past: Division, now: Arrays, levels: tuple[Array, Array], attempt: Ints
+    ) -> State:
+        """Return the clusters as steps have left them."""
+        new = state.with_past(*past, now=Sums(*now), attempt=attempt)
+        new.learn(LogMarginals(self.family, *levels))
+        return new
+
+
+def _divided(state: State, tried: tuple[Array, Array], found: int) -> Divided:
+    return Divided(state, *tried, bool(found & APART), bool(found & CLEAR))
+
+
+def _nothing(k: int, p: int) -> Arrays:
+    """Return sums over no points."""
+    return (
+        np.zeros((k, 2, p)), np.zeros((k, 2), np.int64), np.zeros((k, k), np.int64),
+        np.zeros((k, k)),
+    )  # fmt: skip
