@@ -138,7 +138,6 @@ def _of_small_batches() -> dict[str, Any]:
         "mixture.present": (i2, i1, i1, i1),
         "mixture.many_rows": (i2, int64, b1),
         "mixture.absorbed": (f4, f3, f3, f2, f4, f3),
-        "pooling.zeros": (f2,),
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),
     }  # fmt: skip
