@@ -122,6 +122,8 @@ def _of_small_batches() -> dict[str, Any]:
     frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
     return {
+        "mixture.present": (i2, i1, i1, i1),
+        "mixture.many_rows": (i2, int64, b1),
         "labelling.rename": (i2, i2, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
         "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
@@ -135,8 +137,6 @@ def _of_small_batches() -> dict[str, Any]:
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
-        "mixture.present": (i2, i1, i1, i1),
-        "mixture.many_rows": (i2, int64, b1),
         "mixture.absorbed": (f4, f3, f3, f2, f4, f3),
         "mixture.count": (f3,),
         "mixture.scaled": (f4, f3, float64, f4, f3),
