@@ -62,10 +62,10 @@ def next_unit(shares: Shares) -> int:
 @part
 def finish_unit(shares: Shares, unit: int, own: Totals, sums: Totals) -> None:
     """Hand in the sums of a unit, and add up the nodes that are complete with it."""
-    _copy(own.current[0], sums.current[unit])
-    _copy(own.rows[0], sums.rows[unit])
-    _copy(own.rivals[0], sums.rivals[unit])
-    _copy(own.between[0], sums.between[unit])
+    copy_to(own.current[0], sums.current[unit])
+    copy_to(own.rows[0], sums.rows[unit])
+    copy_to(own.rivals[0], sums.rivals[unit])
+    copy_to(own.between[0], sums.between[unit])
     node = shares.units[unit, 2]
     while node >= 0:
         if claim(shares.taken, 1 + node) == 0:
@@ -86,10 +86,10 @@ def clear_node(totals: Totals, at: int) -> None:
 @part
 def add_node(to: Totals, a: int, of: Totals, b: int) -> None:
     """Add the sums of a node to those of another."""
-    _add(to.current[a], of.current[b])
-    _add(to.rows[a], of.rows[b])
-    _add(to.rivals[a], of.rivals[b])
-    _add(to.between[a], of.between[b])
+    add_to(to.current[a], of.current[b])
+    add_to(to.rows[a], of.rows[b])
+    add_to(to.rivals[a], of.rivals[b])
+    add_to(to.between[a], of.between[b])
 
 
 @part
@@ -122,12 +122,14 @@ def _clear(out: Any) -> None:
 
 
 @part
-def _add(out: Any, more: Any) -> None:
+def add_to(out: Any, more: Any) -> None:
+    """Add numbers to others."""
     for i in range(len(out)):
         out[i] += more[i]
 
 
 @part
-def _copy(of: Any, out: Any) -> None:
+def copy_to(of: Any, out: Any) -> None:
+    """Copy numbers to another place."""
     for i in range(len(out)):
         out[i] = of[i]

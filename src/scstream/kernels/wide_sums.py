@@ -21,8 +21,10 @@ from scstream.kernels.sharing import (
     Ints,
     Shares,
     Totals,
+    add_to,
     add_up,
     clear_node,
+    copy_to,
     next_unit,
     place_of,
 )
@@ -98,26 +100,20 @@ def add_clusters(
     while number < k * len(shares.units):
         place, c = number // k, number % k
         _add_unit(rows, weight, listed, sides, shares, work, place, c)
-        size = 2 * p
-        _copy(own.current[0], sums.current[place, c * size : (c + 1) * size])
+        mine = slice(2 * p * c, 2 * p * (c + 1))
+        copy_to(own.current[0], sums.current[place, mine])
         sums.between[place, c] = own.between[0, 0]
         node = shares.units[place, 2]
         while node >= 0:
             if claim(shares.taken, 1 + node * k + c) == 0:
                 break
             place, other = shares.nodes[node, 0], shares.nodes[node, 1]
-            _add(
-                sums.current[other, c * size : (c + 1) * size],
-                sums.current[place, c * size : (c + 1) * size],
-            )
+            add_to(sums.current[place, mine], sums.current[other, mine])
             sums.between[place, c] += sums.between[other, c]
             node = shares.nodes[node, 2]
         if node < 0:
             totals, root_of = whole
-            _copy(
-                sums.current[place, c * size : (c + 1) * size],
-                totals.current[root_of[place], c * size : (c + 1) * size],
-            )
+            copy_to(sums.current[place, mine], totals.current[root_of[place], mine])
             totals.between[root_of[place], c] = sums.between[place, c]
         number = next_unit(shares)
 
@@ -204,15 +200,3 @@ def _fill_statistics(point: Floats, d: int) -> None:
         for b in range(d - a):
             line[b] = x * tail[b]
         q += d - a
-
-
-@part
-def _copy(of: Floats, to: Floats) -> None:
-    for i in range(len(to)):
-        to[i] = of[i]
-
-
-@part
-def _add(more: Floats, to: Floats) -> None:
-    for i in range(len(to)):
-        to[i] += more[i]
