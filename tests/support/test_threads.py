@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from scstream.support.threads import allowed, over_rows, over_slices, together
+from scstream.support.threads import allowed, beside, over_rows, over_slices, together
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -50,7 +50,7 @@ def test_an_interrupt_waits_for_the_others():
     both, ended = threading.Barrier(2, timeout=60), []
 
     def job(_):
-        mine = threading.current_thread() is threading.main_thread()
+        mine = threading.threading.current_thread() is threading.main_thread()
         both.wait()
         if not mine:
             _thread.interrupt_main()
@@ -78,3 +78,27 @@ def test_rows_are_cut_for_as_many_threads_as_pay(n, width, parts):
     assert len(cuts) == parts
     assert (cuts[0][0], cuts[-1][1]) == (0, n)
     assert [b for _, b in cuts[:-1]] == [a for a, _ in cuts[1:]]
+
+
+def test_a_job_beside_runs_while_the_caller_goes_on():
+    begun, go_on = threading.Event(), threading.Event()
+
+    def job():
+        begun.set()
+        assert go_on.wait(10.0)
+        return threading.current_thread().name
+
+    result = beside(job)
+    assert begun.wait(10.0)
+    go_on.set()
+    assert result() != threading.current_thread().name
+
+
+def test_an_error_of_a_job_beside_is_raised_where_its_result_is_asked_for():
+    def job():
+        raise ValueError("of the job")
+
+    result = beside(job)
+    with pytest.raises(ValueError, match="of the job"):
+        result()
+    assert beside(lambda: 3)() == 3  # the thread lives on

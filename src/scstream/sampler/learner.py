@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
-from scstream.sampler.rows import load_rows, some_rows
+from scstream.sampler.rows import load_rows, some_rows, some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
 from scstream.sampler.split_merge import drop_forgotten
@@ -31,6 +32,7 @@ from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep, next_point
 from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
+from scstream.support.threads import beside
 
 
 def learn(
@@ -102,6 +104,7 @@ def _learn_later(
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
+    scores = _scores(before, batch, recipe.rules, past, engine)
     steps, state, events = _run_later(learner, batch, recipe, engine, past)
     suspicion = 0.0
     if recipe.outlier_weight == "auto" and learner.outliers is None:
@@ -122,7 +125,6 @@ def _learn_later(
         rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
-    scores = _scores(before, batch, recipe.rules, past)
     new = Learner(
         family,
         state.settle(batch.time),
@@ -134,7 +136,7 @@ def _learn_later(
         spacing,
         learner.n_batches + 1,
         learner.dormant.after(learner.state, state, gone, recipe.rules),
-        scores,
+        scores(),
         warmup=(),
         suspicion=suspicion,
     )
@@ -165,19 +167,28 @@ def _run_later(
     return steps, *later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
 
 
-def _scores(learner: Learner, batch: Batch, rules: Rules, past: State) -> Sketch:
-    """Return the sketch of scores with those of a batch; ``past`` is what is left at its time."""
+def _scores(
+    learner: Learner, batch: Batch, rules: Rules, past: State, engine: Engine
+) -> Callable[[], Sketch]:
+    """Return what gives the sketch of scores with those of a batch.
+
+    ``past`` is what is left at its time. While an engine passes over many rows, or waits for a
+    device, another thread computes it.
+    """
     n = batch.X.shape[0]
     if rules.scored_rows == 0 or n == 0:
-        return learner.scores
+        return lambda: learner.scores
     family = learner.family
     few = is_small(family, rules, n) and not family.narrows
     quick = few or isinstance(batch.X, RemoteRows)  # of those elsewhere some must be fetched
     share = share_scored(learner.scores, learner.n_batches, rules, quick=quick)
     if not is_scored(learner.n_batches, share):
-        return learner.scores
+        return lambda: learner.scores
     kept = past.share_left_of(learner.state)
-    return scores_with(learner.scores, learner, batch, rules, kept, share)
+    some = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
+    scores = partial(scores_with, learner.scores, learner, some, rules, kept, share)
+    idle = engine.takes_tensors or (engine.n_threads > 1 and not few)
+    return beside(scores) if idle else scores
 
 
 def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:

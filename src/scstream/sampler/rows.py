@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,15 @@ def _chosen(n: int, most: int) -> Any:
     """Return the places of so many of n rows at most, in order; all of them as a slice."""
     if n <= most:
         return slice(None)
-    within = np.random.default_rng(0).random(most)
-    rows = ((np.arange(most) + within) * (n / most)).astype(np.int64)
+    rows = (_one_of_each(most) * (n / most)).astype(np.int64)
     return np.minimum(rows, n - 1)
+
+
+@lru_cache(maxsize=8)
+def _one_of_each(most: int) -> Array:
+    """Return a number between i and i + 1 for each i below so many."""
+    out: Array = np.arange(most) + np.random.default_rng(0).random(most)
+    return out
 
 
 def load_rows(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:

@@ -17,7 +17,6 @@ from scstream.families.scores import Points, log_totals, to_dense
 from scstream.kernels import scores as kernels
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
-from scstream.sampler.recipe import Batch
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
@@ -148,18 +147,20 @@ class Knows(Protocol):
 
 
 def scores_with(
-    before: Sketch, learner: Knows, batch: Batch, rules: Rules, kept: float, share: float
-) -> Sketch:
+    before: Sketch, learner: Knows, some: tuple[Points, Array], rules: Rules, kept: float,
+    share: float,
+) -> Sketch:  # fmt: skip
     """Return the sketch of scores, with those of a batch that the model is about to learn.
 
-    ``kept`` is the share of the past that is left after a batch, and ``share`` that of batches that
-    are scored. Scores are forgotten as clusters are, but not so fast that too few are left to know
-    small shares by. While there are few, the older half is left behind, however slowly clusters are
-    forgotten: a model that has just begun expects less of its rows than it does later. All that are
-    left follow the middle and the spread of new ones: only far out it takes many scores to know how
-    they are distributed, and as clusters move so do the scores of their rows.
+    These are of some of its rows, which have weights. ``kept`` is the share of the past that is
+    left after a batch, and ``share`` that of batches that are scored. Scores are forgotten as
+    clusters are, but not so fast that too few are left to know small shares by. While there are
+    few, the older half is left behind, however slowly clusters are forgotten: a model that has just
+    begun expects less of its rows than it does later. All that are left follow the middle and the
+    spread of new ones: only far out it takes many scores to know how they are distributed, and as
+    clusters move so do the scores of their rows.
     """
-    X, weight = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
+    X, weight = some
     memory = max(0.5 * before.seen, rules.scored_rows)
     if memory < rules.scores_kept:
         kept = max(1.0 - X.shape[0] / memory, 0.0)

@@ -75,6 +75,18 @@ def _wait_for(others: int, done: _Done) -> None:
         raise failed
 
 
+def beside(job: Callable[[], _Result]) -> Callable[[], _Result]:
+    """Start a job on another thread; returns what waits for it and gives its result."""
+    out, done = list[_Result](), _Done()
+    _crew(1).put((lambda: out.append(job()), done))
+
+    def result() -> _Result:
+        _wait_for(1, done)
+        return out[0]
+
+    return result
+
+
 def over_rows(
     job: Callable[[slice], _Result], n: int, n_threads: int | None = None, width: int = 1
 ) -> list[_Result]:
