@@ -50,7 +50,7 @@ def test_an_interrupt_waits_for_the_others():
     both, ended = threading.Barrier(2, timeout=60), []
 
     def job(_):
-        mine = threading.threading.current_thread() is threading.main_thread()
+        mine = threading.current_thread() is threading.main_thread()
         both.wait()
         if not mine:
             _thread.interrupt_main()
