@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scstream.support.threads import over_rows
+from scstream.support.threads import added, over_rows
 
 LEAF_ROWS = 4096  # a leaf is an aligned group of rows: blocks divide it, shards hold it whole
 
@@ -97,7 +97,7 @@ def _grown(part: Part) -> bool:
 
 def _added(left: Part, right: Values) -> Values:
     for into, more in zip(left.values, right, strict=True):
-        into += more
+        added(into, more, into)
     return left.values
 
 

@@ -13,6 +13,7 @@ from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
+from scstream.support.threads import added
 
 
 def log_marginals(ctx: Context, state: State) -> LogMarginals:
@@ -46,9 +47,7 @@ def joined_log_marginals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
     new = np.isnan(joined[a, b])
     c, d = a[new], b[new]
     if len(c):
-        both = state.totals[c]
-        both += state.totals[d]
-        joined[c, d] = ctx.family.log_marginal(both)
+        joined[c, d] = ctx.family.log_marginal(added(state.totals[c], state.totals[d]))
     if known.joined is None:
         state.learn(replace(known, joined=joined))
     return joined[a, b]

@@ -16,19 +16,9 @@ from scstream.kernels import mixture
 from scstream.sampler.window import Window
 from scstream.support.frozen import frozen
 from scstream.support.once import once
-from scstream.support.threads import over_slices
+from scstream.support.threads import MANY_NUMBERS, added
 
 Ints = NDArray[np.int64]
-_SHARED = 2**16  # numbers from which adding them up is work for threads
-
-
-def _added(a: Array, b: Array) -> Array:
-    """Return the sum of two arrays, shared among threads if they are large."""
-    if a.size < _SHARED:
-        return a + b
-    out = np.empty(a.shape)
-    over_slices(lambda cut: np.add(a[cut], b[cut], out=out[cut]), len(a))
-    return out
 
 
 @lru_cache(maxsize=8)
@@ -173,9 +163,9 @@ class Standing:
     @once
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
-        if self.past.size >= _SHARED:
-            parts = _added(self.past, self.now.current)
-            self.__dict__["totals"] = _added(parts[:, 0], parts[:, 1])
+        if self.past.size >= MANY_NUMBERS:
+            parts = added(self.past, self.now.current)
+            self.__dict__["totals"] = added(parts[:, 0], parts[:, 1])
             return parts
         k, _, p = self.past.shape
         both, here = np.empty((3 * k, p)), np.empty((k, p))
@@ -193,7 +183,7 @@ class Standing:
     @once
     def current(self) -> Array:
         """Statistics of the clusters' points in this batch (k, p)."""
-        return _added(self.now.current[:, 0], self.now.current[:, 1])
+        return added(self.now.current[:, 0], self.now.current[:, 1])
 
     @once
     def present(self) -> NDArray[np.bool_]:
@@ -239,7 +229,7 @@ class Standing:
         """Return the past (k, 2, p) if it were divided as in `with_past_parts`."""
         out = np.empty(self.past.shape)
         out[:, 0] = self.window.weighted(first)
-        np.add(self.past[:, 0], self.past[:, 1], out=out[:, 1])
+        added(self.past[:, 0], self.past[:, 1], out[:, 1])
         out[:, 1] -= out[:, 0]
         return out
 

@@ -13,6 +13,7 @@ from scstream.kernels import mixture
 from scstream.sampler.rules import RULES
 from scstream.support.frozen import frozen
 from scstream.support.once import once
+from scstream.support.threads import added
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ class Window:
     @once
     def wholes(self) -> Array:
         """The clusters' statistics (b, k, p)."""
+        if len(self.sums) == 1:
+            return added(self.sums[0, :, 0], self.sums[0, :, 1])[None]
         whole: Array = self.sums[:, :, 0] + self.sums[:, :, 1]
         return whole
 

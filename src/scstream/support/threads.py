@@ -15,12 +15,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", bound=np.generic)
 _Done = SimpleQueue[BaseException | None]
 _Orders = SimpleQueue[tuple[Callable[[], None], _Done]]
 _FEW_NUMBERS = 2**15  # that are written or read sooner than a thread wakes
+MANY_NUMBERS = 2**16  # from which adding them up is work for threads
+_MOST_SLICES = 8  # of clusters: with more each has so little to do that waking it takes longer
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
 
 
@@ -116,11 +119,20 @@ def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
 
     Each row must be computed by itself: then the threads change nothing.
     """
-    n = _allowed.get()
+    n = min(_allowed.get(), _MOST_SLICES)
     if n == 1 or k < 2 * n:
         return [job(slice(None))]
     edges = [k * i // n for i in range(n + 1)]
     return together(n, job, [slice(a, b) for a, b in pairwise(edges)])
+
+
+def added(a: Floats, b: Floats, out: Floats | None = None) -> Floats:
+    """Return the sum of two arrays (k, ...), shared among threads if they are large."""
+    if a.size < MANY_NUMBERS:
+        return np.add(a, b, out=out)
+    total = np.empty(a.shape) if out is None else out
+    over_slices(lambda cut: np.add(a[cut], b[cut], out=total[cut]), len(a))
+    return total
 
 
 @cache
