@@ -266,9 +266,9 @@ class Engine(ABC):
         """Remember the labels as they are."""
         self._kept = self.labels.copy()
 
-    def labels_as_kept(self) -> bool:
-        """Whether the labels are those last kept."""
-        return bool(np.array_equal(self._kept, self.labels))
+    def labels_changed(self) -> int:
+        """Return how many labels are not those last kept."""
+        return int(np.count_nonzero(self._kept != self.labels))
 
     def restore_labels(self) -> None:
         """Set the labels to those last kept; every sub-label becomes 0."""

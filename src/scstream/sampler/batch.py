@@ -58,13 +58,14 @@ def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State
         _learned_tails(steps, state)
     if course.adapt:
         steps.family = steps.family.settled(state.k)
+    few = int(rules.settled_share * steps.engine.n_rows)
     for _ in range(rules.settle_sweeps):
         steps.engine.keep_labels()
         state = steps.last_sweep(state)
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, 0.0, greedy=True)
-        if steps.engine.labels_as_kept():
+        if steps.engine.labels_changed() <= few:
             break
     return state
 

@@ -69,6 +69,9 @@ class Rules(GroupRules):
         exact sampler's .1 (`tests/statistical`). For up to 4,096 rows on the CPU.
     settle_sweeps : int
         Deterministic sweeps at the end of the first batch, at most.
+    settled_share : float
+        They end when no more than this share of rows got another label. Where clusters overlap some
+        rows always do: all ten sweeps were taken, and after four or five hardly any row changed.
     warmup_rows : int
         Rows that make a start for good. The first rows of a stream are kept, and clustered again
         whenever there are twice as many, until there are so many of them: twenty points of ten
@@ -255,6 +258,7 @@ class Rules(GroupRules):
     sample_gain: float = 0.01
     single_points: int = 0
     settle_sweeps: int = 10
+    settled_share: float = 0.001
     warmup_rows: int = 1000
     enough_alone: int = 500
     moved_on: float = 5.0

@@ -254,9 +254,9 @@ class DaskEngine(Engine):
         """Remember the labels where they are."""
         self._all("keep_labels")
 
-    def labels_as_kept(self) -> bool:
-        """Whether the labels are those last kept."""
-        return all(self._all("labels_as_kept"))
+    def labels_changed(self) -> int:
+        """Return how many labels are not those last kept."""
+        return sum(self._all("labels_changed"))
 
     def restore_labels(self) -> None:
         """Set the labels to those last kept."""

@@ -107,9 +107,9 @@ class Shard:
         """Remember the labels."""
         self._engine.keep_labels()
 
-    def labels_as_kept(self) -> bool:
-        """Whether the labels are those last kept."""
-        return self._engine.labels_as_kept()
+    def labels_changed(self) -> int:
+        """Return how many labels are not those last kept."""
+        return self._engine.labels_changed()
 
     def restore_labels(self) -> None:
         """Set the labels to those last kept."""

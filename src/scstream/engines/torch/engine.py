@@ -284,10 +284,10 @@ class TorchEngine(Engine):
         self._batch.settle()
         self._kept_there = self._batch.z.clone()
 
-    def labels_as_kept(self) -> bool:
-        """Whether the labels are those last kept."""
+    def labels_changed(self) -> int:
+        """Return how many labels are not those last kept."""
         self._batch.settle()
-        return bool(torch.equal(self._kept_there, self._batch.z))
+        return int(torch.count_nonzero(self._kept_there != self._batch.z))
 
     def restore_labels(self) -> None:
         """Set the labels to those last kept; every sub-label becomes 0."""
