@@ -128,6 +128,12 @@ def returning(seed: int) -> list:
     return batches
 
 
+def ten_passes(seed: int) -> list:
+    """The same 360 rows of six clusters again and again, in three batches."""
+    stream = gaussian_stream(3, 120, 6, 5, drift="none", random_state=seed)
+    return 10 * [(batch.X, batch.y) for batch in stream]
+
+
 def flags(rng: np.random.Generator, n: int) -> np.ndarray:
     """Six columns of flags that few rows have, and three that never change."""
     return np.column_stack([rng.random((n, 6)) < 0.01, np.full((n, 3), 2.0)])
@@ -220,6 +226,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     ),
     "digits": digits,
     "jumping sizes": jumping_sizes,
+    "ten passes": ten_passes,
     "1-D, overlapping": overlapping,
     "times in seconds": in_seconds,
     "returning clusters": returning,

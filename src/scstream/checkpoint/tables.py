@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_generator, unpack_generator
 from scstream.checkpoint.rows import pack_rows, unpack_rows
+from scstream.checkpoint.seen_rows import pack_repeats, unpack_repeats
 from scstream.checkpoint.values import Node, Packer
 from scstream.engines import Sums
 from scstream.families import Family
@@ -58,6 +59,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
             "seen": learner.scores.seen,
         },
         "suspicion": float(learner.suspicion),
+        "repeats": pack_repeats(learner.repeats, packer),
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
 
@@ -87,6 +89,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         scores=_unpack_scores(node),
         warmup=tuple(kept),
         suspicion=node.number("suspicion", -1e-300) if "suspicion" in node.tree else 0.0,
+        repeats=unpack_repeats(node),
     )
 
 

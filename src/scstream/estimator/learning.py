@@ -165,6 +165,9 @@ class Learning(Describing):
         if first:
             self._history = deque(maxlen=_HISTORY)
         self._history.append(outcome.record)
+        if new.repeats.told and "_told_of_repeats" not in self.__dict__:
+            check.say_repeated()
+            self._told_of_repeats = True
         check.say_widened(outcome.record.widened)
 
     def _warn_of_forgetting(self, gap: float) -> None:

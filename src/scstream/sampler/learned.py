@@ -13,6 +13,7 @@ from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events
+from scstream.sampler.repeats import Repeats
 from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import next_point
 from scstream.sampler.warmup import KeptBatch
@@ -48,6 +49,8 @@ class Learner:
     suspicion : float
         Nats by which recent batches would have been more probable beside a background, where one
         may arise, see `scstream.sampler.background`.
+    repeats : Repeats
+        Rows of recent batches, which are known if they come again.
     """
 
     family: Family
@@ -63,6 +66,7 @@ class Learner:
     scores: Sketch
     warmup: tuple[KeptBatch, ...]
     suspicion: float = 0.0
+    repeats: Repeats = Repeats()
 
     def next_point(self) -> tuple[Score, float]:
         """Return how the next point is scored, and what to add for its log density."""

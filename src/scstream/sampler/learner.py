@@ -24,6 +24,7 @@ from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
+from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import load_rows, some_rows, some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
@@ -62,12 +63,17 @@ def learn(
             learner, anew = replace(learner, warmup=()), True
     else:
         recipe = recipe.for_batch(n, 0.0, 1.0)
+    repeats = Repeats() if learner is None or anew else learner.repeats
+    if repeats.watched < recipe.rules.watched_batches:
+        batch, repeats = repeats.with_batch(batch, recipe.forgetting, recipe.rules)
     if learner is None or anew or _begins(learner, batch, recipe):
         first = learn_first(learner, batch, recipe, engine, make_rng)
         if first is not None:
-            return replace(first[0], spacing=spacing), first[1]
+            return replace(first[0], spacing=spacing, repeats=repeats), first[1]
         assert learner is not None
         learner = replace(learner, warmup=())
+    if repeats is not learner.repeats:
+        learner = replace(learner, repeats=repeats)
     return _learn_later(learner, batch, recipe, engine, spacing)
 
 
@@ -139,6 +145,7 @@ def _learn_later(
         scores(),
         warmup=(),
         suspicion=suspicion,
+        repeats=learner.repeats,
     )
     outcome = outcome_of(steps, learner, new, batch, events, state, labels)
     if learner.warmup:

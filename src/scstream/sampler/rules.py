@@ -128,6 +128,13 @@ class Rules(GroupRules):
     edges_free : float
         Nats that are taken off that share: a split of fewer points wins less than it costs. Without
         this clusters of 50 points that overlap much are divided too seldom.
+    watched_batches : int
+        Batches without rows that had come before, after which nobody looks for such any more; 0 to
+        take all rows for new ones. See `scstream.sampler.repeats`.
+    least_repeated : int
+        Rows of a batch that are looked at must be at least so many.
+    repeated_share : float
+        The share of them that must have been seen before.
     drawn_rows : int
         Rows of a cluster in a batch from which what it learns is drawn, if it overlaps others: best
         labels cut it sharply, which many rows show. They would shrink it in every batch, and split
@@ -279,6 +286,9 @@ class Rules(GroupRules):
     least_part: float = 0.5
     sharp_edges: float = 0.25
     edges_free: float = 20.0
+    watched_batches: int = 32
+    least_repeated: int = 8
+    repeated_share: float = 0.9
     drawn_rows: int = 300
     drawn_doubt: float = 0.01
     doubt: float = 1.0

@@ -1,0 +1,117 @@
+"""Rows that come again: several passes over one data set.
+
+The model takes rows for independent. Those of a data set that is passed over again and again would
+count again and again, and clusters would be split by what is chance: after five passes over 178
+rows of thirteen columns there were 102 clusters for 3. So rows that come again count so much less
+that all that is remembered counts as many rows as the data set has.
+
+Rows that are equal by chance, such as counts and flags, are told by their batch: where most rows of
+a batch were seen before by chance, many of them are equal to each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.families.contract import Array
+from scstream.families.scores import Points
+from scstream.sampler.recipe import Batch
+from scstream.sampler.rules import Rules
+from scstream.sampler.window import Forgetting
+from scstream.support.frozen import frozen
+
+Hashes = NDArray[np.uint64]
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_ROWS = 64  # of a batch that are remembered, some more or less
+_FEW = 4096  # rows up to which they are chosen by what they are: then their order does not matter
+_COLUMNS = 16  # that are looked at, some more or less
+_LEAST = 1e-3  # what a row counts at least: without weight it would be learned from by nobody
+_CHANCE = 0.3  # of the equal rows there would be at least, were it chance that rows came again
+
+
+@frozen
+class Repeats:
+    """Rows seen in the last batches, each by a hash, and when; and how many batches were looked at.
+
+    Attributes
+    ----------
+    seen : tuple of ndarray
+        Hashes of rows, those of the latest batch last.
+    time : float
+        Of that batch.
+    watched : int
+        Batches since the last one whose rows came again.
+    told : bool
+        Whether rows of the latest batch came again.
+    """
+
+    seen: tuple[Hashes, ...] = ()
+    time: float = 0.0
+    watched: int = 0
+    told: bool = False
+
+    def with_batch(
+        self, batch: Batch, forgetting: Forgetting, rules: Rules
+    ) -> tuple[Batch, Repeats]:
+        """Return a batch whose rows count no more than they should, and what was seen then.
+
+        A stream without repeated rows is looked at for some batches only: a data set that takes
+        more is forgotten when it begins again.
+        """
+        if self.watched >= rules.watched_batches or not _are_here(batch.X):
+            return batch, self
+        hashes = _hashes(batch.X)
+        ago = self._batches_ago(hashes, rules) if forgetting.kernel is None else None
+        seen = (*self.seen, hashes)[-rules.watched_batches :]
+        if ago is None:
+            over = self.watched + 1 >= rules.watched_batches
+            return batch, Repeats(() if over else seen, batch.time, self.watched + 1)
+        lost = 1.0 - forgetting.decay(batch.time - self.time)
+        share = min(max(ago * lost, _LEAST), 1.0)  # of a batch; so all that is left counts ago ones
+        weight = share * batch.weight
+        return replace(batch, weight=weight, even=False), Repeats(seen, batch.time, 0, told=True)
+
+    def _batches_ago(self, hashes: Hashes, rules: Rules) -> float | None:
+        """Return how many batches ago most of these rows were last seen; None if they were not."""
+        m, before = len(hashes), sum(map(len, self.seen))
+        if m < rules.least_repeated or before == 0:
+            return None
+        distinct = np.unique(hashes)
+        all_seen, which = np.unique(np.concatenate(self.seen[::-1]), return_index=True)
+        at = np.minimum(np.searchsorted(all_seen, distinct), len(all_seen) - 1)
+        last = np.repeat(np.arange(1, len(self.seen) + 1), [len(s) for s in self.seen[::-1]])
+        ago = np.where(all_seen[at] == distinct, last[which[at]], 0)
+        known = ago > 0
+        share, equal = np.count_nonzero(known) / len(distinct), 1.0 - len(distinct) / m
+        if share < rules.repeated_share or equal * before > _CHANCE * share * m:
+            return None
+        return float(np.median(ago[known]))
+
+
+def _are_here(X: Points) -> bool:
+    """Whether rows are dense, of this machine and of numbers with fractions."""
+    return isinstance(X, np.ndarray) and X.dtype == np.float64
+
+
+@lru_cache(maxsize=8)
+def _unlike(d: int) -> Array:
+    """Return factors (d,) of which no two sums of a few rounded numbers are alike."""
+    return np.random.default_rng(0).uniform(1.0, 2.0, d)
+
+
+def _hashes(X: Array) -> Hashes:
+    """Return hashes of some rows (n, d): the same rows wherever they stand, if there are few."""
+    (n, d), places = X.shape, slice(None)
+    if n > _FEW:
+        places = slice(None, None, n // _ROWS)
+    some = X[places, :: max(d // _COLUMNS, 1)]
+    sums = np.add.reduce(some * _unlike(some.shape[1]), axis=1)
+    with np.errstate(over="ignore"):
+        mixed: Hashes = sums.view(np.uint64) * _ODD
+    shift = max(len(mixed) // _ROWS, 1).bit_length() - 1
+    return mixed if shift == 0 else mixed[mixed >> np.uint64(64 - shift) == 0]
