@@ -13,7 +13,7 @@ from scstream.families.contract import Family
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.idle import Idle
-from scstream.families.poisson import Poisson
+from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.product import Product
 from scstream.families.scores import Array
 
@@ -24,7 +24,7 @@ _DISTINCT = 0.5  # words that are new in more than this share of the rows name r
 MAKE: dict[str, type[Family]] = {
     "gaussian": Gaussian,
     "diagonal": Diagonal,
-    "poisson": Poisson,
+    "negative-binomial": NegativeBinomial,
     "bernoulli": Bernoulli,
     "categorical": Categorical,
     Idle.name: Idle,
@@ -35,10 +35,10 @@ def choose_family(X: Any) -> tuple[Family, str]:
     """Return a family for a first batch, and a description of the choice.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
-    are Poisson counts, all other numbers are Gaussian with a full covariance. A data frame's column
-    of floating-point numbers is real-valued whatever it holds, unless it is whole and has gaps:
-    so do frames hold counts with gaps. What a column turns out to be later, it becomes then, see
-    `scstream.families.widening`.
+    are negative binomial counts (counts of real events vary more than Poisson ones), all other
+    numbers are Gaussian with a full covariance. A data frame's column of floating-point numbers is
+    real-valued whatever it holds, unless it is whole and has gaps: so do frames hold counts with
+    gaps. What a column turns out to be later, it becomes then, see `scstream.families.widening`.
 
     Columns of one real number alone, and empty ones, are idle, if there are others.
     """
@@ -93,7 +93,7 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
     whole = bool(np.all(numbers == np.floor(numbers))) and numbers.min() >= 0
     real = typed and values.dtype.kind == "f" and not (whole and len(present) < len(values))
     if whole and not real and np.quantile(numbers, 0.99) <= _SMALL:
-        return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "poisson"
+        return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "negative-binomial"
     constant = len(numbers) >= _ENOUGH and np.all(numbers == numbers[0])
     return Idle.name if constant else "gaussian"
 

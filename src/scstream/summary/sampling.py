@@ -54,7 +54,11 @@ def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generat
             )
         return out
     if "rate" in about:
-        return rng.poisson(about["rate"][place]).astype(np.float64)
+        rate = about["rate"][place]
+        if "dispersion" in about:
+            wide = about["dispersion"][place]
+            rate = rate * wide * rng.standard_gamma(1.0 / wide)
+        return rng.poisson(rate).astype(np.float64)
     if "probability" in about:
         return (rng.random((len(place), d)) < about["probability"][place]).astype(np.float64)
     if "shape" in about:
