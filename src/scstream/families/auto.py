@@ -17,7 +17,7 @@ from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.product import Product
 from scstream.families.scores import Array
 
-_SMALL = 100.0  # whole numbers that hardly ever exceed this are taken for counts
+_SMALL = 100.0  # whole numbers half of which do not exceed this are taken for counts
 _ENOUGH = 20  # rows that show that a column is constant
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 
@@ -92,7 +92,7 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
         return "bernoulli"
     whole = bool(np.all(numbers == np.floor(numbers))) and numbers.min() >= 0
     real = typed and values.dtype.kind == "f" and not (whole and len(present) < len(values))
-    if whole and not real and np.quantile(numbers, 0.99) <= _SMALL:
+    if whole and not real and np.median(numbers) <= _SMALL:
         return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "negative-binomial"
     constant = len(numbers) >= _ENOUGH and np.all(numbers == numbers[0])
     return Idle.name if constant else "gaussian"

@@ -68,6 +68,7 @@ class NegativeBinomial(Poisson):
     _level: Array  # (d,): the mean of the log density's part that depends on no rate
     _choices: Array | None = None  # (m, d): dispersions among which the evidence chooses
     _levels: Array  # (m, d): their levels
+    _is_held: bool = False  # whether dispersions do not fall
 
     def __init__(
         self,
@@ -124,11 +125,20 @@ class NegativeBinomial(Poisson):
         assert self._choices is not None
         return [self._dispersed(np.full(len(self._mean), i)) for i in range(len(self._choices))]
 
+    def held(self, hold: bool) -> Self:
+        """Return a copy whose dispersions do not fall, or do; itself where that makes no change."""
+        if self._choices is None or self.alone or hold == self._is_held:
+            return self
+        new = copy.copy(self)
+        new._is_held = hold
+        return new
+
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the open parts that make the clusters most probable.
 
         Each dispersion is judged by the clusters that would be left under it, see `merging`. Beside
-        other columns, by which clusters stay apart, it falls by one choice at most each time.
+        other columns, by which clusters stay apart, it falls by one choice at most each time, or
+        does not fall (see `held`).
         """
         if self._choices is None:
             return super().adapt(clusters)
@@ -141,13 +151,13 @@ class NegativeBinomial(Poisson):
         which = self._best(left)
         if not self.alone:
             now = (self._choices < self._dispersion).sum(axis=0)
-            which = np.maximum(which, now - 1)
+            which = np.maximum(which, now - (0 if self._is_held else 1))
         return Poisson.adapt(self._dispersed(which), clusters)
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, whose dispersions stay."""
         new = copy.copy(self)
-        for name in ("_choices", "_levels"):
+        for name in ("_choices", "_levels", "_is_held"):
             vars(new).pop(name, None)
         return new
 
