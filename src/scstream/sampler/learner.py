@@ -22,6 +22,7 @@ from scstream.sampler.first import learn_first
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
+from scstream.sampler.recent import recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.rules import Rules
@@ -123,6 +124,7 @@ def _learn_later(
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
     scores = _scores(before, batch, recipe.rules, past)
+    kept = recipe.forgetting.decay(batch.time - learner.time)
     new = Learner(
         family,
         state.settle(batch.time),
@@ -136,6 +138,7 @@ def _learn_later(
         learner.dormant.after(learner.state, state, gone, recipe.rules),
         scores,
         warmup=(),
+        recent=recent_after((learner.state.ids, learner.recent), state, events, kept),
         suspicion=suspicion,
     )
     outcome = outcome_of(steps, learner, new, batch, events, state, labels)
