@@ -1,4 +1,4 @@
-"""The share of a cluster is that of the rows that it gets, however much of its past is forgotten."""
+"""The share of a cluster is that of the rows that it gets, whatever it forgets of its past."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,8 @@ def recent_after(before: tuple[Ints, Array], state: State, events: Events, kept:
     ids, had = before
     pairs = events.splits + events.merges
     if not pairs and np.array_equal(ids, state.ids):
-        return had * kept + state.current[:, 0]
+        same: Array = had * kept + state.current[:, 0]
+        return same
     past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
     return recent_rows((ids, had * kept), state.ids, past, state.current[:, 0], pairs)
 
