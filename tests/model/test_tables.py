@@ -316,7 +316,7 @@ BAD = {
     "dates as categories": ("country", DATE, "date.*Turn it into such, or leave it out"),
     "fractions as categories": ("country", np.full(80, 0.5), "0.5: categories are words"),
     "numbers as truth": ("member", np.full(80, 7.0), "7: 'bernoulli' takes 0 and 1"),
-    "infinity": ("y", np.full(80, np.inf), "holds infinity"),
+    "infinity": ("y", np.full(80, np.inf), "holds infinity. Leave such rows out"),
 }
 
 
@@ -358,6 +358,18 @@ def test_columns_of_no_counts_are_named(value, match, frame):
             ScStream(family).fit(frame(columns))
     with pytest.raises(ValueError, match=f"column 1 holds {value}"):
         ScStream("multinomial").fit(np.column_stack(list(columns.values())))
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["{},5", "€{},000.00", "-{}.25 kg", "{} %", "1'0{}'000", "2024-01-01 {:05}", "$ {}.00", "0{}"],
+)
+def test_numbers_written_as_text_are_called_that(written):
+    """Data frames get such columns from files whose numbers were not recognised."""
+    words = [written.format(i) for i in range(80)]
+    words[3] = "N/A"
+    with pytest.raises(ValueError, match=r"'b' holds text that looks like numbers .*into numbers"):
+        ScStream("auto").fit(pd.DataFrame({"x": np.arange(80.0), "b": words}))
 
 
 def test_names_of_rows_are_no_categories():

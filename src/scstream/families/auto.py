@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scstream.families.scores import Array
 
 _SMALL = 100.0  # whole numbers half of which do not exceed this are taken for counts
 _ENOUGH = 20  # rows that show that a column is constant
+_NUMBER = re.compile(r"\W{0,3}\d[\d\s.,:/'+-]*\W{0,2}[A-Za-z]{0,3}")  # with a sign or a unit
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 
 MAKE: dict[str, type[Family]] = {
@@ -99,12 +101,22 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
 
 
 def _check_words(table: Columns, j: int, present: Column) -> None:
-    """Raise `ValueError` for words that name rows, not kinds."""
-    distinct = len(np.unique(present.astype(str)))
-    if names_rows(distinct, len(present)):
+    """Raise `ValueError` for words that name rows, not kinds, or are numbers."""
+    words = present.astype(str)
+    distinct = len(np.unique(words))
+    if not names_rows(distinct, len(present)):
+        return
+    numbers = [word for word in words.tolist() if _NUMBER.fullmatch(word)]
+    if len(numbers) > _DISTINCT * len(words):
         raise table.refuse(
             j,
-            f"looks like free text or an identifier ({distinct} distinct values in "
-            f"{len(present)} rows). Leave it out, or name it in "
-            "Product({'categorical': [...]}).",
+            f"holds text that looks like numbers or dates, such as {numbers[0]!r} ({distinct} "
+            "distinct values). Turn it into numbers (missing ones into NaN), or leave it out if it "
+            "is an identifier.",
         )
+    raise table.refuse(
+        j,
+        f"looks like free text or an identifier ({distinct} distinct values in "
+        f"{len(present)} rows). Leave it out, or name it in "
+        "Product({'categorical': [...]}).",
+    )
