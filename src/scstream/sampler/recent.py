@@ -26,11 +26,11 @@ def recent_after(before: tuple[Ints, Array], state: State, events: Events, kept:
         count: Array = state.totals[:, 0]
         return count
     ids, had = before
-    pairs = events.splits + events.merges
-    if not pairs and np.array_equal(ids, state.ids):
+    if ids is state.ids:  # of a batch that changed no cluster
         same: Array = had * kept + state.current[:, 0]
         return same
     past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
+    pairs = events.splits + events.merges
     return recent_rows((ids, had * kept), state.ids, past, state.current[:, 0], pairs)
 
 
