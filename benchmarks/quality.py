@@ -129,7 +129,7 @@ def returning(seed: int) -> list:
 
 
 def ten_passes(seed: int) -> list:
-    """The same 360 rows of six clusters again and again, in three batches."""
+    """Return the same 360 rows of six clusters again and again, in three batches."""
     stream = gaussian_stream(3, 120, 6, 5, drift="none", random_state=seed)
     return 10 * [(batch.X, batch.y) for batch in stream]
 
@@ -186,6 +186,14 @@ def whole_numbers(seed: int, n: int = 1000, n_batches: int = 15) -> list:
     return batches
 
 
+def wide_counts(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Three columns of counts, two of them far wider than Poisson counts."""
+    rate = np.column_stack(
+        [9.0 * rng.gamma(1.0, 1.0, n), 19.0 * rng.gamma(0.5, 1.0, n), np.full(n, 2.0)]
+    )
+    return rng.poisson(rate)
+
+
 def digits(seed: int) -> list:
     """Images of digits, 64 columns of whole numbers, in a random order."""
     X, y = load_digits(return_X_y=True)
@@ -217,6 +225,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "32-D, unlike classes": unlike_classes,
     "noise columns": lambda s: few_tell(s, lambda rng, n: rng.normal(size=(n, 20))),
     "flags": lambda s: few_tell(s, flags),
+    "wide counts": lambda s: few_tell(s, wide_counts),
     "2-D, gaps": lambda s: with_gaps(gaussian_stream(30, n_clusters=6, random_state=s), s),
     "5-D, gaps": lambda s: with_gaps(
         gaussian_stream(30, n_features=5, n_clusters=10, random_state=s), s
@@ -246,7 +255,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     ),
 }
 SYNTHETIC |= SHAPES
-FAMILY = {"multinomial": "multinomial"}
+FAMILY = {"multinomial": "multinomial", "wide counts": "auto"}
 OPTIONS = {name: {"outlier_weight": "auto"} for name in ("5 % noise, 2-D", "20 % noise, 10-D")}
 
 # file: batch size, batches, whether the order is shuffled first

@@ -73,8 +73,9 @@ def parting(b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, np.zeros(n, dtype=np.int64)
 
 
-def _mixed() -> Product:
-    return Product([("gaussian", [0, 1]), ("poisson", [2]), ("categorical", [3])])
+def _mixed(kind: str) -> Product:
+    counts = "negative-binomial" if kind == "product, wide counts" else "poisson"
+    return Product([("gaussian", [0, 1]), (counts, [2]), ("categorical", [3])])
 
 
 def family_of(kind: str) -> Any:
@@ -83,15 +84,15 @@ def family_of(kind: str) -> Any:
         return Student(df=3.0)
     if kind.startswith("light"):
         return Student()
-    return _mixed() if kind == "product" else kind.split("-")[0]
+    return _mixed(kind) if kind.startswith("product") else kind.split("-")[0]
 
 
 def plain_family_of(kind: str) -> Any:
     """Return the family as the reference takes it: written out, or by its contract."""
     if kind == "diagonal":
         return plain.ByContract(Diagonal())
-    if kind == "product":
-        return plain.ByContract(_mixed())
+    if kind.startswith("product"):
+        return plain.ByContract(_mixed(kind))
     if kind.startswith("heavy"):
         return plain.Student(given=3.0)
     if kind.startswith(("light", "student")):
@@ -195,6 +196,14 @@ def _cases() -> dict[str, Case]:
     out["no merges"] = Case(two, {"alpha": 4.0, "merges": False}, seed=43)
     out["few rows"] = Case(two, {"alpha": 0.3}, n=25, seed=41)
     out["over-clustered"] = Case(two, {"alpha": 0.3, "kernel": fading}, n=130, seed=3, given=False)
+    out["over-clustered, held wide"] = Case(
+        "product, wide counts",
+        {"alpha": 0.3, "half_life": 2.0},
+        n=60,
+        seed=3,
+        given=False,
+        batches=2,
+    )
     out["over-clustered, two starts"] = Case(
         "gaussian-5", {"alpha": 4.0, "outlier_weight": 0.05}, n=130, seed=3, given=False
     )

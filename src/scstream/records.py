@@ -27,9 +27,10 @@ class Cluster:
     id : int
         Its label, the same from batch to batch.
     weight : float
-        Its share of the mixture.
+        Its share of recent rows; older rows count less.
     count : float
-        Its points; older points count less.
+        The points that it remembers; older ones count less. A cluster that changes forgets most of
+        them.
     age : float
         Time since its birth.
     born : float
@@ -98,7 +99,7 @@ class Group:
     members : tuple of int
         The ids of its clusters.
     weight : float
-        Its share of the mixture.
+        Its share of recent rows; older rows count less.
     count : float
         Its points; older points count less.
     mean : ndarray (d,) or None

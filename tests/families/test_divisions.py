@@ -27,6 +27,9 @@ def near_groups(name: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         "directional": lambda n, side: rng.normal([3.0, side, 1.0], 1.0, (n, 3)),
         "multinomial": lambda n, side: rng.multinomial(9, p if side else p[[1, 0, 3, 2]], n),
         "poisson": lambda n, side: rng.poisson([4.0 + 2.0 * side, 3.0], (n, 2)),
+        "negative-binomial": lambda n, side: rng.poisson(
+            rng.gamma(2.0, [2.0 + 2.0 * side, 1.5], (n, 2))
+        ),
         "bernoulli": lambda n, side: rng.random((n, 3)) < [0.2 + 0.6 * side, 0.5, 0.2],
         "categorical": lambda n, side: rng.choice(4, (n, 2), p=p if side else p[[1, 0, 3, 2]]),
         "gamma": lambda n, side: rng.gamma(3.0, [1.0 + 0.7 * side, 2.0], (n, 2)),
@@ -88,6 +91,10 @@ def log_ratio(name: str, family: Family, X: np.ndarray, first, second) -> np.nda
     level = [s / n for s, n in zip(x, count, strict=True)]
     if name == "poisson":
         return (stats.poisson.logpmf(X, level[1]) - stats.poisson.logpmf(X, level[0])).sum(axis=1)
+    if name == "negative-binomial":
+        r = 1.0 / family.hyperparameters()["dispersion"]
+        each = [stats.nbinom.logpmf(X, r, r / (r + m)) for m in level]
+        return (each[1] - each[0]).sum(axis=1)
     if name == "bernoulli":
         p, q = level
         return (stats.bernoulli.logpmf(X, q) - stats.bernoulli.logpmf(X, p)).sum(axis=1)
@@ -126,6 +133,7 @@ def one_column_variance(name: str, family: Family, x: np.ndarray, normal: float)
     mean, n = x.mean(), len(x)
     share = (x.sum() + 0.5) / (n + 1.0)
     shape = np.ravel(family.hyperparameters().get("shape", 1.0))[0]
+    wide = np.ravel(family.hyperparameters().get("dispersion", 0.0))[0]
     return (
         normal**2
         * {
@@ -133,6 +141,7 @@ def one_column_variance(name: str, family: Family, x: np.ndarray, normal: float)
             "diagonal": x.var(),
             "spherical": x.var(),
             "poisson": mean,
+            "negative-binomial": mean + wide * mean**2,
             "bernoulli": share * (1.0 - share),
             "gamma": mean**2 / shape,
             "exponential": mean**2,
@@ -141,8 +150,10 @@ def one_column_variance(name: str, family: Family, x: np.ndarray, normal: float)
 
 
 @pytest.mark.parametrize(
-    "name", ["gaussian", "diagonal", "spherical", "poisson", "bernoulli", "gamma", "exponential"]
-)
+    "name",
+    ["gaussian", "diagonal", "spherical", "poisson", "negative-binomial", "bernoulli", "gamma",
+     "exponential"],
+)  # fmt: skip
 def test_the_variance_over_a_past_is_that_of_the_familys_rows(name):
     # broken on purpose (the gamma's spread without its shape): it fails
     x = np.concatenate(near_groups(name))[:, :1]
@@ -151,7 +162,7 @@ def test_the_variance_over_a_past_is_that_of_the_familys_rows(name):
     first, second, past = T[:25].sum(axis=0)[None], T[25:].sum(axis=0)[None], T[10:].sum(axis=0)
     normal, _ = family.discriminant(first, second)
     z = x / np.median(x) if name in ("gamma", "exponential") else family.embed(x)
-    z = x if name in ("poisson", "bernoulli") else z
+    z = x if name in ("poisson", "negative-binomial", "bernoulli") else z
     expected = one_column_variance(name, family, z[10:], normal[0, 0])
     got = family.project(past[None], family.discriminant(first, second)).variance
     assert_allclose(got, expected, rtol=1e-9)

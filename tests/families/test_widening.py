@@ -36,7 +36,7 @@ def with_value(X, value):
 @pytest.mark.parametrize(
     ("family", "X", "value", "name"),
     [
-        (Bernoulli(), FLAGS, 3.0, "poisson"),
+        (Bernoulli(), FLAGS, 3.0, "negative-binomial"),
         (Bernoulli(), FLAGS, -1.0, "categorical"),
         (Bernoulli(), FLAGS, 0.5, "diagonal"),
         (Poisson(), COUNTS, -1.0, "diagonal"),

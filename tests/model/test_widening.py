@@ -28,11 +28,11 @@ def surprise(table, what):
 
 
 SURPRISES = {
-    "a yes/no column holds 3": ("failed", 7, 3, "bernoulli", "poisson"),
+    "a yes/no column holds 3": ("failed", 7, 3, "bernoulli", "negative-binomial"),
     "a yes/no column holds -1": ("failed", 7, -1, "bernoulli", "categorical"),
     "a yes/no column holds 0.5": ("logged_in", 7, 0.5, "bernoulli", "diagonal"),
-    "counts hold -1": ("count", 7, -1, "poisson", "diagonal"),
-    "counts hold 1.5": ("count", 7, 1.5, "poisson", "diagonal"),
+    "counts hold -1": ("count", 7, -1, "negative-binomial", "diagonal"),
+    "counts hold 1.5": ("count", 7, 1.5, "negative-binomial", "diagonal"),
     "a missing real number": ("duration", 1, np.nan, None, None),
     "a missing count": ("count", 1, np.nan, None, None),
     "a new category": ("protocol", 3, "sctp", "3 categories", "4 categories"),
@@ -162,7 +162,7 @@ def test_tables_without_names_are_widened_by_number():
     (event,) = (e for e in model.events_ if e.kind == "widen")
     assert event.to_dict() == {
         "kind": "widen", "batch": 1, "time": 1.0, "column": "2", "was": "bernoulli",
-        "now": "poisson",
+        "now": "negative-binomial",
     }  # fmt: skip
     assert adjusted_rand_score(y[300:], model.labels_) > 0.8
 
@@ -189,15 +189,16 @@ def test_a_run_over_connections_meets_every_surprise(tmp_path, capsys):
     )  # fmt: skip
     said = capsys.readouterr().err
     assert code == 0, said
-    assert "column failed: bernoulli becomes poisson" in said
+    assert "column failed: bernoulli becomes negative-binomial" in said
     out = pd.read_csv(files["out.csv"])
     assert len(out) == 5000
     assert adjusted_rand_score(y, out["label"]) > 0.98
     events = map(json.loads, (tmp_path / "events.jsonl").read_text().splitlines())
     widened = {(e["column"], e["was"], e["now"]) for e in events if e["kind"] == "widen"}
-    assert widened == {("failed", "bernoulli", "poisson"), ("count", "poisson", "diagonal")}
+    counts = "negative-binomial"
+    assert widened == {("failed", "bernoulli", counts), ("count", counts, "diagonal")}
     story = Chronicle.read(files["story.jsonl"])
     assert story.totals.events["widen"] == 2
     assert all(moment.means is not None for moment in story)
     write_report(story, tmp_path / "page.html")
-    assert "failed, bernoulli to poisson" in (tmp_path / "page.html").read_text()
+    assert "failed, bernoulli to negative-binomial" in (tmp_path / "page.html").read_text()

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, field
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -309,7 +310,10 @@ def start_that_stays(batch, plan):
 
 
 def most_probable_start(batch, plan, most=200, *, adapt=True):
-    """Return the better of two starts: small groups, or 30 by the columns that tell most."""
+    """Return the best of some starts: small groups, or 30 by the columns that tell most.
+
+    Each once more with a prior that is held wide, if the family has such.
+    """
     family, size = batch.family, max(1, min(len(batch.X) // 4, most))
     starts = [over_cluster(batch, size)]
     if family.real and size > 30:
@@ -317,10 +321,12 @@ def most_probable_start(batch, plan, most=200, *, adapt=True):
         if weight is not None:
             starts.append(over_cluster(batch, 30, weight))
     best = None
-    for groups in starts:
-        batch.family = family.adapt(groups) if adapt else family
+    held = family.held(True) if adapt else family
+    for prior, groups in product([family] if held is family else [family, held], starts):
+        batch.family = prior.adapt(groups) if adapt else prior
         best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
-    _, clusters, batch.family, batch.z = best
+    _, clusters, family, batch.z = best
+    batch.family = family.held(False)
     batch.sub = np.zeros(len(batch.X), dtype=int)
     return clusters
 

@@ -67,6 +67,9 @@ class Poisson:
     def alike(self):
         return self
 
+    def held(self, hold):
+        return self
+
     def embed(self, X):
         return 2.0 * np.sqrt(X + 0.375)
 
@@ -161,6 +164,9 @@ class Multinomial:
     def alike(self):
         return self
 
+    def held(self, hold):
+        return self
+
     def embed(self, X):
         return np.sqrt(X / np.maximum(X.sum(axis=1, keepdims=True), 1.0))
 
@@ -235,6 +241,10 @@ class ByContract:
 
     def alike(self):
         new = self.family.alike()
+        return self if new is self.family else ByContract(new)
+
+    def held(self, hold):
+        new = self.family.held(hold)
         return self if new is self.family else ByContract(new)
 
     def settled(self, k):

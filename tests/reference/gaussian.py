@@ -105,6 +105,9 @@ class Gaussian:
         out[np.diag_indices(d)] = np.diag(scatter) / spare * (1.0 + 1e-6) + 1e-14
         return out, n - k
 
+    def held(self, hold):
+        return self
+
     def alike(self):
         """Clusters of fewer points than columns are taken for alike: a strong nu."""
         return replace(self, least_nu=len(self.m) * (len(self.m) + 1.0))

@@ -58,6 +58,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
             "weights": _finite(learner.scores.weights, packer),
             "seen": learner.scores.seen,
         },
+        "recent": _finite(learner.recent, packer),
         "suspicion": float(learner.suspicion),
         "repeats": pack_repeats(learner.repeats, packer),
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
@@ -88,9 +89,21 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         dormant=_unpack_dormant(node, state),
         scores=_unpack_scores(node),
         warmup=tuple(kept),
+        recent=_unpack_recent(node, state),
         suspicion=node.number("suspicion", -1e-300) if "suspicion" in node.tree else 0.0,
         repeats=unpack_repeats(node),
     )
+
+
+def _unpack_recent(node: Node, state: State) -> NDArray[Any]:
+    """Return the clusters' recent rows; what they remember if the file is of a time before that."""
+    if "recent" not in node.tree:
+        remembered: NDArray[Any] = state.totals[:, 0]
+        return remembered
+    recent = node.array("recent", float, state.k)
+    if np.any(recent < 0):
+        raise node.fail("recent", "negative")
+    return recent
 
 
 def _pack_dormant(dormant: Dormant, packer: Packer) -> Tree:

@@ -104,7 +104,7 @@ def _rows(name: str, n: int, rng: Any) -> Any:
 
     group = rng.integers(3, size=n)
     centre = 8.0 * np.eye(3)[group]
-    if name in ("multinomial", "poisson"):
+    if name in ("multinomial", "poisson", "negative-binomial"):
         return rng.poisson(1.0 + centre).astype(float)
     if name == "bernoulli":
         return (rng.random((n, 3)) < 0.1 + 0.1 * centre).astype(float)

@@ -115,8 +115,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="NAME",
         help="auto (chosen from the first batch; the default), gaussian, diagonal, spherical, "
-        "student, diagonal-student, directional, multinomial, poisson, bernoulli, categorical, "
-        "gamma, exponential, or blocks of columns: 'gaussian=x,y;poisson=clicks'",
+        "student, diagonal-student, directional, multinomial, poisson, negative-binomial, "
+        "bernoulli, categorical, gamma, exponential, or blocks of columns: "
+        "'gaussian=x,y;poisson=clicks'",
     )
     for name, how in _MODEL.items():
         option = f"--{name.replace('_', '-')}"

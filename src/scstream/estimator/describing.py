@@ -129,12 +129,12 @@ class Describing(Predicting):
         posterior = learner.family.prior + totals
         parameters = learner.family.describe(posterior)
         columns = learner.family.describe_columns(posterior, self._columns())
-        total = count.sum() + learner.alpha
+        share = learner.recent / (learner.recent.sum() + learner.alpha)
         moment = Moment if self.dates_ else float
         return [
             Cluster(
                 id=int(state.ids[i]),
-                weight=float(count[i] / total),
+                weight=float(share[i]),
                 count=float(count[i]),
                 age=float(learner.time - state.born[i]),
                 born=moment(state.born[i]),

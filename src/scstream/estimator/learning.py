@@ -12,6 +12,7 @@ from scstream.engines import Engine, EngineLost
 from scstream.engines.choose import engine_for_gaps
 from scstream.engines.tensors import MissingEntries, like_input
 from scstream.estimator.describing import Describing
+from scstream.estimator.successive import warn_if_alike
 from scstream.events import Sight
 from scstream.families import Family
 from scstream.groups.grouping import Grouping
@@ -27,6 +28,7 @@ from scstream.support.threads import allowed
 from scstream.support.times import is_length, is_moment
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
+_LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at for likeness
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -104,6 +106,7 @@ class Learning(Describing):
             except MissingEntries:
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
                 batch, learner, new, outcome = self._learned(engine, *given)
+            self._warn_of_successive_rows(batch, new, outcome)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
@@ -183,6 +186,13 @@ class Learning(Describing):
                 stacklevel=4,
             )
             self._warned = True
+
+    def _warn_of_successive_rows(self, batch: Batch, new: Learner, outcome: Outcome) -> None:
+        """Warn, once, that rows are not independent; the first and some later batches show it."""
+        if new.n_batches not in _LOOKED_AT or "_warned_of_rows" in self.__dict__:
+            return
+        if batch.even and new.family.real and warn_if_alike(batch.X, outcome.labels, level=6):
+            self._warned_of_rows = True
 
     def _run(
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine

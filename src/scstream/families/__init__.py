@@ -14,6 +14,7 @@ from scstream.families.gamma import Exponential as Exponential
 from scstream.families.gamma import Gamma as Gamma
 from scstream.families.gaussian import Gaussian as Gaussian
 from scstream.families.multinomial import Multinomial as Multinomial
+from scstream.families.negative_binomial import NegativeBinomial as NegativeBinomial
 from scstream.families.poisson import Poisson as Poisson
 from scstream.families.product import Product as Product
 from scstream.families.registry import BY_NAME as BY_NAME

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,19 @@ from scstream.families.contract import Family
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.idle import Idle
-from scstream.families.poisson import Poisson
+from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.product import Product
 from scstream.families.scores import Array
 
-_SMALL = 100.0  # whole numbers that hardly ever exceed this are taken for counts
+_SMALL = 100.0  # whole numbers half of which do not exceed this are taken for counts
 _ENOUGH = 20  # rows that show that a column is constant
+_NUMBER = re.compile(r"\W{0,3}\d[\d\s.,:/'+-]*\W{0,2}[A-Za-z]{0,3}")  # with a sign or a unit
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 
 MAKE: dict[str, type[Family]] = {
     "gaussian": Gaussian,
     "diagonal": Diagonal,
-    "poisson": Poisson,
+    "negative-binomial": NegativeBinomial,
     "bernoulli": Bernoulli,
     "categorical": Categorical,
     Idle.name: Idle,
@@ -35,10 +37,10 @@ def choose_family(X: Any) -> tuple[Family, str]:
     """Return a family for a first batch, and a description of the choice.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
-    are Poisson counts, all other numbers are Gaussian with a full covariance. A data frame's column
-    of floating-point numbers is real-valued whatever it holds, unless it is whole and has gaps:
-    so do frames hold counts with gaps. What a column turns out to be later, it becomes then, see
-    `scstream.families.widening`.
+    are negative binomial counts (counts of real events vary more than Poisson ones), all other
+    numbers are Gaussian with a full covariance. A data frame's column of floating-point numbers is
+    real-valued whatever it holds, unless it is whole and has gaps: so do frames hold counts with
+    gaps. What a column turns out to be later, it becomes then, see `scstream.families.widening`.
 
     Columns of one real number alone, and empty ones, are idle, if there are others.
     """
@@ -92,19 +94,29 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
         return "bernoulli"
     whole = bool(np.all(numbers == np.floor(numbers))) and numbers.min() >= 0
     real = typed and values.dtype.kind == "f" and not (whole and len(present) < len(values))
-    if whole and not real and np.quantile(numbers, 0.99) <= _SMALL:
-        return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "poisson"
+    if whole and not real and np.median(numbers) <= _SMALL:
+        return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "negative-binomial"
     constant = len(numbers) >= _ENOUGH and np.all(numbers == numbers[0])
     return Idle.name if constant else "gaussian"
 
 
 def _check_words(table: Columns, j: int, present: Column) -> None:
-    """Raise `ValueError` for words that name rows, not kinds."""
-    distinct = len(np.unique(present.astype(str)))
-    if names_rows(distinct, len(present)):
+    """Raise `ValueError` for words that name rows, not kinds, or are numbers."""
+    words = present.astype(str)
+    distinct = len(np.unique(words))
+    if not names_rows(distinct, len(present)):
+        return
+    numbers = [word for word in words.tolist() if _NUMBER.fullmatch(word)]
+    if len(numbers) > _DISTINCT * len(words):
         raise table.refuse(
             j,
-            f"looks like free text or an identifier ({distinct} distinct values in "
-            f"{len(present)} rows). Leave it out, or name it in "
-            "Product({'categorical': [...]}).",
+            f"holds text that looks like numbers or dates, such as {numbers[0]!r} ({distinct} "
+            "distinct values). Turn it into numbers (missing ones into NaN), or leave it out if it "
+            "is an identifier.",
         )
+    raise table.refuse(
+        j,
+        f"looks like free text or an identifier ({distinct} distinct values in "
+        f"{len(present)} rows). Leave it out, or name it in "
+        "Product({'categorical': [...]}).",
+    )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
 
+INFINITE = "Leave such rows out, or put NaN there if the number is not known."
 Column = NDArray[Any]  # (n,): numbers, truth values, text, or objects with None for missing
 
 
@@ -174,7 +175,7 @@ def finite_numbers(X: Any, family: Any) -> Array:
         j = int(np.flatnonzero(bad.any(axis=0))[0])
         if not family.missing and np.isnan(out[:, j]).any():
             raise columns_of(X).refuse(j, f"contains NaN. {needs_all(family.name)}")
-        raise columns_of(X).refuse(j, "contains infinity.")
+        raise columns_of(X).refuse(j, f"contains infinity. {INFINITE}")
     return out
 
 

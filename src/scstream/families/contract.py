@@ -163,6 +163,14 @@ class Family(Saved, RowForms, Dividing, ABC):
         """Return a copy that adapts to clusters of one common shape, for few points."""
         return self
 
+    def held(self, hold: bool) -> Self:
+        """Return a copy with parameters that all clusters share held as wide as they are, or not.
+
+        Small groups look denser than clusters. So a first batch also starts with such parameters
+        held while groups are merged, if a family has some; it returns itself if not.
+        """
+        return self
+
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters."""
         return self

@@ -145,6 +145,15 @@ class Product(Family):
         """Return a copy whose blocks suit the clusters (k, p)."""
         return self._changed(lambda family, s: family.adapt(s), clusters)
 
+    def held(self, hold: bool) -> Self:
+        """Return a copy whose blocks are held, or not; itself if there is nothing to hold."""
+        families = [family.held(hold) for family in self._families]
+        if all(a is b for a, b in zip(families, self._families, strict=True)):
+            return self
+        new = copy.copy(self)
+        new._families = families
+        return new
+
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose blocks follow the clusters (k, p)."""
         own = iter(self.parts_of(latest))

@@ -5,7 +5,7 @@ become real numbers, independent of the other columns, where a number is not who
 whatever they hold. What is known of a cluster's column is its moments, which are carried over:
 
 - yes/no: the numbers of zeros and ones are known, so counts, shares, sums and squares are exact;
-- counts: number and sum are exact, the squares are those of Poisson counts with that mean;
+- counts: number and sum are exact, the squares are those of such counts with that mean;
 - idle columns told nothing apart: their past counts as not observed.
 
 Real numbers that were counts are still mostly whole. So that neighbouring numbers do not become
@@ -154,7 +154,7 @@ def _wider_name(family: Family, table: Columns, place: int, j: int) -> str | Non
     if np.isinf(x).any() or family.refusal(x) is None:
         return None
     if Poisson().refusal(x) is None:
-        return "poisson"
+        return "negative-binomial"
     codes = isinstance(family, Bernoulli) and np.all(x == np.floor(x))
     return "categorical" if codes else "diagonal"
 
@@ -199,7 +199,10 @@ def _carried(old: Family, s: Array, columns: Sequence[int], new: Family) -> Arra
     if isinstance(new, Categorical):
         return np.concatenate([count, new.counts_of(np.stack([n - x, x], axis=-1))], axis=-1)
     assert isinstance(new, Diagonal)
-    squares = x if isinstance(old, Bernoulli) else x + x * x / np.maximum(n, 1e-300)
+    squares = x
+    if isinstance(old, Poisson):
+        spread = old.select(list(columns)).spread([n, x])
+        squares = n * spread + x * x / np.maximum(n, 1e-300)
     squares = squares + n * new.cell_widths**2 / 12.0
     shift, scale = new.frame
     z = (x - n * shift) / scale

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -74,10 +75,11 @@ def _is_sparse(steps: Steps, state: State) -> bool:
 
 
 def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
-    """Return the better of two starts, with its prior: merged from small groups, or from a few.
+    """Return the best of some starts, with its prior: merged from small groups, or from a few.
 
     Where clusters differ in a few of many columns, small groups are mixed: chance neighbours in
-    all the others. The few groups are made by the most informative columns.
+    all the others. The few groups are made by the most informative columns. Each start is made
+    once more with a prior that is held wide, if the family has such (`Family.held`).
     """
     family, rules, n = steps.family, steps.rules, steps.engine.n_rows
     sample = family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
@@ -89,11 +91,12 @@ def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: boo
     if weight is not None:
         groups.append(over_cluster(family, sample, rules.few_seeds, steps.rng.generator, weight))
     best: _Start | None = None
-    for seeds in groups:
-        steps.family = family.adapt(seeds) if adapt else family
+    held = family.held(True) if adapt else family
+    for prior, seeds in product([family] if held is family else [family, held], groups):
+        steps.family = prior.adapt(seeds) if adapt else prior
         best = _merged_down(steps, plan, State.start(forgetting, seeds, 0.0, 0), best, adapt=adapt)
     assert best is not None
-    steps.family = best.family
+    steps.family = best.family.held(False)
     steps.engine.restore_labels()
     return best.state
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scstream.families import Family
+from scstream.families.contract import Array
 from scstream.families.scores import Score
 from scstream.kernels.draws import Words
 from scstream.records import BatchRecord
@@ -46,6 +47,8 @@ class Learner:
         How expected recent rows were.
     warmup : tuple of KeptBatch
         The first rows, until there are enough of them; then empty.
+    recent : ndarray (k,)
+        Rows that each cluster got, older ones counting less, see `scstream.sampler.recent`.
     suspicion : float
         Nats by which recent batches would have been more probable beside a background, where one
         may arise, see `scstream.sampler.background`.
@@ -65,6 +68,7 @@ class Learner:
     dormant: Dormant
     scores: Sketch
     warmup: tuple[KeptBatch, ...]
+    recent: Array
     suspicion: float = 0.0
     repeats: Repeats = Repeats()
 

@@ -23,6 +23,7 @@ from scstream.sampler.first import learn_first
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
+from scstream.sampler.recent import recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import load_rows, some_rows, some_weighted_rows
@@ -131,6 +132,7 @@ def _learn_later(
         rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
     gone = {b for _, b in events.merges}.union(events.given_up)
+    kept = recipe.forgetting.decay(batch.time - learner.time)
     new = Learner(
         family,
         state.settle(batch.time),
@@ -144,6 +146,7 @@ def _learn_later(
         learner.dormant.after(learner.state, state, gone, recipe.rules),
         scores(),
         warmup=(),
+        recent=recent_after((learner.state.ids, learner.recent), state, events, kept),
         suspicion=suspicion,
         repeats=learner.repeats,
     )

@@ -21,7 +21,7 @@ def sample_rows(model: ScStream, n: int, random_state: Any) -> tuple[NDArray[Any
         raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
     rng = check.make_rng(random_state)
     family, state = model.family_, model._learner.state
-    weight = state.totals[:, 0]
+    weight = model._learner.recent
     place = rng.choice(len(weight), size=int(n), p=weight / weight.sum())
     posterior = family.prior + state.totals
     d = model.n_features_in_
@@ -54,7 +54,11 @@ def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generat
             )
         return out
     if "rate" in about:
-        return rng.poisson(about["rate"][place]).astype(np.float64)
+        rate = about["rate"][place]
+        if "dispersion" in about:
+            wide = about["dispersion"][place]
+            rate = rate * wide * rng.standard_gamma(1.0 / wide)
+        return rng.poisson(rate).astype(np.float64)
     if "probability" in about:
         return (rng.random((len(place), d)) < about["probability"][place]).astype(np.float64)
     if "shape" in about:

@@ -1,0 +1,270 @@
+"""Negative binomial clusters: columns of counts that vary more than Poisson counts do."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln, gammaln
+
+from scstream.families import rowwise
+from scstream.families.contract import Array
+from scstream.families.draws import log_gammas
+from scstream.families.factorised import Plane, observed_mean
+from scstream.families.given import positive_vector
+from scstream.families.merging import merged
+from scstream.families.poisson import Poisson, RisingScore
+from scstream.families.scores import Labels, Points, Score, to_dense
+from scstream.support.once import once
+
+Ints = NDArray[np.int64]
+
+_DISPERSIONS = 2.0 ** np.arange(-10.0, 2.5, 0.5)  # among which the evidence chooses
+
+
+class NegativeBinomial(Poisson):
+    """Clusters of counts, independent columns each with a rate of its own, and wider than Poisson.
+
+    Within a cluster a column's variance is ``rate + dispersion * rate**2``, where the dispersion
+    is the same in all clusters.
+
+    Parameters
+    ----------
+    dispersion : float or array-like (d,), optional
+        How much wider than Poisson counts the columns are; near 0 they are Poisson.
+    mean : float or array-like (d,), optional
+        The rate expected of a cluster.
+    strength : float or array-like (d,), optional
+        How close rates stay to it, as in `Poisson`.
+
+    Notes
+    -----
+    With a given dispersion ``1 / r`` a count has the density ``C(x + r - 1, x) p**x (1 - p)**r``,
+    which has the same statistics as a Poisson count, and p has a beta prior. What is left open is
+    set for each column from the first batch and its clusters: the values under which the clusters
+    are the most probable. Missing entries are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> wide = rng.gamma(2.0, 0.5, (200, 4))
+    >>> X = rng.poisson(wide * np.repeat([[1, 30, 2, 40], [30, 1, 40, 2]], 100, axis=0))
+    >>> ScStream("negative-binomial", random_state=0).fit(X).n_clusters_
+    2
+    """
+
+    name: ClassVar[str] = "negative-binomial"
+    kept: ClassVar[Mapping[str, str]] = {
+        "_mean": "d+", "_shape": "d+", "_dispersion": "d+", "_level": "d",
+    }  # fmt: skip
+
+    _dispersion: Array  # (d,)
+    _level: Array  # (d,): the mean of the log density's part that depends on no rate
+    _choices: Array | None = None  # (m, d): dispersions among which the evidence chooses
+    _levels: Array  # (m, d): their levels
+    _is_held: bool = False  # whether dispersions do not fall
+
+    def __init__(
+        self,
+        dispersion: ArrayLike | None = None,
+        mean: ArrayLike | None = None,
+        strength: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(mean, strength)
+        self.dispersion = dispersion
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with a prior, the open parts of it still to be adapted.
+
+        The dispersion is at first the one that all rows together have: clusters have less.
+        """
+        new = super().prepare(X)
+        d = X.shape[1]
+        if self.dispersion is not None:
+            given = positive_vector(self.dispersion, d, "dispersion")
+            new._dispersion, new._level = given, _mean_level(X, given)
+            return new._with(new._mean, new._shape)
+        new._choices = np.repeat(_DISPERSIONS[:, None], d, axis=1)
+        new._levels = np.array([_mean_level(X, some) for some in new._choices])
+        return new._dispersed(new._best(self.statistics(X).sum(axis=0, keepdims=True)))
+
+    def _with(self, mean: Array, shape: Array) -> Self:
+        new = copy.copy(self)
+        new._mean, new._shape = mean, shape
+        if "_dispersion" not in vars(new):  # which follows at once
+            new._dispersion, new._level = np.ones(len(mean)), np.zeros(len(mean))
+        return new.with_prior(shape / mean, shape)
+
+    def _dispersed(self, which: Ints) -> Self:
+        """Return a copy with the dispersions of those numbers (d,)."""
+        assert self._choices is not None
+        new, d = copy.copy(self), np.arange(len(which))
+        new._dispersion, new._level = self._choices[which, d], self._levels[which, d]
+        return new._with(self._mean, self._shape)
+
+    def _best(self, clusters: Array) -> Ints:
+        """Return the numbers (d,) of the dispersions under which clusters are most probable."""
+        trials = self._trials()
+        level = [
+            (t.log_partitions(t.prior + clusters) - t.log_partitions(t.prior)).sum(axis=0)
+            for t in trials
+        ]
+        out: Ints = np.argmax(level, axis=0)
+        return out
+
+    def _trials(self) -> list[Self]:
+        """Return a copy for each choice of a dispersion, the same for all columns."""
+        assert self._choices is not None
+        return [self._dispersed(np.full(len(self._mean), i)) for i in range(len(self._choices))]
+
+    def held(self, hold: bool) -> Self:
+        """Return a copy whose dispersions do not fall, or do; itself where that makes no change."""
+        if self._choices is None or self.alone or hold == self._is_held:
+            return self
+        new = copy.copy(self)
+        new._is_held = hold
+        return new
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy with the open parts that make the clusters most probable.
+
+        Each dispersion is judged by the clusters that would be left under it, see `merging`. Beside
+        other columns, by which clusters stay apart, it falls by one choice at most each time, or
+        does not fall (see `held`).
+        """
+        if self._choices is None:
+            return super().adapt(clusters)
+        left = clusters
+        if self.alone:
+            count, x = self.split_up(self.prior + clusters)
+            places = np.log(x / count)
+            results = [merged(trial, clusters, places) for trial in self._trials()]
+            left = max(results, key=lambda pair: pair[1])[0]
+        which = self._best(left)
+        if not self.alone:
+            now = (self._choices < self._dispersion).sum(axis=0)
+            which = np.maximum(which, now - (0 if self._is_held else 1))
+        return Poisson.adapt(self._dispersed(which), clusters)
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream, whose dispersions stay."""
+        new = copy.copy(self)
+        for name in ("_choices", "_levels", "_is_held"):
+            vars(new).pop(name, None)
+        return new
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the dispersions, and the prior's means and shapes."""
+        return {"dispersion": self._dispersion.copy(), **super().hyperparameters()}
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def log_base(self, X: Points) -> Array:
+        """Return the parts of the counts' densities (n,) that no cluster changes."""
+        return rowwise.sums(np.where(np.isnan(X), 0.0, _base(X, self._dispersion) - self._level))
+
+    def log_partitions(self, tau: Array) -> Array:
+        """Return the log-normalisers of beta densities, the counts' mean level included."""
+        count, x = self.split_up(tau)
+        out: Array = betaln(x, count / self._dispersion) + count * self._level
+        return out
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw probabilities from beta densities."""
+        count, x = self.split_up(tau)
+        a, b = log_gammas(rng, x), log_gammas(rng, count / self._dispersion)
+        both = np.logaddexp(a, b)
+        zero = np.zeros((len(tau), 1))
+        each = (b - both) / self._dispersion + self._level
+        return np.concatenate([zero, each, a - both], axis=1)
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by beta negative binomial predictives."""
+        count, x = self.split_up(self.prior + s)
+        r, rest = 1.0 / self._dispersion, count / self._dispersion
+        each = betaln(x, rest + r) - betaln(x, rest) + self._level
+        eta = np.concatenate([log_weight[:, None], each, np.zeros(x.shape)], axis=1)
+        fall = np.ascontiguousarray(x + rest + r)
+        return RisingAndFallingScore(eta, np.ascontiguousarray(x), fall)
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return the clusters' expected rates, and the dispersion that they share."""
+        rate = super().describe(tau)["rate"]
+        return {"rate": rate, "dispersion": np.broadcast_to(self._dispersion, rate.shape)}
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return counts that are wider than Poisson, some of them missing."""
+        groups = [
+            rng.poisson(rng.gamma(4.0, 0.25, (n, 12)) * np.repeat(rates, 6)).astype(float)
+            for n, rates in ((12, [2.0, 60.0]), (18, [60.0, 2.0]))
+        ]
+        groups[0][3, 0] = groups[1][5, 1] = np.nan
+        return groups[0], groups[1]
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def spread(self, sums: list[Array]) -> Array:
+        """Return the variances of negative binomial counts with the groups' means."""
+        mean = super().spread(sums)
+        out: Array = mean + self._dispersion * mean**2
+        return out
+
+    def discriminant(self, first: Array, second: Array) -> Plane:
+        """Return the log ratio of the two groups' probabilities, and the cut's offset."""
+        a, b = (self.describe(self.prior + s)["rate"] for s in (first, second))
+        more = np.log1p(b * self._dispersion) - np.log1p(a * self._dispersion)
+        return np.log(b) - np.log(a) - more, (more / self._dispersion).sum(axis=1)
+
+    def spread_out(self, X: Array) -> Array:
+        """Return counts on a scale on which their deviation is about the same at any rate."""
+        c = np.sqrt(self._dispersion)
+        Z = c * np.sqrt(X + 0.375)
+        return 2.0 / c * rowwise.log(Z + np.sqrt(Z * Z + 1.0))
+
+
+@dataclass(frozen=True)
+class RisingAndFallingScore(RisingScore):
+    """The scores of `RisingScore` less ``lgamma(fall + x) - lgamma(fall)`` of every count.
+
+    Attributes
+    ----------
+    fall : ndarray (k, d)
+    """
+
+    fall: Array
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k)."""
+        rows = to_dense(T)
+        out: Array = super().block(rows) - self._falling.block(rows)
+        return out
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) under each row's own pair."""
+        rows = to_dense(T)
+        out: Array = super().pairs(rows, z) - self._falling.pairs(rows, z)
+        return out
+
+    @once
+    def _falling(self) -> RisingScore:
+        return RisingScore(np.zeros(self.eta.shape), self.fall)
+
+
+def _base(X: Array, dispersion: Array) -> Array:
+    """Return the part of the log density of counts (n, d) that depends on no rate."""
+    r = 1.0 / dispersion
+    out: Array = gammaln(X + r) - gammaln(r) - gammaln(X + 1.0)
+    return out
+
+
+def _mean_level(X: Array, dispersion: Array) -> Array:
+    """Return the mean of that in each column (d,), over what is observed."""
+    return observed_mean(_base(X, dispersion), 0.0)

@@ -1,0 +1,76 @@
+"""The share of a cluster is that of the rows that it gets, whatever it forgets of its past."""
+
+import numpy as np
+import pytest
+from streams import blobs
+
+from scstream import ScStream
+from scstream.sampler.recent import recent_rows
+
+PLACES = np.array([[0.0, 0.0], [14.0, 0.0], [0.0, 14.0], [14.0, 14.0]])
+
+
+def test_a_cluster_that_moves_keeps_its_share() -> None:
+    """Its past does not describe it any more, and is forgotten; it gets a quarter of the rows."""
+    model, places = ScStream(random_state=0), PLACES.copy()
+    for b in range(20):
+        model.partial_fit(blobs(1000, b, places)[0])
+        places[0] -= 0.5
+    clusters = {c.id: c for c in model.clusters_}
+    moving = clusters[int(model.predict(places[:1])[0])]
+    others = [c for c in clusters.values() if c is not moving]
+    assert moving.count < 0.3 * min(c.count for c in others)
+    np.testing.assert_allclose([c.weight for c in clusters.values()], 0.25, atol=0.03)
+    drawn = model.sample(4000, random_state=0)[1]
+    assert 0.2 < np.mean(drawn == moving.id) < 0.3
+
+
+@pytest.mark.parametrize("half_life", [None, 5.0])
+def test_where_nothing_is_forgotten_it_is_that_of_the_points(half_life) -> None:
+    model = ScStream(random_state=0, half_life=half_life)
+    model.partial_fit(blobs(300, 0)[0]).partial_fit(blobs(300, 0)[0])
+    total = sum(c.count for c in model.clusters_) + 1.0
+    for cluster in model.clusters_:
+        assert cluster.weight == pytest.approx(cluster.count / total)
+
+
+def rows(before, after, past, current, pairs):
+    """Return the recent rows of ids, given those before as a dictionary."""
+    ids, had = np.array(list(before)), np.array(list(before.values()), dtype=float)
+    out = recent_rows((ids, had), np.array(after), np.array(past), np.array(current), pairs)
+    return dict(zip(after, out.tolist(), strict=True))
+
+
+def test_parts_of_a_cluster_share_its_rows_by_what_is_remembered_of_them() -> None:
+    got = rows({0: 80.0, 1: 10.0}, [0, 1, 2], [3.0, 10.0, 1.0], [5.0, 6.0, 7.0], [(0, 2)])
+    assert got == {0: 65.0, 1: 16.0, 2: 27.0}
+
+
+def test_a_part_without_a_past_is_new() -> None:
+    got = rows({0: 80.0}, [0, 1], [40.0, 0.0], [5.0, 7.0], [(0, 1)])
+    assert got == {0: 85.0, 1: 7.0}
+
+
+def test_merged_clusters_have_the_rows_of_both() -> None:
+    got = rows({0: 80.0, 1: 20.0, 2: 3.0}, [0, 2], [60.0, 3.0], [5.0, 1.0], [(0, 1)])
+    assert got == {0: 105.0, 2: 4.0}
+
+
+def test_what_was_split_and_merged_with_another_is_shared_by_all_that_are_left() -> None:
+    got = rows({0: 60.0, 1: 40.0}, [1, 3], [1.0, 3.0], [0.0, 0.0], [(0, 3), (1, 0)])
+    assert got == {1: 25.0, 3: 75.0}
+
+
+def test_clusters_that_are_gone_or_new_have_none() -> None:
+    assert rows({0: 60.0}, [4], [0.0], [9.0], []) == {4: 9.0}
+    assert rows({0: 60.0}, [4], [5.0], [9.0], []) == {4: 9.0}  # one that came back
+
+
+def test_it_is_saved(tmp_path) -> None:
+    model, places = ScStream(random_state=0), PLACES.copy()
+    for b in range(6):
+        model.partial_fit(blobs(300, b, places)[0])
+        places[0] -= 1.0
+    model.save(tmp_path / "m")
+    again = ScStream.load(tmp_path / "m")
+    assert [c.weight for c in again.clusters_] == [c.weight for c in model.clusters_]
