@@ -80,6 +80,10 @@ class Rules(GroupRules):
         clusters that move so fast are better followed than clustered together.
     moved_on_a_row : float
         The same for each row of the batch.
+    same_rows : float
+        The share of rows that a repeated start must find in the same clusters as before, for these
+        to be the same clusters. Then they have converged before, as in `patience_again`; and with
+        `enough_alone` rows the warm-up is over, if batches have half as many.
     half_life : float
         The half-life of ``half_life="auto"``, in batches: so many times their usual spacing.
     spacing_memory : int
@@ -259,6 +263,7 @@ class Rules(GroupRules):
     enough_alone: int = 500
     moved_on: float = 5.0
     moved_on_a_row: float = 0.3
+    same_rows: float = 0.99
     half_life: float = 5.0
     spacing_memory: int = 5
     spacing_jump: float = 4.0
