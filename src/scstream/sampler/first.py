@@ -64,7 +64,7 @@ def learn_first(
         n, d = X.shape
         announce_long_start(next(iter(sample_sizes(n, rules)), n), d, len(family.prior), rules)
     old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
-    steps, state = _begun(
+    steps, state = begun(
         family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight, old_ids
     )
     state = _numbered(engine, state, batch.time, 0)
@@ -101,7 +101,7 @@ def learn_first(
     return new, outcome_of(steps, learner, new, batch, events, state, labels)
 
 
-def _begun(
+def begun(
     family: Family, engine: Engine, draws: tuple[Words, int, int], recipe: Recipe,
     labels: Labels | None, X: Points, weight: Array, old_ids: Labels,
 ) -> tuple[Steps, State]:  # fmt: skip

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import CpuEngine, Engine, RemoteRows
-from scstream.engines.outputs import Best
+from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
 from scstream.kernels.draws import Draws
@@ -22,13 +21,14 @@ from scstream.sampler.first import learn_first
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
+from scstream.sampler.other_units import begins_anew, is_suspected, share_of_nobody
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.rows import load_rows, some_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
-from scstream.sampler.sweep import deterministic_sweep, next_point
+from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
 
@@ -66,7 +66,12 @@ def learn(
             return replace(first[0], spacing=spacing), first[1]
         assert learner is not None
         learner = replace(learner, warmup=())
-    return _learn_later(learner, batch, recipe, engine, spacing)
+    later = _learn_later(learner, batch, recipe, engine, spacing)
+    if later is not None:
+        return later
+    first = learn_first(replace(learner, warmup=()), batch, recipe, engine, make_rng)
+    assert first is not None  # as there are no rows before
+    return replace(first[0], spacing=spacing), first[1]
 
 
 def _learn_weighted(
@@ -95,14 +100,21 @@ def _all_count(weight: Array) -> bool:
 
 def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
-) -> tuple[Learner, Outcome]:
-    """Return the model after a batch that finds its prior set and something remembered."""
+) -> tuple[Learner, Outcome] | None:
+    """Return the model after a batch that finds its prior set and something remembered.
+
+    None if the model had better begin anew with the batch, which came in other units.
+    """
     before = learner
     if learner.family.narrows:
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps, state, events = _run_later(learner, batch, recipe, engine, past)
+    if is_suspected(learner, past, state, batch, recipe):
+        if begins_anew(learner, steps, state, batch, recipe, engine):
+            return None
+        steps, state, events = _run_later(learner, batch, recipe, engine, past)
     suspicion = 0.0
     if recipe.outlier_weight == "auto" and learner.outliers is None:
         left = past.share_left_of(learner.state)
@@ -250,11 +262,8 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
             return False
     if n < recipe.family.enough_rows(d):
         return False
-    state, family = _under(learner.state, recipe.forgetting).advance(batch.time), learner.family
-    rows = some_rows(batch.X, recipe.rules.elsewhere_rows)
-    score, _ = next_point(family, state.totals, recipe.alpha, learner.outliers)
-    nobodys = CpuEngine().evaluate(family, rows, score, Best()) == state.k
-    return bool(nobodys.mean() > recipe.rules.elsewhere)
+    past, rules = _under(learner.state, recipe.forgetting).advance(batch.time), recipe.rules
+    return share_of_nobody(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
 
 
 def _with_the_rest(

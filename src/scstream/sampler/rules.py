@@ -168,6 +168,16 @@ class Rules(GroupRules):
         been forgotten, with which the model begins anew.
     elsewhere_rows : int
         Rows by which that is judged, at most.
+    suspicious_rows : int
+        Rows by which the same is judged in any batch in which clusters were born, at most.
+    other_units : float
+        Nats a row by which such a batch must be more probable as the first of another stream, for
+        the model to begin anew with it: units have changed. A thousand times larger or smaller ones
+        gain 1.7 to 25, but so may a single new class of another shape.
+    other_clusters : float
+        Nats a row by which the clusters of that beginning must then be better than those that the
+        batch has become, under the prior of the beginning. Changed units gain .6 to 6 where the
+        clusters are lost, new classes and clusters that jump .4 at most where they are not.
     return_within : int
         Batches after its birth in which a cluster may still turn out to be a return.
     turn_rows : int
@@ -296,6 +306,9 @@ class Rules(GroupRules):
     return_margin: float = 2.0
     elsewhere: float = 0.5
     elsewhere_rows: int = 1000
+    suspicious_rows: int = 100
+    other_units: float = 1.0
+    other_clusters: float = 0.5
     return_within: int = 4
     turn_rows: int = 1024
     turn_past: float = 4.0
