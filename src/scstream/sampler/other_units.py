@@ -43,7 +43,8 @@ def is_suspected(
     """
     rules, (n, d) = recipe.rules, batch.X.shape
     free = recipe.plan.splits and recipe.plan.merges and rules.follow
-    if not free or n < recipe.family.enough_rows(d) or np.isin(state.ids, past.ids).all():
+    new = set(state.ids.tolist()).difference(past.ids.tolist())
+    if not free or not new or n < recipe.family.enough_rows(d):
         return False
     if share_of_nobody(learner, past, batch, recipe, rules.suspicious_rows) > rules.elsewhere:
         return True
