@@ -13,6 +13,7 @@ from scipy.special import gammaln
 
 from scstream.engines import CpuEngine, Engine
 from scstream.engines.outputs import Best
+from scstream.families.contract import Family
 from scstream.sampler.batch import log_level
 from scstream.sampler.clusters import State
 from scstream.sampler.first import begun
@@ -38,11 +39,11 @@ def is_suspected(
 ) -> bool:  # fmt: skip
     """Whether a batch that was learned may have come in other units.
 
-    Then clusters were born, or came back. Most rows are where no cluster expects them, or what is expected of
-    clusters does not suit those that the batch has become.
+    Then clusters were born, or came back. Most rows are where no cluster expects them, or what is
+    expected of clusters does not suit those that the batch has become. Counts have no units.
     """
     rules, (n, d) = recipe.rules, batch.X.shape
-    free = recipe.plan.splits and recipe.plan.merges and rules.follow
+    free = learner.family.real and recipe.plan.splits and recipe.plan.merges and rules.follow
     new = set(state.ids.tolist()).difference(past.ids.tolist())
     if not free or not new or n < recipe.family.enough_rows(d):
         return False
@@ -50,7 +51,7 @@ def is_suspected(
         return True
     family, present = learner.family, state.current[state.present]
     gain = family.adapt(present).log_marginal(present).sum() - family.log_marginal(present).sum()
-    return bool(gain > rules.other_units * n)
+    return bool(gain > rules.other_units * n + _by_chance(family, n))
 
 
 def begins_anew(
@@ -58,9 +59,9 @@ def begins_anew(
 ) -> bool:
     """Whether a batch that was learned had better be the first of another stream.
 
-    It is much more probable as that, and under the prior that would be set from it other clusters
-    are better than those that it has become. What so many numbers of a prior gain by chance does
-    not count. The engine does not hold the batch as it was learned any more.
+    It is much more probable as that, and its clusters then are better than those that it has
+    become, even under a prior that suits these. What so many numbers of a prior gain by chance
+    does not count. The engine does not hold the batch as it was learned any more.
     """
     rules, n, level = recipe.rules, batch.X.shape[0], _log_evidence(steps, state, batch)
     family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
@@ -68,13 +69,19 @@ def begins_anew(
     draws, nothing = (learner.rng, learner.seed, learner.n_batches), np.zeros(0, dtype=np.int64)
     anew, found = begun(family, engine, draws, recipe, None, batch.X, batch.weight, nothing)
     as_learned = anew.family.reframed(state.current[state.present], steps.family)
-    by_chance = 0.5 * len(anew.family.prior) * np.log(n)
+    by_chance = _by_chance(anew.family, n)
     more = _log_evidence(anew, found, batch) - level
     if as_learned is None or more <= rules.other_units * n + by_chance:
         return False
-    better = log_level(anew, anew.family, found)
-    better -= log_posterior(anew.family, anew.alpha, as_learned)
+    priors = anew.family, anew.family.adapt(as_learned)
+    as_good = max(log_posterior(prior, anew.alpha, as_learned) for prior in priors)
+    better = log_level(anew, anew.family, found) - as_good
     return bool(better > rules.other_clusters * n + by_chance)
+
+
+def _by_chance(family: Family, n: int) -> float:
+    """Return what the numbers of a prior gain, about, where they are set from n rows."""
+    return float(0.5 * len(family.prior) * np.log(n))
 
 
 def _log_evidence(steps: Steps, state: State, batch: Batch) -> float:

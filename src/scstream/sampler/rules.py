@@ -176,8 +176,9 @@ class Rules(GroupRules):
         gain 1.7 to 25, but so may a single new class of another shape.
     other_clusters : float
         Nats a row by which the clusters of that beginning must then be better than those that the
-        batch has become, under the prior of the beginning. Changed units gain .6 to 6 where the
-        clusters are lost, new classes and clusters that jump .4 at most where they are not.
+        batch has become, even under a prior that suits these. Changed units gain .6 to 6 where
+        clusters are lost, 500 rows of new classes, or of clusters that jump and are found, .4 at
+        most.
     return_within : int
         Batches after its birth in which a cluster may still turn out to be a return.
     turn_rows : int
