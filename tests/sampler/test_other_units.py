@@ -68,8 +68,9 @@ def test_clusters_that_jump_all_at_once_are_no_change_of_units() -> None:
     assert len(ids(model)) > K
 
 
-def test_nothing_begins_anew_where_no_clusters_may_be_born() -> None:
-    model = ScStream(random_state=0, merges=False)
+@pytest.mark.parametrize("options", [{"merges": False}, {"half_life": None}])
+def test_nothing_begins_anew_where_the_user_says_so(options) -> None:
+    model = ScStream(random_state=0, **options)
     for b, (X, _) in enumerate(batches(5, AT + 1)):
         model.partial_fit(X / 1000.0 if b == AT else X)
     assert len(ids(model)) > K  # those of before are there

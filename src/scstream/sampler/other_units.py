@@ -40,12 +40,13 @@ def is_suspected(
     """Whether a batch that was learned may have come in other units.
 
     Then clusters were born, or came back. Most rows are where no cluster expects them, or what is
-    expected of clusters does not suit those that the batch has become. Counts have no units.
+    expected of clusters does not suit those that the batch has become. Counts have no units, and
+    who says what is to be remembered has it so.
     """
-    rules, (n, d) = recipe.rules, batch.X.shape
-    free = learner.family.real and recipe.plan.splits and recipe.plan.merges and rules.follow
+    rules, plan, (n, d) = recipe.rules, recipe.plan, batch.X.shape
+    free = plan.splits and plan.merges and rules.follow and recipe.forgetting.adaptive
     new = set(state.ids.tolist()).difference(past.ids.tolist())
-    if not free or not new or n < recipe.family.enough_rows(d):
+    if not (free and new and learner.family.real) or n < recipe.family.enough_rows(d):
         return False
     if share_of_nobody(learner, past, batch, recipe, rules.suspicious_rows) > rules.elsewhere:
         return True
