@@ -111,7 +111,8 @@ def _learn_later(
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps, state, events = _run_later(learner, batch, recipe, engine, past)
-    if is_suspected(learner, past, state, batch, recipe):
+    born = state.next_id > past.next_id or events.returns
+    if born and is_suspected(learner, past, state, batch, recipe):
         if begins_anew(learner, steps, state, batch, recipe, engine):
             return None
         steps, state, events = _run_later(learner, batch, recipe, engine, past)

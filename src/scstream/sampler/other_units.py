@@ -8,6 +8,8 @@ it is asked whether the batch is much more probable if the model begins anew wit
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import gammaln
 
@@ -37,16 +39,17 @@ def share_of_nobody(
 def is_suspected(
     learner: Learner, past: State, state: State, batch: Batch, recipe: Recipe
 ) -> bool:  # fmt: skip
-    """Whether a batch that was learned may have come in other units.
+    """Whether a batch in which clusters were born, or came back, may have come in other units.
 
-    Then clusters were born, or came back. Most rows are where no cluster expects them, or what is
-    expected of clusters does not suit those that the batch has become. Counts have no units, and
-    who says what is to be remembered has it so.
+    Most rows are where no cluster expects them, or what is expected of clusters does not suit those
+    that the batch has become. Counts have no units, and who says what is to be remembered has it
+    so. Beside a background of noise nothing is suspected: rows that it holds would not be judged.
     """
     rules, plan, (n, d) = recipe.rules, recipe.plan, batch.X.shape
     free = plan.splits and plan.merges and rules.follow and recipe.forgetting.adaptive
-    new = set(state.ids.tolist()).difference(past.ids.tolist())
-    if not (free and new and learner.family.real) or n < recipe.family.enough_rows(d):
+    if not (free and learner.family.real and learner.outliers is None):
+        return False
+    if n < recipe.family.enough_rows(d):
         return False
     if share_of_nobody(learner, past, batch, recipe, rules.suspicious_rows) > rules.elsewhere:
         return True
@@ -68,7 +71,8 @@ def begins_anew(
     family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
     family = family.prepare(some_rows(batch.X, rules.prior_rows))
     draws, nothing = (learner.rng, learner.seed, learner.n_batches), np.zeros(0, dtype=np.int64)
-    anew, found = begun(family, engine, draws, recipe, None, batch.X, batch.weight, nothing)
+    plain = replace(recipe, outlier_weight=0.0)
+    anew, found = begun(family, engine, draws, plain, None, batch.X, batch.weight, nothing)
     as_learned = anew.family.reframed(state.current[state.present], steps.family)
     by_chance = _by_chance(anew.family, n)
     more = _log_evidence(anew, found, batch) - level
