@@ -156,21 +156,21 @@ class Model:
 
     # -- where it begins --------------------------------------------------------------------------
 
-    def found(self, family, rows, weights, labels):
+    def found(self, family, rows, weights, labels, old_ids):
         """Return the rows as a batch, and the clusters that are found among them from nothing."""
         self.outliers = None
         # the generator moves on only if something is learned
         batch = self.batch(family, rows, weights, copy.deepcopy(self.rng))
         if self.outlier_weight not in (0, "auto"):
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
-        clusters = self.started(batch, labels)
+        clusters = self.started(batch, labels, old_ids)
         again = family.started_again(batch.family) if tames(family) else None
         if again is not None:
             batch.family = again
-            clusters = self.started(batch, labels)
+            clusters = self.started(batch, labels, old_ids)
         return batch, clusters
 
-    def started(self, batch, labels):
+    def started(self, batch, labels, old_ids):
         """Return the clusters of a batch, from labels that were given or many groups."""
         if self.outlier_weight == "auto":
             batch.outliers = None
@@ -182,6 +182,7 @@ class Model:
             clusters = start_from_labels(batch, np.asarray(labels))
         elif not again:
             clusters = start_over_clustered(batch, self.plan)
+            again = same_clusters(old_ids, batch.z[: len(old_ids)], clusters.k)
         if self.outlier_weight == "auto":  # the start is made without
             swept = copy.deepcopy(clusters)
             deterministic_sweep(batch, swept)
@@ -198,15 +199,16 @@ class Model:
         rows = np.concatenate([*(kept.X for kept in early), X])
         ages = [kept.weight * self.weight_now(kept, time) for kept in early]
         weights = np.concatenate([*ages, weight])
-        outliers = self.outliers
+        old_ids = np.concatenate([np.zeros(0, dtype=int), *(kept.ids for kept in early)])
+        outliers, again = self.outliers, False
         family = self.unprepared.prepare(rows)
-        batch, clusters = self.found(family, rows, weights, labels)
+        batch, clusters = self.found(family, rows, weights, labels, old_ids)
         untamed = family.untamed(batch.family) if tames(family) else None
         if untamed is not None:  # then all is done again, also the draws
-            batch, clusters = self.found(untamed, rows, weights, labels)
+            batch, clusters = self.found(untamed, rows, weights, labels, old_ids)
             tamed = batch.family.tamed(rows, clusters.totals(), 100.0)
             if tamed is not None:
-                batch, clusters = self.found(tamed, rows, weights, labels)
+                batch, clusters = self.found(tamed, rows, weights, labels, old_ids)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()
@@ -214,18 +216,20 @@ class Model:
         clusters.ids, clusters.born = list(range(clusters.k)), [time] * clusters.k
         clusters.next_id = clusters.k
         if self.clusters is not None:
-            old_ids = np.concatenate([np.zeros(0, dtype=int), *(kept.ids for kept in early)])
             known = batch.z[: len(old_ids)]
             alone = len(known) >= self.unprepared.enough_rows(X.shape[1])
             if alone and came_apart(known, clusters.rows.sum(axis=1)):
                 self.first_rows, self.outliers = [], outliers
                 return False
+            again = same_clusters(old_ids, known, clusters.k)
             rename(clusters, known, old_ids, self.clusters)
         self.hand_out(batch, clusters)
         self.finish(batch, clusters, time)
         self.suspicion = 0.0
         n, d = rows.shape
+        found_again = again and 2 * len(X) >= self.alone_rows(d) <= n
         few = n < self.settled_rows(d) and len(X) < self.alone_rows(d) and labels is None
+        few = few and not found_again
         old = len(rows) - len(X)
         self.labels, self.sublabels = self.all_labels[old:], self.sublabels[old:]
         self.first_rows = []
@@ -283,6 +287,17 @@ def some_rows(n, most):
         return np.arange(n)
     within = np.random.default_rng(0).random(most)
     return [min(int((i + within[i]) * (n / most)), n - 1) for i in range(most)]
+
+
+def same_clusters(before, now, k):
+    """Whether all but one row in a hundred are in the same clusters as before, and nobody else."""
+    if len(before) == 0:
+        return False
+    old, new = np.unique(before), np.unique(now)
+    shared = np.array([[((before == a) & (now == b)).sum() for b in new] for a in old])
+    least = 0.99 * len(before)
+    as_many = len(old) == len(new) == k
+    return as_many and shared.max(axis=0).sum() >= least and shared.max(axis=1).sum() >= least
 
 
 def came_apart(known, rows):

@@ -11,6 +11,8 @@ from scstream import Gaussian, ScStream
 from scstream.datasets import gaussian_stream
 from scstream.sampler import first
 from scstream.sampler.recipe import Plan, Recipe
+from scstream.sampler.rules import RULES
+from scstream.sampler.warmup import same_clusters
 from scstream.sampler.window import Forgetting
 
 CENTRES = np.array([[x, y] for x in (0.0, 9.0, 18.0) for y in (0.0, 9.0, 18.0)])
@@ -57,6 +59,54 @@ def test_a_start_is_made_anew_when_rows_have_doubled(starts) -> None:
     for rows in in_batches(blobs(1200, 0)[0], 20):
         model.partial_fit(rows)
     assert starts == [20, 40, 80, 140, 260, 520, 1000]
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(250, [250, 500]), (100, [100, 200, 300, 600, 1000])]
+)
+def test_a_start_that_finds_the_same_clusters_again_is_the_last(starts, size, expected) -> None:
+    model = ScStream(random_state=0)
+    for rows in in_batches(blobs(1500, 0)[0], size):
+        model.partial_fit(rows)
+    assert starts == expected
+
+
+def test_a_start_that_finds_other_clusters_is_not_the_last(starts) -> None:
+    X, y = blobs(3000, 1)
+    first = X[y < 2][:250]
+    model = ScStream(random_state=0).partial_fit(first)
+    for rows in in_batches(X[y >= 0][-1000:], 250):
+        model.partial_fit(rows)
+    assert starts == [250, 500, 750]
+    assert model.n_clusters_ == 3
+
+
+def test_few_rows_of_many_columns_start_twice(starts) -> None:
+    rng = np.random.default_rng(0)
+    mean, factors = rng.normal(size=(6, 80)), rng.normal(size=(6, 80, 5))
+    model = ScStream(random_state=0)
+    for _ in range(5):
+        y = rng.integers(6, size=250)
+        X = mean[y] + (factors[y] @ rng.normal(size=(250, 5, 1)))[..., 0]
+        model.partial_fit(X + rng.normal(size=X.shape))
+        assert adjusted_rand_score(y, model.labels_) > 0.98
+    assert starts == [250, 500]
+
+
+@pytest.mark.parametrize(
+    ("now", "k", "same"),
+    [
+        ([2] * 100 + [0] * 100, 2, True),
+        ([2] * 99 + [0] * 101, 2, True),
+        ([2] * 97 + [0] * 103, 2, False),
+        ([2] * 100 + [0] * 100, 3, False),  # one that has none of these rows
+        ([2] * 100 + [0] * 99 + [1], 3, False),
+        ([0] * 200, 1, False),
+    ],
+)
+def test_clusters_are_the_same_under_other_names(now, k, same) -> None:
+    before = np.repeat([7, 3], 100)
+    assert same_clusters(before, np.array(now), k, RULES) is same
 
 
 def test_a_few_rows_are_clustered_anew_with_each_batch(starts) -> None:

@@ -14,13 +14,14 @@ Kind = TypeVar("Kind", bound=Family)
 
 
 def most_probable(trials: Sequence[Kind], clusters: Array) -> Kind:
-    """Return the family under whose prior the clusters (k, p) are the most probable.
+    """Return the family under whose prior the clusters (k, p) are the most probable."""
+    return the_better([(trial, trial.log_marginal(clusters).sum()) for trial in trials])
 
-    Of those that rounding alone tells apart it is the first.
-    """
-    best, level = trials[0], trials[0].log_marginal(clusters).sum()
-    for trial in trials[1:]:
-        reached = trial.log_marginal(clusters).sum()
+
+def the_better(judged: Sequence[tuple[Kind, float]]) -> Kind:
+    """Return the family with the largest sum of log marginals; of equals it is the first."""
+    best, level = judged[0]
+    for trial, reached in judged[1:]:
         if _is_more(reached, level):
             best, level = trial, reached
     return best
@@ -29,24 +30,26 @@ def most_probable(trials: Sequence[Kind], clusters: Array) -> Kind:
 def best_by_doubling(
     make: Callable[[float], Kind], clusters: Array, start: float, least: float,
     bounds: tuple[float, float],
-) -> Kind:  # fmt: skip
-    """Return the family with the best strength nu.
+) -> tuple[Kind, float]:  # fmt: skip
+    """Return the family with the best strength nu, and its sum of log marginals.
 
     From the start, what ``nu`` exceeds ``least`` by is doubled, or else halved, while that helps.
     """
     best, nu = make(start), start
-    level = best.log_marginal(clusters).sum()
+    level = float(best.log_marginal(clusters).sum())
     for factor in (2.0, 0.5):
         while True:
             new = float(np.clip(least + factor * (nu - least), *bounds))
+            if new == nu:
+                break
             trial = make(new)
-            reached = trial.log_marginal(clusters).sum()
-            if new == nu or not _is_more(reached, level):
+            reached = float(trial.log_marginal(clusters).sum())
+            if not _is_more(reached, level):
                 break
             best, nu, level = trial, new, reached
         if nu != start:
             break
-    return best
+    return best, level
 
 
 def _is_more(reached: float, level: float) -> bool:

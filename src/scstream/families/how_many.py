@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.families.k_means import k_means
+from scstream.families.k_means import k_means, sums_of_groups
 from scstream.families.scores import Array
 from scstream.support.blas import single_threaded
 
@@ -89,9 +89,7 @@ def _share_between(Y: Array, basis: Array) -> float:
     if whole <= 1e-10 * float((Y**2).sum()) / n:
         return 0.0
     z = k_means(Z, n // _ROWS_A_GROUP, np.random.default_rng(0))
-    count = np.bincount(z)
-    sums = np.zeros((len(count), rest.shape[1]))
-    np.add.at(sums, z, rest)
+    sums, count = sums_of_groups(rest, z)
     within = float((rest**2).sum() - (sums**2 / count[:, None]).sum()) / max(n - len(count), 1)
     return 1.0 - within / whole
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from scstream.families.scores import Array, Points
 
 _ROUNDS = 5
+_ROUNDING = 1e-12  # of its squared length that a copy of a centre is away from it
 
 
 def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -16,32 +17,44 @@ def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     square = np.asarray((E * E).sum(axis=1)).ravel()
     centres = _plus_plus(E, square, m, rng)
     for _ in range(_ROUNDS):
-        gap = (centres * centres).sum(axis=1) - 2.0 * np.asarray(E @ centres.T)
-        z = np.argmin(gap, axis=1)
-        used, z = np.unique(z, return_inverse=True)
-        n = np.bincount(z)
-        member = sparse.csr_array((1.0 / n[z], (z, np.arange(len(z)))), shape=(len(used), len(z)))
-        means = member @ E
-        centres = np.asarray(means if isinstance(means, np.ndarray) else means.toarray())
+        gap = np.asarray(E @ centres.T)
+        gap *= -2.0
+        gap += (centres * centres).sum(axis=1)
+        _, z = np.unique(np.argmin(gap, axis=1), return_inverse=True)
+        sums, n = sums_of_groups(E, z)
+        centres = sums / n[:, None]
     labels: NDArray[np.int64] = z.astype(np.int64)
     return labels
+
+
+def sums_of_groups(E: Points, z: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the sums (k, d) of rows by their labels, none of which is missing, and how many."""
+    n = np.bincount(z)
+    if isinstance(E, np.ndarray):
+        order = np.argsort(z, kind="stable")
+        return np.add.reduceat(E[order], np.cumsum(n) - n, axis=0), n.astype(np.float64)
+    member = sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(len(n), len(z)))
+    return (member @ E).toarray(), n.astype(np.float64)
 
 
 def _plus_plus(E: Points, square: Array, m: int, rng: np.random.Generator) -> Array:
     """Draw centres, each with probability proportional to its squared distance from the others."""
     n = E.shape[0]
     pick = int(rng.integers(n))
-    nearest = np.full(n, np.inf)
+    nearest, cumulated = np.full(n, np.inf), np.empty(n)
     picks = []
     while True:
         picks.append(pick)
         centre = _row(E, pick)
         size = square + centre @ centre
-        gap = size - 2.0 * np.asarray(E @ centre).ravel()
-        # rounding leaves copies of a centre at a tiny distance from it
-        nearest = np.minimum(nearest, np.where(gap > 1e-12 * size, gap, 0.0))
+        gap = np.asarray(E @ centre).ravel()
+        gap *= -2.0
+        gap += size
+        size *= _ROUNDING
+        gap[gap <= size] = 0.0
+        np.minimum(nearest, gap, out=nearest)
         nearest[pick] = 0.0
-        cumulated = np.cumsum(nearest)
+        np.cumsum(nearest, out=cumulated)
         if len(picks) == m or cumulated[-1] <= 0:
             return np.stack([_row(E, i) for i in picks])
         pick = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))

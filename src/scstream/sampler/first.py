@@ -29,7 +29,15 @@ from scstream.sampler.rows import as_computed, load_rows, some_rows, some_weight
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
 from scstream.sampler.steps import Steps
-from scstream.sampler.warmup import KeptBatch, joined, keep, moved_on, remembered
+from scstream.sampler.warmup import (
+    KeptBatch,
+    is_over,
+    joined,
+    keep,
+    moved_on,
+    remembered,
+    same_clusters,
+)
 
 
 def learn_first(
@@ -55,24 +63,24 @@ def learn_first(
     if recipe.progress is None and batch.labels is None:
         n, d = X.shape
         announce_long_start(next(iter(sample_sizes(n, rules)), n), d, len(family.prior), rules)
-    steps, state = _begun(
-        family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight
+    old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
+    steps, state = begun(
+        family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight, old_ids
     )
     state = _numbered(engine, state, batch.time, 0)
+    again = False
     if learner is not None:
-        old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
         known = engine.first_labels(len(old_ids))
+        again = _are_known(steps, state, old_ids)
         alone = len(known) >= recipe.family.enough_rows(X.shape[1])
         if alone and moved_on(known, state.now.rows.sum(axis=1), rules):
             return None
         state = _renamed(state, known, old_ids, learner)
     state, dormant, events = _reunited(learner, steps, state)
     labels = labels_of(steps, state, batch.X.shape[0])
-    n, d = X.shape
-    few = n < recipe.settled_rows(d) and batch.X.shape[0] < recipe.alone_rows(d)
     here = isinstance(X, np.ndarray) or sparse.issparse(X)
     warmup: tuple[KeptBatch, ...] = ()
-    if few and here and batch.labels is None:
+    if here and batch.labels is None and not is_over(X.shape[0], batch, recipe, again=again):
         warmup = keep(kept, np.append(state.ids, -1)[engine.labels])
     state = as_learned(steps, state)
     new = Learner(
@@ -94,9 +102,9 @@ def learn_first(
     return new, outcome_of(steps, learner, new, batch, events, state, labels)
 
 
-def _begun(
+def begun(
     family: Family, engine: Engine, draws: tuple[Words, int, int], recipe: Recipe,
-    labels: Labels | None, X: Points, weight: Array,
+    labels: Labels | None, X: Points, weight: Array, old_ids: Labels,
 ) -> tuple[Steps, State]:  # fmt: skip
     """Return the steps of a batch and the clusters that they found, see `_found`.
 
@@ -114,7 +122,7 @@ def _begun(
 
     def once(family: Family) -> tuple[Steps, State]:
         steps = ready(family)
-        return steps, _found(steps, recipe, labels, X, weight)
+        return steps, _found(steps, recipe, labels, X, weight, old_ids)
 
     untamed, rules = None, recipe.rules
     if family.tames and labels is None and X.shape[0] > 2 * rules.heavy_rows:
@@ -145,10 +153,12 @@ def _tails_of_some_rows(steps: Steps, recipe: Recipe, X: Points, weight: Array) 
     return sample.family
 
 
-def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array) -> State:
+def _found(
+    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
+) -> State:
     """Return the clusters of the loaded rows X (n, d), from given labels or many groups."""
     family = steps.family
-    started = partial(_started, steps, recipe, labels, X, weight)
+    started = partial(_started, steps, recipe, labels, X, weight, old_ids)
     state = started()
     again = family.started_again(steps.family)
     if again is not None:
@@ -158,8 +168,8 @@ def _found(steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weigh
 
 
 def _started(
-    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array
-) -> State:  # fmt: skip
+    steps: Steps, recipe: Recipe, labels: Labels | None, X: Points, weight: Array, old_ids: Labels
+) -> State:
     """Do so, beside a background if it is learned and the start shows noise.
 
     The start is made without one, and noise is in many small pieces there. Later it may be in a few
@@ -174,9 +184,17 @@ def _started(
         start = start_from_samples(steps, recipe, X, weight)
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
+        again = _are_known(steps, start, old_ids)
     if learned:
         steps.outliers, _ = arising(steps, steps.last_sweep(start), X)
     return first_batch(steps, recipe.plan, start, Course(True, again, recipe.progress))
+
+
+def _are_known(steps: Steps, state: State, old_ids: Labels) -> bool:
+    """Whether the first rows are in the clusters that they were in before, by their ids then."""
+    if len(old_ids) == 0:
+        return False
+    return same_clusters(old_ids, steps.engine.first_labels(len(old_ids)), state.k, steps.rules)
 
 
 def _reunited(learner: Learner | None, steps: Steps, state: State) -> tuple[State, Dormant, Events]:

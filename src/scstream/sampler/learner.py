@@ -9,8 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines import CpuEngine, Engine, RemoteRows
-from scstream.engines.outputs import Best
+from scstream.engines import Engine, RemoteRows
 from scstream.engines.tensors import to_host
 from scstream.families.contract import Array
 from scstream.kernels.draws import Draws
@@ -23,6 +22,7 @@ from scstream.sampler.first import learn_first
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
+from scstream.sampler.other_units import begins_anew, is_suspected, share_of_nobody
 from scstream.sampler.recent import recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
@@ -31,7 +31,7 @@ from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
 from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
-from scstream.sampler.sweep import deterministic_sweep, next_point
+from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import is_due, kept_with
 from scstream.sampler.window import Forgetting
 from scstream.support.threads import beside
@@ -75,7 +75,12 @@ def learn(
         learner = replace(learner, warmup=())
     if repeats is not learner.repeats:
         learner = replace(learner, repeats=repeats)
-    return _learn_later(learner, batch, recipe, engine, spacing)
+    later = _learn_later(learner, batch, recipe, engine, spacing)
+    if later is not None:
+        return later
+    first = learn_first(replace(learner, warmup=()), batch, recipe, engine, make_rng)
+    assert first is not None  # as there are no rows before
+    return replace(first[0], spacing=spacing, repeats=repeats), first[1]
 
 
 def _learn_weighted(
@@ -104,8 +109,11 @@ def _all_count(weight: Array) -> bool:
 
 def _learn_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, spacing: float
-) -> tuple[Learner, Outcome]:
-    """Return the model after a batch that finds its prior set and something remembered."""
+) -> tuple[Learner, Outcome] | None:
+    """Return the model after a batch that finds its prior set and something remembered.
+
+    None if the model had better begin anew with the batch, which came in other units.
+    """
     before = learner
     if learner.family.narrows:
         learner = _turned(learner, batch, recipe.rules)
@@ -113,6 +121,11 @@ def _learn_later(
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     scores = _scores(before, batch, recipe.rules, past, engine)
     steps, state, events = _run_later(learner, batch, recipe, engine, past)
+    born = state.next_id > past.next_id or events.returns
+    if born and is_suspected(learner, past, state, batch, recipe):
+        if begins_anew(learner, steps, state, batch, recipe, engine):
+            return None
+        steps, state, events = _run_later(learner, batch, recipe, engine, past)
     suspicion = 0.0
     if recipe.outlier_weight == "auto" and learner.outliers is None:
         left = past.share_left_of(learner.state)
@@ -271,11 +284,8 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
             return False
     if n < recipe.family.enough_rows(d):
         return False
-    state, family = _under(learner.state, recipe.forgetting).advance(batch.time), learner.family
-    rows = some_rows(batch.X, recipe.rules.elsewhere_rows)
-    score, _ = next_point(family, state.totals, recipe.alpha, learner.outliers)
-    nobodys = CpuEngine().evaluate(family, rows, score, Best()) == state.k
-    return bool(nobodys.mean() > recipe.rules.elsewhere)
+    past, rules = _under(learner.state, recipe.forgetting).advance(batch.time), recipe.rules
+    return share_of_nobody(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
 
 
 def _with_the_rest(

@@ -83,6 +83,10 @@ class Rules(GroupRules):
         clusters that move so fast are better followed than clustered together.
     moved_on_a_row : float
         The same for each row of the batch.
+    same_rows : float
+        The share of rows that a repeated start must find in the same clusters as before, for these
+        to be the same clusters. Then they have converged before, as in `patience_again`; and with
+        `enough_alone` rows the warm-up is over, if batches have half as many.
     half_life : float
         The half-life of ``half_life="auto"``, in batches: so many times their usual spacing.
     spacing_memory : int
@@ -174,6 +178,17 @@ class Rules(GroupRules):
         been forgotten, with which the model begins anew.
     elsewhere_rows : int
         Rows by which that is judged, at most.
+    suspicious_rows : int
+        Rows by which the same is judged in any batch in which clusters were born, at most.
+    other_units : float
+        Nats a row by which such a batch must be more probable as the first of another stream, for
+        the model to begin anew with it: units have changed. A thousand times larger or smaller ones
+        gain 1.7 to 25, but so may a single new class of another shape.
+    other_clusters : float
+        Nats a row by which the clusters of that beginning must then be better than those that the
+        batch has become, even under a prior that suits these. Changed units gain .6 to 6 where
+        clusters are lost, 500 rows of new classes, or of clusters that jump and are found, .4 at
+        most.
     return_within : int
         Batches after its birth in which a cluster may still turn out to be a return.
     turn_rows : int
@@ -270,6 +285,7 @@ class Rules(GroupRules):
     enough_alone: int = 500
     moved_on: float = 5.0
     moved_on_a_row: float = 0.3
+    same_rows: float = 0.99
     half_life: float = 5.0
     spacing_memory: int = 5
     spacing_jump: float = 4.0
@@ -305,6 +321,9 @@ class Rules(GroupRules):
     return_margin: float = 2.0
     elsewhere: float = 0.5
     elsewhere_rows: int = 1000
+    suspicious_rows: int = 100
+    other_units: float = 1.0
+    other_clusters: float = 0.5
     return_within: int = 4
     turn_rows: int = 1024
     turn_past: float = 4.0

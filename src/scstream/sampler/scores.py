@@ -220,7 +220,8 @@ def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
     family, totals = learner.family, learner.state.totals
     k, rows = len(totals), np.arange(X.shape[0])
     score, level = next_point(family, totals, learner.alpha, learner.outliers)
-    scores, T = observed_scores(family, score, X), to_dense(family.statistics(X))
+    within = family.narrowed(X) if family.narrows else X
+    scores, T = observed_scores(family, score, within), to_dense(family.statistics(within))
     z = np.argmax(scores[:, :k], axis=1)
     taught = ~(scores[:, k + 1 :] > scores[rows, z][:, None]).any(axis=1)
     taught[family.gaps(X)] = False

@@ -43,6 +43,18 @@ def is_due(kept: tuple[KeptBatch, ...], batch: Batch, recipe: Recipe) -> bool:
     return before < settled and (after >= settled or after.bit_length() > before.bit_length())
 
 
+def is_over(n: int, batch: Batch, recipe: Recipe, *, again: bool) -> bool:
+    """Whether a start from n rows, the last of them those of a batch, is one for good.
+
+    ``again`` is whether it found the clusters that were known before. It would find them the next
+    time too. What comes later need not wait for such a start, unless batches are small.
+    """
+    rows, d = batch.X.shape
+    enough = recipe.alone_rows(d)
+    found_again = again and n >= enough and 2 * rows >= enough
+    return bool(n >= recipe.settled_rows(d) or rows >= enough or found_again)
+
+
 def moved_on(known: Labels, rows: Ints, rules: Rules) -> bool:
     """Whether labels distinguish the last batch from the rows before it.
 
@@ -54,6 +66,19 @@ def moved_on(known: Labels, rows: Ints, rules: Rules) -> bool:
     new = rows - before
     gain = _log_shares(new) + _log_shares(before) - _log_shares(rows)
     return bool(gain > rules.moved_on + rules.moved_on_a_row * new.sum())
+
+
+def same_clusters(before: Labels, now: Labels, k: int, rules: Rules) -> bool:
+    """Whether rows have the same clusters as before, under whatever names, and nobody else has.
+
+    ``now`` are labels of the same rows among k clusters.
+    """
+    old, new = (np.unique(labels, return_inverse=True)[1] for labels in (before, now))
+    shared = np.zeros((old.max() + 1, new.max() + 1))
+    np.add.at(shared, (old, new), 1.0)
+    least = rules.same_rows * len(before)
+    as_many = shared.shape[0] == shared.shape[1] == k
+    return bool(as_many and min(shared.max(axis=0).sum(), shared.max(axis=1).sum()) >= least)
 
 
 def _log_shares(n: Ints) -> float:

@@ -1,0 +1,102 @@
+"""A stream whose units change: what was expected of clusters does not hold, all at once.
+
+Where numbers are a thousand times smaller from one batch to the next, all clusters of the batch lie
+within what is expected of a single one, and become one. The prior follows, half of the way in each
+batch. But when it has arrived the one cluster is what is expected: no division in two is better. So
+it is asked whether the batch is much more probable if the model begins anew with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import gammaln
+
+from scstream.engines import CpuEngine, Engine
+from scstream.engines.outputs import Best
+from scstream.families.contract import Family
+from scstream.sampler.batch import log_level
+from scstream.sampler.clusters import State
+from scstream.sampler.first import begun
+from scstream.sampler.learned import Learner
+from scstream.sampler.log_marginals import log_posterior
+from scstream.sampler.recipe import Batch, Recipe
+from scstream.sampler.rows import some_rows
+from scstream.sampler.steps import Steps
+from scstream.sampler.sweep import next_point
+
+
+def share_of_nobody(
+    learner: Learner, past: State, batch: Batch, recipe: Recipe, most: int
+) -> float:  # fmt: skip
+    """Return the share of a batch's rows that no cluster of the past expects, by so many rows."""
+    rows, family = some_rows(batch.X, most), learner.family
+    score, _ = next_point(family, past.totals, recipe.alpha, learner.outliers)
+    return float((CpuEngine().evaluate(family, rows, score, Best()) == past.k).mean())
+
+
+def is_suspected(
+    learner: Learner, past: State, state: State, batch: Batch, recipe: Recipe
+) -> bool:  # fmt: skip
+    """Whether a batch in which clusters were born, or came back, may have come in other units.
+
+    Most rows are where no cluster expects them, or what is expected of clusters does not suit those
+    that the batch has become. Counts have no units, and who says what is to be remembered has it
+    so. Beside a background of noise nothing is suspected: rows that it holds would not be judged.
+    """
+    rules, plan, (n, d) = recipe.rules, recipe.plan, batch.X.shape
+    free = plan.splits and plan.merges and rules.follow and recipe.forgetting.adaptive
+    if not (free and learner.family.real and learner.outliers is None):
+        return False
+    if n < recipe.family.enough_rows(d):
+        return False
+    if share_of_nobody(learner, past, batch, recipe, rules.suspicious_rows) > rules.elsewhere:
+        return True
+    family, present = learner.family, state.current[state.present]
+    gain = family.adapt(present).log_marginal(present).sum() - family.log_marginal(present).sum()
+    return bool(gain > rules.other_units * n + _by_chance(family, n))
+
+
+def begins_anew(
+    learner: Learner, steps: Steps, state: State, batch: Batch, recipe: Recipe, engine: Engine
+) -> bool:
+    """Whether a batch that was learned had better be the first of another stream.
+
+    It is much more probable as that, and its clusters then are better than those that it has
+    become, even under a prior that suits these. What so many numbers of a prior gain by chance
+    does not count. The engine does not hold the batch as it was learned any more.
+    """
+    rules, n, level = recipe.rules, batch.X.shape[0], _log_evidence(steps, state, batch)
+    family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
+    family = family.prepare(some_rows(batch.X, rules.prior_rows))
+    draws, nothing = (learner.rng, learner.seed, learner.n_batches), np.zeros(0, dtype=np.int64)
+    plain = replace(recipe, outlier_weight=0.0)
+    anew, found = begun(family, engine, draws, plain, None, batch.X, batch.weight, nothing)
+    as_learned = anew.family.reframed(state.current[state.present], steps.family)
+    by_chance = _by_chance(anew.family, n)
+    more = _log_evidence(anew, found, batch) - level
+    if as_learned is None or more <= rules.other_units * n + by_chance:
+        return False
+    priors = anew.family, anew.family.adapt(as_learned)
+    as_good = max(log_posterior(prior, anew.alpha, as_learned) for prior in priors)
+    better = log_level(anew, anew.family, found) - as_good
+    return bool(better > rules.other_clusters * n + by_chance)
+
+
+def _by_chance(family: Family, n: int) -> float:
+    """Return what the numbers of a prior gain, about, where they are set from n rows."""
+    return float(0.5 * len(family.prior) * np.log(n))
+
+
+def _log_evidence(steps: Steps, state: State, batch: Batch) -> float:
+    """Return the log-probability of a batch and of its labels, given what is left of the past.
+
+    The labels are those of a batch by itself: new places are as likely as old ones.
+    """
+    family, present = steps.family, state.present
+    past, n = state.past[present].sum(axis=1), state.current[present, 0]
+    each = family.log_marginal(past + state.current[present]) - family.log_marginal(past)
+    rows = some_rows(batch.X, steps.rules.elsewhere_rows)
+    base = float(family.log_base(rows).mean()) * float(n.sum())
+    return float((each + np.log(steps.alpha) + gammaln(n)).sum()) + base

@@ -1,0 +1,76 @@
+"""Streams whose units change from one batch to the next: the model begins anew, and only then."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from streams import ids
+
+from scstream import ScStream
+
+AT, K = 8, 6
+CENTRES = np.array([[0, 0, 0], [9, 0, 2], [0, 9, -3], [9, 9, 5], [-9, 4, 0], [3, -9, 1]], float)
+CHANGES = {
+    "millivolts": lambda X: 1000.0 * X,
+    "kilometres": lambda X: X / 1000.0,
+    "one column": lambda X: X * [1000.0, 1.0, 1.0],
+    "another zero": lambda X: X + 1e4,
+}
+
+
+def batches(seed, n_batches, n=400):
+    rng = np.random.default_rng(seed)
+    for _ in range(n_batches):
+        y = rng.integers(K, size=n)
+        yield CENTRES[y] + rng.normal(size=(n, 3)), y
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("family", ["gaussian", pytest.param("diagonal", marks=pytest.mark.slow)])
+def test_all_clusters_are_found_in_other_units(family, change) -> None:
+    # without a beginning: 1 to 5 of 6 in four batches, and an ARI of 0 to .9
+    model = ScStream(family, random_state=0)
+    for b, (X, y) in enumerate(batches(1, AT + 4)):
+        X = CHANGES[change](X) if b >= AT else X
+        if b > AT:
+            assert adjusted_rand_score(y, model.predict(X)) > 0.98
+        model.partial_fit(X)
+        assert b < AT or adjusted_rand_score(y, model.labels_) > 0.98
+        assert len(set(model.labels_)) == K
+
+
+def test_clusters_have_their_names_again_after_a_single_batch_in_other_units() -> None:
+    model, names = ScStream(random_state=0), []
+    for b, (X, y) in enumerate(batches(2, AT + 4)):
+        model.partial_fit(X / 1000.0 if b == AT else X)
+        names.append([int(np.bincount(model.labels_[y == c]).argmax()) for c in range(K)])
+    assert set(names[AT]).isdisjoint(names[AT - 1])
+    assert names[AT + 1] == names[AT - 1] == names[-1]
+
+
+def test_a_class_of_another_shape_and_size_is_no_change_of_units() -> None:
+    rng = np.random.default_rng(3)
+    model = ScStream(random_state=0)
+    for c, size in enumerate([1.0, 8.0, 0.1, 3.0]):
+        for _ in range(3):
+            model.partial_fit(60.0 * c + size * rng.normal(size=(300, 3)) * [1.0, 0.2, 5.0])
+    assert len(ids(model)) >= 4  # those of before count still, and have not begun anew
+    assert model._learner.dormant.ids.size == 0
+
+
+def test_clusters_that_jump_all_at_once_are_no_change_of_units() -> None:
+    rng = np.random.default_rng(4)
+    model = ScStream(random_state=0)
+    for b in range(6):
+        y = rng.integers(K, size=400)
+        centres = CENTRES + 0.5 if b < 4 else CENTRES[:, ::-1] * [1.0, -1.0, 1.0]
+        model.partial_fit(centres[y] + rng.normal(size=(400, 3)))
+        assert adjusted_rand_score(y, model.labels_) > 0.98
+    assert len(ids(model)) > K
+
+
+@pytest.mark.parametrize("options", [{"merges": False}, {"half_life": None}])
+def test_nothing_begins_anew_where_the_user_says_so(options) -> None:
+    model = ScStream(random_state=0, **options)
+    for b, (X, _) in enumerate(batches(5, AT + 1)):
+        model.partial_fit(X / 1000.0 if b == AT else X)
+    assert len(ids(model)) > K  # those of before are there
