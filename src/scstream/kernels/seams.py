@@ -7,7 +7,7 @@ first cluster's mean is at 0 and the clusters' mean variance is 1.
 
 from __future__ import annotations
 
-from math import exp
+from math import erf, exp, log, pi, sqrt
 from typing import Any
 
 from scstream.kernels.compiling import bare, brief, brief_part, helper, part
@@ -16,6 +16,9 @@ from scstream.kernels.directions import deviation, fisher
 SUMS = 15  # numbers of a seam: see `_look`
 BINS = 48  # of the profile between two clusters, from two deviations before to two behind
 _REACH = 0.6  # deviations on either side of a mean that are its peak
+_FREE = 3.0  # deviations beyond which a far side ends by itself
+_NEAREST = 0.8  # those within which nobody is taken to cut it off
+_STRIP = 4.0 / 3.0  # mean square over squared mean of the distances in an even strip
 _NONE = 1e-9  # rows that a profile counts as where there are none
 
 
@@ -101,7 +104,8 @@ def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: An
             _carry(old_sums[i], a > b, min(kept[a], kept[b]), sums[index[min(a, b), max(a, b)]])
     if m > 0:
         _by_cluster(rows[1], table, first, then)
-        _look((rows[0], first, then), frame, (count, mean, cov), pairs[:m], (L, u, profile), sums)
+        touch = (count, mean, cov, index)
+        _look((rows[0], first, then), frame, touch, pairs[:m], (L, u, profile), sums)
     return m
 
 
@@ -184,13 +188,14 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
     frame : tuple
         Shift and scale, (d,) each.
     clusters : tuple
-        Counts (k,), means (k, d), covariances (k, d, d).
+        Counts (k,), means (k, d), covariances (k, d, d); and, above the diagonal of (k, k), a
+        number that is not negative where two clusters touch.
     pairs : ndarray (m, 2)
     room : tuple
         Floats: (d, d), (d,), (BINS,).
     out : ndarray (m, 15)
     """
-    count, mean, cov = clusters
+    count, mean, cov, _ = clusters
     L, u, profile = room
     for m in range(len(pairs)):
         a, b = pairs[m, 0], pairs[m, 1]
@@ -202,25 +207,30 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
         windows = _windows(profile, ends)
         if windows[0] < 0 or not total > 0.0:
             continue
+        cuts = _cut(clusters, a, b, u, ends[1]), _cut(clusters, b, a, u, -ends[2])
         before = 0.0  # the first cluster's place in the frame
         for c in range(len(u)):
             before += u[c] * mean[a, c]
             u[c] /= frame[1][c]
-        inside = _count(rows, (frame[0], u, before), ends, (a, b), windows, out[m])
+        inside = _count(rows, (frame[0], u, before), ends, (a, b), (windows, cuts), out[m])
         for which in range(3):
             _expect(profile, windows, which, inside, total, out[m])
 
 
 @part
-def _count(rows: Any, direction: Any, ends: Any, clusters: Any, windows: Any, out: Any) -> Any:
-    """Add the rows of two clusters in windows and on the far sides; return how many are in bins."""
+def _count(rows: Any, direction: Any, ends: Any, clusters: Any, where: Any, out: Any) -> Any:
+    """Add the rows of two clusters in windows and on the far sides; return how many are in bins.
+
+    ``where`` are the windows, and where the far sides are cut off.
+    """
     X, chain, then = rows
+    windows, cuts = where
     shift, u, before = direction
     length, first, second = ends
     low, width = -2.0 * first, (length + 2.0 * (first + second)) / BINS
     inside = valley = one = two = 0
     for side in range(2):
-        row, at_side = chain[clusters[side]], 9 + 3 * side
+        row, n, total, square = chain[clusters[side]], 0.0, 0.0, 0.0
         centre, unit = (length, second) if side else (0.0, -first)
         while row >= 0:
             at = -before
@@ -228,17 +238,78 @@ def _count(rows: Any, direction: Any, ends: Any, clusters: Any, windows: Any, ou
                 at += u[c] * (X[row, c] - shift[c])
             far, place = (at - centre) / unit, (at - low) / width
             if far > 0.0:
-                out[at_side] += 1.0
-                out[at_side + 1] += far
-                out[at_side + 2] += far * far
+                n, total, square = n + 1.0, total + far, square + far * far
             if place >= 0.0 and place < BINS:
                 inside, b = inside + 1, int(place)
                 valley += windows[0] <= b <= windows[1]
                 one += windows[2] <= b <= windows[3]
                 two += windows[4] <= b <= windows[5]
             row = then[row]
+        _add_side(n, total, square, cuts[side], out[9 + 3 * side : 12 + 3 * side])
     out[0], out[1], out[2] = out[0] + valley, out[1] + one, out[2] + two
     return inside
+
+
+@brief_part
+def _cut(clusters: Any, a: int, b: int, u: Any, unit: float) -> Any:
+    """Return where the far side of a cluster ends, in its deviations, since others begin there.
+
+    It is seen along a direction on which its deviation is ``unit``, negative if the far side, away
+    from the cluster b, is where numbers are larger. Others begin where they are as dense.
+    """
+    count, mean, cov, touch = clusters
+    own, nearest = abs(unit), _FREE
+    for c in range(len(count)):
+        if c == a or c == b or touch[min(a, c), max(a, c)] < 0:
+            continue
+        away = 0.0
+        for i in range(len(u)):
+            away += u[i] * (mean[a, i] - mean[c, i])
+        away /= unit
+        if away > 1.0:
+            width = deviation(cov, c, u) / own
+            nearest = min(nearest, _border(away, width, log(count[c] / count[a] / width)))
+    return max(nearest, _NEAREST)
+
+
+@brief_part
+def _border(away: float, width: float, more: float) -> Any:
+    """Return where a Gaussian is as dense as a standard one, from 0 to where it is.
+
+    It is so far away and so wide, and so much denser at its middle, in logarithms.
+    """
+    bend = 1.0 / (width * width)
+    first, last = bend - 1.0, away * away * bend - 2.0 * more
+    if last <= 0.0:
+        return 0.0
+    root = away * bend * away * bend - first * last
+    if root < 0.0:
+        return _FREE
+    at = last / (away * bend + sqrt(root))  # the smaller of the two places, if both are positive
+    return at if at > 0.0 else _FREE
+
+
+@brief_part
+def _add_side(n: float, total: float, square: float, cut: float, out: Any) -> None:
+    """Add the rows of a far side: how many, and the sums of their distances and of the squares.
+
+    Where others cut the side off, half a Gaussian is more like a strip: the mean square over the
+    squared mean is less. It is stretched to what it would be without, and rows count for less, as
+    the stretched number is less certain.
+    """
+    if not (n > 0.0 and total > 0.0):
+        return
+    ratio, share = n * square / (total * total), 1.0
+    if cut < _FREE:
+        inside = 0.5 * erf(cut / sqrt(2.0))
+        bell = exp(-0.5 * cut * cut)
+        mean = (1.0 - bell) / (sqrt(2.0 * pi) * inside)
+        of_cut = (1.0 - cut * bell / (sqrt(2.0 * pi) * inside)) / (mean * mean)
+        share = ((of_cut - _STRIP) / (0.5 * pi - _STRIP)) ** 2
+        ratio = _STRIP + (ratio - _STRIP) / sqrt(share)
+    out[0] += share * n
+    out[1] += share * total
+    out[2] += share * ratio * total * total / n
 
 
 @brief_part
