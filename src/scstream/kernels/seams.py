@@ -7,18 +7,16 @@ first cluster's mean is at 0 and the clusters' mean variance is 1.
 
 from __future__ import annotations
 
-from math import erf, exp, log, pi, sqrt
+from math import exp
 from typing import Any
 
 from scstream.kernels.compiling import bare, brief, brief_part, helper, part
 from scstream.kernels.directions import deviation, fisher
+from scstream.kernels.far_sides import add_side, cut
 
 SUMS = 15  # numbers of a seam: see `_look`
 BINS = 48  # of the profile between two clusters, from two deviations before to two behind
 _REACH = 0.6  # deviations on either side of a mean that are its peak
-_FREE = 3.0  # deviations beyond which a far side ends by itself
-_NEAREST = 0.8  # those within which nobody is taken to cut it off
-_STRIP = 4.0 / 3.0  # mean square over squared mean of the distances in an even strip
 _NONE = 1e-9  # rows that a profile counts as where there are none
 
 
@@ -207,7 +205,7 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
         windows = _windows(profile, ends)
         if windows[0] < 0 or not total > 0.0:
             continue
-        cuts = _cut(clusters, a, b, u, ends[1]), _cut(clusters, b, a, u, -ends[2])
+        cuts = cut(clusters, a, b, u, ends[1]), cut(clusters, b, a, u, -ends[2])
         before = 0.0  # the first cluster's place in the frame
         for c in range(len(u)):
             before += u[c] * mean[a, c]
@@ -245,71 +243,9 @@ def _count(rows: Any, direction: Any, ends: Any, clusters: Any, where: Any, out:
                 one += windows[2] <= b <= windows[3]
                 two += windows[4] <= b <= windows[5]
             row = then[row]
-        _add_side(n, total, square, cuts[side], out[9 + 3 * side : 12 + 3 * side])
+        add_side(n, total, square, cuts[side], out[9 + 3 * side : 12 + 3 * side])
     out[0], out[1], out[2] = out[0] + valley, out[1] + one, out[2] + two
     return inside
-
-
-@brief_part
-def _cut(clusters: Any, a: int, b: int, u: Any, unit: float) -> Any:
-    """Return where the far side of a cluster ends, in its deviations, since others begin there.
-
-    It is seen along a direction on which its deviation is ``unit``, negative if the far side, away
-    from the cluster b, is where numbers are larger. Others begin where they are as dense.
-    """
-    count, mean, cov, touch = clusters
-    own, nearest = abs(unit), _FREE
-    for c in range(len(count)):
-        if c == a or c == b or touch[min(a, c), max(a, c)] < 0:
-            continue
-        away = 0.0
-        for i in range(len(u)):
-            away += u[i] * (mean[a, i] - mean[c, i])
-        away /= unit
-        if away > 1.0:
-            width = deviation(cov, c, u) / own
-            nearest = min(nearest, _border(away, width, log(count[c] / count[a] / width)))
-    return max(nearest, _NEAREST)
-
-
-@brief_part
-def _border(away: float, width: float, more: float) -> Any:
-    """Return where a Gaussian is as dense as a standard one, from 0 to where it is.
-
-    It is so far away and so wide, and so much denser at its middle, in logarithms.
-    """
-    bend = 1.0 / (width * width)
-    first, last = bend - 1.0, away * away * bend - 2.0 * more
-    if last <= 0.0:
-        return 0.0
-    root = away * bend * away * bend - first * last
-    if root < 0.0:
-        return _FREE
-    at = last / (away * bend + sqrt(root))  # the smaller of the two places, if both are positive
-    return at if at > 0.0 else _FREE
-
-
-@brief_part
-def _add_side(n: float, total: float, square: float, cut: float, out: Any) -> None:
-    """Add the rows of a far side: how many, and the sums of their distances and of the squares.
-
-    Where others cut the side off, half a Gaussian is more like a strip: the mean square over the
-    squared mean is less. It is stretched to what it would be without, and rows count for less, as
-    the stretched number is less certain.
-    """
-    if not (n > 0.0 and total > 0.0):
-        return
-    ratio, share = n * square / (total * total), 1.0
-    if cut < _FREE:
-        inside = 0.5 * erf(cut / sqrt(2.0))
-        bell = exp(-0.5 * cut * cut)
-        mean = (1.0 - bell) / (sqrt(2.0 * pi) * inside)
-        of_cut = (1.0 - cut * bell / (sqrt(2.0 * pi) * inside)) / (mean * mean)
-        share = ((of_cut - _STRIP) / (0.5 * pi - _STRIP)) ** 2
-        ratio = _STRIP + (ratio - _STRIP) / sqrt(share)
-    out[0] += share * n
-    out[1] += share * total
-    out[2] += share * ratio * total * total / n
 
 
 @brief_part

@@ -125,9 +125,9 @@ class GroupRules:
     group_spread: float = 0.62
     group_side_rows: float = 4.0
     group_others: float = 0.5
-    group_all_share: float = 1.2
+    group_all_share: float = 1.6
     group_all_sides: float = 8.0
-    group_seen_rows: float = 2.5
+    group_seen_rows: float = 5.0
     group_tail: float = 1.0
     group_tail_from: float = 1.0
     group_around: float = 2.0
