@@ -62,15 +62,16 @@ def add_side(n: float, total: float, square: float, end: float, out: Any) -> Non
     """Add the rows of a far side: how many, and the sums of their distances and of the squares.
 
     Where others cut the side off, half a Gaussian is more like a strip: the mean square over the
-    squared mean is less. It is stretched to what it would be without. Rows count for less then, as
-    the stretched number is less certain.
+    squared mean is less. It is stretched to what it would be without. Rows count for less then:
+    the stretched number is less certain, and says less on which of the two it is.
     """
     if not (n > 0.0 and total > 0.0):
         return
     ratio, share = n * square / (total * total), 1.0
     if end < _FREE:
         gain = max((_cut_bell(end) - _STRIP) / (_BELL - _STRIP), _LEAST_GAIN)
-        ratio, share = _STRIP + (ratio - _STRIP) / gain, gain * gain
+        ratio, share = _STRIP + (ratio - _STRIP) / gain, gain**4
+        ratio = min(max(ratio, 1.0), _STRIP + _BELL - 1.0)  # it cannot be less; more is as far
     out[0] += share * n
     out[1] += share * total
     out[2] += share * ratio * total * total / n

@@ -140,7 +140,7 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
 @brief_part
 def _presumed(sums: Any, enough: float) -> Any:
     """Return how much a pair is presumed to be one whole: from -1, if no rows were seen, to 1."""
-    seen = sums[9] + sums[12]
+    seen = sums[1] + sums[2]
     return (seen - enough) / (seen + enough + _LEAST)
 
 
