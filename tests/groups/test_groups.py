@@ -70,6 +70,19 @@ def test_gaussians_that_overlap_stay_apart(level):
     assert groups > clusters - 0.05
 
 
+def test_a_grid_of_gaussians_that_overlap_stays_a_grid():
+    """Each is cut off by its neighbours, and looks like a piece from there."""
+    # broken on purpose (such sides count as those that end by themselves): 2, 3 and 6 groups
+    for seed in (4, 6, 8):
+        rng = np.random.default_rng(seed)
+        model = ScStream(random_state=seed, group_level=0.3)
+        for _ in range(12):
+            places = 3.0 * rng.integers(3, size=(1000, 2))
+            model.partial_fit(places + rng.normal(size=(1000, 2)))
+        assert model.n_clusters_ >= 7
+        assert len(model.groups_) >= model.n_clusters_ - 1
+
+
 @pytest.mark.parametrize(("d", "box"), [(5, 20.0), (16, 8.0)])
 def test_separated_gaussians_are_groups_of_their_own(d, box):
     stream = gaussian_stream(6, 1000, 12, d, box=box, speed=0.5, random_state=2)

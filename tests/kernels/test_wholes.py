@@ -46,12 +46,12 @@ def usual(all_sums):
     """Return what the far sides at all seams say on the two of a pair."""
     sides = [side for sums in all_sums for side in (sums[9:12], sums[12:15])]
     total = sum(np.clip(bell(side), -2.0, 2.0) for side in sides)
-    return 1.2 * np.sqrt(2.0) * total / (sum(n / (n + 4.0) for n, _, _ in sides) + 8.0)
+    return 1.6 * np.sqrt(2.0) * total / (sum(n / (n + 4.0) for n, _, _ in sides) + 8.0)
 
 
 def plain_height(sums, whole=(-1, -1)):
     """Return the height of the merge of two like clusters three deviations apart."""
-    seen = sums[9] + sums[12]
+    seen = sums[1] + sums[2]
     z = (bell(sums[9:12]) + bell(sums[12:15])) / np.sqrt(2.0) + usual([sums])
     z -= (seen - 5.0) / (seen + 5.0)
     if whole[0] >= 0:
@@ -149,7 +149,7 @@ def test_of_two_seams_the_other_counts_half():
     one, two, three, four = (bell((100.0, 100.0, 100.0 * r)) for r in (1.5, 1.58, 1.4, 1.6))
     middle = (two + 0.5 * three) / 1.5, (three + 0.5 * two) / 1.5
     z = np.array([one + middle[0], middle[1] + four]) / np.sqrt(2.0) + usual(sums)
-    z -= 195.0 / 205.0
+    z -= 1995.0 / 2005.0
     expected = norm.cdf(z) ** (np.log(0.3) / np.log(0.5))
     np.testing.assert_allclose(sorted(heights), sorted(expected), rtol=1e-9)
 

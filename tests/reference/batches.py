@@ -196,8 +196,10 @@ def renumber(clusters, events, first):
 def first_batch(batch, plan, clusters, *, again=False):
     """Sweep until the log posterior no longer rises, then settle by deterministic sweeps."""
     converge(batch, plan, clusters, again=again)
+    if tamed_in_vain(batch.family):
+        return
     if tames(batch.family):
-        learn_tails(batch, clusters)
+        learn_tails(batch, clusters, 8192)
     batch.family = batch.family.settled(clusters.k)
     for _ in range(10):
         before = batch.z.copy()
@@ -212,9 +214,11 @@ def converge(batch, plan, clusters, *, again=False):
 
     The prior follows the clusters during the first 15 sweeps, where that is more probable. Those
     of other rows that have converged before may end sooner: there rows must be more probable by a
-    ten-thousandth of a nat each.
+    ten-thousandth of a nat each. Should rows show no tails twice in a row sweeps end at once: all
+    will be done again without.
     """
     best, waited, calm, begin = -inf, 0, 0, None
+    normal = int(tamed_in_vain(batch.family))
     gain = max(1e-4 * len(batch.X), 1.0) if again else 1.0
     give_up(batch, clusters)
     for sweep in range(plan.max_sweeps):
@@ -223,8 +227,11 @@ def converge(batch, plan, clusters, *, again=False):
         moves(batch, plan, clusters, events, 0.0, restart=sweep % 2 == 0)
         calm = 0 if events.splits or events.merges else calm + 1
         settled = max(calm, waited - 4) >= 2  # pieces of clusters have no tails
-        if tames(batch.family) and settled and learn_tails(batch, clusters):
-            best = -inf
+        if tames(batch.family) and settled:
+            best = -inf if learn_tails(batch, clusters, 2000) else best
+            normal = normal + 1 if tamed_in_vain(batch.family) else 0
+            if normal == 2:
+                break
         totals = clusters.totals()
         level = log_level(batch, batch.family, clusters)
         if sweep < 15:
@@ -239,10 +246,16 @@ def converge(batch, plan, clusters, *, again=False):
     return best - begin
 
 
-def learn_tails(batch, clusters):
-    """Let the tails suit the clusters; returns whether that changed much."""
-    before = batch.family
-    batch.family = before.with_tails(batch.X, clusters.totals(), 100.0, first=True)
+def tamed_in_vain(family):
+    """Whether rows were tamed but have no tails."""
+    return tames(family) and family.untamed(family) is not None
+
+
+def learn_tails(batch, clusters, most):
+    """Let the tails suit the clusters, by so many rows at most; returns if that changed much."""
+    before, n = batch.family, len(batch.X)
+    rows = slice(None) if n <= most else np.sort(batch.rng.choice(n, most, replace=False))
+    batch.family = before.with_tails(batch.X[rows], clusters.totals(), 100.0, first=True)
     return batch.family.tails_differ(before)
 
 
@@ -251,24 +264,29 @@ def start_from_samples(batch, plan, size):
 
     They do if there are as many, and sweeps made the rows of the second no more probable than by
     a hundredth of a nat each; if not, the next sample is again four times as large. None if the
-    batch has less than four times as many rows as the first.
+    batch has less than four times as many rows as the first. Rows that are tamed begin with fewer,
+    among which pieces of a tail are small. 2,000 rows without tails are enough.
     """
-    found, n = None, len(batch.X)
-    while size and 4 * size <= n:
+    found, n, before = None, len(batch.X), 1
+    sizes = [size * 4**i for i in range(20) if size and size * 4 ** (i + 1) <= n]
+    if tames(batch.family) and n >= 800:
+        few = min(max(n // 4, 400), 2000)
+        sizes = [few, *(size for size in sizes if size > few)]
+    for size in sizes:
         within = np.random.default_rng(0).random(size)
         rows = [min(int((i + within[i]) * (n / size)), n - 1) for i in range(size)]
         sample = batch.sampled(rows)
         if found is None:
             clusters = start_over_clustered(sample, plan)
         else:
-            clusters = Clusters.of(4 * found.totals(), 0.0, 0)
+            clusters = Clusters.of(size / before * found.totals(), 0.0, 0)
         gain = converge(sample, plan, clusters, again=found is not None)
         batch.family, batch.sweep = sample.family, sample.sweep
         agree = found is not None and found.k == clusters.k and gain < 0.01 * size
-        found, size = clusters, 4 * size
-        if agree:
+        found, before = clusters, size
+        if agree or (size >= 2000 and tamed_in_vain(batch.family)):
             break
-    return found and Clusters.of(n / (size // 4) * found.totals(), 0.0, 0)
+    return found and Clusters.of(n / before * found.totals(), 0.0, 0)
 
 
 def start_from_labels(batch, labels):

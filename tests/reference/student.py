@@ -26,6 +26,7 @@ class Student(Gaussian):
 
     given: float | None = None  # the degrees of freedom, if they are not learned
     df: float = 2.0
+    surely: bool = False  # whether clusters that were found without tails have shown some
 
     @property
     def tames(self):
@@ -50,7 +51,7 @@ class Student(Gaussian):
     def tamed(self, X, totals, memory):
         """Return the family with tails to start from, if clusters found without show heavy ones."""
         learned = replace(self, df=NORMAL).with_tails(X, totals, memory)
-        return replace(self, df=2.0) if learned.has_heavy_tails() else None
+        return replace(self, df=2.0, surely=True) if learned.has_heavy_tails() else None
 
     def has_heavy_tails(self):
         return self.df < 30.0
@@ -72,7 +73,8 @@ class Student(Gaussian):
         far = np.array([self.frame(totals[c]).far(row) for c, row in zip(z, T, strict=True)])
         before, worth = (8.0, 3.0) if first else (self.df, 1.0)
         df = learned_df(far, len(self.m), before, memory, worth)
-        return replace(self, df=min(df, 0.5 * NORMAL) if first else df)
+        most = 27.0 if self.surely else 0.5 * NORMAL
+        return replace(self, df=min(df, most) if first else df)
 
     # -- densities
 

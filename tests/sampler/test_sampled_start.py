@@ -34,6 +34,24 @@ def test_samples_grow_fourfold_while_all_rows_are_as_many_more(n, sizes):
     assert sample_sizes(n, Rules(sample_rows=100)) == sizes
 
 
+@pytest.mark.parametrize(
+    ("n", "sizes"),
+    [
+        (799, []),
+        (800, [400]),
+        (4000, [1000]),
+        (32_767, [2000]),
+        (32_768, [2000, 8192]),
+        (10**6, [2000, 8192, 32_768, 131_072]),
+    ],
+)
+def test_heavy_tails_begin_with_few_rows(n, sizes):
+    assert sample_sizes(n, Rules(), tames=True) == sizes
+    few = sample_sizes(n, Rules(sample_rows=100), tames=True)
+    assert few == sorted(few)
+    assert few[:1] == (sizes[:1] or [100])
+
+
 def test_there_may_be_no_samples():
     assert sample_sizes(10**9, Rules(sample_rows=0)) == []
     assert len(sample_sizes(10**6, Rules(sample_rows=1, sample_growth=1))) < 21  # and it ends

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2, f
+from sklearn.metrics import adjusted_rand_score
 
 from scstream import ScStream, Student
 from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
 from scstream.families.tails import NORMAL
 from scstream.kernels import ahead, heavy_moves
+from scstream.kernels.draws import Draws
 from scstream.sampler import first
 from scstream.sampler.choose import choose_steps
+from scstream.sampler.generic import GenericSteps
+from scstream.sampler.merged_frames import together
 from scstream.sampler.rules import Rules
 from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.student import SmallStudentSteps
@@ -160,7 +164,9 @@ def test_merges_are_compiled_ahead_for_the_types_that_are_asked_for():
     model = ScStream("student", random_state=0)
     for _ in range(3):
         model.partial_fit(rng.standard_t(3, size=(200, 2)) + 20.0 * rng.integers(2, size=(200, 1)))
-    assert heavy_moves.merged.signatures == [ahead.signatures()["heavy_moves.merged"]]
+    for kernel in ("merged", "together"):
+        expected = ahead.signatures()[f"heavy_moves.{kernel}"]
+        assert getattr(heavy_moves, kernel).signatures == [expected]
 
 
 def normal_batches(seed, n_batches, n=500, d=2, k=5):
@@ -234,30 +240,67 @@ def test_tails_that_come_and_go_are_followed_also_by_a_loaded_model(family, tmp_
     assert tamed == [False] * 8 + [True] * 8 + [False] * 6  # every fourth batch is looked at
 
 
-@pytest.mark.parametrize(("n", "starts"), [(500, [True, False]), (5000, [False])])
-def test_a_first_batch_of_normal_rows_is_tamed_at_most_once(n, starts, monkeypatch):
-    """A large one never is: some of its rows show that there are no tails."""
-    # broken on purpose (no look at some rows first; one more start with next to no tails)
-    seen, started = [], first._started
+@pytest.mark.parametrize(("n", "tamed_rows"), [(500, [500]), (5000, [1250, 5000]), (8000, [2000])])
+def test_a_first_batch_of_normal_rows_is_soon_known_to_have_no_tails(n, tamed_rows, monkeypatch):
+    """A sample finds the clusters. 2,000 rows settle it, or a few sweeps over all."""
+    # broken on purpose (sweeps go on though rows were tamed in vain): 16 sweeps and more
+    seen, swept = [], [SmallStudentSteps.restricted_sweep, GenericSteps.restricted_sweep]
 
-    def noted(steps, *args):
-        seen.append(steps.family.tames)
-        return started(steps, *args)
+    def noted(steps, state, key=None):
+        if steps.family.tames:
+            seen.append(steps.engine.n_rows)
+        return swept[isinstance(steps, GenericSteps)](steps, state)
 
-    monkeypatch.setattr(first, "_started", noted)
-    ScStream("student", random_state=0, n_jobs=1).partial_fit(normal_batches(6, 1, n=n)[0])
-    assert seen == starts
+    monkeypatch.setattr(SmallStudentSteps, "restricted_sweep", noted)
+    monkeypatch.setattr(GenericSteps, "restricted_sweep", noted)
+    X, _ = heavy_batches(6, 1, df=1e6, n=n)[0]
+    ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
+    assert sorted(set(seen)) == tamed_rows
+    assert len(seen) < 16
 
 
 def test_tails_of_clusters_that_were_found_without_any_are_learned_after_all(monkeypatch):
     """As if the look at some rows had missed them: only the clusters of all rows show them."""
-    X = heavy_batches(7, 1, n=6000)[0][0]
+    X, y = heavy_batches(7, 1, n=9000)[0]
     expected = ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
+    looks, started = [], first.start_from_samples
 
     def missed(steps, *args):
-        return steps.family._having(0.5 * NORMAL)
+        looks.append(steps.family.tames)
+        start = started(steps, *args)
+        if looks == [True]:
+            steps.family = steps.family._having(0.5 * NORMAL)
+        return start
 
-    monkeypatch.setattr(first, "_tails_of_some_rows", missed)
+    monkeypatch.setattr(first, "start_from_samples", missed)
     model = ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
+    assert looks == [True, True]  # the start without tails takes no samples
     assert model._learner.family.has_heavy_tails()
     assert model.n_clusters_ == expected.n_clusters_
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def loaded_steps(model, X):
+    """Return the steps of the next batch, and the clusters after a sweep."""
+    learner, engine = model._learner, CpuEngine()
+    engine.load(learner.family, X, np.ones(len(X)))
+    rng = Draws.of(np.random.default_rng(0))
+    steps = SmallStudentSteps(learner.family, engine, rng, 1.0, 0, 5, None, Rules())
+    return steps, steps.restricted_sweep(learner.state.advance(learner.time + 1.0))
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_pairs_in_one_frame_are_compiled_as_they_are_said(d):
+    """Also where some have a past, which is sums alone."""
+    model = ScStream(Student(df=3.0), random_state=0, n_jobs=1)
+    for X, _ in heavy_batches(9, 2, k=3, d=d, n=300):
+        model.partial_fit(X)
+    steps, state = loaded_steps(model, heavy_batches(10, 1, k=3, d=d, n=300)[0][0])
+    pairs = np.array([[0, 1], [2, 1], [1, 0]])
+    got, expected = steps.together(state, pairs), together(steps, state, pairs)
+    assert isinstance(steps, SmallStudentSteps)
+    assert np.abs(state.past).sum() > 0
+    assert_allclose(got.frames.centre, expected.frames.centre, rtol=1e-9, atol=1e-9)
+    assert_allclose(got.frames.quad, expected.frames.quad, rtol=1e-8, atol=1e-9)
+    assert_allclose(got.present, expected.present, rtol=1e-8, atol=1e-8)
+    assert_allclose(got.by, expected.by, rtol=1e-9)

@@ -39,6 +39,7 @@ class HeavyTailed(Family):
     completes: ClassVar[bool] = False
     learns_tails: ClassVar[bool] = True
     tames: bool = True  # unless its degrees of freedom leave no tails
+    surely: bool = False  # whether clusters that were found without tails have shown some
 
     df: float | str  # as the user gave it
     _df: float = START
@@ -100,7 +101,11 @@ class HeavyTailed(Family):
         Where there are tails these clusters are pieces of them: they are not where to start from.
         """
         learned = self._having(NORMAL).with_tails(X, totals, memory)
-        return self._having(START) if learned.has_heavy_tails() else None
+        if not learned.has_heavy_tails():
+            return None
+        new = self._having(START)
+        new.surely = True
+        return new
 
     def check_given(self) -> None:
         """Raise `ValueError` if the degrees of freedom cannot be."""
@@ -109,7 +114,8 @@ class HeavyTailed(Family):
     def with_tails(self, X: Points, totals: Array, memory: float, *, first: bool = False) -> Self:
         """Return a copy whose degrees of freedom suit rows (n, d) of clusters (k, p).
 
-        In a first batch there are always some, if next to none: its rows are tamed to its end.
+        In a first batch there are always some, if next to none: its rows are tamed to its end. They
+        stay heavy if clusters that were found without any have shown them, see `tamed`.
         """
         if self.df != "auto" or len(X) == 0:
             return self
@@ -119,7 +125,8 @@ class HeavyTailed(Family):
         far, columns = score.frames.distances(T, z), score.frames.centre.shape[1]
         before, worth = (USUAL, FIRST_WORTH) if first else (self._df, WORTH)
         df = learned_df(far, columns, before, memory, worth)
-        return self._having(min(df, 0.5 * NORMAL) if first else df)
+        most = 0.9 * HEAVY if self.surely else 0.5 * NORMAL
+        return self._having(min(df, most) if first else df)
 
     def has_heavy_tails(self) -> bool:
         """Whether tails are clearly heavier than normal ones."""

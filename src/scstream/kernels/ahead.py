@@ -157,6 +157,9 @@ def _of_heavy_batches() -> dict[str, Any]:
         "heavy_moves.merged": (
             past, now, f1, rows, tails, prior, ratio, search, room, merges,
         ),
+        "heavy_moves.together": (
+            f3, f3, i2, rows, tails, prior, int64, room, types.Tuple((f2, f2, f3, f2)),
+        ),
     }  # fmt: skip
 
 

@@ -26,13 +26,15 @@ from scstream.kernels.workspace import line, table
 class Pair(NamedTuple):
     """Two clusters: all their statistics and those of the past (2, p), and of both (1, p).
 
-    A frame for both is sought in ``frames``, of which there is one; the others are for its factors.
+    A frame for both is sought in ``frames``, of which there is one, and ``by`` (2,) is what
+    distances of sums are multiplied by in it; the others are for its factors.
     """
 
     whole: Floats
     past: Floats
     both: Floats
     frames: Frames
+    by: Floats
     factors: Floats
     log_det: Floats
     row: Floats
@@ -66,13 +68,7 @@ def merged(
     pair = _pair_of(room.floats, past.sums.shape[2], prior.columns)
     for i in range(m):
         a, b = out.pairs[i, 0], out.pairs[i, 1]
-        for q in range(past.sums.shape[2]):
-            for side in range(2):
-                c = out.pairs[i, side]
-                pair.past[side, q] = past.sums[c, 0, q] + past.sums[c, 1, q]
-                here = now.current[c, 0, q] + now.current[c, 1, q]
-                pair.whole[side, q] = pair.past[side, q] + here
-            pair.both[0, q] = pair.whole[0, q] + pair.whole[1, q]
+        _fill_pair(past.sums, now.current, out.pairs[i], pair)
         n, o = pair.whole[0, 0], pair.whole[1, 0]
         out.ratio[i], level = np.inf, out.both[i : i + 1]
         if _join_sums(pair, prior, tails, search.rounds, level):
@@ -89,13 +85,64 @@ def merged(
     return m
 
 
+@bare
+def together(
+    past: Floats, now: Floats, pairs: Ints, rows: Any, tails: Any, prior: Any, rounds: int,
+    room: Any, out: Any,
+) -> Any:  # fmt: skip
+    """Seek the frames of pairs (m, 2) of clusters with past and present (k, 2, p).
+
+    Fills the frames' centres (m, d) and functionals (m, p), the present in them (m, 2, p), and what
+    distances of the past are multiplied by (m, 2). Returns how many matrices failed.
+    """
+    prior, tails, room = Prior(*prior), Tails(*tails), Workspace(*room)
+    rows = Rows(rows[4], rows[1], rows[2], rows[3])  # as they came
+    centre, quad, present, by = out
+    p, failed = past.shape[2], 0
+    order, start, _ = order_of(room.ints, len(rows.label), len(past))
+    sort(rows.label, len(past), order, start)
+    pair = _pair_of(room.floats, p, prior.columns)
+    for i in range(len(pairs)):
+        _fill_pair(past, now, pairs[i], pair)
+        for _ in range(rounds):
+            failed += _frame(pair, prior, tails.df)
+            _fill_sums(pair.whole, pair.frames, tails, by[i], pair.both[0])
+        for _ in range(rounds):
+            failed += _frame(pair, prior, tails.df)
+            _fill_sums(pair.past, pair.frames, tails, by[i], pair.both[0])
+            for side in range(2):
+                c = pairs[i, side]
+                mine = order[start[c] : start[c + 1]]
+                present[i, side, :] = 0.0
+                _add_rows(tails, rows, mine, pair.frames, pair.row, present[i, side])
+                for q in range(p):
+                    pair.both[0, q] += present[i, side, q]
+        for j in range(prior.columns):
+            centre[i, j] = pair.frames.centre[0, j]
+        for q in range(p):
+            quad[i, q] = pair.frames.quad[0, q]
+    return failed
+
+
+@brief_part
+def _fill_pair(past: Floats, now: Floats, clusters: Ints, pair: Pair) -> None:
+    """Fill the statistics of two clusters, and of both."""
+    for q in range(past.shape[2]):
+        for side in range(2):
+            c = clusters[side]
+            pair.past[side, q] = past[c, 0, q] + past[c, 1, q]
+            pair.whole[side, q] = pair.past[side, q] + (now[c, 0, q] + now[c, 1, q])
+        pair.both[0, q] = pair.whole[0, q] + pair.whole[1, q]
+
+
 @brief_part
 def _pair_of(room: Floats, p: int, d: int) -> Any:
     """Return room for a pair of clusters with p statistics."""
     some, at = table(room, np.int64(0), np.int64(8), p)
-    ends, at = line(room, at, np.int64(d + 1))
-    frames = Frames(ends[:d].reshape(1, d), some[5:6])
-    return Pair(some[:2], some[2:4], some[4:5], frames, some[6:7], ends[d:], some[7], room[at:])
+    ends, at = line(room, at, np.int64(d + 3))
+    frames, log_det, by = Frames(ends[:d].reshape(1, d), some[5:6]), ends[d : d + 1], ends[d + 1 :]
+    both, factors, row = some[4:5], some[6:7], some[7]
+    return Pair(some[:2], some[2:4], both, frames, by, factors, log_det, row, room[at:])
 
 
 @brief_part
@@ -116,8 +163,7 @@ def _join_sums(pair: Pair, prior: Prior, tails: Tails, rounds: int, level: Float
     failed = 0
     for _ in range(rounds):
         failed += _frame(pair, prior, tails.df)
-        pair.both[0, :] = 0.0
-        _add_sums(pair.whole, pair.frames, tails, pair.both[0])
+        _fill_sums(pair.whole, pair.frames, tails, pair.by, pair.both[0])
     return failed + log_marginal(pair.both, prior, pair.room, level)
 
 
@@ -129,17 +175,20 @@ def _join_rows(
     failed = 0
     for _ in range(rounds):
         failed += _frame(pair, prior, tails.df)
-        pair.both[0, :] = 0.0
-        _add_sums(pair.past, pair.frames, tails, pair.both[0])
+        _fill_sums(pair.past, pair.frames, tails, pair.by, pair.both[0])
         for side in range(2):
             _add_rows(tails, rows, mine[side], pair.frames, pair.row, pair.both[0])
     return failed + log_marginal(pair.both, prior, pair.room, level)
 
 
 @brief_part
-def _add_sums(sums: Floats, frames: Frames, tails: Tails, out: Floats) -> None:
-    """Add sums (2, p) of rows, tamed elsewhere, in a frame, see `Frames.of_sums` of the family."""
+def _fill_sums(sums: Floats, frames: Frames, tails: Tails, shrunk: Floats, out: Floats) -> None:
+    """Fill the sum (p,) of sums (2, p) of rows, tamed elsewhere, in a frame.
+
+    Distances are multiplied by ``shrunk`` (2,), see `Frames.of_sums` of the family.
+    """
     d, centre = frames.centre.shape[1], frames.centre[0]
+    out[:] = 0.0
     for side in range(2):
         s, n = sums[side], sums[side, 0]
         inside = 0.0
@@ -148,7 +197,7 @@ def _add_sums(sums: Floats, frames: Frames, tails: Tails, out: Floats) -> None:
         inside = max(tails.df * (inside / max(n, 1e-300) - 1.0), 1e-12)
         far = inside + (tails.typical - d)
         by = sqrt(min(taming.tamed_square(log1p(far / tails.df), tails) / inside, 1.0))
-        rest = 1.0 - by
+        rest, shrunk[side] = 1.0 - by, by
         out[0] += n
         e = 1 + d
         for i in range(d):

@@ -7,16 +7,14 @@ first cluster's mean is at 0 and the clusters' mean variance is 1.
 
 from __future__ import annotations
 
-from math import exp
 from typing import Any
 
-from scstream.kernels.compiling import bare, brief, brief_part, helper, part
+from scstream.kernels.compiling import bare, brief, helper, part
 from scstream.kernels.directions import deviation, fisher
+from scstream.kernels.far_sides import add_side, cut
+from scstream.kernels.profiles import BINS, expect, fill_profile, windows_of
 
 SUMS = 15  # numbers of a seam: see `_look`
-BINS = 48  # of the profile between two clusters, from two deviations before to two behind
-_REACH = 0.6  # deviations on either side of a mean that are its peak
-_NONE = 1e-9  # rows that a profile counts as where there are none
 
 
 @brief
@@ -101,7 +99,8 @@ def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: An
             _carry(old_sums[i], a > b, min(kept[a], kept[b]), sums[index[min(a, b), max(a, b)]])
     if m > 0:
         _by_cluster(rows[1], table, first, then)
-        _look((rows[0], first, then), frame, (count, mean, cov), pairs[:m], (L, u, profile), sums)
+        touch = (count, mean, cov, index)
+        _look((rows[0], first, then), frame, touch, pairs[:m], (L, u, profile), sums)
     return m
 
 
@@ -184,13 +183,14 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
     frame : tuple
         Shift and scale, (d,) each.
     clusters : tuple
-        Counts (k,), means (k, d), covariances (k, d, d).
+        Counts (k,), means (k, d), covariances (k, d, d); and, above the diagonal of (k, k), a
+        number that is not negative where two clusters touch.
     pairs : ndarray (m, 2)
     room : tuple
         Floats: (d, d), (d,), (BINS,).
     out : ndarray (m, 15)
     """
-    count, mean, cov = clusters
+    count, mean, cov, _ = clusters
     L, u, profile = room
     for m in range(len(pairs)):
         a, b = pairs[m, 0], pairs[m, 1]
@@ -198,29 +198,34 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
         if not length > 1e-6:
             continue
         ends = length, deviation(cov, a, u), deviation(cov, b, u)
-        total = _fill_profile(profile, ends, (count[a] / ends[1], count[b] / ends[2]))
-        windows = _windows(profile, ends)
+        total = fill_profile(profile, ends, (count[a] / ends[1], count[b] / ends[2]))
+        windows = windows_of(profile, ends)
         if windows[0] < 0 or not total > 0.0:
             continue
+        cuts = cut(clusters, a, b, u, ends[1]), cut(clusters, b, a, u, -ends[2])
         before = 0.0  # the first cluster's place in the frame
         for c in range(len(u)):
             before += u[c] * mean[a, c]
             u[c] /= frame[1][c]
-        inside = _count(rows, (frame[0], u, before), ends, (a, b), windows, out[m])
+        inside = _count(rows, (frame[0], u, before), ends, (a, b), (windows, cuts), out[m])
         for which in range(3):
-            _expect(profile, windows, which, inside, total, out[m])
+            expect(profile, windows, which, inside, total, out[m])
 
 
 @part
-def _count(rows: Any, direction: Any, ends: Any, clusters: Any, windows: Any, out: Any) -> Any:
-    """Add the rows of two clusters in windows and on the far sides; return how many are in bins."""
+def _count(rows: Any, direction: Any, ends: Any, clusters: Any, where: Any, out: Any) -> Any:
+    """Add the rows of two clusters in windows and on the far sides; return how many are in bins.
+
+    ``where`` are the windows, and where the far sides are cut off.
+    """
     X, chain, then = rows
+    windows, cuts = where
     shift, u, before = direction
     length, first, second = ends
     low, width = -2.0 * first, (length + 2.0 * (first + second)) / BINS
     inside = valley = one = two = 0
     for side in range(2):
-        row, at_side = chain[clusters[side]], 9 + 3 * side
+        row, n, total, square = chain[clusters[side]], 0.0, 0.0, 0.0
         centre, unit = (length, second) if side else (0.0, -first)
         while row >= 0:
             at = -before
@@ -228,72 +233,13 @@ def _count(rows: Any, direction: Any, ends: Any, clusters: Any, windows: Any, ou
                 at += u[c] * (X[row, c] - shift[c])
             far, place = (at - centre) / unit, (at - low) / width
             if far > 0.0:
-                out[at_side] += 1.0
-                out[at_side + 1] += far
-                out[at_side + 2] += far * far
+                n, total, square = n + 1.0, total + far, square + far * far
             if place >= 0.0 and place < BINS:
                 inside, b = inside + 1, int(place)
                 valley += windows[0] <= b <= windows[1]
                 one += windows[2] <= b <= windows[3]
                 two += windows[4] <= b <= windows[5]
             row = then[row]
+        add_side(n, total, square, cuts[side], out[9 + 3 * side : 12 + 3 * side])
     out[0], out[1], out[2] = out[0] + valley, out[1] + one, out[2] + two
     return inside
-
-
-@brief_part
-def _windows(profile: Any, ends: Any) -> Any:
-    """Return the first and last bins of the valley and the two peaks; -1 if these are too near."""
-    length, first, second = ends
-    width = (length + 2.0 * (first + second)) / BINS
-    i, j = int(2.0 * first / width), min(int((length + 2.0 * first) / width), BINS - 1)
-    if j - i < 4:
-        return -1, -1, -1, -1, -1, -1
-    v = _lowest(profile, i, j)
-    near = max(1, round((j - i) / 8))
-    one, two = max(1, round(_REACH * first / width)), max(1, round(_REACH * second / width))
-    return (
-        max(v - near, i), min(v + near, j),
-        max(i - one, 0), min(i + one, v - 1),
-        max(j - two, v + 1), min(j + two, BINS - 1),
-    )  # fmt: skip
-
-
-@brief_part
-def _expect(
-    profile: Any, windows: Any, which: int, rows: int, total: float, out: Any
-) -> None:  # fmt: skip
-    """Add what a profile expects in one of the windows, of so many rows in all bins."""
-    low, high = windows[2 * which], windows[2 * which + 1]
-    share = 0.0
-    for i in range(low, high + 1):
-        share += profile[i]
-    out[3 + which] += share * rows / total
-    out[6 + which] += share * (rows + _NONE) / (total * (high - low + 1))
-
-
-@brief_part
-def _fill_profile(profile: Any, ends: Any, height: Any) -> Any:
-    """Fill the density of two Gaussians with these heights in bins, and return the sum.
-
-    ``ends`` are how far the second one is, and the two deviations.
-    """
-    length, first, second = ends
-    low, width = -2.0 * first, (length + 2.0 * (first + second)) / BINS
-    total = 0.0
-    for i in range(BINS):
-        at = low + (i + 0.5) * width
-        one, two = at / first, (at - length) / second
-        profile[i] = height[0] * exp(-0.5 * one * one) + height[1] * exp(-0.5 * two * two)
-        total += profile[i]
-    return total
-
-
-@brief_part
-def _lowest(profile: Any, i: int, j: int) -> int:
-    """Return the bin of the valley between two bins; half way if there is none."""
-    v = i
-    for c in range(i, j + 1):
-        if profile[c] < profile[v]:
-            v = c
-    return v if i < v < j else (i + j) // 2

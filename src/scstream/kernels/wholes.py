@@ -125,7 +125,7 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
         a, b = pairs[m, 0], pairs[m, 1]
         z = _shape(_bell(sums[m, 9:12], rules), bells[:, a], rules.others)
         z += _shape(_bell(sums[m, 12:15], rules), bells[:, b], rules.others)
-        z = z / sqrt(2.0) + usual - rules.bells * _presumed(sums[m], rules.seen_rows * len(u))
+        z = z / sqrt(2.0) + usual - rules.bells * _presumed(sums[m], rules.seen_rows * (len(u) - 1))
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
@@ -140,7 +140,7 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
 @brief_part
 def _presumed(sums: Any, enough: float) -> Any:
     """Return how much a pair is presumed to be one whole: from -1, if no rows were seen, to 1."""
-    seen = sums[9] + sums[12]
+    seen = sums[1] + sums[2]
     return (seen - enough) / (seen + enough + _LEAST)
 
 

@@ -54,8 +54,10 @@ class Course(NamedTuple):
 def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State:
     """Run the sampler on the loaded batch to convergence and to its best labels; see `converge`."""
     state, events, rules = converge(steps, plan, start, course).state, Events(), steps.rules
+    if tamed_in_vain(steps.family):
+        return state
     if course.adapt and steps.family.tames:
-        _learned_tails(steps, state)
+        _learned_tails(steps, state, rules.seed_rows)
     if course.adapt:
         steps.family = steps.family.settled(state.k)
     few = int(rules.settled_share * steps.engine.n_rows)
@@ -73,11 +75,13 @@ def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State
 def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
     """Run sampled sweeps of the loaded batch from the given clusters, until nothing grows better.
 
-    Where the prior follows the clusters ``steps.family`` is replaced.
+    Where the prior follows the clusters ``steps.family`` is replaced. Sweeps end as soon as rows
+    turn out to have been tamed in vain.
     """
     state, events, rules = start, Events(), steps.rules
     adapt, again, progress = course
     best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
+    normal = int(tamed_in_vain(steps.family))
     patience = rules.patience_again if again else rules.patience
     gain = max(rules.gain_again * steps.engine.n_rows, 1.0) if again else 1.0
     least_sweeps = 0 if again else rules.adapt_sweeps
@@ -92,7 +96,10 @@ def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converge
         calm = 0 if len(events.splits) + len(events.merges) > moves else calm + 1
         moves = len(events.splits) + len(events.merges)
         if adapt and steps.family.tames and max(calm, waited - rules.patience // 2) >= rules.calm:
-            best = -np.inf if _learned_tails(steps, state) else best
+            best = -np.inf if _learned_tails(steps, state, rules.heavy_rows) else best
+            normal = normal + 1 if tamed_in_vain(steps.family) else 0
+            if normal >= rules.calm:
+                break
         level = log_level(steps, steps.family, state)
         if adapt and sweep < rules.adapt_sweeps:
             family = steps.family.adapt(state.totals)
@@ -109,13 +116,19 @@ def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converge
     return Converged(state, best - begin)
 
 
-def _learned_tails(steps: Steps, state: State) -> bool:
+def tamed_in_vain(family: Family) -> bool:
+    """Whether rows were tamed but have no tails: all will be done again without taming them."""
+    return family.untamed(family) is not None
+
+
+def _learned_tails(steps: Steps, state: State, n_rows: int) -> bool:
     """Let the tails suit the clusters, which have settled; returns whether that changed much.
 
-    While there are pieces of clusters, which have no tails, nothing is learned from them.
+    At most ``n_rows`` rows are looked at. While there are pieces of clusters, which have no tails,
+    nothing is learned from them.
     """
     before = steps.family
-    rows = steps.engine.sample(steps.rng.generator, steps.rules.seed_rows)
+    rows = steps.engine.sample(steps.rng.generator, n_rows)
     steps.family = before.with_tails(rows, state.totals, steps.rules.tail_first, first=True)
     return steps.family.tails_differ(before)
 

@@ -17,15 +17,15 @@ from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws, Words
 from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.background import arising, everything, left_after, tells_noise
-from scstream.sampler.batch import Course, as_learned, converge, first_batch
-from scstream.sampler.choose import steps_beside, steps_for
+from scstream.sampler.batch import Course, as_learned, first_batch, tamed_in_vain
+from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.learned import Learner, Outcome, labels_of, outcome_of
 from scstream.sampler.recipe import Batch, Events, Recipe
-from scstream.sampler.rows import as_computed, load_rows, some_rows, some_weighted_rows
+from scstream.sampler.rows import as_computed, load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
 from scstream.sampler.steps import Steps
@@ -113,44 +113,22 @@ def begun(
     then after all, once more with these.
     """
 
-    def ready(family: Family) -> Steps:
+    def once(family: Family) -> tuple[Steps, State]:
         words, seed, n_batches = draws
         load_rows(engine, family, X, weight, n_batches)
         outliers = _outliers(engine, family, recipe, X.shape[1])
         rng = Draws(words.copy())
-        return steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
-
-    def once(family: Family) -> tuple[Steps, State]:
-        steps = ready(family)
+        steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
         return steps, _found(steps, recipe, labels, X, weight, old_ids)
 
-    untamed, rules = None, recipe.rules
-    if family.tames and labels is None and X.shape[0] > 2 * rules.heavy_rows:
-        untamed = family.untamed(_tails_of_some_rows(ready(family), recipe, X, weight))
+    steps, state = once(family)
+    untamed = family.untamed(steps.family)
     if untamed is None:
-        steps, state = once(family)
-        untamed = family.untamed(steps.family)
-        if untamed is None:
-            return steps, state
+        return steps, state
     steps, state = once(untamed)
-    rows = as_computed(steps.family, some_rows(X, rules.seed_rows), steps.batch)
-    tamed = steps.family.tamed(rows, state.totals, rules.tail_first)
+    rows = as_computed(steps.family, some_rows(X, recipe.rules.seed_rows), steps.batch)
+    tamed = steps.family.tamed(rows, state.totals, recipe.rules.tail_first)
     return (steps, state) if tamed is None else once(tamed)
-
-
-def _tails_of_some_rows(steps: Steps, recipe: Recipe, X: Points, weight: Array) -> Family:
-    """Return the family with the tails that some rows show: most data have none.
-
-    Looking for tails among all rows would take longer than to find clusters without any.
-    """
-    rows, counts = some_weighted_rows(X, weight, steps.rules.heavy_rows)
-    sample = steps_beside(
-        steps, as_computed(steps.family, rows, steps.batch), counts,
-        outliers=steps.outliers, records=recipe.forgetting.kernel is not None,
-    )  # fmt: skip
-    start = start_over_clustered(sample, recipe.plan, recipe.forgetting, adapt=True)
-    converge(sample, recipe.plan, start, Course(True))
-    return sample.family
 
 
 def _found(
@@ -177,11 +155,14 @@ def _started(
     """
     learned = recipe.outlier_weight == "auto"
     steps.outliers = None if learned else steps.outliers
-    again = labels is None and len(sample_sizes(X.shape[0], steps.rules)) > 0
+    sizes = sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames)
+    again = labels is None and len(sizes) > 0
     if labels is not None:
         start = start_from_labels(steps, recipe.forgetting, labels, adapt=True)
     elif again:
         start = start_from_samples(steps, recipe, X, weight)
+        if max(sizes) >= steps.rules.heavy_rows and tamed_in_vain(steps.family):
+            return start
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
         again = _are_known(steps, start, old_ids)

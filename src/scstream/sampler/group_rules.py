@@ -56,18 +56,18 @@ class GroupRules:
         0 and .5: gamma .965, .980; log-normal .982, .996; L shapes .997, .994; others the same.
     group_all_share : float
         What the mean of all clusters' far sides counts beside those of the two that are judged. On
-        most streams clusters are alike: all Gaussians, or all pieces. On seeds 100 to 103 and 400
-        to 403, with 0 and 1.2: unit variance .014 and .006 below the clusters; crosses .953, .959;
-        crescents and rings .973, .985; features of ImageNet .008 and .002 below the clusters. But
-        gamma in six columns, sums of which look like Gaussians, .984, .964.
+        most streams clusters are alike: all Gaussians, or all pieces. On seeds 200 to 202, with 1.2
+        and 1.6: unit variance .025 and .016 below the clusters; a grid of Gaussians that are three
+        deviations apart .020, .012; crosses .988, .989; log-normal .990, .984; gamma in six
+        columns, sums of which look like Gaussians, .951, .947.
     group_all_sides : float
         Far sides that are neither flat nor a Gaussian's, beside all those seen.
     group_seen_rows : float
-        Rows of the two far sides, for each column, from which a pair is presumed to be one, by
-        ``group_bells``. With fewer it is presumed to be two: few rows say little along a direction
-        that was fitted to them, and who was never seen side by side is not joined. With 0 letters
-        are .040 below the clusters, with 2.5 .015, and shapes the same; with 8 shapes come apart
-        (crosses .955, .954, .945).
+        Rows at the two peaks, for each number by which the direction between the two was fitted
+        (one less than columns), from which a pair is presumed to be one, by ``group_bells``. With
+        fewer it is presumed to be two: few rows say little along a direction that was fitted to
+        them, and who was never seen side by side is not joined. On seeds 200 to 202, with 2.5 and 5
+        for each column: letters .008 and .004 below the clusters; shapes the same.
     group_tail : float
         Deviations towards one whole for each unit by which log count less log volume of the two,
         in at most three columns, differ by more than ``group_tail_from``. A thin and wide cluster
@@ -125,9 +125,9 @@ class GroupRules:
     group_spread: float = 0.62
     group_side_rows: float = 4.0
     group_others: float = 0.5
-    group_all_share: float = 1.2
+    group_all_share: float = 1.6
     group_all_sides: float = 8.0
-    group_seen_rows: float = 2.5
+    group_seen_rows: float = 5.0
     group_tail: float = 1.0
     group_tail_from: float = 1.0
     group_around: float = 2.0

@@ -11,7 +11,6 @@ import numpy as np
 from scstream.engines import Engine
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, LinearScore
-from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
@@ -37,9 +36,6 @@ def start_over_clustered(steps: Steps, plan: Plan, forgetting: Forgetting, *, ad
     On the way the prior follows the clusters, if it may. Should they be left with too few points
     to show their shapes, all is done again under a prior that takes them for alike.
     """
-    if steps.family.tames and steps.engine.n_rows > steps.rules.heavy_rows:
-        state = _started_by_some_rows(steps, plan, forgetting, adapt=adapt)
-        return restart(steps, state, np.ones(state.k, dtype=bool))
     state = merged_start(steps, plan, forgetting, adapt=adapt)
     if adapt and _is_sparse(steps, state):
         alike = steps.family.alike()
@@ -47,25 +43,6 @@ def start_over_clustered(steps: Steps, plan: Plan, forgetting: Forgetting, *, ad
             steps.family = alike
             state = merged_start(steps, plan, forgetting, adapt=True)
     return restart(steps, state, np.ones(state.k, dtype=bool))
-
-
-def _started_by_some_rows(
-    steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool
-) -> State:  # fmt: skip
-    """Return the loaded batch in the clusters of some of its rows.
-
-    A heavy tail comes in pieces. Each would have to merge with a middle that, without the others,
-    looks as if it had no tail, and the more rows there are the clearer that looks. Among few rows
-    the pieces are small enough. Clusters that are too small to be seen there are split off later.
-    """
-    rows = steps.engine.sample(steps.rng.generator, steps.rules.heavy_rows)
-    few = len(rows)
-    sample = steps_beside(steps, rows, np.ones(few))
-    found = merged_start(sample, plan, forgetting, adapt=adapt)
-    steps.go_on_from(sample)
-    steps.family = sample.family
-    state = State.start(forgetting, found.totals * (steps.engine.n_rows / few), 0.0, 0)
-    return drop_forgotten(steps, steps.last_sweep(state))
 
 
 def _is_sparse(steps: Steps, state: State) -> bool:

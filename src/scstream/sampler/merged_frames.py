@@ -26,25 +26,22 @@ class Together:
 
     frames: Frames
     present: Array
-    past: Array
     by: Array
 
-    @staticmethod
-    def of(ctx: Context, state: State, pairs: Ints) -> Together:
-        """Seek the frames of pairs (m, 2), by sums first and then by the rows of the batch."""
-        before, both = state.past.sum(axis=1)[pairs], by_sums(ctx, state, pairs)
-        for _ in range(ctx.rules.frame_rounds):
-            frames = ctx.family.frames(both)
-            by = frames.of_sums(before)
-            new = Together(frames, ctx.engine.joined(pairs, frames), frames.moved(before, by), by)
-            both = new.whole
-        return new
-
-    @property
-    def whole(self) -> Array:
-        """The statistics (m, p) of both."""
-        out: Array = (self.present + self.past).sum(axis=1)
+    def whole(self, past: Array) -> Array:
+        """Return the statistics (m, p) of both, given their past (m, 2, p) elsewhere."""
+        out: Array = (self.present + self.frames.moved(past, self.by)).sum(axis=1)
         return out
+
+
+def together(ctx: Context, state: State, pairs: Ints) -> Together:
+    """Seek the frames of pairs (m, 2), by sums first and then by the rows of the batch."""
+    past, both = state.past.sum(axis=1)[pairs], by_sums(ctx, state, pairs)
+    for _ in range(ctx.rules.frame_rounds):
+        frames = ctx.family.frames(both)
+        new = Together(frames, ctx.engine.joined(pairs, frames), frames.of_sums(past))
+        both = new.whole(past)
+    return new
 
 
 def by_sums(ctx: Context, state: State, pairs: Ints) -> Array:
@@ -69,20 +66,19 @@ def joined_in_frames(ctx: Context, state: State, pairs: Ints, whole: Array) -> A
     )  # fmt: skip
     near = lost < ctx.rules.frame_hopeless * state.totals[pairs, 0].sum(axis=1)
     if near.any():
-        out[near] = ctx.family.log_marginal(Together.of(ctx, state, pairs[near]).whole)
+        past = state.past.sum(axis=1)[pairs[near]]
+        out[near] = ctx.family.log_marginal(together(ctx, state, pairs[near]).whole(past))
     return out
 
 
-def in_merged_frames(ctx: Context, before: State, pairs: Ints, after: State, at: Ints) -> State:
-    """Return clusters after a merge, with what came of pairs (m, 2) in the frames of these.
+def in_merged_frames(pairs: Together, after: State, at: Ints) -> State:
+    """Return clusters after a merge, with what came of m pairs in the frames of these.
 
-    ``before`` are the clusters before the merge. A pair's first became the first sub-cluster of the
-    cluster in the place ``at`` (m,).
+    A pair's first became the first sub-cluster of the cluster in the place ``at`` (m,).
     """
-    together = Together.of(ctx, before, pairs)
     current, sums = after.now.current.copy(), after.window.sums.copy()
-    current[at] = together.present
-    sums[:, at] = together.frames.moved(sums[:, at], together.by)
+    current[at] = pairs.present
+    sums[:, at] = pairs.frames.moved(sums[:, at], pairs.by)
     window = replace(after.window, sums=sums)
     past, _ = window.past()
     now = replace(after.now, current=current)

@@ -243,7 +243,10 @@ class Rules(GroupRules):
         Nats a row by which a merge of two such clusters may lose, judged by their sums alone, to be
         judged by their rows: no two pieces of one cluster lose that much.
     heavy_rows : int
-        Rows of a first batch that clusters of heavy tails are started from, at most.
+        Rows of a first batch that clusters of heavy tails are started from, at most. So many show
+        whether there are tails of 20 degrees of freedom; of a quarter one in two does not.
+    heavy_least : int
+        The same at least. If a batch has less than twice as many all of them are taken.
     tail_every : int
         Batches from one look at the tails to the next: these change slowly.
     tail_rows : int
@@ -251,7 +254,8 @@ class Rules(GroupRules):
         many; and of more rows one in four.
     calm : int
         Sampled sweeps of a first batch without a split or a merge after which tails are learned, or
-        some more without a better log posterior.
+        some more without a better log posterior. If so many looks in a row show no tails there are
+        none.
     tail_first : float
         Rows that the degrees of freedom before count as, while a first batch converges.
     tail_memory : float
@@ -342,6 +346,7 @@ class Rules(GroupRules):
     frame_rounds: int = 3
     frame_hopeless: float = 0.3
     heavy_rows: int = 2000
+    heavy_least: int = 400
     tail_every: int = 4
     tail_rows: int = 250
     calm: int = 2

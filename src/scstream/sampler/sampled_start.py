@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scstream.families.contract import Array
 from scstream.families.scores import Points
-from scstream.sampler.batch import Course, converge
+from scstream.sampler.batch import Course, converge, tamed_in_vain
 from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
 from scstream.sampler.initialise import start_over_clustered
@@ -14,11 +14,20 @@ from scstream.sampler.rules import Rules
 from scstream.sampler.steps import Steps
 
 
-def sample_sizes(n: int, rules: Rules) -> list[int]:
-    """Return how many of n rows are looked at, one sample after the other; none if n is small."""
-    sizes, size = [], rules.sample_rows
+def sample_sizes(n: int, rules: Rules, *, tames: bool = False) -> list[int]:
+    """Return how many of n rows are looked at, one sample after the other; none if n is small.
+
+    A heavy tail comes in pieces. Each would have to merge with a middle that, without the others,
+    looks as if it had no tail, and the more rows there are the clearer that looks. Among few rows
+    the pieces are small enough. So clusters that tame their rows begin with a small sample.
+    """
+    sizes, size, least = [], rules.sample_rows, 0
+    if tames and n >= 2 * rules.heavy_least:
+        least = min(max(n // rules.sample_growth, rules.heavy_least), rules.heavy_rows)
+        sizes.append(least)
     while 0 < size <= n // rules.sample_growth:
-        sizes.append(size)
+        if size > least:
+            sizes.append(size)
         size *= max(rules.sample_growth, 2)
     return sizes
 
@@ -27,10 +36,11 @@ def start_from_samples(steps: Steps, recipe: Recipe, X: Points, weight: Array) -
     """Return clusters that samples of the rows X (n, d) agree on, as large as those of all rows.
 
     Each sample starts from the clusters of the one before, under the prior that these have left.
-    What is too small to be seen in a sample is split off when all rows are swept.
+    What is too small to be seen in a sample is split off when all rows are swept. If many rows of
+    a sample were tamed in vain, see `tamed_in_vain`, no more of them are looked at.
     """
     found, rows_seen = None, 0
-    for size in sample_sizes(X.shape[0], steps.rules):
+    for size in sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames):
         rows, counts = some_weighted_rows(X, weight, size)
         sample = steps_beside(
             steps, as_computed(steps.family, rows, steps.batch), counts,
@@ -46,7 +56,7 @@ def start_from_samples(steps: Steps, recipe: Recipe, X: Points, weight: Array) -
         steps.family = sample.family
         agree = found is not None and found.k == state.k and gain < steps.rules.sample_gain * size
         found, rows_seen = state, size
-        if agree:
+        if agree or (size >= steps.rules.heavy_rows and tamed_in_vain(steps.family)):
             break
     assert found is not None
     return _as_large(found, X.shape[0] / rows_seen, recipe)

@@ -82,7 +82,7 @@ def propose_merges(
     if steps.family.tames:
         lighter = sublabel[first, 0] == 1
         ordered = np.where(lighter[:, None], pairs[chosen][:, ::-1], pairs[chosen])
-        state = in_merged_frames(steps, apart, ordered, state, label[first, 0])
+        state = in_merged_frames(steps.together(apart, ordered), state, label[first, 0])
     steps.engine.relabel(label, sublabel)
     survivors = state.ids[label[first, 0]]
     gone = np.where(survivors == before[first], before[second], before[first])

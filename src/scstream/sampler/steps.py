@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scstream.families.contract import Array
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
+from scstream.sampler.merged_frames import Together, together
 from scstream.sampler.recipe import Plan
 
 
@@ -109,6 +110,10 @@ class Steps(Context, ABC):
         self, state: State, neighbours: int, born_from: int
     ) -> tuple[Ints, Array, Array]:
         """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
+
+    def together(self, state: State, pairs: Ints) -> Together:
+        """Return pairs (m, 2) of clusters of heavy tails in frames of both."""
+        return together(self, state, pairs)
 
     @abstractmethod
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:

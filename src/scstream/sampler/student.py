@@ -13,11 +13,13 @@ import numpy as np
 
 from scstream.families.contract import Array, StudentPrior
 from scstream.families.scores import Labels
+from scstream.families.taming import Frames
 from scstream.kernels import heavy_batch, heavy_moves
 from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
+from scstream.sampler.merged_frames import Together
 from scstream.sampler.recipe import Plan
 from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.split_merge import reluctance
@@ -64,6 +66,25 @@ class SmallStudentSteps(SmallGaussianSteps):
             return GenericSteps.merge_ratios(self, state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
         return pairs[:m][young], ratio[:m][young], both[:m][young]
+
+    def together(self, state: State, pairs: Ints) -> Together:
+        """Return pairs (m, 2) of clusters in frames of both."""
+        (m, _), (_, _, p), student = pairs.shape, state.past.shape, self.student
+        d = student.gaussian.columns
+        centre, quad, present, by = (
+            np.empty((m, d)),
+            np.empty((m, p)),
+            np.empty((m, 2, p)),
+            np.empty((m, 2)),
+        )
+        failed = heavy_moves.together(
+            state.past, state.now.current, np.ascontiguousarray(pairs), self._rows, student.tails,
+            self.prior, self.rules.frame_rounds, workspace(self.engine.n_rows, state.k, p),
+            (centre, quad, present, by),
+        )  # fmt: skip
+        if failed > 0:
+            return super().together(state, pairs)
+        return Together(Frames(centre, quad, student.tails[0], full=True), present, by)
 
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
