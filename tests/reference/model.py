@@ -185,7 +185,9 @@ class Model:
             clusters = start_from_labels(batch, np.asarray(labels))
         elif not again:
             clusters = start_over_clustered(batch, self.plan)
+            n, d = batch.X.shape
             again = same_clusters(old_ids, batch.z[: len(old_ids)], clusters.k)
+            again = again and n >= self.alone_rows(d)
         if self.outlier_weight == "auto":  # the start is made without
             swept = copy.deepcopy(clusters)
             deterministic_sweep(batch, swept)

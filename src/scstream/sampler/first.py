@@ -165,7 +165,8 @@ def _started(
             return start
     else:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
-        again = _are_known(steps, start, old_ids)
+        n, d = X.shape
+        again = n >= recipe.alone_rows(d) and _are_known(steps, start, old_ids)
     if learned:
         steps.outliers, _ = arising(steps, steps.last_sweep(start), X)
     return first_batch(steps, recipe.plan, start, Course(True, again, recipe.progress))

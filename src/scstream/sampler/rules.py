@@ -85,8 +85,8 @@ class Rules(GroupRules):
         The same for each row of the batch.
     same_rows : float
         The share of rows that a repeated start must find in the same clusters as before, for these
-        to be the same clusters. Then they have converged before, as in `patience_again`; and with
-        `enough_alone` rows the warm-up is over, if batches have half as many.
+        to be the same clusters. With `enough_alone` rows they have then converged before, as in
+        `patience_again`, and the warm-up is over if batches have half as many.
     half_life : float
         The half-life of ``half_life="auto"``, in batches: so many times their usual spacing.
     spacing_memory : int
