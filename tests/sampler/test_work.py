@@ -81,7 +81,7 @@ def steady(k, *, rows=None, columns=2, family="gaussian", **options):
         model.set_params(max_clusters=k)  # no room for clusters on trial
     for seed in (1, 2):
         model.partial_fit(batch(k, **shape, seed=seed)[0])
-    return model, [batch(k, **shape, seed=seed)[0] for seed in range(3, 11)]
+    return model, [batch(k, **shape, seed=seed)[0] for seed in range(3, 23)]
 
 
 def learned(model, X):
@@ -121,7 +121,7 @@ def counted(job):
 
 
 def python_work(k, case):
-    """Return the calls and lines of some batches, each (8,)."""
+    """Return the calls and lines of some batches, each (20,)."""
     model, batches = steady(k, **CASES[case])
     assert model.n_clusters_ == k
     counts = [counted(lambda X=X: learned(model, X)) for X in batches]
@@ -131,10 +131,10 @@ def python_work(k, case):
 def grows(few, many):
     """Whether a count of work grows from 20 to 80 clusters by one for every other cluster.
 
-    A batch in which some division is changed takes a few steps more, however many are changed,
-    and there is such a batch among some: the most of the one is set against that of the other.
+    A batch in which some division is changed takes a few steps more, however many are changed. Such
+    a batch may be the one that takes most or least: work that grows does so in both.
     """
-    return max(many) - max(few) > 0.5 * (80 - 20)
+    return min(max(many) - max(few), min(many) - min(few)) > 0.5 * (80 - 20)
 
 
 # -- no Python loop over clusters ----------------------------------------------------------------
@@ -163,10 +163,11 @@ def test_a_small_batch_calls_a_few_hundred_functions():
     # 388 and 32 when this was written: 464 before the usual steps were taken at once. What is kept
     # for anomalies is not counted: 230 in some.
     model = ScStream(random_state=0, n_jobs=1, rules=Rules(scored_rows=0))
-    for seed in range(12):
+    first = RULES.watched_batches + 2  # until then rows are looked at that may come again
+    for seed in range(first):
         model.partial_fit(batch(20, rows=1000, seed=seed)[0])
     assert model.n_clusters_ == 20
-    batches = [batch(20, rows=1000, seed=seed)[0] for seed in range(12, 21)]
+    batches = [batch(20, rows=1000, seed=seed)[0] for seed in range(first, first + 9)]
     labels = [counted(lambda X=X: model.predict(X))["calls"] for X in batches]
     learns = [counted(lambda X=X: model.partial_fit(X))["calls"] for X in batches]
     assert np.median(labels) <= 33

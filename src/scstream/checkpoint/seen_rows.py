@@ -14,10 +14,10 @@ _MOST = 2**62  # batches
 
 def pack_repeats(repeats: Repeats, packer: Packer) -> dict[str, Any]:
     """Return rows that were seen as a tree."""
-    seen = np.concatenate([np.empty(0, dtype=np.uint64), *repeats.seen])
     return {
-        "hashes": packer.array(seen.view(np.int64)),
-        "rows": packer.array(np.array([len(hashes) for hashes in repeats.seen], dtype=np.int64)),
+        "hashes": packer.array(repeats.hashes.view(np.int64)),
+        "batches": packer.array(repeats.batches),
+        "number": repeats.number,
         "time": float(repeats.time),
         "watched": repeats.watched,
         "told": repeats.told,
@@ -29,10 +29,11 @@ def unpack_repeats(node: Node) -> Repeats:
     if "repeats" not in node.tree:
         return Repeats()
     own = node.node("repeats")
-    rows, hashes = own.array("rows", np.int64, None), own.array("hashes", np.int64, None)
-    if np.any(rows < 0) or rows.sum() != len(hashes):
-        raise own.fail("rows", "not the numbers of hashes")
-    seen = np.split(hashes.view(np.uint64), np.cumsum(rows)[:-1]) if len(rows) else []
+    hashes, number = own.array("hashes", np.int64, None), own.integer("number", 0, _MOST)
+    batches = own.array("batches", np.int64, len(hashes))
+    if np.any(np.diff(batches) < 0) or np.any(batches > number) or np.any(batches < 1):
+        raise own.fail("batches", "not the numbers of batches")
     return Repeats(
-        tuple(seen), own.number("time"), own.integer("watched", 0, _MOST), own.flag("told")
-    )
+        hashes.view(np.uint64), batches, number, own.number("time"),
+        own.integer("watched", 0, _MOST), own.flag("told"),
+    )  # fmt: skip

@@ -106,7 +106,8 @@ class Learning(Describing):
             except MissingEntries:
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
                 batch, learner, new, outcome = self._learned(engine, *given)
-            self._warn_of_successive_rows(batch, new, outcome)
+            if new.n_batches in _LOOKED_AT:
+                self._warn_of_successive_rows(batch, new, outcome)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
@@ -189,9 +190,9 @@ class Learning(Describing):
 
     def _warn_of_successive_rows(self, batch: Batch, new: Learner, outcome: Outcome) -> None:
         """Warn, once, that rows are not independent; the first and some later batches show it."""
-        if new.n_batches not in _LOOKED_AT or "_warned_of_rows" in self.__dict__:
+        if not batch.even or "_warned_of_rows" in self.__dict__ or not new.family.real:
             return
-        if batch.even and new.family.real and warn_if_alike(batch.X, outcome.labels, level=6):
+        if warn_if_alike(batch.X, outcome.labels, level=6):
             self._warned_of_rows = True
 
     def _run(

@@ -11,7 +11,7 @@ a batch were seen before by chance, many of them are equal to each other.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -25,6 +25,7 @@ from scstream.sampler.window import Forgetting
 from scstream.support.frozen import frozen
 
 Hashes = NDArray[np.uint64]
+Ints = NDArray[np.int64]
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ROWS = 64  # of a batch that are remembered, some more or less
@@ -36,21 +37,27 @@ _CHANCE = 0.3  # of the equal rows there would be at least, were it chance that 
 
 @frozen
 class Repeats:
-    """Rows seen in the last batches, each by a hash, and when; and how many batches were looked at.
+    """Rows seen in the last batches, each by a hash, and how many batches were looked at.
 
     Attributes
     ----------
-    seen : tuple of ndarray
-        Hashes of rows, those of the latest batch last.
+    hashes : ndarray (m,)
+        Of rows, those of the latest batch last.
+    batches : ndarray (m,)
+        The number of each row's batch.
+    number : int
+        Of the latest batch.
     time : float
-        Of that batch.
+        Of the latest batch.
     watched : int
         Batches since the last one whose rows came again.
     told : bool
         Whether rows of the latest batch came again.
     """
 
-    seen: tuple[Hashes, ...] = ()
+    hashes: Hashes = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+    batches: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    number: int = 0
     time: float = 0.0
     watched: int = 0
     told: bool = False
@@ -65,32 +72,33 @@ class Repeats:
         """
         if self.watched >= rules.watched_batches or not _are_here(batch.X):
             return batch, self
-        hashes = _hashes(batch.X)
+        hashes, number, time = _hashes(batch.X), self.number + 1, batch.time
         ago = self._batches_ago(hashes, rules) if forgetting.kernel is None else None
-        seen = (*self.seen, hashes)[-rules.watched_batches :]
+        if ago is None and self.watched + 1 >= rules.watched_batches:
+            return batch, Repeats(number=number, time=time, watched=rules.watched_batches)
+        late = self.batches > number - rules.watched_batches
+        seen = np.append(self.hashes[late], hashes)
+        when = np.append(self.batches[late], np.full(len(hashes), number))
         if ago is None:
-            over = self.watched + 1 >= rules.watched_batches
-            return batch, Repeats(() if over else seen, batch.time, self.watched + 1)
-        lost = 1.0 - forgetting.decay(batch.time - self.time)
+            return batch, Repeats(seen, when, number, time, self.watched + 1)
+        lost = 1.0 - forgetting.decay(time - self.time)
         share = min(max(ago * lost, _LEAST), 1.0)  # of a batch; so all that is left counts ago ones
-        weight = share * batch.weight
-        return replace(batch, weight=weight, even=False), Repeats(seen, batch.time, 0, told=True)
+        new = Repeats(seen, when, number, time, 0, told=True)
+        return replace(batch, weight=share * batch.weight, even=False), new
 
     def _batches_ago(self, hashes: Hashes, rules: Rules) -> float | None:
         """Return how many batches ago most of these rows were last seen; None if they were not."""
-        m, before = len(hashes), sum(map(len, self.seen))
+        m, before = len(hashes), len(self.hashes)
         if m < rules.least_repeated or before == 0:
             return None
         distinct = np.unique(hashes)
-        all_seen, which = np.unique(np.concatenate(self.seen[::-1]), return_index=True)
-        at = np.minimum(np.searchsorted(all_seen, distinct), len(all_seen) - 1)
-        last = np.repeat(np.arange(1, len(self.seen) + 1), [len(s) for s in self.seen[::-1]])
-        ago = np.where(all_seen[at] == distinct, last[which[at]], 0)
-        known = ago > 0
+        seen, latest = np.unique(self.hashes[::-1], return_index=True)
+        at = np.minimum(np.searchsorted(seen, distinct), len(seen) - 1)
+        known = seen[at] == distinct
         share, equal = np.count_nonzero(known) / len(distinct), 1.0 - len(distinct) / m
         if share < rules.repeated_share or equal * before > _CHANCE * share * m:
             return None
-        return float(np.median(ago[known]))
+        return float(self.number + 1 - np.median(self.batches[::-1][latest[at[known]]]))
 
 
 def _are_here(X: Points) -> bool:

@@ -117,12 +117,12 @@ class Segmenter:
         if self.n_frames == 0 and self.first_sample is not None and len(rows) > self.first_sample:
             rng = np.random.default_rng(self.random_state)
             chosen = rng.choice(len(rows), self.first_sample, replace=False)
-            self.model.partial_fit(rows[np.sort(chosen)], time=-1.0)
+            some = rows[np.sort(chosen)]
+            self.model.partial_fit(some, time=-1.0, sample_weight=np.ones(len(some)))
         if self.n_frames == 1 and self.track:
             self.model.set_params(splits=False)
-        weight = None
-        if self.frame_weight is not None and len(rows) > self.frame_weight:
-            weight = np.full(len(rows), self.frame_weight / len(rows))
+        most = len(rows) if self.frame_weight is None else self.frame_weight
+        weight = np.full(len(rows), min(most / len(rows), 1.0))  # pixels are like their neighbours
         self.model.partial_fit(rows, time=float(self.n_frames), sample_weight=weight)
         self.n_frames += 1
         labels: NDArray[np.int64] = self.model.labels_.reshape(pixels.shape[:2])
