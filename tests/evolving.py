@@ -216,6 +216,10 @@ def _cases() -> dict[str, Case]:
     out["founders"] = Case(
         "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=1, given=False
     )
+    for seed in (11, 12, 14):  # the same clusters come of founders, but for their ids
+        out[f"founders in vain, {seed}"] = Case(
+            "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=seed, given=False
+        )
     for i, kind in enumerate(["gaussian-2", "diagonal", "multinomial"]):
         out[f"{kind}, from samples"] = Case(
             kind,

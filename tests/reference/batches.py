@@ -165,7 +165,7 @@ def with_founders(batch, plan, clusters, events, time, forgetting):
         if not merged:
             break
         merges += merged
-    if foresight(batch, founded) <= foresight(batch, without):
+    if foresight(batch, founded) <= foresight(batch, without) + 1e-6:  # more than rounding
         return clusters
     events.merges += merges
     return founded

@@ -10,6 +10,8 @@ from scstream.sampler.seeding import over_cluster
 from scstream.sampler.split_merge import drop_forgotten, propose_merges
 from scstream.sampler.steps import Steps
 
+_ROUNDING = 1e-6  # nats by which the same clusters may seem to differ
+
 
 def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time: float) -> State:
     """Return the clusters, with more where groups of the batch's points make it more probable.
@@ -47,8 +49,8 @@ def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time:
         if not merged:
             break
         merges += merged
-    if log_prediction(steps, tried) <= log_prediction(steps, without):
-        return state
+    if log_prediction(steps, tried) <= log_prediction(steps, without) + _ROUNDING:
+        return state  # if they are the same clusters in the end, those that were there stay
     events.merges += merges
     return tried
 
