@@ -74,3 +74,14 @@ def test_it_is_saved(tmp_path) -> None:
     model.save(tmp_path / "m")
     again = ScStream.load(tmp_path / "m")
     assert [c.weight for c in again.clusters_] == [c.weight for c in model.clusters_]
+
+
+def test_shares_follow_what_rows_the_clusters_get_now():
+    rng = np.random.default_rng(0)
+    model = ScStream(random_state=0, half_life=3.0)
+    for share in [0.5] * 15 + [0.9] * 15:
+        y = rng.random(400) >= share
+        model.partial_fit(rng.normal(size=(400, 2)) + np.where(y, 30.0, 0.0)[:, None])
+    assert model.n_clusters_ == 2
+    # five half-lives later 3 % of what counts is of the even batches
+    assert max(cluster.weight for cluster in model.clusters_) == pytest.approx(0.89, abs=0.03)
