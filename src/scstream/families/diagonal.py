@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from scstream.families import rounding, rowwise
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Side
-from scstream.families.evidence import best_by_doubling, most_probable, the_better
+from scstream.families.evidence import best_by_doubling, best_judged, most_probable
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.frame import column_frame
 from scstream.families.gaussian import KEPT, SHARES
@@ -189,7 +189,7 @@ class Diagonal(Factorised):
             trials = [self._with(kappa, nu, psi)]
         if self.variance_strength is None:
             bounds = 3.0, 3.0 + clusters[:, 0].sum()
-            return the_better(
+            return best_judged(
                 [best_by_doubling(t._with_strength, clusters, nu, 1.0, bounds) for t in trials]
             )
         return most_probable(trials, clusters)

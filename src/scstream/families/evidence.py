@@ -15,10 +15,10 @@ Kind = TypeVar("Kind", bound=Family)
 
 def most_probable(trials: Sequence[Kind], clusters: Array) -> Kind:
     """Return the family under whose prior the clusters (k, p) are the most probable."""
-    return the_better([(trial, trial.log_marginal(clusters).sum()) for trial in trials])
+    return best_judged([(trial, trial.log_marginal(clusters).sum()) for trial in trials])
 
 
-def the_better(judged: Sequence[tuple[Kind, float]]) -> Kind:
+def best_judged(judged: Sequence[tuple[Kind, float]]) -> Kind:
     """Return the family with the largest sum of log marginals; of equals it is the first."""
     best, level = judged[0]
     for trial, reached in judged[1:]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from scstream.families import rounding
 from scstream.families.contract import Array, GaussianPrior
-from scstream.families.evidence import best_by_doubling, most_probable, the_better
+from scstream.families.evidence import best_by_doubling, best_judged, most_probable
 from scstream.families.frame import column_frame
 from scstream.families.gaussian_columns import GaussianColumns
 from scstream.families.gaussian_scores import MANY
@@ -163,7 +163,7 @@ class Gaussian(GaussianColumns):
             high = max(d + 2.0 + clusters[:, 0].sum(), low)
             start = float(np.clip(nu, low, high))
             bounds = low, high
-            return the_better(
+            return best_judged(
                 [best_by_doubling(t._with_strength, clusters, start, d, bounds) for t in trials]
             )
         return most_probable(trials, clusters)

@@ -19,8 +19,8 @@ from scstream.families.product_blocks import (
     Blocks,
     beside_others,
     check_places,
+    check_saved_places,
     checked_columns,
-    checked_places,
     listed,
     pairs_of,
     resolved,
@@ -135,10 +135,13 @@ class Product(Family):
 
     def _changed(self, change: Callable[[Family, Array], Family], clusters: Array) -> Self:
         """Return a copy with each block's family changed, given its part of the clusters."""
+        parts = zip(self._families, self.parts_of(clusters), strict=True)
+        return self._having([change(family, s) for family, s in parts])
+
+    def _having(self, families: list[Family]) -> Self:
+        """Return a copy with other families for its blocks."""
         new = copy.copy(self)
-        new._families = [
-            change(f, s) for f, s in zip(self._families, self.parts_of(clusters), strict=True)
-        ]
+        new._families = families
         return new
 
     def adapt(self, clusters: Array) -> Self:
@@ -148,11 +151,8 @@ class Product(Family):
     def held(self, hold: bool) -> Self:
         """Return a copy whose blocks are held, or not; itself if there is nothing to hold."""
         families = [family.held(hold) for family in self._families]
-        if all(a is b for a, b in zip(families, self._families, strict=True)):
-            return self
-        new = copy.copy(self)
-        new._families = families
-        return new
+        same = all(a is b for a, b in zip(families, self._families, strict=True))
+        return self if same else self._having(families)
 
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose blocks follow the clusters (k, p)."""
@@ -161,9 +161,7 @@ class Product(Family):
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream."""
-        new = copy.copy(self)
-        new._families = [family.settled(k) for family in self._families]
-        return new
+        return self._having([family.settled(k) for family in self._families])
 
     def to_saved(self) -> dict[str, Any]:
         """Return the blocks' families and where their columns are."""
@@ -179,18 +177,12 @@ class Product(Family):
             raise ValueError("a product has no blocks")
         if not isinstance(families, list) or not len(self._pairs()) == len(families) == len(places):
             raise ValueError("a product's blocks and families differ in number")
-        new = copy.copy(self)
-        new._places = places
-        flat = checked_places(places)
-        if len(set(flat)) != len(flat):
-            raise ValueError("a column is in two blocks")
-        new._columns = slices([len(block) for block in places])
-        new._families = [beside_others(f) for f in families if isinstance(f, Family)]
-        if [f.columns_taken() or len(p) for f, p in zip(new._families, places, strict=True)] != [
-            len(p) for p in places
-        ]:
+        check_saved_places(places)
+        made = [family for family in families if isinstance(family, Family)]
+        both = zip(made, places, strict=True)
+        if any((family.columns_taken() or len(p)) != len(p) for family, p in both):
             raise ValueError("a block's family does not fit its columns")
-        return new._with_parts()
+        return self.of_prepared(made, places)
 
     def columns_taken(self) -> int:
         """Return how many columns the blocks have."""

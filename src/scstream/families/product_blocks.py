@@ -88,14 +88,16 @@ def check_places(places: Sequence[Sequence[int]], table: Columns) -> None:
         raise ValueError("A block of a Product needs at least one column.")
 
 
-def checked_places(places: list[Any]) -> list[int]:
-    """Return all places of a checkpoint's blocks."""
+def check_saved_places(places: list[Any]) -> None:
+    """Raise `ValueError` if a checkpoint's blocks have not each their own columns."""
     for block in places:
         if not isinstance(block, list) or not block or not all(type(j) is int for j in block):
             raise ValueError("a block has no columns")
         if not all(0 <= j < _MOST_COLUMNS for j in block):
             raise ValueError("a column has no possible place")
-    return [j for block in places for j in block]
+    flat = [j for block in places for j in block]
+    if len(set(flat)) != len(flat):
+        raise ValueError("a column is in two blocks")
 
 
 def beside_others(family: Family) -> Family:

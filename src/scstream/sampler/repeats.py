@@ -67,10 +67,10 @@ class Repeats:
     ) -> tuple[Batch, Repeats]:
         """Return a batch whose rows count no more than they should, and what was seen then.
 
-        A stream without repeated rows is looked at for some batches only: a data set that takes
-        more is forgotten when it begins again.
+        Who calls looks at the first batches of a stream only, unless rows come again: a data set
+        that takes more is forgotten when it begins again.
         """
-        if self.watched >= rules.watched_batches or not _are_here(batch.X):
+        if not _are_here(batch.X):
             return batch, self
         hashes, number, time = _hashes(batch.X), self.number + 1, batch.time
         ago = self._batches_ago(hashes, rules) if forgetting.kernel is None else None
