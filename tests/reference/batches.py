@@ -22,6 +22,7 @@ from reference.sweeps import (
     RULES,
     deterministic_sweep,
     forget,
+    last_sweep,
     predictive_sweep,
     restricted_sweep,
     tame,
@@ -66,11 +67,11 @@ def later_batch(batch, plan, clusters, time, forgetting):
         if sweep == 0 and forgetting.adaptive:
             forget(batch, clusters)
         moves(batch, plan, clusters, events, time)
-    deterministic_sweep(batch, clusters)
+    last_sweep(batch, clusters)
     before = len(events.splits)
     moves(batch, plan, clusters, events, time, greedy=True, restart=False)
     if len(events.splits) > before:  # of shared points: each gets its best label
-        deterministic_sweep(batch, clusters)
+        last_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
     keep_names(batch, clusters, events.splits)
     renumber(clusters, events, first_new)
@@ -203,7 +204,7 @@ def first_batch(batch, plan, clusters, *, again=False):
     batch.family = batch.family.settled(clusters.k)
     for _ in range(10):
         before = batch.z.copy()
-        deterministic_sweep(batch, clusters)
+        last_sweep(batch, clusters)
         moves(batch, plan, clusters, Events(), 0.0, greedy=True)
         if np.count_nonzero(batch.z != before) <= int(0.001 * len(before)):
             break

@@ -30,6 +30,7 @@ RULES = Rules()
 class Batch:
     """A loaded batch with its labels, and everything that steps work with."""
 
+    left_out = 0.5  # points, for each number that describes a cluster: fewer are left out
     drawn_rows = 300  # of a cluster that overlaps others, from which best labels mislead
 
     def __init__(self, family, X, weight, *, alpha, rng, seed, number, outliers=None):
@@ -48,6 +49,7 @@ class Batch:
             seed=self.seed, number=self.number, outliers=self.outliers,
         )  # fmt: skip
         out.sweep, out.drawn_rows = self.sweep, self.drawn_rows
+        out.left_out = self.left_out
         return out
 
     def next_uniforms(self):
@@ -106,6 +108,34 @@ def deterministic_sweep(batch, clusters):
     statistics and entropy. The best sub-labels alone, with any doubt, would make too much of it.
     """
     sweep(batch, clusters, *predictive_scores(batch, clusters), None)
+
+
+def last_sweep(batch, clusters):
+    """Do the same at the end of a batch; of few points none counts in its cluster before.
+
+    A point finds itself in the cluster that it is in, by some p / N nats where N points show p
+    numbers. One that is alone in its cluster scores as one that founds a cluster.
+    """
+    totals = clusters.totals()
+    few = totals[:, 0].sum() < batch.left_out * clusters.k * batch.family.size()
+    if not few or tames(batch.family):
+        deterministic_sweep(batch, clusters)
+        return
+    scores, sub_scores = predictive_scores(batch, clusters)
+    everyone = np.maximum(totals[:, 0], 1e-300).sum() + batch.alpha
+    for i, (c, w) in enumerate(zip(batch.z, batch.weight, strict=True)):
+        row = batch.T[i]
+        without = totals[c] - w * row
+        if c < 0:
+            continue
+        if without[0] < 0.5 * w:
+            scores[c][i] = log(batch.alpha / everyone) + batch.family.log_marginal(row)
+            continue
+        with np.errstate(all="ignore"):
+            both, alone = (batch.family.log_marginal(s) for s in (without + row, without))
+        if np.isfinite(both - alone):
+            scores[c][i] = log(without[0] / everyone) + both - alone
+    sweep(batch, clusters, scores, sub_scores, None)
 
 
 def predictive_scores(batch, clusters):

@@ -114,7 +114,8 @@ class Gaps:
         """
         some = self.within(rows)
         at, seen = self.rows[some] - rows.start, self._open(some)
-        z = label_scores(completion.block(seen), draws.for_labels(at))
+        z, second = np.empty((2, len(at)), np.int64)
+        label_scores(completion.block(seen), draws.for_labels(at), z, second, np.empty(len(at)))
         inside = np.minimum(z, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
         T[at] = self._done[some] = done

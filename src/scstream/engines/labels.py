@@ -160,13 +160,10 @@ class _Summed(Labeller):
         return _NOTHING._replace(k=terms.table.shape[1], **terms._asdict())
 
 
-def label_scores(scores: Array, u: Array) -> Labels:
-    """Return labels (n,) drawn by uniforms, or the best if there are none, by scores (n, k)."""
-    n, k = scores.shape
-    z, second, doubt = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    scored = _NOTHING._replace(k=k, scores=np.ascontiguousarray(scores))
+def label_scores(scores: Array, u: Array, z: Labels, second: Labels, doubt: Array) -> None:
+    """Draw labels (n,) by uniforms, or take the best if there are none, by scores (n, k)."""
+    scored = _NOTHING._replace(k=scores.shape[1], scores=np.ascontiguousarray(scores))
     screened_blocks.label_rows(scored, u, z, second, doubt)
-    return z
 
 
 def labeller(score: Score, points: Points, *, drawn: bool) -> Labeller:

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
-from scstream.families.scores import Array, Labels, Points, SomeRows, SumsOfTable, Terms
+from scstream.families.scores import (
+    Array,
+    Labels,
+    Members,
+    Points,
+    SomeRows,
+    SumsOfTable,
+    Terms,
+)
 from scstream.kernels import count_scores
 from scstream.support.threads import over_slices
 
@@ -221,6 +229,19 @@ class CountScore:
             count_scores.add_terms(numbers.which, numbers.first, table, some)
             out[:, part] = some
         return out
+
+    def left_out(self, rows: Members, inside: Array) -> Array:
+        """Return the scores (n,) of rows under their own components without them."""
+        T, n = sparse.csr_array(rows.T), len(rows.z)
+        row = np.repeat(np.arange(n), np.diff(T.indptr))
+        counted = T.indices > 0
+        row, x, column = row[counted], T.data[counted], T.indices[counted]
+        without = self._rows[rows.z[row], column] - rows.weight[row] * x
+        terms = gammaln(without + x) - gammaln(without)
+        total = np.bincount(row, x, n)
+        whole = self._rows[rows.z, 0] - rows.weight * total
+        out: Array = np.bincount(row, terms, n) + gammaln(whole) - gammaln(whole + total)
+        return out + self.log_weight[rows.z]
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""

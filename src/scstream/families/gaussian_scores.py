@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.special import gammaln
 
 from scstream.families.scores import (
     SOME_ROWS,
     Array,
     Labels,
     LinearScore,
+    Members,
     Points,
     Products,
     SomeRows,
@@ -188,6 +190,31 @@ class PredictiveScore(StudentScore):
         roundings = (rest.shape[1] + 3) * 0.5 * np.finfo(np.float32).eps
         error: Array = roundings * np.sqrt(np.einsum("ij,ij->i", rest, rest))
         return self.quad[:, 0].copy(), rest.astype(np.float32), error
+
+    @property
+    def left_out(self) -> Callable[[Members, Array], Array] | None:
+        """What scores rows under their own components without them, where it travels too."""
+        return self._left_out if self.solves_pairs else None
+
+    def _left_out(self, rows: Members, inside: Array) -> Array:
+        """Return the scores (n,) of rows under their own components without them.
+
+        Without a row of weight w the scatter has ``w kappa / (kappa - w) (x - m)(x - m)'`` less,
+        and its determinant follows from the row's distance, which the score tells.
+        """
+        w, kappa = rows.weight, self.factors[rows.z, 0]
+        const, power = self.const[rows.z], self.power[rows.z]
+        distance = np.expm1((const - inside) / power) * (kappa + 1.0) / kappa
+        less, half = kappa - w, 0.5 * self.d
+        shrunk = 1.0 - w * kappa / less * distance
+        again = shrunk + kappa * kappa / (less * (less + 1.0)) * distance
+        power_left = power - 0.5 * w
+        level = gammaln(power_left) - gammaln(power_left - half)
+        level -= gammaln(power) - gammaln(power - half)
+        level += half * np.log(less / (less + 1.0) * (kappa + 1.0) / kappa)
+        out: Array = const + level - 0.5 * np.log(shrunk) - power_left * np.log(again / shrunk)
+        out[~(power_left > half)] = np.nan
+        return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""

@@ -143,7 +143,7 @@ def give_up(steps: Steps, state: State) -> tuple[State, list[int]]:
     if kept.all():
         return state, []
     gone = state.ids[~kept].tolist()
-    state = steps.last_sweep(state.select(np.flatnonzero(kept)))
+    state = steps.deterministic_sweep(state.select(np.flatnonzero(kept)))
     return drop_forgotten(steps, state), gone
 
 

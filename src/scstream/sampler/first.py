@@ -168,7 +168,7 @@ def _started(
         n, d = X.shape
         again = n >= recipe.alone_rows(d) and _are_known(steps, start, old_ids)
     if learned:
-        steps.outliers, _ = arising(steps, steps.last_sweep(start), X)
+        steps.outliers, _ = arising(steps, steps.deterministic_sweep(start), X)
     return first_batch(steps, recipe.plan, start, Course(True, again, recipe.progress))
 
 

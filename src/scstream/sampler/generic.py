@@ -27,6 +27,10 @@ class GenericSteps(Steps):
         """Give every point its best label by weight times predictive, and both sub-clusters."""
         return sweep.deterministic_sweep(self, state)
 
+    def left_out_sweep(self, state: State) -> State:
+        """Do the same, but let no point count in the cluster that it is in when it is labelled."""
+        return sweep.left_out_sweep(self, state)
+
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""
         return forgetting.forget(self, state)

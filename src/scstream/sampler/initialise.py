@@ -96,7 +96,7 @@ def _merged_down(
         best = _Start(-np.inf, -np.inf, state, steps.family)
         steps.engine.keep_labels()
     while True:
-        state = drop_forgotten(steps, steps.last_sweep(state))
+        state = drop_forgotten(steps, steps.deterministic_sweep(state))
         if adapt:
             steps.family = steps.family.adapt(state.totals)
         excess = 0 if plan.max_clusters is None else max(state.k - plan.max_clusters, 0)

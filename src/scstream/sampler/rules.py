@@ -139,6 +139,10 @@ class Rules(GroupRules):
         Rows of a batch that are looked at must be at least so many.
     repeated_share : float
         The share of them that must have been seen before.
+    left_out : float
+        Points, for each number that describes a cluster, below which no point counts in the cluster
+        that it is in when it gets its last label in a batch: it would find itself there. On 1,000
+        texts a batch (20 newsgroups, five seeds) predicted ARI .189 without, .204 with it.
     drawn_rows : int
         Rows of a cluster in a batch from which what it learns is drawn, if it overlaps others: best
         labels cut it sharply, which many rows show. They would shrink it in every batch, and split
@@ -309,6 +313,7 @@ class Rules(GroupRules):
     watched_batches: int = 32
     least_repeated: int = 8
     repeated_share: float = 0.9
+    left_out: float = 0.5
     drawn_rows: int = 300
     drawn_doubt: float = 0.01
     doubt: float = 1.0

@@ -115,8 +115,10 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         before, rng = draws.copy(), Draws(draws)
         log_u, merges = rng.log_uniforms((1 + rules.neighbours) * k), no_merges(rules.neighbours)
         how = self.margins, self.ratio, prior, room, merges
-        if found & (APART | CLEAR) or (
-            small_batch.moves(past, now, levels, (log_u, False), state.lived, *how) < 0
+        if (
+            found & (APART | CLEAR)
+            or small_batch.moves(past, now, levels, (log_u, False), state.lived, *how) < 0
+            or self.leaves_out(float(past[0][..., 0].sum() + now[0][..., 0].sum()), k)
         ):
             self.rng, self._sweeps = Draws(before), self._sweeps + 2
             state = self._learned(state, past, now, levels, attempt)

@@ -74,10 +74,25 @@ class Steps(Context, ABC):
     def deterministic_sweep(self, state: State) -> State:
         """Give every point its best label by weight times predictive, and both sub-clusters."""
 
+    @abstractmethod
+    def left_out_sweep(self, state: State) -> State:
+        """Do the same, but let no point count in the cluster that it is in when it is labelled."""
+
     def last_sweep(self, state: State) -> State:
-        """Take the sweep that ends a batch: the deterministic one, unless a rule says otherwise."""
-        end = self.rules.deterministic_end
-        return self.deterministic_sweep(state) if end else self.restricted_sweep(state)
+        """Take the sweep that ends a batch: a deterministic one, unless a rule says otherwise."""
+        if not self.rules.deterministic_end:
+            return self.restricted_sweep(state)
+        few = self.leaves_out(float(state.totals[:, 0].sum()), state.k)
+        return self.left_out_sweep(state) if few else self.deterministic_sweep(state)
+
+    def leaves_out(self, count: float, k: int) -> bool:
+        """Whether k clusters have so few points that each may not count in its own at the end.
+
+        Not where the statistics of rows depend on their labels, as those of rows with gaps do:
+        what such a row taught its cluster is not known.
+        """
+        few = count < self.rules.left_out * k * len(self.family.prior)
+        return few and not self.engine.has_gaps()
 
     def take_usual_steps(self, state: State, plan: Plan, *, few: bool) -> Ahead:
         """Take the steps of a later batch at once, as far as nothing unusual happens.

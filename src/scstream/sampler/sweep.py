@@ -9,6 +9,7 @@ import numpy as np
 
 from scstream.engines import Key
 from scstream.families.contract import Array, Family
+from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import JoinedScore, Score
 from scstream.kernels import mixture
 from scstream.sampler.clusters import State
@@ -55,12 +56,29 @@ def deterministic_sweep(ctx: Context, state: State) -> State:
     return _predictive_pass(ctx, state, None)
 
 
+def left_out_sweep(ctx: Context, state: State) -> State:
+    """Do the same, but let no point count in the cluster that it is in when it is labelled.
+
+    The engine's labels are those by which the clusters have learned from the batch.
+    """
+    totals = state.totals
+    clusters = predictive(ctx.family, totals, ctx.alpha)
+    score = ctx.all_components(clusters, state)
+    left_out = LeftOutScore(ctx.family, totals, ctx.alpha, clusters, score)
+    now = ctx.engine.sweep(left_out, _part_score(ctx, state), state.k, None)
+    return state.having(now=now)
+
+
 def _predictive_pass(ctx: Context, state: State, key: Key | None) -> State:
-    parts = state.parts
     score = predictive(ctx.family, state.totals, ctx.alpha)
+    return _swept(ctx, state, score, _part_score(ctx, state), key)
+
+
+def _part_score(ctx: Context, state: State) -> Score:
+    """Return the predictive score of sub-clusters."""
+    parts = state.parts
     log_sub = np.log(parts[..., 0] + 0.5 * ctx.alpha)
-    sub = ctx.family.part_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
-    return _swept(ctx, state, score, sub, key)
+    return ctx.family.part_score(parts.reshape(2 * state.k, -1), log_sub.ravel())
 
 
 def _swept(ctx: Context, state: State, score: Score, sub: Score, key: Key | None) -> State:

@@ -12,6 +12,7 @@ from scstream.engines.base import Engine, Key, Sums
 from scstream.engines.outputs import Best
 from scstream.engines.tensors import MissingEntries, is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
+from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import Labels, Points, Score, to_dense
 
 torch = require_torch()
@@ -136,12 +137,18 @@ class TorchEngine(Engine):
 
     def _plain_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass:
         batch, size = self._batch, len(self._rows.family.prior)
+        if isinstance(score, LeftOutScore):
+            batch.settle()
         batch.touch()  # pending names belong to the labels that are replaced here
         current = torch.zeros((2 * k, size), dtype=torch.float64, device=self._device)
         units = torch.zeros(k * k + 1, dtype=torch.int64, device=self._device)
         rivals, own = torch.zeros_like(units), torch.zeros_like(units[: k + 1])
         for rows in self._blocks(k):
-            scores = self._rows.scores(score, rows)
+            if isinstance(score, LeftOutScore):
+                was, weight = batch.z[rows], batch.weight[rows]
+                scores = self._rows.scores_of_members(score, rows, was, weight)
+            else:
+                scores = self._rows.scores(score, rows)
             if key is None:
                 z, second, doubt = draws.best(scores)
                 pairs = self._rows.pairs(sub, rows, z.clamp(max=k - 1))

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from scstream.engines.tensors import is_tensor, to_host
 from scstream.families.contract import Array, Family
+from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import Points, Products, Score, form_of, to_dense
 
 Upload = Callable[[NDArray[Any]], Tensor]
@@ -61,6 +62,11 @@ class Rows(ABC):
                 q = torch.einsum("np,njp->nj", T, self._send(eta).view(-1, 2, eta.shape[1])[z])
                 return self._finished(form, q, z) if form.student else q
         return self._send(score.pairs(self.on_host(rows), z.cpu().numpy()))
+
+    def scores_of_members(self, score: LeftOutScore, rows: slice, z: Tensor, w: Tensor) -> Tensor:
+        """Return the scores (m, k) of rows that are in the clusters z, of weights w."""
+        labels, weight = z.long().cpu().numpy(), w.double().cpu().numpy()
+        return self._send(score.of_members(self.on_host(rows), labels, weight))
 
     def _finished(self, form: Products, q: Tensor, z: Tensor | None = None) -> Tensor:
         """Return the scores that products make, under all components or under the pairs of z."""

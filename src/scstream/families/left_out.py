@@ -1,0 +1,112 @@
+"""Scores of rows that clusters have learned from: each row's own cluster as if without the row.
+
+A row that counts in a cluster finds itself there. Where clusters hold few rows for the numbers that
+describe them, that decides: a row stays where it happened to be, by some p / N nats, in a cluster
+of N rows and p numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scstream.families.contract import Array, Family
+from scstream.families.scores import (
+    Labels,
+    Members,
+    Opaque,
+    Points,
+    Products,
+    Score,
+    fast_scores,
+    form_of,
+    to_dense,
+)
+
+_CELLS = 2**21  # statistics of rows that are held at a time
+
+
+@dataclass(frozen=True)
+class LeftOutScore:
+    """A score of clusters, and what may stand beside them, by which their own rows are labelled.
+
+    Attributes
+    ----------
+    family : Family
+    totals : ndarray (k, p)
+        What the clusters have learned, these rows included.
+    alpha : float
+    clusters : Score
+        The predictive score of the clusters by weights ``N_k / (N + alpha)``.
+    score : Score
+        The same with what stands beside them.
+    """
+
+    family: Family
+    totals: Array
+    alpha: float
+    clusters: Score
+    score: Score
+
+    @property
+    def form(self) -> Opaque:
+        """The form: engines have no passes of their own for it."""
+        return Opaque(form_of(self.score).ready)
+
+    def block(self, T: Points) -> Array:
+        """Return the scores (n, k) of rows that are in no cluster yet."""
+        return self.score.block(T)
+
+    def pairs(self, T: Points, z: Labels) -> Array:
+        """Return the scores (n, 2) of such rows under their own pairs."""
+        return self.score.pairs(T, z)
+
+    def of_members(self, T: Points, z: Labels, weight: Array) -> Array:
+        """Return the scores (n, k) of rows that are in the clusters z (n,), -1 for none."""
+        scores = _every_score(self.score, T)
+        at = np.flatnonzero((z >= 0) & (z < len(self.totals)))
+        if len(at):
+            own = z[at]
+            scores[at, own] = self._own(Members(T[at], own, weight[at]), scores[at, own])
+        return scores
+
+    def _own(self, rows: Members, inside: Array) -> Array:
+        """Return the scores (n,) of rows under their own clusters without them.
+
+        ``inside`` is what they are with them. A row that was alone scores as one that founds a
+        cluster. Where a cluster has not what a row taught it, as after rounding, nothing changes.
+        """
+        n = np.maximum(self.totals[:, 0], 1e-300)
+        left, whole = n[rows.z] - rows.weight, n.sum() + self.alpha
+        alone = left < 0.5 * rows.weight
+        with np.errstate(all="ignore"):
+            own = self._without(rows, inside) + np.log(left / n[rows.z])
+        if alone.any():
+            founding = self.family.log_marginal(to_dense(rows.T[alone]))
+            own[alone] = founding + np.log(self.alpha / whole)
+        return np.where(np.isfinite(own), own, inside)
+
+    def _without(self, rows: Members, inside: Array) -> Array:
+        """Return the same with the clusters' weights as they are."""
+        quick = getattr(self.clusters, "left_out", None)
+        if quick is not None:
+            out: Array = quick(rows, inside)
+            return out
+        n, family = self.totals[:, 0], self.family
+        out, step = np.empty(len(rows.z)), max(1, _CELLS // self.totals.shape[1])
+        for a in range(0, len(out), step):
+            T, z, weight = (each[a : a + step] for each in rows)
+            T = to_dense(T)
+            without = self.totals[z] - weight[:, None] * T
+            out[a : a + step] = family.log_marginal(without + T) - family.log_marginal(without)
+        out += np.log(n[rows.z] / (n.sum() + self.alpha))
+        return out
+
+
+def _every_score(score: Score, T: Points) -> Array:
+    """Return the scores (n, k) of a block that is always cut at the same rows, none ruled out."""
+    form = form_of(score)
+    if isinstance(form, Products) and isinstance(T, np.ndarray):
+        return fast_scores(replace(form, pruning=None), T)
+    return score.block(T)

@@ -1,0 +1,88 @@
+"""Rows that clusters have learned from are scored without what they taught."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from scstream.families import Diagonal, Gaussian, Multinomial
+from scstream.families.left_out import LeftOutScore
+from scstream.sampler.sweep import predictive
+
+ALPHA = 0.3
+
+
+def normal_rows(family, d, rng):
+    X = rng.normal(size=(30, d)) * rng.uniform(0.5, 2.0, d)
+    return family.prepare(X), X
+
+
+def counts(d, rng):
+    X = sparse.csr_array(rng.poisson(0.4, size=(30, d)).astype(float))
+    return Multinomial().prepare(X), X
+
+
+CASES = {
+    "few columns": lambda rng: normal_rows(Gaussian(), 3, rng),
+    "many columns": lambda rng: normal_rows(Gaussian(), 20, rng),
+    "diagonal": lambda rng: normal_rows(Diagonal(), 6, rng),
+    "counts": lambda rng: counts(40, rng),
+}
+
+
+def problem(case):
+    """Return a family, statistics of rows, their labels (one is in no cluster) and weights."""
+    rng = np.random.default_rng(7)
+    family, X = CASES[case](rng)
+    T = family.statistics(X)
+    dense = T.toarray() if sparse.issparse(T) else T
+    z = rng.integers(0, 3, 30)
+    z[:3], z[3] = [0, 1, 2], -1
+    z[4] = 3  # a cluster of its own
+    weight = rng.uniform(0.3, 1.7, 30)
+    return family, T, dense, z, weight
+
+
+def totals_of(dense, z, weight, k):
+    past = 0.4 * dense[:k] * np.array([1.0, 2.0, 3.0, 0.0])[:k, None]
+    return past + np.array([(weight * (z == c)) @ dense for c in range(k)])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_row_is_scored_by_clusters_that_never_saw_it(case):
+    family, T, dense, z, weight = problem(case)
+    totals = totals_of(dense, z, weight, 4)
+    clusters = predictive(family, totals, ALPHA)
+    scores = LeftOutScore(family, totals, ALPHA, clusters, clusters).of_members(T, z, weight)
+    everyone = totals[:, 0].sum() + ALPHA
+    for i in range(30):
+        for c in range(4):
+            without = totals[c] - weight[i] * dense[i] if z[i] == c else totals[c]
+            if z[i] == c and i == 4:
+                expected = family.log_marginal(dense[i]) + np.log(ALPHA / everyone)
+            else:
+                expected = family.log_marginal(without + dense[i]) - family.log_marginal(without)
+                expected += np.log(without[0] / everyone)
+            assert_allclose(scores[i, c], expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_travels_to_a_worker_scores_rows_to_the_last_bit(case):
+    family, T, dense, z, weight = problem(case)
+    totals = totals_of(dense, z, weight, 4)
+    clusters = predictive(family, totals, ALPHA)
+    score = LeftOutScore(family, totals, ALPHA, clusters, clusters)
+    there = pickle.loads(pickle.dumps(score))
+    assert np.array_equal(score.of_members(T, z, weight), there.of_members(T, z, weight))
+
+
+def test_a_row_that_its_cluster_does_not_hold_keeps_its_score():
+    family, T, dense, z, weight = problem("many columns")
+    totals = totals_of(dense, z, weight, 4)
+    clusters = predictive(family, totals, ALPHA)
+    far = T.copy()
+    far[0] = family.statistics(np.full((1, 20), 50.0))[0]  # of which the cluster has nothing
+    scores = LeftOutScore(family, totals, ALPHA, clusters, clusters).of_members(far, z, weight)
+    assert_allclose(scores[0], clusters.block(far)[0], rtol=1e-9)
