@@ -122,6 +122,8 @@ class Case:
         How many rows the first sample of a large first batch has.
     drawn_rows : int
         From how many rows on clusters that overlap learn from draws.
+    left_out : float
+        Up to how many rows, for each number that describes a cluster, none counts in its own.
     """
 
     kind: str
@@ -136,6 +138,7 @@ class Case:
     parts: bool = False
     sample_rows: int = 8192
     drawn_rows: int = 300
+    left_out: float = 0.5
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -235,6 +238,15 @@ def _cases() -> dict[str, Case]:
         out[f"{kind}, learned from draws"] = Case(
             kind, {"alpha": 0.3, "half_life": 2.0}, seed=20 + i, drawn_rows=8
         )
+    for i, kind in enumerate([*kinds, "gaussian-16"]):
+        out[f"{kind}, left out"] = Case(
+            kind, {"alpha": 4.0, "half_life": 2.0}, n=50, seed=70 + i, batches=5, uneven=i % 2 == 0,
+            left_out=50.0,
+        )  # fmt: skip
+    out["left out, outliers"] = Case(
+        "gaussian-5", {"alpha": 0.3, "outlier_weight": 0.05}, n=60, seed=80, noise=9, batches=5,
+        left_out=50.0,
+    )  # fmt: skip
     return {**out, **_cases_of_tails()}
 
 
@@ -290,6 +302,7 @@ def expected(name: str) -> list[Outcome]:
         random_state=case.seed,
         sample_rows=case.sample_rows,
         drawn_rows=case.drawn_rows,
+        left_out=case.left_out,
         **case.options,
     )
     for b, (X, more) in enumerate(case.stream()):
@@ -315,7 +328,10 @@ def check_against_reference(name: str, *, family: Any = None, engine: Any = "cpu
     case = CASES[name]
     family = family_of(case.kind) if family is None else family
     rules = Rules(
-        dormant=0, sample_rows=case.sample_rows, drawn_rows=case.drawn_rows
+        dormant=0,
+        sample_rows=case.sample_rows,
+        drawn_rows=case.drawn_rows,
+        left_out=case.left_out,
     )  # those who come back have tests of their own
     model = ScStream(family, random_state=case.seed, engine=engine, rules=rules, **case.options)
     for b, ((X, more), outcome) in enumerate(zip(case.stream(), expected(name), strict=True)):

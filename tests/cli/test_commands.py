@@ -333,6 +333,12 @@ def test_compile_says_what_it_did_and_where(tmp_path):
     assert again.stderr == ""
 
 
+def test_compile_has_nothing_to_say_of_the_rows_that_it_makes(capfd):
+    assert main(["compile", "--quiet", "--families", "diagonal"]) == 0
+    told = [line for line in capfd.readouterr().err.splitlines() if "compiling" not in line]
+    assert told == []
+
+
 def test_compile_refuses_a_family_that_is_not_there(capsys):
     assert main(["compile", "--families", "weibull"]) == 2
     assert "Unknown family 'weibull'; choose from bernoulli" in capsys.readouterr().err

@@ -49,9 +49,9 @@ class Model:
 
     def __init__(
         self, family, *, alpha=1.0, half_life="auto", kernel=None, epsilon=1e-8, outlier_weight=0.0,
-        random_state=None, sample_rows=8192, drawn_rows=300, **plan,
+        random_state=None, sample_rows=8192, drawn_rows=300, left_out=0.5, **plan,
     ):  # fmt: skip
-        self.sample_rows, self.drawn_rows = sample_rows, drawn_rows
+        self.sample_rows, self.drawn_rows, self.left_out = sample_rows, drawn_rows, left_out
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
         self.half_life, self.kernel, self.epsilon = half_life, kernel, epsilon
         self.outlier_weight, self.outliers, self.suspicion = outlier_weight, None, 0.0
@@ -97,7 +97,7 @@ class Model:
             family, X, weight, alpha=self.alpha, rng=rng, seed=self.seed, number=self.n_batches,
             outliers=self.outliers,
         )  # fmt: skip
-        out.drawn_rows = self.drawn_rows
+        out.drawn_rows, out.left_out = self.drawn_rows, self.left_out
         return out
 
     def learn_later(self, X, weight, time):

@@ -9,16 +9,19 @@ from numpy.testing import assert_array_equal
 from scstream import Rules, ScStream
 from scstream.datasets import gaussian_stream
 from scstream.kernels import small_batch, small_divisions
+from scstream.sampler.generic import GenericSteps
 from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.steps import DIVIDED, NOTHING, SETTLED, SWEPT, Steps
 
 CLEAR = Rules(clear_doubt=0.05)
 OVERLAP = Rules(drawn_rows=5, drawn_doubt=1e-9)  # what is learned is drawn anew, with a key more
+LEFT_OUT = Rules(left_out=50.0)  # at once only as far as the last sweep
 STREAMS = {
     "births": ({"n_clusters": 8, "births": 0.5}, {}),
     "sudden": ({"n_clusters": 6, "drift": "sudden"}, {}),
     "clear": ({"n_clusters": 6, "drift": "sudden"}, {"rules": CLEAR}),
     "drawn once more": ({"n_clusters": 6, "drift": "sudden"}, {"rules": OVERLAP}),
+    "left out": ({"n_clusters": 6}, {"rules": LEFT_OUT}),
     "few rows": ({"n_clusters": 5, "n_features": 4}, {"rows": 40}),
     "1-D": ({"n_features": 1, "n_clusters": 4}, {"alpha": 8.0}),
     "nothing forgotten": ({"n_clusters": 6}, {"half_life": None}),
@@ -113,3 +116,19 @@ def test_steps_go_on_one_by_one_where_a_matrix_fails(step, monkeypatch):
     far = counted(monkeypatch)
     is_same_one_by_one(monkeypatch, "births")
     assert far[done] >= 2
+
+
+def test_steps_taken_at_once_stop_where_rows_are_to_be_left_out(monkeypatch):
+    rng, taken, sweep = np.random.default_rng(0), [], GenericSteps.left_out_sweep
+
+    def noted(steps, state):
+        taken.append(type(steps))
+        return sweep(steps, state)
+
+    monkeypatch.setattr(GenericSteps, "left_out_sweep", noted)
+    few, usual = (ScStream(random_state=0, rules=Rules(left_out=rule)) for rule in (1000.0, 0.0))
+    for model, expected in ((few, 1), (usual, 0)):
+        model.partial_fit(rng.normal(size=(600, 2)))
+        taken.clear()
+        model.partial_fit(rng.normal(size=(100, 2)))
+        assert taken == expected * [SmallGaussianSteps]

@@ -12,11 +12,12 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream.engines import CpuEngine, Key, Sums
-from scstream.families import Multinomial
+from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import JoinedScore
 from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
+from scstream.sampler.generic import GenericSteps
 from scstream.sampler.sweep import deterministic_sweep, predictive, restricted_sweep
 from scstream.sampler.window import Forgetting
 
@@ -251,3 +252,26 @@ def test_keys_are_numbered_within_a_batch():
         problem("gaussian-2d").family, Recorder(), Draws.of(np.random.default_rng(0)), 1.0, 8, 9
     )
     assert [ctx.next_key() for _ in range(3)] == [Key(8, 9, 1), Key(8, 9, 2), Key(8, 9, 3)]
+
+
+def test_a_row_in_the_wrong_cluster_does_not_keep_itself_there():
+    # 20 rows a cluster and 20 columns: what a row adds to a cluster decides where it belongs
+    rng, y = np.random.default_rng(3), np.repeat([0, 1], 20)
+    X = rng.normal(size=(40, 20)) + y[:, None]
+    family = Gaussian().prepare(X)
+    T, engine = family.statistics(X), CpuEngine()
+    stayed = {"deterministic_sweep": 0, "left_out_sweep": 0}
+    for i, sweep in [(i, sweep) for i in range(40) for sweep in stayed]:
+        wrong = y.copy()
+        wrong[i] = 1 - y[i]
+        engine.load(family, X, np.ones(40))
+        sums = np.array([T[wrong == c].sum(axis=0) for c in (0, 1)])
+        steps = GenericSteps(family, engine, Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
+        state = State.start(Forgetting(), sums, 0.0, 0)
+        engine.start(wrong)
+        getattr(steps, sweep)(state)
+        stayed[sweep] += int(engine.labels[i] != y[i])
+    assert stayed["deterministic_sweep"] > 30
+    assert stayed["left_out_sweep"] < 5
+    assert steps.leaves_out(40.0, 2)
+    assert not steps.leaves_out(1000.0, 2)

@@ -34,7 +34,7 @@ CASES = {
     "outliers": {"outlier_weight": 0.01},
     "kernel": {"kernel": box},
     "two sweeps": {"sweeps": 2},
-    "16-D": {"columns": 16, "rows": 240},
+    "16-D": {"columns": 16, "rows": 240, "rules": Rules(left_out=50.0)},
     "diagonal": {"family": "diagonal"},
     "counts": {"family": "multinomial"},
 }
@@ -201,7 +201,7 @@ def test_a_loop_that_calls_nothing_is_noticed_too():
 
 def marginals(k, case, monkeypatch, **options):
     """Return of how many clusters, parts and unions a batch computes the log marginal."""
-    model, (X, *_) = steady(k, **CASES[case], **options)
+    model, (X, *_) = steady(k, **{**CASES[case], **options})
     kind, count = type(model.family_), Counter()
     with monkeypatch.context() as patch:
         compute = kind.log_marginal
@@ -246,7 +246,7 @@ def test_candidates_are_three_a_cluster_even_if_all_are_rivals(k):
 
 def decisions(k, case, monkeypatch, **options):
     """Return about how many moves a batch may decide, made or not."""
-    model, (X, *_) = steady(k, **CASES[case], **options)
+    model, (X, *_) = steady(k, **{**CASES[case], **options})
     count, draw = Counter(), Draws.log_uniforms
 
     def log_uniforms(rng, size):
@@ -276,7 +276,7 @@ def test_decisions_for_all_pairs_are_noticed(monkeypatch):
 
 def passes(k, case, monkeypatch, **options):
     """Return how often a batch asks each thing of the engine, and of how many rows the T(x)."""
-    model, (X, *_) = steady(k, **CASES[case], **options)
+    model, (X, *_) = steady(k, **{**CASES[case], **options})
     count, kind = Counter(), type(model.family_)
 
     def counting(name, method):

@@ -83,15 +83,18 @@ def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:
 
     from scstream.model import ScStream
 
-    rng = np.random.default_rng(0)
-    small, large = (_rows(name, n, rng) for n in (1500, 20_000))
-    yield ScStream(name, random_state=0), [small, small[::2], large, large, small]
-    yield ScStream(name, random_state=0), [large, large]
-    yield ScStream(name, random_state=0, outlier_weight=0.01), [small, small]
-    yield ScStream(name, random_state=0, kernel=_window), [small, small]
+    rng, small, large = np.random.default_rng(0), 1500, 20_000
+
+    def rows(*sizes: int) -> list[Any]:
+        return [_rows(name, n, rng) for n in sizes]
+
+    yield ScStream(name, random_state=0), rows(small, small // 2, large, large, small)
+    yield ScStream(name, random_state=0), rows(large, large)
+    yield ScStream(name, random_state=0, outlier_weight=0.01), rows(small, small)
+    yield ScStream(name, random_state=0, kernel=_window), rows(small, small)
     if name == "gaussian":
-        single = small.astype(np.float32)
-        yield ScStream(name, random_state=0), [single, single]
+        single = [X.astype(np.float32) for X in rows(small, small)]
+        yield ScStream(name, random_state=0), single
 
 
 def _window(age: float) -> float:

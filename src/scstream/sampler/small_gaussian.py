@@ -118,7 +118,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         if (
             found & (APART | CLEAR)
             or small_batch.moves(past, now, levels, (log_u, False), state.lived, *how) < 0
-            or self.leaves_out(float(past[0][..., 0].sum() + now[0][..., 0].sum()), k)
+            or self.leaves_out(mixture.count(past[0]) + mixture.count(now[0]), k)
         ):
             self.rng, self._sweeps = Draws(before), self._sweeps + 2
             state = self._learned(state, past, now, levels, attempt)
