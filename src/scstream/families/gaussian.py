@@ -182,8 +182,10 @@ class Gaussian(GaussianColumns):
         for some in restrained(latest, d) if self.cov is None else ():
             psi = np.empty((d, d))
             pooling.follow(some, self._psi, self._share, KEPT * (d + 2.0), psi)
-            trials += [self._with(self._kappa, self._nu, psi, m) for m in middles]
-        trials = [trial for trial in trials if isfinite(trial._log_z)]
+            for m in middles:
+                trial = self._with(self._kappa, self._nu, psi, m)
+                if isfinite(trial._log_z):
+                    trials.append(trial)
         if not trials:  # the covariance is given, or rounding cost it
             trials = [self._with(self._kappa, self._nu, self._psi, m) for m in middles]
         if len(trials) > 1:
