@@ -56,6 +56,11 @@ class Blocks:
     sizes : Sizes
     """
 
+    n: int
+    z: Labels
+    sub: Labels
+    trial: Labels
+
     def __init__(
         self, family: Family, X: Points, T: Points | None, weight: Array, gaps: Gaps | None,
         first_row: int, n_threads: int, memory: Memory, sizes: Sizes,

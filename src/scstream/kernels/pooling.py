@@ -109,16 +109,18 @@ def pooled(clusters: Any, out: Any) -> Any:
 
 
 @brief
-def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> None:
+def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> Any:
     """Fill an expected covariance (d, d) between ``psi`` and a share of that within clusters.
 
     Either counts as many points as it is of; ``psi`` at least so many, and not less than the other.
+    Returns whether some clusters are `outlying`.
     """
     new = max(pooled(clusters, out), 0.0)
     old = max(least, new)
     for i in range(len(psi)):
         for j in range(len(psi)):
             out[i, j] = (old * psi[i, j] + new * share * out[i, j]) / (old + new)
+    return outlying(clusters, len(psi))
 
 
 @brief

@@ -27,6 +27,12 @@ def _nothing(k: int, p: int) -> Sums:
     return Sums.nothing(k, p)
 
 
+@lru_cache(maxsize=8)
+def _untried(k: int) -> Ints:
+    """Return the attempts of clusters of which none was restarted, which nobody changes."""
+    return np.zeros(k, dtype=np.int64)
+
+
 @frozen
 class LogMarginals:
     """Log marginal likelihoods under a family: of the sub-clusters (k, 2), of the clusters (k,).
@@ -199,9 +205,8 @@ class Standing:
         window = self.window.advance(time)
         past, past_doubt = window.past()
         k, _, p = past.shape
-        lived, attempt = self.lived + 1, np.zeros(k, dtype=np.int64)
-        named = self.ids, self.born, lived, self.next_id
-        return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
+        named = self.ids, self.born, self.lived + 1, self.next_id
+        return type(self)(*named, _nothing(k, p), window, past, past_doubt, _untried(k))
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
