@@ -10,6 +10,7 @@ from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.dormant import Dormant
+from scstream.sampler.recipe import Events
 from scstream.sampler.rules import RULES
 from scstream.sampler.split_merge import keep_names
 
@@ -58,7 +59,8 @@ def remembered(leaving: list[int], merged: set[int], most: int) -> list[int]:
     rules = replace(RULES, dormant=most, dormant_points=0.0)
     for i in leaving:
         left = state.select(np.flatnonzero(state.ids != first + i))
-        memory, state = memory.after(state, left, {first + j for j in merged}, rules), left
+        events = Events(merges=[(-1, first + j) for j in merged])
+        memory, state = memory.after(state, left, events, rules), left
     return (memory.ids - first).tolist()
 
 

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import Gaussian, Rules, ScStream
 from scstream.datasets import gaussian_stream
+from scstream.engines import Key
 from scstream.sampler import batch
 from scstream.sampler.gaussian import GaussianSteps
 from scstream.sampler.generic import GenericSteps
@@ -140,6 +141,25 @@ def test_a_clear_division_is_noticed_at_once(monkeypatch):
         learn(batches(name, 20), rules=Rules(clear_doubt=0.01))
     assert said == is_so
     assert 0.02 < np.mean(said) < 0.98
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_clusters_without_points_are_restarted_at_once_as_step_by_step(monkeypatch):
+    divide, empty, key = SmallGaussianSteps.divide, [], Key(1, 2, 3)
+
+    def compared(steps, state, chosen, **how):
+        out, everyone = divide(steps, state, chosen, **how), np.ones(state.k, dtype=bool)
+        got = divide(steps, out.state, everyone, key, keep_better=False).state
+        expected = GenericSteps.divide(steps, out.state, everyone, key, keep_better=False).state
+        assert_array_equal(got.attempt, expected.attempt)
+        assert_array_equal(got.attempt, out.state.attempt + 1)
+        assert_allclose(got.past, expected.past, rtol=1e-6, atol=1e-9)
+        empty.append(not chosen.all())
+        return out
+
+    monkeypatch.setattr(SmallGaussianSteps, "divide", compared)
+    learn(batches("sudden", 20))
+    assert any(empty)
 
 
 EDGES = Rules(sharp_edges=1.0, edges_free=0.0, drawn_rows=25, drawn_doubt=0.02)

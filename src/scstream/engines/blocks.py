@@ -57,6 +57,11 @@ class Blocks:
     sizes : Sizes
     """
 
+    n: int
+    z: Labels
+    sub: Labels
+    trial: Labels
+
     def __init__(
         self, family: Family, X: Points, T: Points | None, weight: Array, gaps: Gaps | None,
         first_row: int, n_threads: int, memory: Memory, sizes: Sizes,
@@ -65,8 +70,7 @@ class Blocks:
         self.first_row, self.n_threads, self._memory = first_row, n_threads, memory
         self.sizes, self.leaf_rows, self.width = sizes, sizes.leaf_rows, len(family.prior)
         self.n = n = X.shape[0]
-        self.z, self.sub = np.empty(n, np.int64), np.zeros(n, np.int64)
-        self.trial = np.empty(n, np.int64)
+        self.z, self.sub, self.trial = np.zeros((3, n), np.int64)
         if n <= self.leaf_rows:
             self.z.fill(-1)
         else:

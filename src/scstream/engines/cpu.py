@@ -212,8 +212,15 @@ class CpuEngine(Engine):
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
         """Return each row's id, and its sub-label."""
+        if self._few is not None:
+            return super().named_labels(ids, skip)
         z, sub = self._batch.z[skip:], self._batch.sub[skip:]
         return named_labels(ids, self.n_threads, z), copied(sub, self.n_threads)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the batch."""
+        return self._batch.n
 
     @property
     def labels(self) -> Labels:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LOG_2 = float(np.log(2.0))
 NO_ROWS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+_DOUBLE = np.dtype(np.float64)
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 
 
@@ -144,7 +145,7 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
 
 def are_finite(X: NDArray[np.floating[Any]]) -> bool:
     """Whether rows are plain, as most are, and all of their numbers finite: soon found out."""
-    plain = X.dtype == np.float64 and X.flags.c_contiguous  # which is not so of other byte orders
+    plain = X.dtype == _DOUBLE and X.flags.c_contiguous  # which is not so of other byte orders
     return plain and bool(pooling.zeros(for_kernels(X)) == 0.0)
 
 

@@ -179,16 +179,31 @@ class Gaussian(GaussianColumns):
             return self
         d, trials = len(self._m), []
         middles = [self._m] if self.mean is not None else gaussian_middles(clusters, d)
-        for some in restrained(latest, d) if self.cov is None else ():
-            psi = np.empty((d, d))
-            pooling.follow(some, self._psi, self._share, KEPT * (d + 2.0), psi)
-            trials += [self._with(self._kappa, self._nu, psi, m) for m in middles]
-        trials = [trial for trial in trials if isfinite(trial._log_z)]
+        for psi in self._followed(latest) if self.cov is None else ():
+            for m in middles:
+                trial = self._with(self._kappa, self._nu, psi, m)
+                if isfinite(trial._log_z):
+                    trials.append(trial)
         if not trials:  # the covariance is given, or rounding cost it
             trials = [self._with(self._kappa, self._nu, self._psi, m) for m in middles]
         if len(trials) > 1:
             return most_probable(trials, latest)
         return trials[0] if trials else self
+
+    def _followed(self, latest: Array) -> list[Array]:
+        """Return the covariance (d, d) that is expected after the latest points (k, p).
+
+        Once more with clusters restrained that are far too wide, if there are some.
+        """
+        d = len(self._m)
+        how, psi = (self._psi, self._share, KEPT * (d + 2.0)), np.empty((d, d))
+        if not pooling.follow(latest, *how, psi):
+            return [psi]
+        out = [psi]
+        for some in restrained(latest, d)[1:]:
+            out.append(np.empty((d, d)))
+            pooling.follow(some, *how, out[-1])
+        return out
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.

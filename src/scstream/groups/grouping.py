@@ -59,7 +59,9 @@ class Grouping:
         before a column became wider have another form.
         """
         record = outcome.record
-        followed = {level: groups.follow(record) for level, groups in self.lasting.items()}
+        followed = {}
+        for level, groups in self.lasting.items():
+            followed[level] = groups.follow(record)
         seams, pending = self.known
         if batch.widened:
             seams, pending = Seams(), ()

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from numba import bool_, float32, float64, int64, types
+from numba import bool_, float32, float64, int64, types, uint64
 from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
@@ -49,7 +49,7 @@ def _of_other_batches() -> dict[str, Any]:
     """Return those of large batches and other families, but for the kernel that labels rows."""
     from scstream.kernels.labelling import Pairs
 
-    f1, f2, f3, f4 = float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, :, ::1]
+    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
     i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
     pairs = types.NamedTuple((f2, f1, f1), Pairs)
     return {
@@ -72,7 +72,6 @@ def _of_other_batches() -> dict[str, Any]:
         "labelling.draw_pair": (f2, f1, i1, f1),
         "mixture.log_joint": (f2, f1, float64),
         "mixture.count": (f3,),
-        "mixture.scaled": (f4, f3, float64, f4, f3),
     }
 
 
@@ -111,7 +110,7 @@ def _of_large_batches() -> dict[str, Any]:
 
 def _of_small_batches() -> dict[str, Any]:
     """Return those of small batches of Gaussian clusters, in the order in which they are needed."""
-    f1, f2, f3, f4 = float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, :, ::1]
+    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
     i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
     prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1))
     sums, levels = types.Tuple((f3, i2, i2, f2)), types.Tuple((f2, f1))
@@ -119,10 +118,9 @@ def _of_small_batches() -> dict[str, Any]:
     who, how = types.Tuple((i1, i1, f2, bool_)), types.Tuple((int64, int64, bool_))
     tried, limits = types.Tuple((f3, f1)), types.UniTuple(float64, 2)
     ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
-    frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_))
+    frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, uint64[::1]))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
     return {
-        "mixture.present": (i2, i1, i1, i1),
         "mixture.many_rows": (i2, int64, b1),
         "labelling.rename": (i2, i2, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
@@ -137,9 +135,7 @@ def _of_small_batches() -> dict[str, Any]:
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
-        "mixture.absorbed": (f4, f3, f3, f2, f4, f3),
         "mixture.count": (f3,),
-        "mixture.scaled": (f4, f3, float64, f4, f3),
     }  # fmt: skip
 
 

@@ -120,7 +120,7 @@ class Draws:
         if self._generator is not None:
             return np.log(self._generator.random(size))
         out = np.empty(size)
-        _log_uniforms(self._words, out)
+        log_uniforms(self._words, out)
         return out
 
 
@@ -149,7 +149,7 @@ def uniform(state: Any) -> Any:
 
 
 @bare
-def _log_uniforms(state: Any, out: Any) -> None:
+def log_uniforms(state: Any, out: Any) -> None:
     """Fill logarithms of uniforms in [0, 1)."""
     for i in range(len(out)):
         out[i] = log(uniform(state))

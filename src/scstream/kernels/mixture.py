@@ -53,18 +53,6 @@ def standing(past: Any, now: Any, out: Any, here: Any) -> None:
 
 
 @brief
-def absorbed(sums: Any, doubt: Any, now: Any, present: Any, out: Any, doubts: Any) -> None:
-    """Fill a record's sums (1, k, 2, p) and doubts (1, k, k) with those of the present added."""
-    k, p = now.shape[0], now.shape[2]
-    for r in range(k):
-        for s in range(2):
-            for q in range(p):
-                out[0, r, s, q] = sums[0, r, s, q] + now[r, s, q]
-        for s in range(k):
-            doubts[0, r, s] = doubt[0, r, s] + present[r, s]
-
-
-@brief
 def many_rows(rows: Any, least: int, out: Any) -> Any:
     """Fill which clusters have so many rows (k, 2), both sides together; returns how many do."""
     found = 0
@@ -72,25 +60,6 @@ def many_rows(rows: Any, least: int, out: Any) -> Any:
         out[r] = rows[r, 0] + rows[r, 1] >= least
         found += out[r]
     return found
-
-
-@brief
-def present(rows: Any, attempt: Any, chosen: Any, after: Any) -> None:
-    """Fill who has rows (k, 2), 1 or 0, and the attempts made after one more for each of these."""
-    for r in range(len(rows)):
-        chosen[r] = rows[r, 0] + rows[r, 1] > 0
-        after[r] = attempt[r] + chosen[r]
-
-
-@brief
-def scaled(sums: Any, doubt: Any, factor: float, out: Any, doubts: Any) -> None:
-    """Fill sums and doubts with others of the same shapes, times a factor."""
-    a, b = sums.reshape(-1), out.reshape(-1)
-    for i in range(len(a)):
-        b[i] = factor * a[i]
-    a, b = doubt.reshape(-1), doubts.reshape(-1)
-    for i in range(len(a)):
-        b[i] = factor * a[i]
 
 
 @brief

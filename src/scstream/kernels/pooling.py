@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scstream.kernels.compiling import bare, brief, part
+from scstream.kernels.compiling import bare, brief, brief_part, part
 
 WIDE = 100.0  # times the variance that clusters of most rows have: wider ones say nothing of others
 MOST = 0.8  # of all rows
@@ -65,7 +65,10 @@ def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
 
 @brief
 def middle(clusters: Any, out: Any) -> Any:
-    """Fill the mean (d,) of all points of clusters (k, p), if there are any; returns how many."""
+    """Fill the mean (d,) of all points of clusters (k, p), if there are any.
+
+    Returns how many there are, and whether some clusters are `astray`.
+    """
     n = 0.0
     for r in range(len(clusters)):
         n += clusters[r, 0]
@@ -74,7 +77,7 @@ def middle(clusters: Any, out: Any) -> Any:
         for r in range(len(clusters)):
             total += clusters[r, 1 + i]
         out[i] = total / n
-    return n
+    return n, astray(clusters, out)
 
 
 @brief
@@ -106,16 +109,18 @@ def pooled(clusters: Any, out: Any) -> Any:
 
 
 @brief
-def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> None:
+def follow(clusters: Any, psi: Any, share: float, least: float, out: Any) -> Any:
     """Fill an expected covariance (d, d) between ``psi`` and a share of that within clusters.
 
     Either counts as many points as it is of; ``psi`` at least so many, and not less than the other.
+    Returns whether some clusters are `outlying`.
     """
     new = max(pooled(clusters, out), 0.0)
     old = max(least, new)
     for i in range(len(psi)):
         for j in range(len(psi)):
             out[i, j] = (old * psi[i, j] + new * share * out[i, j]) / (old + new)
+    return outlying(clusters, len(psi))
 
 
 @brief
@@ -136,7 +141,7 @@ def outlying(clusters: Any, d: int) -> Any:
     return False
 
 
-@brief
+@brief_part
 def astray(clusters: Any, mean: Any) -> Any:
     """Whether some clusters (k, p) are further from the mean (d,) in a column than most rows'."""
     for i in range(len(mean)):

@@ -164,7 +164,7 @@ def forget(
     """Fill a new past (k, 2, p) and its doubts (k, k) with what is worth keeping of the old.
 
     See `shares_worth_keeping`. Returns how many matrices fail, or -1 if all of the past is worth
-    keeping.
+    keeping: then it is filled as it was.
     """
     prior, past, new = Prior(*prior), Division(*past), Division(*new)
     k, p = len(now), now.shape[2]
@@ -203,15 +203,13 @@ def forget(
                         break
                 if evidence > best:
                     best, share = evidence, shares[i]
-    if failed == 0 and not less:
-        return -1
     for r in range(k):
         for q in range(p):
             new.sums[r, 0, q] = kept[r] * past.sums[r, 0, q]
             new.sums[r, 1, q] = kept[r] * past.sums[r, 1, q]
         for s in range(k):
             new.doubt[r, s] = min(kept[r], kept[s]) * past.doubt[r, s]
-    return failed
+    return failed if failed > 0 or less else -1
 
 
 @brief
@@ -223,14 +221,17 @@ def moves(
 
     Otherwise fills ``merges``, see `gaussian_moves.Merges`, and returns how many there are. They
     may be without room for pairs: then nobody wants them.
-    ``decisions`` are what the log ratios must exceed, for k splits and then for merges, and whether
-    they are greedy: infinities let nothing move. A split's must by its edges more, see
+    ``decisions`` are what the log ratios must exceed, for k splits and then for merges, whether
+    they are greedy, and the state of a generator that draws them: without it they are given, and
+    infinities let nothing move. A split's must by its edges more, see
     `scstream.sampler.split_merge.decisions`, a merge's for every batch that the younger of the two
     has ``lived`` (k,). What makes up margins and a ``ratio`` is as in `arguments`.
     """
     prior, past, now, how = Prior(*prior), Division(*past), Sums(*now), Ratio(*ratio)
     room, levels, margins = Workspace(*room), Levels(*levels), Margins(*margins)
-    log_u, greedy = decisions
+    log_u, greedy, state = decisions
+    if len(state) > 0:
+        draws.log_uniforms(state, log_u)
     top, pairs, gain, both = merges
     k, p = len(past.sums), past.sums.shape[2]
     sums, at = table(room.floats, np.int64(0), 3 * k, p)

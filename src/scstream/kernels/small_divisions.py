@@ -38,9 +38,10 @@ def divide(
     """Try a new division of the points of clusters, and judge it, see `gaussian_moves.judged`.
 
     The sub-labels of ``rows`` are those that are tried. Past and present are sums (k, 2, p) and
-    doubts (k, k). ``who`` are the clusters that are chosen (k,), the attempts (k,) made so far, a
-    member (k, p) of each cluster, and whether log marginals are known; ``how`` is how many axes and
-    rounds are tried, and whether only what is better is taken; ``limits`` are how many deviations
+    doubts (k, k). ``who`` are the clusters that are chosen (k,), the attempts (k,) made so far, to
+    which those made here are added, a member (k, p) of each cluster, and whether log marginals are
+    known; ``how`` is how many axes and rounds are tried, and whether only what is better is taken:
+    then clusters without points are not chosen. ``limits`` are how many deviations
     are certain, and how much doubt of a point is clear. Fills ``out``: sums and doubts of what is
     tried, and log marginals. Returns how many matrices fail, or else less by each of `APART`,
     `CLEAR` and `TAKEN` that holds.
@@ -49,15 +50,19 @@ def divide(
     past, now, tried, levels = Division(*past), Division(*now), Division(*out[0]), Levels(*out[1])
     chosen, attempt, member, known = who
     axes, rounds, better = how
+    k, m, code = len(chosen), 0, 0
+    for r in range(k):
+        if better and not now.sums[r, 0, 0] + now.sums[r, 1, 0] > 0.0:
+            chosen[r] = 0
     failed = _tried(rows, now.sums, (chosen, attempt, member), prior, (axes, rounds), ratio[0],
                     room, tried)  # fmt: skip
     if failed > 0:
         return failed
-    k, m, code = len(chosen), 0, 0
     which = line(room.ints, np.int64(0), k)[0]
     for r in range(k):
         which[m] = r
         m += not known or chosen[r] > 0
+        attempt[r] += chosen[r]
         first, second = tried.sums[r, 0, 0], tried.sums[r, 1, 0]
         clear = tried.doubt[r] < limits[1] * (first + second)
         if clear and min(first, second) >= tried.sums.shape[2]:

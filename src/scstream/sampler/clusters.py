@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,12 @@ from scstream.sampler.standing import Ints as Ints
 from scstream.sampler.standing import LogMarginals as LogMarginals
 from scstream.sampler.standing import Standing
 from scstream.sampler.window import Forgetting, Window
+from scstream.support.frozen import frozen
 
 EQUAL = 1e-9  # relative: counts that differ by less are the same
 
 
-@dataclass(frozen=True)
+@frozen
 class State(Standing):
     """Everything the sampler knows of k clusters, see `Standing`: a batch makes new ones of it."""
 

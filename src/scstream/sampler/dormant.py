@@ -14,6 +14,7 @@ import numpy as np
 from scstream.families.contract import Array, Family
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
+from scstream.sampler.recipe import Events
 from scstream.sampler.rules import Rules
 from scstream.support.frozen import frozen
 
@@ -48,10 +49,10 @@ class Dormant:
         p = state.past.shape[2]
         return Dormant(nobody, np.zeros(0), np.zeros((0, p)), state.ids, state.totals[:, 0])
 
-    def after(self, before: State, now: State, merged: set[int], rules: Rules) -> Dormant:
+    def after(self, before: State, now: State, events: Events, rules: Rules) -> Dormant:
         """Return the memory after a batch, in which the clusters ``before`` became those of now.
 
-        Those that were ``merged`` into others live on in them.
+        Those that were merged into others live on in them, and who was given up is no cluster.
         """
         n = now.totals[:, 0]
         if now.ids is before.ids or np.array_equal(now.ids, self.awake):
@@ -59,6 +60,7 @@ class Dormant:
         known = dict(zip(self.awake.tolist(), self.most.tolist(), strict=True))
         most = np.maximum([known.get(i, 0.0) for i in now.ids.tolist()], n)
         awake = set(now.ids.tolist())
+        merged = {b for _, b in events.merges}.union(events.given_up)
         asleep = [
             r
             for r, i in enumerate(before.ids.tolist())
@@ -76,7 +78,7 @@ class Dormant:
 
     def all_asleep(self, before: State, rules: Rules) -> Dormant:
         """Return the memory with all clusters asleep, as of a model that begins anew."""
-        return self.after(before, before.select(np.zeros(0, dtype=np.int64)), set(), rules)
+        return self.after(before, before.select(np.zeros(0, dtype=np.int64)), Events(), rules)
 
     def reframed(self, before: Family, now: Family) -> Dormant:
         """Return the memory of clusters of one family in the terms of another.
@@ -103,9 +105,12 @@ class Dormant:
         match. Several that come back at once may need some batches until they are apart: one that
         could be several of the old ones waits as long as it may.
         """
-        new = np.flatnonzero(state.lived < ctx.rules.return_within)
-        if len(new) == 0 or len(self.ids) == 0 or self.sums.shape[1] != state.past.shape[2]:
+        within = ctx.rules.return_within
+        if min(state.lived.tolist(), default=within) >= within or len(self.ids) == 0:
             return state, []
+        if self.sums.shape[1] != state.past.shape[2]:
+            return state, []
+        new = np.flatnonzero(state.lived < within)
         gain, like = self._gains(ctx, state.totals[new])
         best, mine = np.argmax(gain, axis=1), np.argmax(gain, axis=0)
         margin = ctx.rules.return_margin + np.log(len(self.ids))

@@ -50,12 +50,12 @@ class _Compiled(GenericSteps):
             self._prior = self.family, prior
         return prior  # type: ignore[no-any-return]
 
-    @once
+    @property
     def ratio(self) -> tuple[float, float, float]:
         """What makes up the ratio of a split."""
         return self.alpha, self.rules.least_part, self.rules.doubt
 
-    @once
+    @property
     def margins(self) -> tuple[float, float, float, float, int, float]:
         """What moves must win besides, see `kernels.arguments.Margins`."""
         rules = self.rules
@@ -83,8 +83,8 @@ class SmallSweeps(_Compiled):
         assert rows is not None
         return rows
 
-    @once
-    def n_few(self) -> int:
+    @property
+    def n_few(self) -> int:  # type: ignore[override]
         """How many rows that are."""
         return len(self.rows.labels)
 
@@ -166,7 +166,7 @@ class GaussianSteps(_Compiled):
     ) -> tuple[State, bool]:  # fmt: skip
         """Give the chosen clusters the division that was tried, or only where it is better."""
         known, levels = self._levels(state)
-        which = _everyone(state.k) if known is None else np.flatnonzero(chosen)
+        which = _places(state.k) if known is None else np.flatnonzero(chosen)
         past, now, taken = copied(state), now_copied(state), chosen.astype(np.int64)
         code = gaussian_moves.judge(
             (which, taken, keep_better), (current, doubt), past, now,
@@ -214,7 +214,7 @@ class GaussianSteps(_Compiled):
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
         never = np.full(k + k * most, np.inf)
-        m = self._moves(state, (never, False), most, (top, pairs, ratio, both))
+        m = self._moves(state, (never, False, NO_DRAWS), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
@@ -223,9 +223,9 @@ class GaussianSteps(_Compiled):
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        return self._moves(state, (log_u, greedy), most, no_merges(most)) < 0
+        return self._moves(state, (log_u, greedy, NO_DRAWS), most, no_merges(most)) < 0
 
-    def _moves(self, state: State, decisions: tuple[Array, bool], most: int, merges: Any) -> int:
+    def _moves(self, state: State, decisions: Any, most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
         known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
         usual = most <= rules.neighbours
@@ -249,8 +249,14 @@ def now_copied(state: State) -> tuple[Array, Array]:
 
 
 @lru_cache
-def _everyone(k: int) -> Ints:
+def _places(k: int) -> Ints:
     return np.arange(k)
+
+
+@lru_cache
+def everyone(k: int) -> Ints:
+    """Return that all clusters are chosen; who changes that copies it."""
+    return np.ones(k, dtype=np.int64)
 
 
 @lru_cache

@@ -18,7 +18,7 @@ from scstream.sampler.repeats import Repeats
 from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import next_point
 from scstream.sampler.warmup import KeptBatch
-from scstream.support.frozen import frozen
+from scstream.support.frozen import frozen, made
 
 
 @frozen
@@ -107,7 +107,7 @@ def outcome_of(
     level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
     changes = *_changes(before, after, events), batch.widened
     here = after.n_batches - 1, batch.time, n, after.state.k, level
-    record = BatchRecord(*here, *changes)
+    record = made(BatchRecord, *here, *changes)
     return Outcome(*labels, record)
 
 

@@ -144,7 +144,6 @@ def _learn_later(
     ):
         rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
-    gone = {b for _, b in events.merges}.union(events.given_up)
     kept = recipe.forgetting.decay(batch.time - learner.time)
     new = Learner(
         family,
@@ -156,7 +155,7 @@ def _learn_later(
         batch.time,
         spacing,
         learner.n_batches + 1,
-        learner.dormant.after(learner.state, state, gone, recipe.rules),
+        learner.dormant.after(learner.state, state, events, recipe.rules),
         scores(),
         warmup=(),
         recent=recent_after((learner.state.ids, learner.recent), state, events, kept),

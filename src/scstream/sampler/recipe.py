@@ -113,7 +113,7 @@ class Recipe:
 
     def new_spacing(self, before: float, gap: float, gaps: int) -> float:
         """Return the usual spacing of batches after one more gap, the so manieth; 0 is unknown."""
-        if before == 0.0:
+        if before in (0.0, gap):
             return gap
         jump = self.rules.spacing_jump
         likely = min(max(gap, before / jump), before * jump)

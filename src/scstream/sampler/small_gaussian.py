@@ -27,13 +27,13 @@ from scstream.sampler.gaussian import (
     SmallSweeps,
     as_array,
     copied,
+    everyone,
     no_merges,
     nobody,
     now_copied,
 )
 from scstream.sampler.recipe import Plan
 from scstream.sampler.steps import DIVIDED, SETTLED, SWEPT, Ahead, Divided
-from scstream.support.once import once
 
 Arrays = tuple[Array, Ints, Ints, Array]  # what `scstream.engines.Sums` has
 Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
@@ -42,38 +42,23 @@ Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
 class SmallGaussianSteps(SmallSweeps, GaussianSteps):
     """All steps of a small batch."""
 
-    @once
-    def rounds(self) -> tuple[int, int]:
-        """How many axes of a cluster, and rounds, a division is tried with."""
-        return min(self.prior[-1], AXES), self.rules.refine_rounds
-
-    @once
-    def limits(self) -> tuple[float, float]:
-        """How many deviations are certain, and how much doubt of a point is clear."""
-        return CERTAIN if self.rules.cut_past else -1.0, self.rules.clear_doubt
-
     def divide(
         self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
     ) -> Divided:
         """Try a new division of the chosen clusters, and judge it."""
-        rows, k, p = self.rows, state.k, state.past.shape[2]
+        k, p = state.k, state.past.shape[2]
         key = self.next_key() if key is None else key
         member = nobody(k, p)
         if self.family.needs_members(state.attempt):
             member = self.engine.members(k, key)
         known, levels = self._levels(state)
         past, now, taken = copied(state), now_copied(state), chosen.astype(np.int64)
-        tried, prior = (np.empty((k, 2, p)), np.empty(k)), self.prior
-        code = small_divisions.divide(
-            (rows.T, rows.weight, rows.labels, rows.trial), past, now,
-            (taken, state.attempt, member, known is not None), prior,
-            (*self.rounds, keep_better), self.limits, self.ratio,
-            self.room(k), (tried, levels),
-        )  # fmt: skip
-        if code > 0:
+        attempt, tried = state.attempt.copy(), (np.empty((k, 2, p)), np.empty(k))
+        who = taken, attempt, member, known is not None
+        found = self._try_division(past, now, who, keep_better, (tried, levels))
+        if found < 0:
             return super().divide(state, chosen, key, keep_better=keep_better)
-        found = -code
-        state = state.having(attempt=state.attempt + chosen)
+        state = state.having(attempt=attempt)
         if found & TAKEN:
             state = self._divided(state, taken > 0, past, now)
         self._learn_levels(state, known, levels)
@@ -91,33 +76,28 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         if not usual or self.outliers is not None:
             return Ahead(state)
         k, _, p = state.past.shape
-        prior, room, draws, now = self.prior, self.room(k), self.rng.words.copy(), _nothing(k, p)
+        draws, now = self.rng.words.copy(), _nothing(k, p)
         past = self._sample(state, NO_DRAWS if few else draws, now)
         if past is None:
             return Ahead(state)
 
         # divide
-        rows, counts, levels = self.rows, now[1], (np.empty((k, 2)), np.empty(k))
-        taken, attempt = np.empty(k, np.int64), np.empty(k, np.int64)
-        mixture.present(counts, state.attempt, taken, attempt)
-        tried = np.empty((k, 2, p)), np.empty(k)
-        found = -small_divisions.divide(
-            (rows.T, rows.weight, rows.labels, rows.trial), past, (now[0], now[3]),
-            (taken, state.attempt, nobody(k, p), False), prior, (*self.rounds, True), self.limits,
-            self.ratio, room, (tried, levels),
-        )  # fmt: skip
+        levels, tried = (np.empty((k, 2)), np.empty(k)), (np.empty((k, 2, p)), np.empty(k))
+        taken, attempt = everyone(k).copy(), state.attempt.copy()
+        who = taken, attempt, nobody(k, p), False
+        found = self._try_division(past, (now[0], now[3]), who, True, (tried, levels))
         if found < 0:
             return Ahead(state)
         if found & TAKEN:
             now = now[0], self.engine.adopt(taken > 0), now[2], now[3]
 
         # split_merge_and_drop
-        before, rng = draws.copy(), Draws(draws)
-        log_u, merges = rng.log_uniforms((1 + rules.neighbours) * k), no_merges(rules.neighbours)
-        how = self.margins, self.ratio, prior, room, merges
+        before, log_u = draws.copy(), np.empty((1 + rules.neighbours) * k)
+        prior, room, merges = self.prior, self.room(k), no_merges(rules.neighbours)
+        how = state.lived, self.margins, self.ratio, prior, room, merges
         if (
             found & (APART | CLEAR)
-            or small_batch.moves(past, now, levels, (log_u, False), state.lived, *how) < 0
+            or small_batch.moves(past, now, levels, (log_u, False, draws), *how) < 0
             or self.leaves_out(mixture.count(past[0]) + mixture.count(now[0]), k)
         ):
             self.rng, self._sweeps = Draws(before), self._sweeps + 2
@@ -125,14 +105,15 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return Ahead(state, DIVIDED, _divided(state, tried, found))
 
         # last_sweep, and what moves then
-        end, levels = _nothing(k, p), (np.empty((k, 2)), np.empty(k))
+        rows, end, levels = self.rows, _nothing(k, p), (np.empty((k, 2)), np.empty(k))
         seen = rows.T, rows.weight, rows.labels, rows.sublabels
         if small_batch.sweep(
             past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end, levels
         ):
             return Ahead(state)
-        self.rng, self._sweeps, greedy = rng, self._sweeps + 2, (np.zeros(len(log_u)), True)
-        moves = small_batch.moves(past, end, levels, greedy, state.lived, *how) < 0
+        self.rng, self._sweeps = Draws(draws), self._sweeps + 2
+        log_u.fill(0.0)
+        moves = small_batch.moves(past, end, levels, (log_u, True, NO_DRAWS), *how) < 0
         state = self._learned(state, past, end, levels, attempt)
         return Ahead(state, SWEPT if moves else SETTLED)
 
@@ -156,15 +137,29 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         failed = small_batch.forget(
             old, now[0], shares, rules.forget_reluctance, alpha, prior, room[0], past
         )
-        if failed > 0:
-            return None
-        return copied(state) if failed else past
+        return None if failed > 0 else past
+
+    def _try_division(
+        self, past: Division, now: Division, who: Any, keep_better: bool, out: Any
+    ) -> int:
+        """Return what `small_divisions.divide` finds, less than 0 if matrices fail."""
+        rows, rules, prior = self.rows, self.rules, self.prior
+        code: int = small_divisions.divide(
+            (rows.T, rows.weight, rows.labels, rows.trial), past, now, who, prior,
+            (min(prior[-1], AXES), rules.refine_rounds, keep_better),
+            (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), self.ratio,
+            self.room(len(who[0])), out,
+        )  # fmt: skip
+        return -code
 
     def _learned(
         self, state: State, past: Division, now: Arrays, levels: tuple[Array, Array], attempt: Ints
     ) -> State:
         """Return the clusters as steps have left them."""
-        new = state.with_past(*past, now=Sums(*now), attempt=attempt)
+        new = State(
+            state.ids, state.born, state.lived, state.next_id, Sums(*now),
+            state.window.with_past(*past), *past, attempt,
+        )  # fmt: skip
         new.learn(LogMarginals(self.family, *levels))
         return new
 

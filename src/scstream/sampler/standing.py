@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -25,6 +25,12 @@ Ints = NDArray[np.int64]
 def _nothing(k: int, p: int) -> Sums:
     """Return the sums over no points, which nobody changes."""
     return Sums.nothing(k, p)
+
+
+@lru_cache(maxsize=8)
+def _untried(k: int) -> Ints:
+    """Return the attempts of clusters of which none was restarted, which nobody changes."""
+    return np.zeros(k, dtype=np.int64)
 
 
 @frozen
@@ -72,7 +78,7 @@ class LogMarginals:
         return LogMarginals(self.family, each, whole, joined)
 
 
-@dataclass(frozen=True)
+@frozen
 class Standing:
     """Everything the sampler knows of k clusters. Immutable: each change returns a new one.
 
@@ -199,15 +205,8 @@ class Standing:
         window = self.window.advance(time)
         past, past_doubt = window.past()
         k, _, p = past.shape
-        return self.having(
-            window=window,
-            past=past,
-            past_doubt=past_doubt,
-            now=_nothing(k, p),
-            lived=self.lived + 1,
-            attempt=np.zeros(k, dtype=np.int64),
-            recalled=None,
-        )
+        named = self.ids, self.born, self.lived + 1, self.next_id
+        return type(self)(*named, _nothing(k, p), window, past, past_doubt, _untried(k))
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
@@ -216,7 +215,11 @@ class Standing:
 
     def settle(self, time: float) -> Self:
         """Return the clusters with the present batch become the latest of the past."""
-        window = self.window.absorb(self.now.current, self.now.doubt, time)
+        window = self.window
+        if window.forgetting.kernel is None and len(window.times):
+            window = window.with_past(self.parts, self.past_doubt + self.now.doubt)
+        else:
+            window = window.absorb(self.now.current, self.now.doubt, time)
         return self.having(window=window, known=None, recalled=None)
 
     def forget(self, share: Array) -> Self:
@@ -255,9 +258,7 @@ class Standing:
 
         Other fields may be replaced at the same time.
         """
-        window = self.window
-        if len(window.times):
-            window = Window(window.forgetting, past[None], doubt[None], window.times, window.weight)
+        window = self.window.with_past(past, doubt)
         return self.having(window=window, past=past, past_doubt=doubt, **changes)
 
     def _with_window(self, window: Window) -> Self:

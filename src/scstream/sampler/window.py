@@ -122,9 +122,8 @@ class Window:
             return self
         if self.forgetting.kernel is None:
             factor = self.forgetting.decay(time - self.times.item(-1))
-            sums, doubt = np.empty(self.sums.shape), np.empty(self.doubt.shape)
-            mixture.scaled(self.sums, self.doubt, factor, sums, doubt)
-            return Window(self.forgetting, sums, doubt, np.array([time]), self.weight)
+            left = factor * self.sums, factor * self.doubt
+            return Window(self.forgetting, *left, np.array([time]), self.weight)
         weight = self.forgetting.weights(time - self.times)
         kept = weight > self.forgetting.epsilon
         return replace(
@@ -134,6 +133,12 @@ class Window:
             times=self.times[kept],
             weight=weight[kept],
         )
+
+    def with_past(self, past: Array, doubt: Array) -> Window:
+        """Return the window with other sums (k, 2, p) and doubts in its single record, if any."""
+        if len(self.times) == 0:
+            return self
+        return Window(self.forgetting, past[None], doubt[None], self.times, self.weight)
 
     def count_at(self, time: float) -> float:
         """Return how many points of the past still count at a later time."""
@@ -154,9 +159,7 @@ class Window:
     def absorb(self, current: Array, doubt: Array, time: float) -> Window:
         """Return the window with the present batch in it."""
         if self.forgetting.kernel is None and len(self.times):
-            sums, doubts = np.empty(self.sums.shape), np.empty(self.doubt.shape)
-            mixture.absorbed(self.sums, self.doubt, current, doubt, sums, doubts)
-            return Window(self.forgetting, sums, doubts, self.times, self.weight)
+            return self.with_past(self.sums[0] + current, self.doubt[0] + doubt)
         grown = replace(
             self,
             sums=np.concatenate([self.sums, current[None]]),

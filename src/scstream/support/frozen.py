@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 _Class = TypeVar("_Class")
 
@@ -15,3 +15,20 @@ def frozen(kind: type[_Class]) -> type[_Class]:
     One that is frozen at run time takes four times as long to make.
     """
     return dataclass(unsafe_hash=True)(kind)
+
+
+def made(kind: type[_Class], *values: Any) -> _Class:
+    """Make a dataclass that is frozen at run time, given all of its fields, in a quarter of that.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Place:
+    ...     x: int
+    ...     y: int = 0
+    >>> made(Place, 1, 2)
+    Place(x=1, y=2)
+    """
+    new = object.__new__(kind)
+    new.__dict__.update(zip(kind.__dataclass_fields__, values, strict=True))  # type: ignore[attr-defined]
+    return new
