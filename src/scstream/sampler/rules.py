@@ -105,7 +105,7 @@ class Rules(GroupRules):
     stay_behind : float
         Points that the least of these shares must leave for less to be kept: so many would stay
         behind as a cluster where a cluster moved away. Of 20 clusters that moved 4 deviations a
-        batch, in batches of 30,000 rows, 247 were left after 20 batches, now 20. Where few points
+        batch, in batches of 30,000 rows, 247 were left after 20 batches, now 25. Where few points
         are left of clusters that jump anywhere that is better: ARI .931, and .922 with 0 here.
     keep_points : float
         Points that are then kept at least.
