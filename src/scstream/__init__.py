@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scstream.checkpoint import CheckpointError
     from scstream.events import Event
     from scstream.families import (
+        Amount,
         Bernoulli,
         Categorical,
         Diagonal,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Amount",
     "Bernoulli",
     "Categorical",
     "CheckpointError",

@@ -19,6 +19,7 @@ from scstream.engines.dask.rows import is_collection
 from scstream.families import BY_NAME, Family
 from scstream.families.auto import choose_family
 from scstream.families.columns import (
+    LARGEST,
     Columns,
     check_numeric,
     columns_of,
@@ -292,19 +293,18 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 
 def is_finite(X: NDArray[np.floating[Any]], n_threads: int = 1) -> bool:
-    """Whether all numbers are finite: if their sum is, or that of their squares, they are."""
+    """Whether all numbers are finite, and so are their squares."""
     if X.size > _FEW:
         n, d = X.shape
-        return all(over_rows(lambda rows: _have_finite_sum(X[rows]), n, n_threads, d))
+        return all(over_rows(lambda rows: _have_squares(X[rows]), n, n_threads, d))
     if are_finite(X):
         return True
     flat = X.ravel(order="K")
-    return math.isfinite(np.vdot(flat, flat)) or bool(np.isfinite(flat).all())
+    return math.isfinite(np.vdot(flat, flat)) or _have_squares(X)
 
 
-def _have_finite_sum(X: NDArray[np.floating[Any]]) -> bool:
-    with np.errstate(all="ignore"):
-        return math.isfinite(np.add.reduce(X, axis=None)) or bool(np.isfinite(X).all())
+def _have_squares(X: NDArray[np.floating[Any]]) -> bool:
+    return are_finite(X) or bool((np.abs(X) <= LARGEST).all())
 
 
 def make_rng(random_state: Any) -> np.random.Generator:

@@ -235,6 +235,7 @@ def test_constant_columns_and_outliers_leave_all_finite(name):
         (Categorical(), 1.5, "Column 1 holds 1.5: categories are words.*'diagonal'"),
         (Diagonal(), np.inf, "Column 1 holds infinity"),
         (Spherical(), -np.inf, "Column 1 holds infinity"),
+        (Diagonal(), -1e200, r"Column 1 holds -1e\+200: larger numbers than 1e\+154"),
         (Poisson(), np.inf, "Column 1 holds infinity"),
     ],
     ids=repr,

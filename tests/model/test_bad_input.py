@@ -79,6 +79,7 @@ def refused(model, error, match, offend, following=NEXT):
 BAD_ROWS = {
     "infinity": (with_value(np.inf), ValueError, "contains infinity"),
     "minus infinity": (with_value(-np.inf), ValueError, "contains infinity"),
+    "enormous": (with_value(1e300), ValueError, r"contains 1e\+300: larger numbers than 1e\+154"),
     "text": (with_value("ten"), ValueError, "could not convert string to float: 'ten'"),
     "one dimension": (X[0], ValueError, "(?s)Expected 2D array.*Reshape your data"),
     "three dimensions": (X[None], ValueError, "dim 3"),

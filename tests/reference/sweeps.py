@@ -19,6 +19,8 @@ class Rules:
     rounds: int = 2  # hard assignments that refine a restarted pair of sub-clusters
     clear: float = 0.02  # doubt of a point below which such a pair is clear
     shares: tuple = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of its past, for a cluster to keep
+    behind: float = 20.0  # points that the least of them must leave for less to be kept,
+    points: float = 3.0  # and that are kept then
     sharp_edges: float = 0.25  # of the doubt about labels of the best, for a split to win,
     edges_free: float = 20.0  # less so many nats
     forget: float = 2.0  # nats by which less of the past must win
@@ -208,7 +210,8 @@ def forget(batch, clusters):
     The evidence of the present C given a share r of the past P is ``log_marginal(r P + C) -
     log_marginal(r P)``. The whole stays unless less wins clearly, or where half is no better than
     the whole. Where the present looks like a new cluster rather than the old one changed, nothing
-    is forgotten: a split will tell the two apart.
+    is forgotten: a split will tell the two apart. One that keeps the least share moved far: of many
+    points it keeps less while that is better.
     """
     marginal, shares = batch.family.log_marginal, np.ones(clusters.k)
     past, present = clusters.past().sum(axis=1), clusters.sums.sum(axis=1)
@@ -224,4 +227,12 @@ def forget(batch, clusters):
         new = log(batch.alpha) + lgamma(m) + lgamma(n) - lgamma(n + m) + marginal(C)
         if new < max(evidence):
             shares[c] = RULES.shares[int(np.argmax(evidence))]
+        level = max(evidence)
+        if RULES.shares[-1] * P[0] < RULES.behind:
+            continue
+        while shares[c] <= RULES.shares[-1] and 0.5 * shares[c] * P[0] >= RULES.points:
+            less = marginal(0.5 * shares[c] * P + C) - marginal(0.5 * shares[c] * P)
+            if not less > level:
+                break
+            shares[c], level = 0.5 * shares[c], less
     clusters.forget(shares)

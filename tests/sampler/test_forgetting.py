@@ -10,8 +10,10 @@ from scstream import Gaussian
 from scstream.engines import CpuEngine
 from scstream.kernels.draws import Draws
 from scstream.sampler.forgetting import completed_by_present, shares_worth_keeping
+from scstream.sampler.gaussian import GaussianSteps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels
+from scstream.sampler.rules import RULES
 from scstream.sampler.window import Forgetting, Window
 
 
@@ -202,6 +204,26 @@ def test_a_cluster_that_moved_keeps_less_of_its_past():
     assert share[1] < 0.2
     assert share[2] == 1.0  # nothing is known of its present
     assert np.all((share > 0) & (share <= 1))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_of_many_points_so_little_is_kept_that_nothing_stays_behind(compiled):
+    """A 32nd of 2,000 points would be a cluster at the old place; a 32nd of 200 is not."""
+    rng = np.random.default_rng(1)
+    sizes, family = [2000, 200], Gaussian().prepare(rng.normal(size=(500, 2)))
+    labels = np.repeat([0, 1], sizes)
+    X = rng.normal(size=(2200, 2)) + 100.0 * labels[:, None]
+    engine = CpuEngine()
+    engine.load(family, X, np.ones(2200))
+    steps = GenericSteps(family, engine, Draws.of(rng), 1.0, 0, 0)
+    state = start_from_labels(steps, Forgetting(), labels, adapt=False).settle(0.0).advance(1.0)
+    engine.load(family, X + 4.0, np.ones(2200))
+    make = GaussianSteps if compiled else GenericSteps
+    steps = make(family, engine, Draws.of(rng), 1.0, 0, 0)
+    state = steps.restricted_sweep(state)
+    kept = steps.forget(state).past[..., 0].sum(axis=1) / state.past[..., 0].sum(axis=1)
+    assert kept[0] < RULES.keep_shares[-1] <= kept[1]
+    assert kept[0] * state.past[0, :, 0].sum() >= RULES.keep_points
 
 
 @pytest.mark.parametrize("missing", [0.3, 0.6])

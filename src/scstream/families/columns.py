@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
 
-INFINITE = "Leave such rows out, or put NaN there if the number is not known."
+LARGEST = np.float64(1e154)  # a number whose square is one too
+_ODD_SIZE = "Leave such rows out, or put NaN there if the number is not known."
 Column = NDArray[Any]  # (n,): numbers, truth values, text, or objects with None for missing
 
 
@@ -170,13 +171,25 @@ def numbers_of(X: Any) -> Array:
 def finite_numbers(X: Any, family: Any) -> Array:
     """Return a table as finite numbers (n, d), NaN for what is missing if the family takes that."""
     out = numbers_of(X)
-    bad = np.isinf(out) if family.missing else ~np.isfinite(out)
+    bad = np.abs(out) > LARGEST
+    if not family.missing:
+        bad |= np.isnan(out)
     if bad.any():
         j = int(np.flatnonzero(bad.any(axis=0))[0])
         if not family.missing and np.isnan(out[:, j]).any():
             raise columns_of(X).refuse(j, f"contains NaN. {needs_all(family.name)}")
-        raise columns_of(X).refuse(j, f"contains infinity. {INFINITE}")
+        raise columns_of(X).refuse(j, f"contains {odd_size(out[:, j])}")
     return out
+
+
+def odd_size(x: Array) -> str | None:
+    """Return which numbers of a column are too large to compute with, None if none is."""
+    if np.isinf(x).any():
+        return f"infinity. {_ODD_SIZE}"
+    large = x[np.abs(x) > LARGEST]
+    if len(large) == 0:
+        return None
+    return f"{large[0]:g}: larger numbers than {LARGEST:g} have no squares. {_ODD_SIZE}"
 
 
 def needs_all(name: str) -> str:

@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.families.columns import INFINITE, columns_of, numbers_of
+from scstream.families.columns import columns_of, numbers_of, odd_size
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.scores import Labels, LinearScore, Points, to_dense
@@ -73,9 +73,9 @@ class Factorised(Family):
         out = numbers_of(X)
         for j, x in enumerate(out.T):
             seen = x[~np.isnan(x)]
-            complaint = self.refusal(seen)
-            if np.isinf(seen).any():
-                complaint = f"holds infinity. {INFINITE}"
+            complaint, large = self.refusal(seen), odd_size(seen)
+            if large is not None:
+                complaint = f"holds {large}"
             if complaint is not None:
                 raise columns_of(X).refuse(j, complaint)
         return out

@@ -144,7 +144,7 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
 
 
 def are_finite(X: NDArray[np.floating[Any]]) -> bool:
-    """Whether rows are plain, as most are, and all of their numbers finite: soon found out."""
+    """Whether rows are plain, as most are, and all squares of numbers finite: soon found out."""
     plain = X.dtype == _DOUBLE and X.flags.c_contiguous  # which is not so of other byte orders
     return plain and bool(pooling.zeros(for_kernels(X)) == 0.0)
 

@@ -17,11 +17,11 @@ _NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay
 
 @bare
 def zeros(X: Any) -> Any:
-    """Return the sum of 0 times each number of rows (n, d): 0, or NaN if some is not finite."""
+    """Return the sum of 0 times each square of rows (n, d): 0, or NaN if some is not finite."""
     total = 0.0
     flat = X.reshape(-1)
     for i in range(len(flat)):
-        total += 0.0 * flat[i]
+        total += 0.0 * (flat[i] * flat[i])
     return total
 
 

@@ -158,15 +158,17 @@ def assign(
 
 @brief
 def forget(
-    past: Any, now: Floats, shares: Floats, reluctance: float, alpha: float, prior: Any,
-    room: Floats, new: Any,
+    past: Any, now: Floats, shares: Floats, margins: Any, alpha: float, prior: Any, room: Floats,
+    new: Any,
 ) -> Any:  # fmt: skip
     """Fill a new past (k, 2, p) and its doubts (k, k) with what is worth keeping of the old.
 
-    See `shares_worth_keeping`. Returns how many matrices fail, or -1 if all of the past is worth
-    keeping: then it is filled as it was.
+    See `shares_worth_keeping`. ``margins`` are the nats by which less must win, the points that the
+    least share must leave for less to be kept, and those that are kept then. Returns how many
+    matrices fail, or -1 if all of the past is worth keeping: then it is filled as it was.
     """
     prior, past, new = Prior(*prior), Division(*past), Division(*new)
+    reluctance, behind, least = margins
     k, p = len(now), now.shape[2]
     kept, at = line(room, np.int64(0), k)
     level, at = line(room, at, np.int64(2))
@@ -183,10 +185,8 @@ def forget(
             last = i == len(shares)  # then it is the present alone, where less is kept
             if last and not (halved > whole and share < 1.0):
                 break
-            for q in range(p):
-                rows[0, q] = 0.0 if last else shares[i] * (past.sums[r, 0, q] + past.sums[r, 1, q])
-                rows[1, q] = rows[0, q] + now[r, 0, q] + now[r, 1, q]
-            failed += log_marginal(rows, prior, rest, level)
+            part = 0.0 if last else shares[i]
+            failed += given_share(past.sums[r], now[r], part, prior, rows, rest, level)
             evidence = level[1] - level[0]
             if last:
                 n = max(past.sums[r, 0, 0] + past.sums[r, 1, 0], 1e-12)
@@ -194,6 +194,15 @@ def forget(
                 if anew < best:
                     kept[r] = share
                     less = True
+                if shares[i - 1] * n < behind:
+                    break
+                while kept[r] <= shares[i - 1] and 0.5 * kept[r] * n >= least:
+                    failed += given_share(
+                        past.sums[r], now[r], 0.5 * kept[r], prior, rows, rest, level
+                    )
+                    if not level[1] - level[0] > best:
+                        break
+                    best, kept[r] = level[1] - level[0], 0.5 * kept[r]
             elif i == 0:
                 whole, best, share = evidence, evidence + reluctance, shares[0]
             else:
@@ -210,6 +219,20 @@ def forget(
         for s in range(k):
             new.doubt[r, s] = min(kept[r], kept[s]) * past.doubt[r, s]
     return failed if failed > 0 or less else -1
+
+
+@brief
+def given_share(
+    past: Floats, now: Floats, share: float, prior: Any, rows: Floats, rest: Floats, level: Floats
+) -> Any:
+    """Fill log marginals (2,) of a share of a past (2, p), and of it and the present together.
+
+    Returns how many matrices fail.
+    """
+    for q in range(past.shape[1]):
+        rows[0, q] = share * (past[0, q] + past[1, q])
+        rows[1, q] = rows[0, q] + now[0, q] + now[1, q]
+    return log_marginal(rows, prior, rest, level)
 
 
 @brief

@@ -54,7 +54,9 @@ def shares_worth_keeping(
     ``log_marginal(r P + C) - log_marginal(r P)``; the past is kept whole unless less of it wins
     clearly. Where half of it is no better than the whole, less is not tried. So the half-life is
     an upper bound, and fast clusters forget faster. Where the present looks like a new cluster
-    rather than the old one changed, nothing is forgotten: a split will distinguish the two.
+    rather than the old one changed, nothing is forgotten: a split will distinguish the two. One
+    that keeps the least of the shares moved far. It keeps even less if that is better: of many
+    points the rest would stay behind as a cluster.
 
     Parameters
     ----------
@@ -79,7 +81,24 @@ def shares_worth_keeping(
     n, m = np.maximum(past[:, 0], 1e-12), current[:, 0]
     level = np.log(ctx.alpha) + gammaln(m) + gammaln(n) - gammaln(n + m)
     new = level + family.log_marginal(current)
-    share[which] = np.where(new < evidence.max(axis=0), shares[best], 1.0)
+    same = new < evidence.max(axis=0)
+    share[which] = np.where(same, shares[best], 1.0)
+    moved = same & (share[which] <= shares[-1]) & (shares[-1] * n >= ctx.rules.stay_behind)
+    share[which[moved]] = _less(ctx, past[moved], current[moved], evidence[-1, moved])
+    return share
+
+
+def _less(ctx: Context, past: Array, current: Array, evidence: Array) -> Array:
+    """Return the least share (k,) or less: halved while that is better and leaves enough points."""
+    share = np.full(len(past), ctx.rules.keep_shares[-1])
+    left = np.arange(len(past))
+    while len(left):
+        left = left[0.5 * share[left] * past[left, 0] >= ctx.rules.keep_points]
+        halved = 0.5 * share[left]
+        less = _evidence(ctx.family, halved[:, None] * past[left], current[left])
+        better = less > evidence[left]
+        left, halved = left[better], halved[better]
+        share[left], evidence[left] = halved, less[better]
     return share
 
 

@@ -56,6 +56,11 @@ class _Compiled(GenericSteps):
         return self.alpha, self.rules.least_part, self.rules.doubt
 
     @property
+    def forget_margins(self) -> tuple[float, float, float]:
+        """By how much keeping less of the past must win, and how much less than usual it may be."""
+        return self.rules.forget_reluctance, self.rules.stay_behind, self.rules.keep_points
+
+    @property
     def margins(self) -> tuple[float, float, float, float, int, float]:
         """What moves must win besides, see `kernels.arguments.Margins`."""
         rules = self.rules
@@ -153,8 +158,7 @@ class GaussianSteps(_Compiled):
             now = completed_by_present(self, state)[:, None] * [[1.0], [0.0]]  # all in one part
         failed = small_batch.forget(
             (state.past, state.past_doubt), now, as_array(self.rules.keep_shares),
-            self.rules.forget_reluctance, self.alpha, self.prior,
-            self.room(state.k)[0], (past, doubt),
+            self.forget_margins, self.alpha, self.prior, self.room(state.k)[0], (past, doubt),
         )  # fmt: skip
         if failed > 0:
             return super().forget(state)

