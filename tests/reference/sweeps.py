@@ -178,7 +178,7 @@ def forget(batch, clusters):
     The evidence of the present C given a share r of the past P is ``log_marginal(r P + C) -
     log_marginal(r P)``. The whole stays unless less wins clearly, or where half is no better than
     the whole. Where the present looks like a new cluster rather than the old one changed, nothing
-    is forgotten: a split will tell the two apart.
+    is forgotten: a split will tell the two apart. Returns whether something was forgotten.
     """
     marginal, shares = batch.family.log_marginal, np.ones(clusters.k)
     past, present = clusters.past().sum(axis=1), clusters.sums.sum(axis=1)
@@ -195,3 +195,4 @@ def forget(batch, clusters):
         if new < max(evidence):
             shares[c] = RULES.shares[int(np.argmax(evidence))]
     clusters.forget(shares)
+    return bool((shares < 1.0).any())
