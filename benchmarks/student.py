@@ -88,6 +88,8 @@ STREAMS = {
     "t with 3, 10-D": Heavy(10, 3.0, apart=20.0),
     "t with 3, 1-D": Heavy(1, 3.0, k=5, apart=30.0),
     "t with 3, 2-D, 100 rows": Heavy(2, 3.0, size=100),
+    "t with 3, 2-D, fast": Heavy(2, 3.0, speed=40.0),
+    "t with 3, 3-D, fast": Heavy(3, 3.0, speed=40.0),
     "Gaussian, 2-D": Heavy(2, None, apart=8.0),
     "Gaussian, 2-D, overlapping": Heavy(2, None, k=12, apart=4.0),
     "Gaussian, 5-D": Heavy(5, None, apart=6.0),

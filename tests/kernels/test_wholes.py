@@ -19,10 +19,10 @@ def seam(valley=1.0, rows=1000.0, sides=(HALF_GAUSSIAN, HALF_GAUSSIAN), n=400.0)
 
 
 def formed(sums, count=(100.0, 100.0), mean=((0.0, 0.0), (3.0, 0.0)), size=(1.0, 1.0),
-           whole=(-1, -1), rules=RULES, pairs=((0, 1),)):  # fmt: skip
+           whole=(-1, -1), rules=RULES, pairs=((0, 1),), cov=None):  # fmt: skip
     """Return merges, heights and the whole of each cluster."""
     k, sums = len(count), np.array(sums).reshape(-1, 15)
-    cov = np.array([s * np.eye(2) for s in size])
+    cov = np.array([s * np.eye(2) for s in size]) if cov is None else cov
     floats, ints = wholes.room_needed(k, 2, len(sums))
     room = np.empty(floats), np.empty(ints, dtype=np.int64)
     table = np.zeros((len(sums) + k, 2), dtype=np.int64)
@@ -98,9 +98,31 @@ def test_a_valley_separates_whatever_the_sides_are():
 def test_a_tail_belongs_to_its_core():
     around = ((0.0, 0.0), (1.0, 0.0))
     assert formed(seam(), mean=around, size=(1.0, 9.0))[2] == [0, 0]
-    thin = {"count": (1000.0, 20.0), "size": (1.0, 2.0)}
+    thin = {"count": (1000.0, 20.0), "mean": ((0.0, 0.0), (3.6, 0.0)), "size": (1.0, 2.0)}
     assert formed(seam(n=60.0), **thin)[2] == [0, 0]
     assert formed(seam(n=60.0), **thin, rules=Rules(group_tail=0.0))[2] == [0, 1]
+
+
+@pytest.mark.parametrize(("mean", "size", "parts"), [
+    ((2.6, 0.0), (1.0, 1.0), [0, 0]),
+    ((2.7, 0.0), (1.0, 1.0), [0, 1]),
+    ((2.6, 0.0), (1.0, 0.2), [0, 1]),  # within reach of the wider one, not of both
+])  # fmt: skip
+def test_clusters_as_near_as_the_halves_of_a_gaussian_are_one(mean, size, parts):
+    """They are one even if their far sides are those of Gaussians."""
+    # broken on purpose (the wider one's deviations alone): the last two are one
+    rows = np.abs(np.random.default_rng(0).normal(size=100_000))
+    assert 2.0 * rows.mean() / rows.std() == pytest.approx(RULES.group_around, abs=0.02)
+    assert formed(seam(), mean=((0.0, 0.0), mean), size=size)[2] == parts
+
+
+def test_clusters_that_cross_are_two():
+    """The mean of one lies on the other's tip: near in the mean shape of both, far in each."""
+    shapes = np.array([np.diag([9.0, 0.25]), np.diag([0.25, 9.0])])
+    mean = ((0.0, 0.0), (1.5, 3.5))
+    between = np.linalg.solve(shapes.mean(axis=0), mean[1]) @ mean[1]
+    assert np.sqrt(between) < RULES.group_around
+    assert formed(seam(), mean=mean, cov=shapes)[2] == [0, 1]
 
 
 def test_what_was_so_before_speaks_for_itself():

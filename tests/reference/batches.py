@@ -65,7 +65,12 @@ def later_batch(batch, plan, clusters, time, forgetting):
         else:
             restricted_sweep(batch, clusters)
         if sweep == 0 and forgetting.adaptive:
-            forget(batch, clusters)
+            changed = forget(batch, clusters)
+            # heavy tails were tamed about places that clusters have left
+            for _ in range(2 if has_heavy_tails(batch.family) else 0):
+                if changed:
+                    restricted_sweep(batch, clusters)
+                    changed = forget(batch, clusters)
         moves(batch, plan, clusters, events, time)
     last_sweep(batch, clusters)
     before = len(events.splits)

@@ -211,7 +211,7 @@ def forget(batch, clusters):
     log_marginal(r P)``. The whole stays unless less wins clearly, or where half is no better than
     the whole. Where the present looks like a new cluster rather than the old one changed, nothing
     is forgotten: a split will tell the two apart. One that keeps the least share moved far: of many
-    points it keeps less while that is better.
+    points it keeps less while that is better. Returns whether something was forgotten.
     """
     marginal, shares = batch.family.log_marginal, np.ones(clusters.k)
     past, present = clusters.past().sum(axis=1), clusters.sums.sum(axis=1)
@@ -236,3 +236,4 @@ def forget(batch, clusters):
                 break
             shares[c], level = 0.5 * shares[c], less
     clusters.forget(shares)
+    return bool((shares < 1.0).any())

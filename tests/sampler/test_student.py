@@ -143,6 +143,20 @@ def test_two_clusters_whose_tails_overlap_are_two_all_the_time():
     assert found == [2] * 10
 
 
+@pytest.mark.parametrize("family", ["student", "diagonal-student"])
+def test_clusters_that_move_fast_stay_one_each(family):
+    """They move by twice their scale a batch; the first sweep tames rows about where they were."""
+    # broken on purpose (no further sweeps): there are ten to twenty
+    rng = np.random.default_rng(4)
+    centre = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 40.0], [40.0, 40.0]])
+    model, found = ScStream(family, random_state=4), []
+    for batch in range(8):
+        X = rng.normal(size=(1000, 2)) / np.sqrt(rng.chisquare(3.0, size=(1000, 1)) / 3.0)
+        model.partial_fit(X + centre[rng.integers(4, size=1000)] + [2.0 * batch, 0.0])
+        found.append([cluster.id for cluster in model.clusters_])
+    assert found == [[0, 1, 2, 3]] * 8
+
+
 def test_single_points_are_refused_in_words():
     X = np.random.default_rng(7).normal(size=(100, 2))
     with pytest.raises(ValueError, match="single_points is not for the family 'student'"):

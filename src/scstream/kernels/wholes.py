@@ -129,9 +129,10 @@ def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: 
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
-        inside = _distance(mean, cov, a, b, a if sizes[0, a] > sizes[0, b] else b, L, u)
+        far = _distance(mean, cov, a, b, a if sizes[0, a] > sizes[0, b] else b, L, u)
+        far = max(far, _between(mean, cov, a, b, L, u))
         apart = 0.0
-        if inside >= rules.around**2:
+        if far >= rules.around**2:
             apart = (0.5 * erfc(-z / sqrt(2.0))) ** power
         more = rules.flat_deviations * min(max(-0.5 * z, 0.0), 1.0)
         ratio[m] = min(_valley(sums[m], rules.prior_rows, rules.deviations + more), 1.0 - apart)

@@ -154,7 +154,7 @@ def later_batch(
         by_predictives = few and sweep == 0
         state = (steps.predictive_sweep if by_predictives else steps.restricted_sweep)(state)
         if sweep == 0 and state.window.forgetting.adaptive:
-            state = steps.forget(state)
+            state = _forget(steps, state)
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, time)
@@ -169,6 +169,23 @@ def later_batch(
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)
     return _renumbered(state, events, first_new)
+
+
+def _forget(steps: Steps, state: State) -> State:
+    """Let clusters that changed forget, and look at their rows from where they are now.
+
+    Heavy tails were tamed about the places that clusters had before the batch. Seen from a place
+    that it has left a cluster looks like two. So the rows are tamed once more, as long as something
+    is forgotten: with the sweep before, in as many rounds as frames of pairs are sought in.
+    """
+    after = steps.forget(state)
+    rounds = steps.rules.frame_rounds if steps.family.has_heavy_tails() else 1
+    for _ in range(rounds - 1):
+        if after is state:
+            break
+        state = steps.restricted_sweep(after)
+        after = steps.forget(state)
+    return after
 
 
 def as_learned(steps: Steps, state: State) -> State:
