@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from scstream.checkpoint import CheckpointError
     from scstream.events import Event
     from scstream.families import (
-        Amount,
         Bernoulli,
         Categorical,
         Diagonal,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Amount",
     "Bernoulli",
     "Categorical",
     "CheckpointError",

@@ -34,10 +34,6 @@ def near_groups(name: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         "categorical": lambda n, side: rng.choice(4, (n, 2), p=p if side else p[[1, 0, 3, 2]]),
         "gamma": lambda n, side: rng.gamma(3.0, [1.0 + 0.7 * side, 2.0], (n, 2)),
         "exponential": lambda n, side: rng.gamma(1.0, [1.0 + side, 2.0], (n, 2)),
-        "amount": lambda n, side: (
-            rng.gamma(3.0, [1.0 + 0.4 * side, 2.0], (n, 2))
-            * (rng.random((n, 2)) > 0.4 - 0.2 * side)
-        ),
     }[name]
     return tuple(np.asarray(make(n, side), float) for side, n in enumerate(SIZES))
 
@@ -103,14 +99,6 @@ def log_ratio(name: str, family: Family, X: np.ndarray, first, second) -> np.nda
         p, q = level
         return (stats.bernoulli.logpmf(X, q) - stats.bernoulli.logpmf(X, p)).sum(axis=1)
     shape = family.hyperparameters().get("shape", 1.0)  # of gamma and exponential
-    if name == "amount":
-        unit = np.array([np.median(x[x > 0]) for x in X.T])
-        each = []
-        for tau, m in zip((a, b), level, strict=True):
-            p = family.describe(tau)["zero"][0]
-            positive = np.log1p(-p) + stats.gamma.logpdf(X / unit, shape, scale=m / shape)
-            each.append(np.where(X == 0, np.log(p), positive))
-        return (each[1] - each[0]).sum(axis=1)
     unit = np.median(X, axis=0)
     each = [stats.gamma.logpdf(X / unit, shape, scale=m / shape) for m in level]
     return (each[1] - each[0]).sum(axis=1)

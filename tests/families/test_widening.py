@@ -184,28 +184,3 @@ def test_constant_and_empty_columns_are_idle_beside_others():
     assert chosen(few) == {0: "gaussian"}  # five rows do not show that a column is constant
     with pytest.raises(ValueError, match="Column 0 is empty"):
         choose_family(nothing[:, None])
-
-
-def test_amounts_are_never_negative_and_often_zero():
-    amount = RNG.gamma(2.0, 30.0, 60) * (np.arange(60) % 3 > 0)
-    x = RNG.normal(size=60)
-    assert chosen(np.column_stack([x, amount])) == {0: "gaussian", 1: "amount"}
-    assert chosen(np.column_stack([x, amount - 1.0])) == {0: "gaussian"}
-    assert chosen(np.column_stack([x, np.where(amount, amount, 0.01)])) == {0: "gaussian"}
-    coarse = np.ceil(amount / 50.0) / 4.0  # of which zero is not the commonest by far
-    assert chosen(np.column_stack([x, coarse])) == {0: "gaussian"}
-    assert chosen(np.column_stack([x] * 48 + [amount])) == {0: "gaussian"}
-
-
-def test_a_negative_amount_makes_a_column_real_valued():
-    X = np.column_stack([RNG.gamma(2.0, 3.0, 60) * (RNG.random(60) > 0.3), RNG.normal(size=60)])
-    family = Product({"amount": [0], "gaussian": [1]}).meet(X, None)
-    family = family.prepare(family.check(X))
-    past = family.statistics(family.check(X)).sum(axis=0)[None]
-    family = family.adapt(past).adapt(past)
-    wider = widened(family, columns_of(np.where(X > 0, X, -1.0)), past)
-    assert [c.now for c in wider.changes] == ["diagonal"]
-    (block,) = [b.family for b in wider.family.independent_blocks(2) if b.family.name == "diagonal"]
-    carried = block.describe(block.prior + wider.family.parts_of(wider.carried(past))[-1])
-    assert_allclose(carried["mean"], X[:, 0].mean(), rtol=0.05)
-    assert_allclose(carried["variance"], X[:, 0].var(), rtol=0.5)

@@ -113,6 +113,6 @@ def _rows(name: str, n: int, rng: Any) -> Any:
         return (rng.random((n, 3)) < 0.1 + 0.1 * centre).astype(float)
     if name == "categorical":
         return np.where(rng.random((n, 3)) < 0.9, group[:, None], rng.integers(3, size=(n, 3)))
-    if name in ("gamma", "exponential", "amount"):
+    if name in ("gamma", "exponential"):
         return rng.gamma(2.0, 1.0 + centre)
     return centre + rng.normal(size=(n, 3))

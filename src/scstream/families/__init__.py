@@ -4,7 +4,6 @@ A new family is one file, and one line here: it is then known by its name, and t
 contract find it.
 """
 
-from scstream.families.amount import Amount as Amount
 from scstream.families.bernoulli import Bernoulli as Bernoulli
 from scstream.families.categorical import Categorical as Categorical
 from scstream.families.check import check_family as check_family

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from scstream.families.amount import Amount
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
 from scstream.families.columns import Column, Columns, absent, columns_of, is_frame, kind_of
@@ -21,8 +20,6 @@ from scstream.families.scores import Array
 
 _SMALL = 100.0  # whole numbers half of which do not exceed this are taken for counts
 _ENOUGH = 20  # rows that show that a column is constant
-_ZEROS = 0.05  # the share of zeros from which numbers that are never negative are amounts
-_TABLE = 48  # columns up to which they may be: more are pixels, or features of one kind
 _NUMBER = re.compile(r"\W{0,3}\d[\d\s.,:/'+-]*\W{0,2}[A-Za-z]{0,3}")  # with a sign or a unit
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 
@@ -31,7 +28,6 @@ MAKE: dict[str, type[Family]] = {
     "diagonal": Diagonal,
     "negative-binomial": NegativeBinomial,
     "bernoulli": Bernoulli,
-    "amount": Amount,
     "categorical": Categorical,
     Idle.name: Idle,
 }
@@ -41,11 +37,10 @@ def choose_family(X: Any) -> tuple[Family, str]:
     """Return a family for a first batch, and a description of the choice.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
-    are negative binomial counts (counts of real events vary more than Poisson ones), numbers that
-    are never negative and often zero are amounts, all others are Gaussian with a full covariance.
-    A data frame's column of floating-point numbers is real-valued whatever it holds, unless it is
-    whole and has gaps: so do frames hold counts with gaps. What a column turns out to be later, it
-    becomes then, see `scstream.families.widening`.
+    are negative binomial counts (counts of real events vary more than Poisson ones), all other
+    numbers are Gaussian with a full covariance. A data frame's column of floating-point numbers is
+    real-valued whatever it holds, unless it is whole and has gaps: so do frames hold counts with
+    gaps. What a column turns out to be later, it becomes then, see `scstream.families.widening`.
 
     Columns of one real number alone, and empty ones, are idle, if there are others.
     """
@@ -102,18 +97,7 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
     if whole and not real and np.median(numbers) <= _SMALL:
         return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "negative-binomial"
     constant = len(numbers) >= _ENOUGH and np.all(numbers == numbers[0])
-    if constant:
-        return Idle.name
-    return "amount" if len(table.values) <= _TABLE and _are_amounts(numbers) else "gaussian"
-
-
-def _are_amounts(numbers: Array) -> bool:
-    """Whether zero is far commoner than any other number, none of which is negative."""
-    zeros = int((numbers == 0).sum())
-    if len(numbers) < _ENOUGH or numbers.min() < 0 or zeros < _ZEROS * len(numbers):
-        return False
-    commonest = np.unique(numbers[numbers > 0], return_counts=True)[1].max(initial=0)
-    return bool(zeros > 4 * commonest)
+    return Idle.name if constant else "gaussian"
 
 
 def _check_words(table: Columns, j: int, present: Column) -> None:

@@ -1,13 +1,11 @@
 """Wider families for columns that hold what nobody expected, and what becomes of the past.
 
 A column of yes/no becomes one of counts, or of codes where a number is negative; it and counts
-become real numbers, independent of the other columns, where a number is not whole, and so do
-amounts where one is negative; idle ones become whatever they hold. What is known of a cluster's
-column is its moments, which are carried over:
+become real numbers, independent of the other columns, where a number is not whole; idle ones become
+whatever they hold. What is known of a cluster's column is its moments, which are carried over:
 
 - yes/no: the numbers of zeros and ones are known, so counts, shares, sums and squares are exact;
-- counts and amounts: number and sum are exact, the squares are those of such numbers with that
-  mean;
+- counts: number and sum are exact, the squares are those of such counts with that mean;
 - idle columns told nothing apart: their past counts as not observed.
 
 Real numbers that were counts are still mostly whole. So that neighbouring numbers do not become
@@ -21,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scstream.families.amount import Amount
 from scstream.families.auto import MAKE, choice_of
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
@@ -151,10 +148,7 @@ def _wider_name(family: Family, table: Columns, place: int, j: int) -> str | Non
         held = family.hyperparameters()["value"][j : j + 1]
         name = choice_of(column, 0, also=held[~np.isnan(held)])
         return "diagonal" if name == "gaussian" else name
-    if not isinstance(family, Bernoulli | Poisson | Amount) or kind_of(values) not in (
-        "number",
-        "truth",
-    ):
+    if not isinstance(family, Bernoulli | Poisson) or kind_of(values) not in ("number", "truth"):
         return None
     x = values[~absent(values)].astype(np.float64)
     if np.isinf(x).any() or family.refusal(x) is None:
@@ -198,17 +192,14 @@ def _carried(old: Family, s: Array, columns: Sequence[int], new: Family) -> Arra
         return np.concatenate([count, *(b[..., columns] for b in old.split_up(s))], axis=-1)
     if isinstance(old, Idle):
         return np.concatenate([count, np.zeros((*s.shape[:-1], len(new.prior) - 1))], axis=-1)
-    if isinstance(old, Amount):
-        n, x, squares = (b[..., columns] for b in old.moments(s))
-    else:
-        assert isinstance(old, Bernoulli | Poisson)
-        n, x = (b[..., columns] for b in old.split_up(s))
-        squares = x
+    assert isinstance(old, Bernoulli | Poisson)
+    n, x = (b[..., columns] for b in old.split_up(s))
     if isinstance(new, Poisson):
         return np.concatenate([count, n, x], axis=-1)
     if isinstance(new, Categorical):
         return np.concatenate([count, new.counts_of(np.stack([n - x, x], axis=-1))], axis=-1)
     assert isinstance(new, Diagonal)
+    squares = x
     if isinstance(old, Poisson):
         spread = old.select(list(columns)).spread([n, x])
         squares = n * spread + x * x / np.maximum(n, 1e-300)

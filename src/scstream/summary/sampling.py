@@ -63,10 +63,7 @@ def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generat
         return (rng.random((len(place), d)) < about["probability"][place]).astype(np.float64)
     if "shape" in about:
         shape = about["shape"][place]
-        amount = rng.gamma(shape, about["mean"][place] / shape)
-        if "zero" in about:
-            amount[rng.random(amount.shape) < about["zero"][place]] = 0.0
-        return amount
+        return rng.gamma(shape, about["mean"][place] / shape)
     if "variance" in about:
         spread = np.broadcast_to(np.sqrt(about["variance"]), about["mean"].shape)[place]
         if "df" in about:
