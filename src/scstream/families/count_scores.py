@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
+from scstream.families.left_out import Members
 from scstream.families.scores import (
     Array,
     Labels,
-    Members,
     Points,
     SomeRows,
     SumsOfTable,

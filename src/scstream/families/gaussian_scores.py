@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
+from scstream.families.left_out import Members
 from scstream.families.scores import (
     SOME_ROWS,
     Array,
     Labels,
     LinearScore,
-    Members,
     Points,
     Products,
     SomeRows,

@@ -8,13 +8,13 @@ of N rows and p numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from scstream.families.contract import Array, Family
 from scstream.families.scores import (
     Labels,
-    Members,
     Opaque,
     Points,
     Products,
@@ -25,6 +25,14 @@ from scstream.families.scores import (
 )
 
 _CELLS = 2**21  # statistics of rows that are held at a time
+
+
+class Members(NamedTuple):
+    """Rows that components have learned from: statistics (n, p), labels and weights (n,)."""
+
+    T: Points
+    z: Labels
+    weight: Array
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class LeftOutScore:
         return np.where(np.isfinite(own), own, inside)
 
     def _without(self, rows: Members, inside: Array) -> Array:
-        """Return the same with the clusters' weights as they are."""
+        """Return the same with the clusters' weights as they are: by their score, if it can."""
         quick = getattr(self.clusters, "left_out", None)
         if quick is not None:
             out: Array = quick(rows, inside)

@@ -26,9 +26,7 @@ class Score(Protocol):
     """Log weight plus log density of points under k components, up to the base measure.
 
     These two methods are all that an engine needs. A score may also have an attribute ``form``,
-    see `form_of`, by which engines score points themselves, and a method ``left_out`` that returns
-    the scores (n,) of `Members` under their own components without them, weights unchanged, given
-    those with them: where that is quicker than what `scstream.families.left_out` does for all.
+    see `form_of`, and a method ``left_out``, see `scstream.families.left_out`, where that is quick.
     """
 
     def block(self, T: Points) -> Array:
@@ -38,14 +36,6 @@ class Score(Protocol):
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) of row i under its own components ``2 z[i]``, ``2 z[i] + 1``."""
         ...
-
-
-class Members(NamedTuple):
-    """Rows that components have learned from: statistics (n, p), labels and weights (n,)."""
-
-    T: Points
-    z: Labels
-    weight: Array
 
 
 # -- forms --------------------------------------------------------------------------------------
