@@ -6,6 +6,7 @@ import numpy as np
 from sampling import FORGETTINGS, random_state
 
 from scstream.engines import CpuEngine, Sums
+from scstream.families import Gaussian
 from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
@@ -62,6 +63,20 @@ def remembered(leaving: list[int], merged: set[int], most: int) -> list[int]:
         events = Events(merges=[(-1, first + j) for j in merged])
         memory, state = memory.after(state, left, events, rules), left
     return (memory.ids - first).tolist()
+
+
+def came_back(centres) -> list[bool]:
+    """Return which of some new clusters, of 200 rows each, get the id of an old one about 0."""
+    rng, rows = np.random.default_rng(0), np.random.default_rng(1).normal(size=(200, 2))
+    family = Gaussian(np.zeros(2), 0.01, np.eye(2), 10.0).prepare(rows)
+    old = family.statistics(rows).sum(axis=0)
+    new = [family.statistics(rng.normal(size=(200, 2)) + c).sum(axis=0) for c in centres]
+    state = State.start(FORGETTINGS["half-life"], np.array(new), 0.0, 8)
+    nobody = np.zeros(0, dtype=np.int64)
+    memory = Dormant(np.array([3]), np.zeros(1), old[None], nobody, np.zeros(0))
+    ctx = Context(family, CpuEngine(), Draws.of(rng), 1.0, 0, 0)
+    state, _ = memory.reunite(ctx, state)
+    return (state.ids == 3).tolist()
 
 
 class KeyedEngine(CpuEngine):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sampler.driving import remembered
+from sampler.driving import came_back, remembered
 from sklearn.metrics import normalized_mutual_info_score
 
 from scstream import Rules, ScStream
@@ -139,3 +139,17 @@ def test_they_are_kept_in_checkpoints(tmp_path):
         assert_array_equal(loaded.partial_fit(X).labels_, model.partial_fit(X).labels_)
     assert loaded.history_ == model.history_
     assert sum(len(record.returns) for record in loaded.history_) == 3
+
+
+def test_an_old_id_goes_to_one_cluster_alone():
+    """Two halves of an old place are both more like it than like something new."""
+    assert came_back([[-0.4, 0.0], [0.4, 0.0]]) == [True, False]
+    assert came_back([[-0.9, 0.0], [0.2, 0.0]]) == [False, True]
+
+
+def test_clusters_are_remembered_as_when_they_counted_most():
+    # what is left of them after twelve half-lives says nothing
+    model = ScStream(random_state=0)
+    away(model)
+    dormant = model._learner.dormant
+    assert (dormant.sums[:, 0] > 100.0).all()

@@ -171,7 +171,7 @@ def test_a_small_batch_calls_a_few_hundred_functions():
     labels = [counted(lambda X=X: model.predict(X))["calls"] for X in batches]
     learns = [counted(lambda X=X: model.partial_fit(X))["calls"] for X in batches]
     assert np.median(labels) <= 26
-    assert np.median(learns) <= 350
+    assert np.median(learns) <= 352
 
 
 def test_a_loop_over_clusters_is_noticed(monkeypatch):

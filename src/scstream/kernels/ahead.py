@@ -121,6 +121,7 @@ def _of_small_batches() -> dict[str, Any]:
     frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, uint64[::1]))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
     return {
+        "mixture.count": (f3,),
         "mixture.many_rows": (i2, int64, b1),
         "labelling.rename": (i2, i2, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
@@ -134,8 +135,7 @@ def _of_small_batches() -> dict[str, Any]:
             past, sums, levels, decisions, i1, margins, ratio, prior, room, merges,
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
-        "small_batch.forget": (past, f3, f1, float64, float64, prior, f1, past),
-        "mixture.count": (f3,),
+        "small_batch.forget": (past, f3, f1, ratio, float64, prior, f1, past),
     }  # fmt: skip
 
 

@@ -96,9 +96,9 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         prior, room, merges = self.prior, self.room(k), no_merges(rules.neighbours)
         how = state.lived, self.margins, self.ratio, prior, room, merges
         if (
-            found & (APART | CLEAR)
+            self.leaves_out(mixture.count(past[0]) + mixture.count(now[0]), k)
+            or found & (APART | CLEAR)
             or small_batch.moves(past, now, levels, (log_u, False, draws), *how) < 0
-            or self.leaves_out(mixture.count(past[0]) + mixture.count(now[0]), k)
         ):
             self.rng, self._sweeps = Draws(before), self._sweeps + 2
             state = self._learned(state, past, now, levels, attempt)
