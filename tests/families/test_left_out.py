@@ -86,3 +86,23 @@ def test_a_row_that_its_cluster_does_not_hold_keeps_its_score():
     far[0] = family.statistics(np.full((1, 20), 50.0))[0]  # of which the cluster has nothing
     scores = LeftOutScore(family, totals, ALPHA, clusters, clusters).of_members(far, z, weight)
     assert_allclose(scores[0], clusters.block(far)[0], rtol=1e-9)
+
+
+def test_components_that_were_ruled_out_count_again_where_a_row_falls_far():
+    """In many columns components far below the best are not scored, unless the best falls."""
+    rng = np.random.default_rng(5)
+    z = np.arange(60) % 3
+    X = rng.normal(size=(60, 40)) + 3.0 * z[:, None]
+    wrong = np.where(np.arange(60) < 6, (z + 1) % 3, z)  # what holds these rows is that they count
+    family = Gaussian().prepare(X)
+    T, weight = family.statistics(X), np.ones(60)
+    totals = np.array([T[wrong == c].sum(axis=0) for c in range(3)])
+    clusters = predictive(family, totals, ALPHA)
+    score = LeftOutScore(family, totals, ALPHA, clusters, clusters)
+    scores = score.of_members(T, wrong, weight)
+    plain = clusters.block(T)
+    fell = plain.max(axis=1) - scores.max(axis=1)
+    assert fell.max() > 25.0
+    others, far = np.arange(3) != wrong[:, None], fell > 12.5
+    assert_allclose(scores[far][others[far]], plain[far][others[far]], rtol=1e-9)
+    assert (scores.argmax(axis=1)[:6] == z[:6]).all()

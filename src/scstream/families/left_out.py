@@ -7,7 +7,7 @@ of N rows and p numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from scstream.families.scores import (
 )
 
 _CELLS = 2**21  # statistics of rows that are held at a time
+_SURE = 12.0  # nats by which a best score may fall and still be far above those ruled out
 
 
 class Members(NamedTuple):
@@ -71,12 +72,29 @@ class LeftOutScore:
         return self.score.pairs(T, z)
 
     def of_members(self, T: Points, z: Labels, weight: Array) -> Array:
-        """Return the scores (n, k) of rows that are in the clusters z (n,), -1 for none."""
-        scores = _every_score(self.score, T)
-        at = np.flatnonzero((z >= 0) & (z < len(self.totals)))
+        """Return the scores (n, k) of rows that are in the clusters z (n,), -1 for none.
+
+        A block is always to be cut at the same rows. Where components are ruled out because they
+        are far below a row's best, the few rows are scored anew whose best falls far itself.
+        """
+        form = form_of(self.score)
+        if not (isinstance(form, Products) and isinstance(T, np.ndarray)):
+            return self._left_out(self.score.block(T), Members(T, z, weight))
+        scores = fast_scores(form, T)
+        best = scores.max(axis=1)
+        scores = self._left_out(scores, Members(T, z, weight))
+        fell = np.flatnonzero(best - scores.max(axis=1) > _SURE)
+        if form.pruning is not None and len(fell):
+            rows = Members(T[fell], z[fell], weight[fell])
+            scores[fell] = self._left_out(self.score.block(rows.T), rows)
+        return scores
+
+    def _left_out(self, scores: Array, rows: Members) -> Array:
+        """Return the scores (n, k) with those of rows under their own clusters replaced."""
+        at = np.flatnonzero((rows.z >= 0) & (rows.z < len(self.totals)))
         if len(at):
-            own = z[at]
-            scores[at, own] = self._own(Members(T[at], own, weight[at]), scores[at, own])
+            mine = Members(rows.T[at], rows.z[at], rows.weight[at])
+            scores[at, mine.z] = self._own(mine, scores[at, mine.z])
         return scores
 
     def _own(self, rows: Members, inside: Array) -> Array:
@@ -110,11 +128,3 @@ class LeftOutScore:
             out[a : a + step] = family.log_marginal(without + T) - family.log_marginal(without)
         out += np.log(n[rows.z] / (n.sum() + self.alpha))
         return out
-
-
-def _every_score(score: Score, T: Points) -> Array:
-    """Return the scores (n, k) of a block that is always cut at the same rows, none ruled out."""
-    form = form_of(score)
-    if isinstance(form, Products) and isinstance(T, np.ndarray):
-        return fast_scores(replace(form, pruning=None), T)
-    return score.block(T)
