@@ -138,7 +138,7 @@ class Case:
     parts: bool = False
     sample_rows: int = 8192
     drawn_rows: int = 300
-    left_out: float = 0.5
+    left_out: float = 0.15
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""

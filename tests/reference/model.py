@@ -49,7 +49,7 @@ class Model:
 
     def __init__(
         self, family, *, alpha=1.0, half_life="auto", kernel=None, epsilon=1e-8, outlier_weight=0.0,
-        random_state=None, sample_rows=8192, drawn_rows=300, left_out=0.5, **plan,
+        random_state=None, sample_rows=8192, drawn_rows=300, left_out=0.15, **plan,
     ):  # fmt: skip
         self.sample_rows, self.drawn_rows, self.left_out = sample_rows, drawn_rows, left_out
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)

@@ -32,7 +32,7 @@ RULES = Rules()
 class Batch:
     """A loaded batch with its labels, and everything that steps work with."""
 
-    left_out = 0.5  # points, for each number that describes a cluster: fewer are left out
+    left_out = 0.15  # points, for each number that describes a cluster: fewer are left out
     drawn_rows = 300  # of a cluster that overlaps others, from which best labels mislead
 
     def __init__(self, family, X, weight, *, alpha, rng, seed, number, outliers=None):
