@@ -186,7 +186,7 @@ def forget(
             if last and not (halved > whole and share < 1.0):
                 break
             part = 0.0 if last else shares[i]
-            failed += given_share(past.sums[r], now[r], part, prior, rows, rest, level)
+            failed += _given_share(past.sums[r], now[r], part, prior, rows, rest, level)
             evidence = level[1] - level[0]
             if last:
                 n = max(past.sums[r, 0, 0] + past.sums[r, 1, 0], 1e-12)
@@ -197,7 +197,7 @@ def forget(
                 if shares[i - 1] * n < behind:
                     break
                 while kept[r] <= shares[i - 1] and 0.5 * kept[r] * n >= least:
-                    failed += given_share(
+                    failed += _given_share(
                         past.sums[r], now[r], 0.5 * kept[r], prior, rows, rest, level
                     )
                     if not level[1] - level[0] > best:
@@ -221,8 +221,8 @@ def forget(
     return failed if failed > 0 or less else -1
 
 
-@brief
-def given_share(
+@brief_part
+def _given_share(
     past: Floats, now: Floats, share: float, prior: Any, rows: Floats, rest: Floats, level: Floats
 ) -> Any:
     """Fill log marginals (2,) of a share of a past (2, p), and of it and the present together.

@@ -215,11 +215,7 @@ class Standing:
 
     def settle(self, time: float) -> Self:
         """Return the clusters with the present batch become the latest of the past."""
-        window = self.window
-        if window.forgetting.kernel is None and len(window.times):
-            window = window.with_past(self.parts, self.past_doubt + self.now.doubt)
-        else:
-            window = window.absorb(self.now.current, self.now.doubt, time)
+        window = self.window.absorb(self.now.current, self.now.doubt, time)
         return self.having(window=window, known=None, recalled=None)
 
     def forget(self, share: Array) -> Self:
