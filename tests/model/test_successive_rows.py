@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from streams import CORNERS
 
 from scstream import ScStream
-from scstream.estimator.successive import correlation
+from scstream.estimator.successive import correlation, warn_if_alike
 
 
 def sensors(seed, n=800, r=0.97, stay=0.02):
@@ -45,6 +45,13 @@ def test_the_warning_comes_once_and_says_what_helps() -> None:
         after = learned(batches, weight)
     assert before < 0.8
     assert after > 0.95
+
+
+def test_of_a_large_batch_the_first_rows_are_looked_at() -> None:
+    X, y = sensors(0, n=20_000)
+    unseen = np.full((50_000, 2), np.nan)  # who looked there would say nothing
+    with pytest.warns(UserWarning, match="Successive rows are alike"):
+        assert warn_if_alike(np.vstack([X, unseen]), np.append(y, np.zeros(50_000)), level=1)
 
 
 def rows(rng, n=400):
