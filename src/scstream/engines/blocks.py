@@ -285,10 +285,10 @@ def block_rows(p: int, k: int, cells: int = LONG_CELLS) -> int:
     return int(2 ** np.clip(round(np.log2(cells / (p + k))), 8, 12))
 
 
-def blocks_of(family: Family, X: Points, cells: int, sizes: Sizes) -> list[slice]:
-    """Return the blocks of rows that are scored and not kept."""
+def size_of_blocks(family: Family, X: Points, cells: int, sizes: Sizes) -> int:
+    """Return how many rows at a time are scored and not kept."""
     p = 64 if sparse.issparse(X) else len(family.prior)
-    return cut(X.shape[0], sizes.block_rows or block_rows(p, 64, cells))
+    return sizes.block_rows or block_rows(p, 64, cells)
 
 
 def _zeros(*shape: int) -> Array:

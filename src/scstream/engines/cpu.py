@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
-from scstream.engines.blocks import BLOCK_CELLS, LONG_CELLS, Blocks, blocks_of
+from scstream.engines.block_pass import cut
+from scstream.engines.blocks import (
+    BLOCK_CELLS,
+    LONG_CELLS,
+    Blocks,
+    block_rows,
+    size_of_blocks,
+)
 from scstream.engines.gaps import Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.large import LargeBatch
@@ -27,6 +34,7 @@ from scstream.support.threads import allowed, copied, over_rows, together
 
 _Result = TypeVar("_Result")
 _FEW_CELLS = 2**15  # scores of Student-t clusters that are all computed: compiling less takes 5 s
+_PAYING = 8  # threads that gain where each run takes several short calls from Python
 
 
 class CpuEngine(Engine):
@@ -265,14 +273,20 @@ class CpuEngine(Engine):
                 form.ready(lambda: statistics(some))
         by_score = labeller(score, X, drawn=False)
 
+        cells = LONG_CELLS if isinstance(by_score, Screen) else BLOCK_CELLS
+        size = size_of_blocks(family, X, cells, self.sizes)
+
         def labels(rows: slice) -> Labels:
             z = at_once(rows) if easy else None
-            return by_score.best_alone(statistics(rows)) if z is None else z
+            if z is None:
+                some = cut(rows.stop, size, rows.start)
+                z = np.concatenate([by_score.best_alone(statistics(rows)) for rows in some])
+            return z
 
-        cells = LONG_CELLS if isinstance(by_score, Screen) else BLOCK_CELLS
-        return np.concatenate(
-            together(self.n_threads, labels, blocks_of(family, X, cells, self.sizes))
-        )
+        # rows alone take less room than their statistics: longer runs, of which there are fewer
+        long = block_rows(X.shape[1], 64, BLOCK_CELLS) if easy else size
+        threads = min(self.n_threads, _PAYING) if easy else self.n_threads
+        return np.concatenate(together(threads, labels, cut(X.shape[0], max(size, long))))
 
     def few_rows(self) -> FewRows | None:
         """Return the rows of a small batch; none to a subclass with passes of its own.
@@ -299,7 +313,7 @@ class CpuEngine(Engine):
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]
     ) -> NDArray[np.generic]:
         """Apply ``what`` to the scores of blocks of rows."""
-        blocks = blocks_of(family, X, BLOCK_CELLS, self.sizes)
+        blocks = cut(X.shape[0], size_of_blocks(family, X, BLOCK_CELLS, self.sizes))
         return np.concatenate(
             together(
                 self.n_threads, lambda rows: what(observed_scores(family, score, X[rows])), blocks

@@ -16,7 +16,7 @@ import numpy as np
 from scstream.families.contract import Array
 
 _FEWEST = 200  # rows, to know the correlation to less than .1
-_MOST = 20_000  # rows, the first of a batch, that are looked at: more would say the same
+_MOST = 100_000  # numbers, the first of a batch, that are looked at: more would say the same
 _ALIKE = 0.6  # a correlation from which rows say a quarter or less
 _SORTED = 0.95  # a share of steps in one direction from which a column is a trend, or was sorted
 
@@ -25,7 +25,8 @@ def warn_if_alike(X: Any, labels: Any, *, level: int) -> bool:
     """Warn if successive rows are much alike; returns whether that was so."""
     if not isinstance(X, np.ndarray) or len(X) < _FEWEST:
         return False
-    X, labels = X[:_MOST], np.asarray(labels[:_MOST])
+    some = max(_MOST // X.shape[1], _FEWEST)
+    X, labels = X[:some], np.asarray(labels[:some])
     if not np.isfinite(X).all():
         return False
     alike = correlation(X, labels)
