@@ -372,6 +372,19 @@ def test_numbers_written_as_text_are_called_that(written):
         ScStream("auto").fit(pd.DataFrame({"x": np.arange(80.0), "b": words}))
 
 
+@pytest.mark.parametrize("written", ["{}.5%", "{} %", "${}", "{},50", "1,{:03}.00"])
+def test_amounts_that_come_again_are_no_categories_either(written):
+    X = pd.DataFrame({"x": np.arange(300.0), "b": [written.format(i % 60) for i in range(300)]})
+    with pytest.raises(ValueError, match=r"'b' holds text that looks like numbers .*into numbers"):
+        ScStream("auto").fit(X)
+
+
+@pytest.mark.parametrize("written", ["10.0.0.{}", "10{:03}", "{}-19", "A{}"])
+def test_codes_that_come_again_are_categories(written):
+    X = pd.DataFrame({"x": np.arange(300.0), "b": [written.format(i % 60) for i in range(300)]})
+    assert "'categorical': ['b']" in repr(ScStream("auto").fit(X).family_)
+
+
 def test_names_of_rows_are_no_categories():
     X = pd.DataFrame({"x": np.arange(80.0), "user": [f"user {i}" for i in range(80)]})
     with pytest.raises(ValueError, match=r"Column 'user' looks like free text or an identifier"):

@@ -11,6 +11,7 @@ from scstream import validation as check
 from scstream.engines import Engine, EngineLost
 from scstream.engines.choose import engine_for_gaps
 from scstream.engines.tensors import MissingEntries, like_input
+from scstream.estimator.codes import warn_of_codes
 from scstream.estimator.describing import Describing
 from scstream.estimator.successive import warn_if_alike
 from scstream.events import Sight
@@ -107,7 +108,7 @@ class Learning(Describing):
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
-                self._warn_of_successive_rows(batch, new, outcome)
+                self._warn_of_rows(batch, new.family, outcome)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
@@ -188,12 +189,19 @@ class Learning(Describing):
             )
             self._warned = True
 
-    def _warn_of_successive_rows(self, batch: Batch, new: Learner, outcome: Outcome) -> None:
-        """Warn, once, that rows are not independent; the first and some later batches show it."""
-        if not batch.even or "_warned_of_rows" in self.__dict__ or not new.family.real:
-            return
-        if warn_if_alike(batch.X, outcome.labels, level=6):
-            self._warned_of_rows = True
+    def _warn_of_rows(self, batch: Batch, family: Family, outcome: Outcome) -> None:
+        """Warn, once each, of rows that mislead; the first and some later batches show it."""
+        told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
+        names = self._columns()
+        blocks = family.independent_blocks(len(names))
+        columns = [names[j] if part.real else None for part, places in blocks for j in places]
+        if "codes" not in told and warn_of_codes(batch.X, columns, level=6):
+            told += ("codes",)
+        alike = batch.even and family.real and "likeness" not in told
+        if alike and warn_if_alike(batch.X, outcome.labels, level=6):
+            told += ("likeness",)
+        if told:
+            self._warned_of = told
 
     def _run(
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine

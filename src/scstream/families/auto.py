@@ -21,7 +21,12 @@ from scstream.families.scores import Array
 _SMALL = 100.0  # whole numbers half of which do not exceed this are taken for counts
 _ENOUGH = 20  # rows that show that a column is constant
 _NUMBER = re.compile(r"\W{0,3}\d[\d\s.,:/'+-]*\W{0,2}[A-Za-z]{0,3}")  # with a sign or a unit
+_AMOUNT = re.compile(  # one with a fraction, groups of digits, a percent sign or a currency's
+    r"\W{0,3}(\d+[.,]\d+|\d{1,3}([.,' ]\d{3})+([.,]\d+)?|\d+\s?%|(?<=[$€£¥])\s?\d+)"
+    r"\W{0,2}[A-Za-z]{0,3}"
+)
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
+_FEW_WORDS = 20  # different ones, that are kinds whatever they look like
 
 MAKE: dict[str, type[Family]] = {
     "gaussian": Gaussian,
@@ -65,7 +70,7 @@ def choose_family(X: Any) -> tuple[Family, str]:
 
 def names_rows(distinct: int, n: int) -> bool:
     """Whether so many different words in n rows name the rows, rather than kinds of them."""
-    return distinct > max(_DISTINCT * n, 20.0)
+    return distinct > max(_DISTINCT * n, _FEW_WORDS)
 
 
 def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None = None) -> str:
@@ -104,16 +109,18 @@ def _check_words(table: Columns, j: int, present: Column) -> None:
     """Raise `ValueError` for words that name rows, not kinds, or are numbers."""
     words = present.astype(str)
     distinct = len(np.unique(words))
-    if not names_rows(distinct, len(present)):
-        return
-    numbers = [word for word in words.tolist() if _NUMBER.fullmatch(word)]
-    if len(numbers) > _DISTINCT * len(words):
+    naming = names_rows(distinct, len(present))
+    numbers = [] if distinct <= _FEW_WORDS else [w for w in words.tolist() if _NUMBER.fullmatch(w)]
+    amounts = [word for word in numbers if _AMOUNT.fullmatch(word)]
+    if len(numbers if naming else amounts) > _DISTINCT * len(words):
         raise table.refuse(
             j,
             f"holds text that looks like numbers or dates, such as {numbers[0]!r} ({distinct} "
             "distinct values). Turn it into numbers (missing ones into NaN), or leave it out if it "
             "is an identifier.",
         )
+    if not naming:
+        return
     raise table.refuse(
         j,
         f"looks like free text or an identifier ({distinct} distinct values in "

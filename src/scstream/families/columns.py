@@ -148,8 +148,8 @@ def _kind_of_object(kind: type) -> str:
 
 
 _ADVICE = {
-    "text": "Give it to the family 'categorical' (in a Product, or by family='auto'), or leave it "
-    "out.",
+    "text": "Turn it into numbers if it means such, give it to the family 'categorical' (in a "
+    "Product, or by family='auto'), or leave it out.",
     "date": "Turn it into numbers, such as the time between rows or the hour of the day, or leave "
     "it out.",
 }
