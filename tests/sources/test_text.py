@@ -9,6 +9,7 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from scstream.kernels import text_numbers
@@ -246,6 +247,35 @@ def test_missing_values(tmp_path):
             read(path, missing=["-"], **options)
     batches = read(path, missing=["-"], complete=True, on_error="reject")
     assert [r.line for r in batches[0].rejects] == [2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.npy", "a.parquet"])
+def test_a_number_may_stand_for_missing_ones_in_any_source(tmp_path, name):
+    held = np.array([[1.5, -999.0], [-999.0, 2.5], [3.0, -99.0], [4.0, 5.0]])
+    path, frame = tmp_path / name, pd.DataFrame(held, columns=["x", "y"])
+    if name == "a.csv":
+        frame.to_csv(path, index=False)
+    elif name == "a.jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif name == "a.npy":
+        np.save(path, held)
+    else:
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    found = rows(path, missing=["-999"])
+    np.testing.assert_array_equal(found, np.where(held == -999.0, np.nan, held))
+    np.testing.assert_array_equal(rows(path), held)
+    with pytest.raises(MalformedRow, match=r"column '[1y]' is missing, and the family"):
+        read(path, missing=["-999"], complete=True)
+
+
+def test_a_decimal_comma_and_words_of_other_sources_are_missing_too(tmp_path):
+    path = write(tmp_path, "x;y\n1,5;-9,5\n2,5;3,5\n")
+    found = rows(path, separator=";", decimal=",", missing=["-9,5"])
+    np.testing.assert_array_equal(found, [[1.5, np.nan], [2.5, 3.5]])
+    (tmp_path / "b.jsonl").write_text('{"x": 1, "w": "red"}\n{"x": 2, "w": "Lost"}\n')
+    batch = read(tmp_path / "b.jsonl", missing=["lost"])[0]
+    assert batch.X.values[1].tolist() == ["red", None]
 
 
 def test_what_is_required_may_change_between_batches(tmp_path):

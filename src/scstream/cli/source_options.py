@@ -76,8 +76,8 @@ _READING: dict[str, dict[str, Any]] = {
         "action": "append",
         "default": [],
         "metavar": "WORD",
-        "help": "a word that stands for a missing value, besides empty fields, NA, NaN, null, -, ? "
-        "and the like; may be given more than once",
+        "help": "a word or number that stands for a missing value, such as =-999, besides empty "
+        "fields, NA, NaN, null, -, ? and the like; may be given more than once",
     },
     "on-error": {
         "choices": ("stop", "reject"),

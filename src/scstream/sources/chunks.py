@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from scstream.families.columns import Columns, absent
 from scstream.sources.base import Batch, MalformedRow, Place, Reject
+from scstream.sources.missing import Missing
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import Records, join
 from scstream.support.times import Moment
@@ -131,6 +132,7 @@ class Cutter:
         self.layout = layout
         self.options = options
         self.place = place
+        self._missing = Missing(options.missing, options.decimal)
         self._good: list[Chunk] = []
         self._rejects: list[Reject] = []
         self._error: MalformedRow | None = None
@@ -156,6 +158,7 @@ class Cutter:
         """Take rows in, as far as they can be taken."""
         if self._error is not None:
             return
+        chunk = replace(chunk, values=self._missing.left_out(chunk.values))
         bad = dict(chunk.bad)
         if self._complete is not None:
             for i in _lacking(chunk, self._complete).tolist():

@@ -47,7 +47,8 @@ class SourceOptions:
     decimal : str, optional
         The decimal point of CSV and TSV; a point by default.
     missing : sequence of str
-        Words for a missing value besides the empty field, NA, N/A, NaN, null and none.
+        Words for a missing value besides the empty field, NA, N/A, NaN, null and none; also
+        numbers, however these are written.
     text : sequence of str or int
         Columns that hold words even where they look like numbers.
     numeric : bool
