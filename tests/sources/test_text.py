@@ -278,6 +278,31 @@ def test_a_decimal_comma_and_words_of_other_sources_are_missing_too(tmp_path):
     assert batch.X.values[1].tolist() == ["red", None]
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_numbers_are_words_in_any_source_if_the_user_says_so(tmp_path, name):
+    path, frame = tmp_path / name, pd.DataFrame({"x": [1.5, 2.5, 3.5], "zip": [10115, 10117, 99]})
+    if name == "a.csv":
+        frame.to_csv(path, index=False)
+    elif name == "a.jsonl":
+        path.write_text(frame.to_json(orient="records", lines=True).replace("99}", "null}"))
+    else:
+        pytest.importorskip("pyarrow")
+        frame.astype({"zip": "Int64"}).replace({"zip": {99: None}}).to_parquet(path)
+    batch = read(path, text=["zip"], missing=["99"])[0]
+    assert batch.X.values[1].tolist() == ["10115", "10117", None]
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("a.jsonl", {"separator": ";"}), ("a.parquet", {"decimal": ","}), ("a.npy", {"header": True}),
+     ("a.parquet", {"encoding": "cp1252"})],
+)  # fmt: skip
+def test_options_of_other_formats_are_refused(tmp_path, name, option):
+    (tmp_path / name).write_text("")
+    with pytest.raises(ValueError, match=rf"option {next(iter(option))} is for csv, tsv"):
+        read(tmp_path / name, **option)
+
+
 def test_what_is_required_may_change_between_batches(tmp_path):
     path = write(tmp_path, "x,y\n" + "1,2\n,3\n" * 10)
     with open_source(path, SourceOptions(4, on_error="reject")) as source:

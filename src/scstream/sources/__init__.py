@@ -38,6 +38,12 @@ _ENDINGS = {
     ".npy": "npy",
 }
 
+_ONLY_FOR = {
+    "header": ("csv", "tsv"),
+    "separator": ("csv", "tsv"),
+    "decimal": ("csv", "tsv"),
+    "encoding": ("csv", "tsv", "jsonl"),
+}
 _PACKED = {".gz", ".bz2", ".xz", ".zst", ".zip"}  # behind the ending that says the format
 
 
@@ -103,6 +109,11 @@ def _format_by_content(spec: str) -> str:
 
 def _open_file(spec: str, options: SourceOptions) -> Source:
     kind = format_of(spec, options.format)
+    for name, kinds in _ONLY_FOR.items():
+        if getattr(options, name) is not None and kind not in kinds:
+            raise ValueError(
+                f"{spec} has the format {kind}; the option {name} is for {', '.join(kinds)} only."
+            )
     if kind in ("parquet", "npy"):
         from scstream.sources.table import open_table
 

@@ -14,6 +14,7 @@ from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import EPOCHS
 from scstream.sources.records import TextRecords
+from scstream.sources.rows import as_word, words_of
 from scstream.sources.text import Start, TextSource, assemble
 
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
@@ -106,6 +107,8 @@ class JsonSource(TextSource):
             if out is not None and np.isfinite(out).all():
                 return out
         take = _word if kind == "text" else _number
+        if j in words_of(self.options, schema.names):  # numbers too, if the user says so
+            values = [as_word(v) if isinstance(v, int | float) else v for v in values]
         column = np.empty(len(rows), dtype=object if kind == "text" else np.float64)
         for i, value in enumerate(values):
             column[i], wrong = take(value)

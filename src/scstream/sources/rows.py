@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from time import monotonic
+from typing import Any
+
+import numpy as np
 
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Layout
@@ -103,6 +106,20 @@ def find_column(column: str | int, names: Sequence[str]) -> int:
         return int(text)
     shown = ", ".join(map(printable_name, names[:20])) + (", ..." if len(names) > 20 else "")
     raise ValueError(f"There is no column {text!r}; there are {len(names)}: {shown}.")
+
+
+def words_of(options: SourceOptions, names: Sequence[str]) -> set[int]:
+    """Return where the columns are that hold words whatever they look like."""
+    return {find_column(column, names) for column in options.text}
+
+
+def as_word(value: Any) -> str | None:
+    """Return a number or truth value as the word that a text file would have for it."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    return str(int(value)) if value == int(value) else str(float(value))
 
 
 def used_columns(names: Sequence[str], options: SourceOptions) -> tuple[list[int], int | None]:

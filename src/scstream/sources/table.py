@@ -24,7 +24,7 @@ from scstream.sources.guess.values import EPOCHS
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords
-from scstream.sources.rows import RowSource, used_columns
+from scstream.sources.rows import RowSource, as_word, used_columns, words_of
 
 _ROWS = 65536  # of a chunk
 
@@ -141,8 +141,10 @@ class TableSource(RowSource):
         if self.options.guess and self._found is None:
             self._look()
         used, time = self._columns()
+        words = words_of(self.options, self.names)
         for columns in self._lots(self._at):
             n = len(columns[0])
+            columns = [_as_words(c) if j in words else c for j, c in enumerate(columns)]
             row = np.arange(self._at + 1, self._at + n + 1)
             bad: dict[int, str] = {}
             values = _values([columns[j] for j in used], [self.names[j] for j in used], bad)
@@ -288,6 +290,13 @@ def _there(column: NDArray[Any]) -> list[Any]:
     if column.dtype.kind == "O":
         return [v for v in column if v is not None and not (isinstance(v, float) and v != v)]
     return [*column[~(np.isnat(column) if column.dtype.kind in "mM" else absent(column))]]
+
+
+def _as_words(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of numbers or truth values as words; others stay as they are."""
+    if kind_of(column) not in ("number", "truth"):
+        return column
+    return np.array([as_word(value) for value in column.tolist()], dtype=object)
 
 
 def _values(

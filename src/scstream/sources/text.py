@@ -21,7 +21,7 @@ from scstream.sources.guess.values import EPOCHS
 from scstream.sources.opening import open_reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_columns, check_counts, seen_before
-from scstream.sources.rows import RowSource, find_column, used_columns
+from scstream.sources.rows import RowSource, used_columns, words_of
 from scstream.sources.trail import Trail
 
 _MOST = 1 << 26  # bytes of one record
@@ -277,7 +277,7 @@ class TextSource(RowSource):
     def _choose(self, names: list[str], samples: dict[int, Any], number: Any) -> Schema:
         """Return the schema, from the first value of each column and what tells numbers."""
         used, time = used_columns(names, self.options)
-        words = {find_column(column, names) for column in self.options.text}
+        words = words_of(self.options, names)
         kinds = [
             "text"
             if j in words or (not self.options.numeric and j in samples and not number(samples[j]))
