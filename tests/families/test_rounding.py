@@ -11,6 +11,8 @@ from scstream import ScStream
 from scstream.families import rounding
 
 N = 2000
+CELL = 0.45 * np.sqrt(12.0)  # steps that a cell is wide: places deviate by .45 steps
+CELL_OF_FEW = 0.5 * np.sqrt(12.0)  # where a column has next to nothing but two numbers
 
 
 def columns(seed=0):
@@ -20,13 +22,13 @@ def columns(seed=0):
     cases = {
         "continuous": (normal, 0.0),
         "whole numbers, many": (np.round(100.0 * normal), 0.0),
-        "whole numbers, few": (np.round(2.0 * normal), 1.0),
-        "tenths": (np.round(0.3 * normal, 1), 0.1),
-        "0 and 1": ((flag < 0.3).astype(float), 1.0),
-        "seldom 1": ((flag < 0.005).astype(float), 1.0),
+        "whole numbers, few": (np.round(2.0 * normal), CELL),
+        "tenths": (np.round(0.3 * normal, 1), 0.1 * CELL),
+        "0 and 1": ((flag < 0.3).astype(float), CELL_OF_FEW),
+        "seldom 1": ((flag < 0.005).astype(float), CELL_OF_FEW),
         "one number": (np.full(N, -7.0), 0.07),
         "mostly 0": (np.where(flag < 0.8, 0.0, normal), 0.0),
-        "missing": (np.where(flag < 0.5, np.nan, np.round(normal)), 1.0),
+        "missing": (np.where(flag < 0.5, np.nan, np.round(normal)), CELL),
     }
     return np.column_stack([x for x, _ in cases.values()]), [step for _, step in cases.values()]
 
@@ -156,4 +158,24 @@ def test_rows_that_differ_leave_fine_columns_as_they_are():
     X = np.stack(np.meshgrid(np.arange(64.0), np.arange(50.0)), axis=-1).reshape(-1, 2)
     assert_array_equal(rounding.steps(X, X.std(axis=0)), 0.0)
     again = np.concatenate([X[::3], X[::3]])
-    assert_array_equal(rounding.steps(again, again.std(axis=0)), 1.0)
+    assert_allclose(rounding.steps(again, again.std(axis=0)), CELL)
+
+
+BESIDE = {
+    "grades": lambda rng, n: rng.binomial(4, 0.5, size=(n, 1)),
+    "flags": lambda rng, n: rng.random((n, 2)) < 0.3,
+    "whole numbers": lambda rng, n: np.round(rng.normal(size=(n, 2))),
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE.keys())
+def test_columns_of_few_numbers_divide_no_clusters(beside):
+    """Many rows would show valleys between neighbouring numbers if their places left any."""
+    rng, n = np.random.default_rng(0), 3_000
+    places = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
+    model = ScStream(random_state=0)
+    for _ in range(4):
+        y = rng.integers(4, size=n)
+        model.partial_fit(np.hstack([places[y] + rng.normal(size=(n, 2)), beside(rng, n)]))
+    assert adjusted_rand_score(y, model.labels_) > 0.97
+    assert model.n_clusters_ <= 5

@@ -4,8 +4,9 @@ A density knows no ties. Where a column holds few different numbers, or one alon
 no spread in it: no prior fits that, and it outweighs the other columns. Where rows come again and
 again, as whole numbers in two columns do, each of them would be a cluster, however fine columns are
 as a whole: clusters may be narrow and far apart. A rounded number stands for a cell, so it is taken
-for a place about there, another one each time, with the variance of the cell. The places are
-normal: a uniform spread would be divided into clusters.
+for a place about there, another one each time. The places are normal: a uniform spread would be
+divided into clusters. And they are spread so far that the rows of neighbouring numbers leave no
+valley, which many rows would show: a cluster that has several numbers would become one for each.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ _ROWS = 4096  # about so many show how coarse columns are
 _TIES = 4  # rows for each different number of a coarse column, at least
 _COARSE = 0.2  # deviations of a column that a step is wide, at least,
 _AGAIN = 1.25  # unless there are so many rows for each different one
+_CELL = 0.45 * np.sqrt(12.0)  # steps a cell is wide: places deviate by .45 steps from a number,
+_CELL_OF_FEW = 0.5 * np.sqrt(12.0)  # by .5 where numbers are so few that they deviate by less
 _NARROW = 0.01  # the same where a column has no deviation, only a size
 
 
 def steps(X: Points, scale: Array) -> Array:
     """Return the width of the cells of each column (d,), 0 where it is fine; missing is NaN.
 
-    That is the middle gap between neighbouring numbers. A column of one number alone gets narrow
-    cells, which hardly move its mean. Copies of a few rows are no cells, but what they are.
+    That is the middle gap between neighbouring numbers, and some more: cells overlap. A column of
+    one number alone gets narrow cells, which hardly move its mean. Copies of a few rows are no
+    cells, but what they are.
     """
     X = np.asarray(X[:: max(X.shape[0] // _ROWS, 1)], dtype=np.float64)
     step = np.array([_step(np.sort(x[~np.isnan(x)]), s) for x, s in zip(X.T, scale, strict=True)])
@@ -36,8 +40,10 @@ def steps(X: Points, scale: Array) -> Array:
     different = len(np.unique(X, axis=0))
     if step.all() and different <= 2 * len(step):
         return np.zeros(len(scale))
-    fine = (step < _COARSE * scale) & ~_alone(step, scale)
-    return np.where(fine, 0.0, step) if len(X) < _AGAIN * different else step
+    alone = _alone(step, scale)
+    fine = (step < _COARSE * scale) & ~alone & (len(X) < _AGAIN * different)
+    cell = np.where(step > scale, _CELL_OF_FEW, _CELL) * step
+    return np.where(fine, 0.0, np.where(alone, step, cell))
 
 
 def _step(x: Array, scale: float) -> float:
