@@ -19,6 +19,7 @@ from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
+from scstream.kernels.label_proposals import GROUP, WIDTH
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows, Scratch
 from scstream.kernels.large_tiles import Run, Tiles
@@ -201,8 +202,8 @@ class LargeBatch:
     ) -> None:  # fmt: skip
         """Do a job on threads, each of which has memory of its own and its way."""
         n, d, leaf = min(self.n_threads, len(units.units)), self.columns, self.sizes.leaf_rows
-        k, centres = (1, 0) if by is None else (len(by.eta), by.centre.shape[1])
-        rows = TILE if by is None else leaf * min(units.largest, _RUN_LEAVES)
+        k, centres = (sums.between.shape[1], 0) if by is None else (len(by.eta), by.centre.shape[1])
+        rows = leaf if by is None else leaf * min(units.largest, _RUN_LEAVES)
         held = 1 + units.largest.bit_length()
         shape = tuple(line.shape[1] for line in sums)
 
@@ -287,9 +288,9 @@ def _scratch(rows: int, d: int, tiles: tuple[int, int], sums: tuple[int, ...]) -
     """Return memory for a thread, for runs of so many rows."""
     m, current, counts, rivals, between = sums
     k, centres = tiles
-    Z = np.empty((rows, d))
+    Z, p = np.empty((rows, d)), (d + 1) * (d + 2) // 2
     return Scratch(
-        Z, Z.reshape(-1), np.empty(rows, np.int64), np.empty(rows),
+        Z, Z.reshape(-1), np.empty((p + GROUP + 5) * WIDTH), np.empty(rows, np.int64),
         Run(np.empty(rows, np.int64), np.empty(k + 2, np.int64), np.empty((2, rows)),
             np.zeros(3, np.int64)),
         Tiles.of(k, d, centres),

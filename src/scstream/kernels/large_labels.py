@@ -35,8 +35,6 @@ from scstream.kernels.nearby import (
     tile_end,
 )
 from scstream.kernels.screened_tiles import (
-    BEST,
-    COUNT,
     LOG_ERROR,
     TILE,
     TOO_LARGE,
@@ -108,14 +106,10 @@ def _label_tile(
 def _settle(
     Z: Floats, by: Components, drawn: bool, tiles: Tiles, found: Found, order: Ints, m: int
 ) -> None:
-    """Take the labels proposed for a tile where they are sure, and find the others.
-
-    Doubts become NaN where they are not 0, unless the row was not sure.
-    """
-    T = tiles.T[: by.eta.shape[1]]
-    eta, const, power = by.eta, by.const, by.power
+    """Take the labels proposed for a tile where they are sure, and find the others."""
+    T, eta, const, power = tiles.T, by.eta, by.const, by.power
     state, off, which, near, cell = tiles.state, tiles.off, tiles.box.which, tiles.near, tiles.cell
-    labels, second, doubt, seconds = found.z, found.second, found.doubt, len(found.second) > 0
+    labels, second, seconds = found.z, found.second, len(found.second) > 0
     error = LOG_ERROR if len(by.slope) > 0 else choices.SINGLE
     for i in range(len(order)):
         r = order[i]
@@ -129,17 +123,12 @@ def _settle(
             at = choices.draw_one(score, tiles.u[i]) if drawn else choices.first_best(score)
             labels[r] = which[near[at]]
             if seconds:
-                b, doubt[r] = choices.other(near, score, at)
+                b, _ = choices.other(near, score, at)
                 second[r] = which[b] if b >= 0 else -1
             continue
-        a = which[tiles.z[i]]
-        labels[r] = a
+        labels[r] = which[tiles.z[i]]
         if seconds:
-            b = which[min(int(state[WHICH + i]), m - 1)]
-            second[r], doubt[r] = b, 0.0
-            slack = off[i] + error * abs(state[BEST + i])
-            if choices.is_doubtful(state[BEST + i] - state[COUNT + i], slack):
-                doubt[r] = np.nan
+            second[r] = which[min(int(state[WHICH + i]), m - 1)]
 
 
 @part
