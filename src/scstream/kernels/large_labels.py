@@ -14,6 +14,7 @@ from scstream.kernels import screened_choices as choices
 from scstream.kernels.compiling import part
 from scstream.kernels.large_tiles import (
     ALL,
+    FAR,
     NEAREST,
     Floats,
     Found,
@@ -35,6 +36,8 @@ from scstream.kernels.nearby import (
     tile_end,
 )
 from scstream.kernels.screened_tiles import (
+    BEST,
+    COUNT,
     LOG_ERROR,
     TILE,
     TOO_LARGE,
@@ -128,7 +131,10 @@ def _settle(
             continue
         labels[r] = which[tiles.z[i]]
         if seconds:
-            second[r] = which[min(int(state[WHICH + i]), m - 1)]
+            b = which[min(int(state[WHICH + i]), m - 1)]
+            slack = off[i] + error * abs(state[BEST + i])
+            doubtful = choices.is_doubtful(state[BEST + i] - state[COUNT + i], slack)
+            second[r] = b if doubtful else FAR - b
 
 
 @part

@@ -14,7 +14,7 @@ from scstream.kernels.arguments import Division, Rows, Scores, Sums
 from scstream.kernels.compiling import part
 from scstream.kernels.elementary import exponentials, logs
 from scstream.kernels.label_proposals import BLOCK, WIDTH, products
-from scstream.kernels.large_tiles import Floats, Ints, Run
+from scstream.kernels.large_tiles import FAR, Floats, Ints, Run
 from scstream.kernels.sharing import Totals
 from scstream.kernels.small_rows import divide_rows, sublabel_block
 from scstream.kernels.small_scratch import Block, sort
@@ -44,37 +44,62 @@ def add_rows(
         for first in range(run.first[c], run.first[c + 1], BLOCK):
             which = run.order[first : min(first + BLOCK, run.first[c + 1])]
             sublabel_block(rows, pairs, run.u, how, d, which, block, c, sums)
-            _add_seconds(rows.weight, second, by, which, block, c, sums)
+            _add_seconds(rows, second, by, which, block, c, sums)
 
 
 @part
 def _add_seconds(
-    weight: Floats, second: Ints, by: Scores, which: Ints, block: Block, c: int, sums: Sums
+    rows: Rows, second: Ints, by: Scores, which: Ints, block: Block, c: int, sums: Sums
 ) -> None:
-    """Count second choices and doubts of rows of cluster c whose columns are filled."""
-    m, p, k, pair, odds = len(which), by.eta.shape[1], len(sums.rows), block.pair, block.odds
-    products(block.cols, m, by.eta, c, np.int64(1), pair)
-    for j in range(m):
-        eta = by.eta[max(second[which[j]], 0)]
-        x = eta[0]
-        for q in range(1, p):
-            x += eta[q] * block.cols[(q - 1) * WIDTH + j]
-        pair[WIDTH + j] = x
-    if len(by.power) > 0:
-        _take_logs(by, second, which, c, block)
-    for j in range(m):
-        pair[j] = pair[WIDTH + j] - pair[j]
-        odds[j] = -abs(pair[j])
-    exponentials(odds, m)
-    for j in range(m):
-        odds[j] += 1.0
-    logs(odds, m)
-    for j in range(m):
+    """Count the second choices of rows of cluster c, and the doubts of those that leave some."""
+    left, k, pair, odds = 0, len(sums.rows), block.pair, block.odds
+    for j in range(len(which)):
         i = which[j]
-        s = second[i]
+        s = second[i] if second[i] >= 0 else FAR - second[i]
         if 0 <= s < k:
             sums.rivals[c, s] += 1
-            sums.doubt[c, s] += weight[i] * (odds[j] + (pair[j] if pair[j] > 0.0 else 0.0))
+        left += second[i] >= 0
+    if left == 0:
+        return
+    products(block.cols, len(which), by.eta, c, np.int64(1), pair)
+    left = 0
+    for j in range(len(which)):
+        i = which[j]
+        if second[i] >= 0:
+            which[left], pair[left] = i, pair[j]
+            left += 1
+    open_ = which[:left]
+    for j in range(left):
+        i = open_[j]
+        pair[WIDTH + j] = _product(rows.T[i], by.eta[second[i]])
+    if len(by.power) > 0:
+        _take_logs(by, second, open_, c, block)
+    for j in range(left):
+        pair[j] = pair[WIDTH + j] - pair[j]
+        odds[j] = -abs(pair[j])
+    exponentials(odds, left)
+    for j in range(left):
+        odds[j] += 1.0
+    logs(odds, left)
+    for j in range(left):
+        i = open_[j]
+        if second[i] < k:
+            doubt = odds[j] + (pair[j] if pair[j] > 0.0 else 0.0)
+            sums.doubt[c, second[i]] += rows.weight[i] * doubt
+
+
+@part
+def _product(z: Floats, eta: Floats) -> Any:
+    """Return the product of a row's statistics and parameters."""
+    d, x = len(z), eta[0]
+    at = 1 + d
+    for a in range(d):
+        slope, line, tail = eta[1 + a], eta[at : at + d - a], z[a:]
+        for b in range(d - a):
+            slope += line[b] * tail[b]
+        x += slope * z[a]
+        at += d - a
+    return x
 
 
 @part
@@ -86,7 +111,7 @@ def _take_logs(by: Scores, second: Ints, which: Ints, c: int, block: Block) -> N
     logs(share, m)
     logs(share[WIDTH:], m)
     for j in range(m):
-        s = max(second[which[j]], 0)
+        s = second[which[j]]
         if by.power[c] > 0.0:  # if not, the product is the score
             pair[j] = by.const[c] - by.power[c] * share[j]
         if by.power[s] > 0.0:

@@ -20,6 +20,7 @@ LABELLED = 1  # rows have labels, and those of one lie close together
 NEAREST = 2  # those do that have the same centre nearest
 
 
+FAR = -2  # less its number is a second choice that leaves no doubt; -1 is none
 SHORT = 8  # columns: loops over fewer take longer than to look up which they are
 
 
