@@ -78,7 +78,8 @@ class Run(NamedTuple):
     """Memory for a run of rows: their order, where labels begin in it, and uniforms (2, n).
 
     ``way`` says how components are ruled out: `ALL`, `LABELLED` or `NEAREST`; behind it are counted
-    the components that tiles were scored under, and the tiles.
+    the components that tiles were scored under, the tiles, and the rows that were settled by exact
+    scores.
     """
 
     order: Ints
