@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from streams import CORNERS
 
 from scstream import ScStream
-from scstream.estimator.successive import correlation
+from scstream.estimator.successive import _MOST, correlation, warn_if_alike
 
 
 def sensors(seed, n=800, r=0.97, stay=0.02):
@@ -85,3 +85,13 @@ def test_the_correlation_is_that_of_deviations_within_clusters() -> None:
     X, y = sensors(1, n=20_000, r=0.9)
     assert correlation(X, y) == pytest.approx(0.9, abs=0.03)
     assert abs(correlation(X, np.arange(len(X)))) == 0.0  # one row each
+
+
+def test_the_first_rows_of_a_large_batch_tell() -> None:
+    rng = np.random.default_rng(0)
+    alone = rng.normal(size=(_MOST, 2))
+    alike = np.repeat(rng.normal(size=(_MOST // 8, 2)), 8, axis=0)
+    one_cluster = np.zeros(2 * _MOST, dtype=np.int64)
+    assert not warn_if_alike(np.concatenate([alone, alike]), one_cluster, level=2)
+    with pytest.warns(UserWarning, match="Successive rows are alike"):
+        assert warn_if_alike(np.concatenate([alike, alone]), one_cluster, level=2)
