@@ -43,6 +43,7 @@ _FAR = -1e30  # the product of a centre that nobody is near
 _SETTLED = 0.05  # the share of rows to settle up to which Student-t scores are straight
 _STRAIGHT = 32.0, 96.0  # bits below their best down to which they are, at least and at most
 _BEND = 0.0625  # bits that they may be off then
+_BENDING = 0.1  # the share of clusters that may bend more: their scores are taken by logarithms
 
 
 @dataclass
@@ -262,18 +263,17 @@ class LargeBatch:
 def _components(eta: Array, const: Array, power: Array, d: int, *, straight: bool) -> Components:
     k, p = eta.shape
     level = slope = _NARROW
-    scaled, by, floor, bend = eta / _LN2, np.ones(k), -np.inf, 0.0
-    lines = _straight(eta, const, power) if straight else None
-    if lines is not None:
-        scaled, floor, bend = lines
-    elif len(power):
-        linear = power <= 0.0
+    scaled, bent, by, floor, bend = eta / _LN2, power, np.ones(k), -np.inf, 0.0
+    if straight:
+        scaled, bent, floor, bend = _straight(eta, const, power)
+    linear = bent <= 0.0
+    if not linear.all():
         scaled = np.where(linear[:, None], scaled, eta)
         best = 0.0 if linear.any() else float(const.max())  # what all have in common may go
-        level, slope = ((const - best) / _LN2).astype(np.float32), power.astype(np.float32)
+        level, slope = ((const - best) / _LN2).astype(np.float32), bent.astype(np.float32)
         level[~(level < MOST)] = -np.inf
         slope[~(slope < MOST)] = 0.0
-        by = np.maximum(power / _LN2, 1.0)
+        by = np.maximum(bent / _LN2, 1.0)
     size = np.abs(scaled).max(axis=0)
     weighed = (np.abs(scaled) * by[:, None]).max(axis=0)
     # of a statistic three numbers are rounded, and a parameter, p products and p sums
@@ -288,24 +288,29 @@ def _components(eta: Array, const: Array, power: Array, d: int, *, straight: boo
     )  # fmt: skip
 
 
-def _straight(eta: Array, const: Array, power: Array) -> tuple[Array, float, float] | None:
+def _straight(eta: Array, const: Array, power: Array) -> tuple[Array, Array, float, float]:
     """Return parameters whose products are near Student-t scores, in units of log 2.
 
     Scores of clusters with many points hardly bend: ``const - power log(q)`` is close to a line,
     from its best, where q is 1, to some bits below. Beyond that the line is below the score. Also
-    returns what scores beyond it are at most, and how far the others are off. None if they bend.
+    returns the powers (k,) of those that bend, which stay as they are, 0 for others; what scores
+    are at most beyond their lines; and how far they are off before.
     """
     heavy, (least, most) = power > 0.0, _STRAIGHT
-    power, best = np.where(heavy, power, np.inf), const / _LN2
-    depth = min(4.0 * np.sqrt(_BEND * float(power.min()) / _LN2), most)  # about, for that bend
-    steep = depth / np.expm1(depth * _LN2 / power)
-    middle = power / (_LN2 * steep)  # where the line is furthest above the score
-    bend = np.where(heavy, 0.5 * (power * np.log2(middle) - steep * (middle - 1.0)), 0.0)
-    if not (depth >= least and heavy.any() and (bend <= _BEND).all()):
-        return None
-    scaled = np.where(heavy, -steep, 1.0 / _LN2)[:, None] * eta
-    scaled[heavy, 0] += (best + steep - bend)[heavy]
-    return scaled, float(best[heavy].max()) - depth, float(bend.max())
+    some = float(np.quantile(power[heavy], _BENDING)) if heavy.any() else 0.0
+    depth = min(4.0 * np.sqrt(_BEND * some / _LN2), most)  # most do not bend so far
+    high = np.where(heavy, power, np.inf)
+    steep = depth / np.expm1(depth * _LN2 / high)
+    middle = high / (_LN2 * steep)  # where the line is furthest above the score
+    bend = 0.5 * (high * np.log2(middle) - steep * (middle - 1.0)) + 1e-15 * steep  # and rounding
+    line = heavy & (bend <= _BEND)
+    if depth < least or not line.any():
+        return eta / _LN2, power, -np.inf, 0.0
+    best = const / _LN2
+    scaled = np.where(line, -steep, 1.0 / _LN2)[:, None] * eta
+    scaled[line, 0] += (best + steep - bend)[line]
+    floor = float(best[line].max()) - depth
+    return scaled, np.where(line, 0.0, power), floor, float(bend[line].max())
 
 
 def _centres(eta: Array, d: int) -> NDArray[np.float32]:

@@ -124,7 +124,7 @@ def _draw_pairs(which: Ints, u: Floats, block: Block) -> None:
         drawn = u[which[j]] * (1.0 + odds[j]) < (1.0 if two > one else odds[j])
         if drawn != (two > one):
             odds[j] = 1.0 / odds[j]
-            pair[j], pair[WIDTH + j] = two, one
+        pair[j], pair[WIDTH + j] = 0.0, float(np.int64(drawn))  # of equal scores either may lead
 
 
 @part
