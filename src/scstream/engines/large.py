@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
+from scstream.kernels.label_proposals import GROUP, WIDTH
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows, Scratch
 from scstream.kernels.large_tiles import Run, Tiles
@@ -33,44 +35,63 @@ _HALF = 2.0**-24  # the relative rounding of float32
 MOST_COLUMNS = 15  # of rows that are scored by all their statistics
 _RUN_LEAVES = 8  # of rows that are labelled at a time, and are to stay in cache
 _NARROW, _WIDE = np.zeros(0, dtype=np.float32), np.zeros(0)
-_WORTHWHILE = 0.6  # the share of components to score up to which the others are ruled out
+_SCORED = 0.55  # the share of components to score up to which the others are ruled out
+_SCORED_ALONE = 0.1  # the same where best labels alone are sought: scores take little time there
 _TRY_AGAIN = 50  # passes after which this is tried again
 _MEMORY = Memory()  # what passes are computed in, by who asks for them; nothing of it outlives one
 _FAR = -1e30  # the product of a centre that nobody is near
+_SETTLED = 0.05  # the share of rows to settle up to which Student-t scores are straight
+_STRAIGHT = 32.0, 96.0  # bits below their best down to which they are, at least and at most
+_BEND = 0.0625  # bits that they may be off then
+_BENDING = 0.1  # the share of clusters that may bend more: their scores are taken by logarithms
 
 
 @dataclass
 class Gain:
-    """Whether to rule out components that are far from a tile: where clusters overlap, none is.
+    """Whether a quicker way of a pass pays, by what it left to do when it was last tried.
 
-    It costs little more than scoring a fifth of them, and labels are the same either way.
+    Labels are the same either way.
     """
 
-    share: float = 0.0  # of the components that were not ruled out when last tried
+    most: float  # the share of work left up to which it pays
+    share: float = 0.0
     passes: int = 0  # since then
 
-    def way(self, *, labelled: bool) -> int:
-        """Return how the next pass rules out components."""
+    def pays(self) -> bool:
+        """Whether to try it in the next pass."""
         self.passes += 1
-        if self.share > _WORTHWHILE and self.passes < _TRY_AGAIN:
-            return large_tiles.ALL
-        return large_tiles.LABELLED if labelled else large_tiles.NEAREST
+        return self.share <= self.most or self.passes >= _TRY_AGAIN
 
-    def learn(self, ways: Labels, k: int) -> None:
-        """Take note of a pass: of each thread the way, components scored, and tiles."""
-        if ways[0, 0] != large_tiles.ALL:
-            _, scored, tiles = ways.sum(axis=0)
-            self.share, self.passes = float(scored / (tiles * k)), 0
+    def learn(self, left: float, of: float) -> None:
+        """Take note of how much a pass left to do."""
+        self.share, self.passes = left / of, 0
 
 
-def gain_of(k: int, d: int) -> Gain:
-    """Return what passes over as many columns and about as many components have learned so far."""
-    return _gain_of(k.bit_length(), d)
+class Gains(NamedTuple):
+    """What passes have learned so far.
+
+    Attributes
+    ----------
+    near : Gain
+        Of ruling out components that are far from a tile: where clusters overlap, none is. It costs
+        little more than scoring a fifth of them.
+    straight : Gain
+        Of taking Student-t scores for products: where clusters are far apart the second choices of
+        rows are too low for that, and these are settled one by one.
+    """
+
+    near: Gain
+    straight: Gain
+
+
+def gains_of(k: int, d: int, *, seconds: bool) -> Gains:
+    """Return those of passes over as many columns and about as many components."""
+    return _gains_of(k.bit_length(), d, seconds)
 
 
 @lru_cache
-def _gain_of(size: int, d: int) -> Gain:
-    return Gain()
+def _gains_of(size: int, d: int, seconds: bool) -> Gains:
+    return Gains(Gain(_SCORED if seconds else _SCORED_ALONE), Gain(_SETTLED))
 
 
 def quadratic_rows(family: Family, X: Points) -> Rows | None:
@@ -129,18 +150,16 @@ class LargeBatch:
 
         Rows that are ``labelled`` already are taken in that order.
         """
-        by, p = self._components(score), pairs.eta.shape[1]
-        gain = gain_of(len(by.eta), self.columns)
+        by, way = self._begun(score, seconds=True, drawn=key is not None, labelled=labelled)
+        p = pairs.eta.shape[1]
         drawn = Keyed(*((0, 0, 0, 0) if key is None else (1, *key)), self.first_row)
         sums, units = self._sums("sums", k, p, k * k)
-        shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
-        ways[:, 0] = gain.way(labelled=labelled)
+        shares = units.shares(self.sizes.leaf_rows)
 
         def job(own: Scratch) -> None:
             large_rows.sweep_share(self.rows, weight, by, pairs, drawn, shares, own, labels, sums)
 
-        self._share(job, "sweep", units, by, sums, ways)
-        gain.learn(ways, len(by.eta))
+        self._learn(self._share(job, "sweep", units, by, sums, way), by, seconds=True)
         shapes = (k, 2, p), (k, 2), (k, k), (k, k)
         return [
             Part(first, m, tuple(
@@ -156,14 +175,14 @@ class LargeBatch:
         """Write the better sub-labels of rows of the chosen clusters: see `Engine.resplit`."""
         k, p = len(chosen), pairs.eta.shape[1]
         sums, units = self._sums("trial sums", k, p, 0)
-        shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
+        shares = units.shares(self.sizes.leaf_rows)
 
         def job(own: Scratch) -> None:
             large_rows.resplit_share(
                 self.rows, weight, chosen, pairs, doubts, shares, own, (z, trial), sums
             )
 
-        self._share(job, "resplit", units, None, sums, ways)
+        self._share(job, "resplit", units, None, sums, large_tiles.ALL)
         return [
             Part(first, m, (sums.current[i].reshape(k, 2, p).copy(), sums.between[i].copy()))
             for i, first, m in units.roots
@@ -171,18 +190,15 @@ class LargeBatch:
 
     def assign(self, score: Score) -> Labels:
         """Return the best component of each row."""
-        by = self._components(score)
-        gain = gain_of(len(by.eta), self.columns)
+        by, way = self._begun(score, seconds=False, drawn=False, labelled=False)
         sums, units = self._sums("no sums", 0, 0, 0)
-        shares, ways = units.shares(self.sizes.leaf_rows), np.zeros((self.n_threads, 3), np.int64)
-        ways[:, 0] = gain.way(labelled=False)
+        shares = units.shares(self.sizes.leaf_rows)
         out = np.empty(self.n, dtype=np.int64)
 
         def job(own: Scratch) -> None:
             large_rows.assign_share(self.rows, by, shares, own, out)
 
-        self._share(job, "assign", units, by, sums, ways)
-        gain.learn(ways, len(by.eta))
+        self._learn(self._share(job, "assign", units, by, sums, way), by, seconds=False)
         return out
 
     # -- what threads share, and what each has -----------------------------------------------------
@@ -197,12 +213,12 @@ class LargeBatch:
 
     def _share(
         self, job: Callable[[Scratch], None], name: str, units: Units, by: Components | None,
-        sums: Totals, ways: Labels,
-    ) -> None:  # fmt: skip
-        """Do a job on threads, each of which has memory of its own and its way."""
+        sums: Totals, way: int,
+    ) -> Labels:  # fmt: skip
+        """Do a job on threads, each of which has memory of its own; return what they counted."""
         n, d, leaf = min(self.n_threads, len(units.units)), self.columns, self.sizes.leaf_rows
-        k, centres = (1, 0) if by is None else (len(by.eta), by.centre.shape[1])
-        rows = TILE if by is None else leaf * min(units.largest, _RUN_LEAVES)
+        k, centres = (sums.between.shape[1], 0) if by is None else (len(by.eta), by.centre.shape[1])
+        rows = leaf if by is None else leaf * min(units.largest, _RUN_LEAVES)
         held = 1 + units.largest.bit_length()
         shape = tuple(line.shape[1] for line in sums)
 
@@ -211,49 +227,96 @@ class LargeBatch:
 
         size = n, rows, d, k, centres, held, shape
         own = _MEMORY.made(name, size, make)
+        ways = np.tile(np.array([way, 0, 0, 0]), (n, 1))
         with_ways = [
             scratch._replace(run=scratch.run._replace(way=way))
-            for scratch, way in zip(own, ways[:n], strict=True)
+            for scratch, way in zip(own, ways, strict=True)
         ]
         together(n, job, with_ways)
+        counted: Labels = ways.sum(axis=0)
+        return counted
 
-    def _components(self, score: Score) -> Components:
+    def _begun(
+        self, score: Score, *, seconds: bool, drawn: bool, labelled: bool
+    ) -> tuple[Components, int]:
+        """Return the components of a score, and the way of a pass."""
         form = form_of(score)
         assert isinstance(form, Products)
+        eta = form.eta
+        gains = gains_of(len(eta), self.columns, seconds=seconds)
+        way = large_tiles.LABELLED if labelled else large_tiles.NEAREST
+        straight = form.student and not drawn and len(eta) > 1 and gains.straight.pays()
         with np.errstate(all="ignore"):  # what float32 cannot hold has an error without bound
-            return _components(form, self.columns)
+            by = _components(eta, form.const, form.power, self.columns, straight=straight)
+        return by, way if gains.near.pays() else large_tiles.ALL
+
+    def _learn(self, counted: Labels, by: Components, *, seconds: bool) -> None:
+        """Take note of what a pass left to do."""
+        k, (way, scored, tiles, settled) = len(by.eta), counted.tolist()
+        gains = gains_of(k, self.columns, seconds=seconds)
+        if way:
+            gains.near.learn(scored, tiles * k)
+        if by.floor > -np.inf:
+            gains.straight.learn(settled, self.n)
 
 
-def _components(form: Products, d: int) -> Components:
-    eta, const, power = form.eta, form.const, form.power
+def _components(eta: Array, const: Array, power: Array, d: int, *, straight: bool) -> Components:
     k, p = eta.shape
     level = slope = _NARROW
-    scaled, by = eta / _LN2, np.ones(k)
-    if form.student:
-        linear = power <= 0.0
+    scaled, bent, by, floor, bend = eta / _LN2, power, np.ones(k), -np.inf, 0.0
+    if straight:
+        scaled, bent, floor, bend = _straight(eta, const, power)
+    linear = bent <= 0.0
+    if not linear.all():
         scaled = np.where(linear[:, None], scaled, eta)
         best = 0.0 if linear.any() else float(const.max())  # what all have in common may go
-        level, slope = ((const - best) / _LN2).astype(np.float32), power.astype(np.float32)
+        level, slope = ((const - best) / _LN2).astype(np.float32), bent.astype(np.float32)
         level[~(level < MOST)] = -np.inf
         slope[~(slope < MOST)] = 0.0
-        by = np.maximum(power / _LN2, 1.0)
+        by = np.maximum(bent / _LN2, 1.0)
     size = np.abs(scaled).max(axis=0)
     weighed = (np.abs(scaled) * by[:, None]).max(axis=0)
     # of a statistic three numbers are rounded, and a parameter, p products and p sums
     reach = np.maximum(weighed * (1.1 * (p + 6) * _HALF), TOO_LARGE / MOST)
-    narrow = np.zeros((k, p + -p % 4), dtype=np.float32)
+    reach[0] += bend
+    narrow = np.zeros((k, p + -(p - 1) % 4), dtype=np.float32)
     narrow[:, :p] = scaled
     return Components(
         eta, const, power, narrow, np.ascontiguousarray(scaled.T), level, slope,
         np.where(weighed < MOST, reach, np.inf).astype(np.float32), size,
-        _centres(scaled, d),
+        _centres(scaled, d), floor, bend,
     )  # fmt: skip
+
+
+def _straight(eta: Array, const: Array, power: Array) -> tuple[Array, Array, float, float]:
+    """Return parameters whose products are near Student-t scores, in units of log 2.
+
+    Scores of clusters with many points hardly bend: ``const - power log(q)`` is close to a line,
+    from its best, where q is 1, to some bits below. Beyond that the line is below the score. Also
+    returns the powers (k,) of those that bend, which stay as they are, 0 for others; what scores
+    are at most beyond their lines; and how far they are off before.
+    """
+    heavy, (least, most) = power > 0.0, _STRAIGHT
+    some = float(np.quantile(power[heavy], _BENDING)) if heavy.any() else 0.0
+    depth = min(4.0 * np.sqrt(_BEND * some / _LN2), most)  # most do not bend so far
+    high = np.where(heavy, power, np.inf)
+    steep = depth / np.expm1(depth * _LN2 / high)
+    middle = high / (_LN2 * steep)  # where the line is furthest above the score
+    bend = 0.5 * (high * np.log2(middle) - steep * (middle - 1.0)) + 1e-15 * steep  # and rounding
+    line = heavy & (bend <= _BEND)
+    if depth < least or not line.any():
+        return eta / _LN2, power, -np.inf, 0.0
+    best = const / _LN2
+    scaled = np.where(line, -steep, 1.0 / _LN2)[:, None] * eta
+    scaled[line, 0] += (best + steep - bend)[line]
+    floor = float(best[line].max()) - depth
+    return scaled, np.where(line, 0.0, power), floor, float(bend[line].max())
 
 
 def _centres(eta: Array, d: int) -> NDArray[np.float32]:
     """Return where quadratic functions have their extremes, as `nearby.nearest` takes them."""
     k, (i, j) = len(eta), _triangle(d)
-    out = np.zeros((k + -k % 4, d + 1 + -(d + 1) % 4), dtype=np.float32)
+    out = np.zeros((k + -k % 4, d + 1 + -d % 4), dtype=np.float32)
     out[k:, 0] = _FAR
     bent = np.empty((k, d, d))
     bent[:, i, j] = bent[:, j, i] = eta[:, 1 + d :]
@@ -287,11 +350,11 @@ def _scratch(rows: int, d: int, tiles: tuple[int, int], sums: tuple[int, ...]) -
     """Return memory for a thread, for runs of so many rows."""
     m, current, counts, rivals, between = sums
     k, centres = tiles
-    Z = np.empty((rows, d))
+    Z, p = np.empty((rows, d)), (d + 1) * (d + 2) // 2
     return Scratch(
-        Z, Z.reshape(-1), np.empty(rows, np.int64), np.empty(rows),
+        Z, Z.reshape(-1), np.empty((p + GROUP + 5) * WIDTH), np.empty(rows, np.int64),
         Run(np.empty(rows, np.int64), np.empty(k + 2, np.int64), np.empty((2, rows)),
-            np.zeros(3, np.int64)),
+            np.zeros(4, np.int64)),
         Tiles.of(k, d, centres),
         Totals(np.empty((m, current)), np.empty((m, counts), np.int64),
                np.empty((m, rivals), np.int64), np.empty((m, between))),

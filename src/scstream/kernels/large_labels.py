@@ -14,6 +14,7 @@ from scstream.kernels import screened_choices as choices
 from scstream.kernels.compiling import part
 from scstream.kernels.large_tiles import (
     ALL,
+    FAR,
     NEAREST,
     Floats,
     Found,
@@ -64,7 +65,7 @@ def label_run(Z: Floats, by: Components, drawn: bool, tiles: Tiles, run: Run, fo
         stop = min(start + TILE, len(run.order))
         if way != ALL:
             stop = tile_end(found.z, run.order, start)
-        run.way[1] += _label_tile(Z, by, drawn, tiles, run, found, run.order[start:stop])
+        _label_tile(Z, by, drawn, tiles, run, found, run.order[start:stop])
         run.way[2] += 1
         start = stop
 
@@ -72,8 +73,8 @@ def label_run(Z: Floats, by: Components, drawn: bool, tiles: Tiles, run: Run, fo
 @part
 def _label_tile(
     Z: Floats, by: Components, drawn: bool, tiles: Tiles, run: Run, found: Found, order: Ints
-) -> int:
-    """Label the rows of a tile; return under how many components they were scored."""
+) -> None:
+    """Label the rows of a tile."""
     seconds, student = len(found.second) > 0, len(by.slope) > 0
     state, off, which = tiles.state, tiles.off, tiles.box.which
     fill_columns(Z, order, tiles.cols, off, by.reach)
@@ -100,27 +101,26 @@ def _label_tile(
         choices.take_best(cell, state, m, seconds, z)
     if seconds:
         best_two(cell, state)
-    _settle(Z, by, drawn, tiles, found, order, m)
-    return m
+    run.way[1] += m
+    run.way[3] += _settle(Z, by, drawn, tiles, found, order, m)
 
 
 @part
 def _settle(
     Z: Floats, by: Components, drawn: bool, tiles: Tiles, found: Found, order: Ints, m: int
-) -> None:
-    """Take the labels proposed for a tile where they are sure, and find the others.
-
-    Doubts become NaN where they are not 0, unless the row was not sure.
-    """
-    T = tiles.T[: by.eta.shape[1]]
-    eta, const, power = by.eta, by.const, by.power
+) -> int:
+    """Take the labels proposed for a tile where they are sure; find the others, and count them."""
+    T, eta, const, power = tiles.T, by.eta, by.const, by.power
     state, off, which, near, cell = tiles.state, tiles.off, tiles.box.which, tiles.near, tiles.cell
-    labels, second, doubt, seconds = found.z, found.second, found.doubt, len(found.second) > 0
+    labels, second, seconds = found.z, found.second, len(found.second) > 0
     error = LOG_ERROR if len(by.slope) > 0 else choices.SINGLE
+    settled = 0
     for i in range(len(order)):
         r = order[i]
-        if not choices.is_sure(state, i, off[i], error, drawn, seconds):
-            n = choices.listed(cell, state, i, tiles.z[i], off[i], error, drawn, seconds, m, near)
+        beyond = state[BEST + i] - off[i] < by.floor  # there scores may be higher than they look
+        slack = np.inf if beyond else off[i]
+        if not choices.is_sure(state, i, slack, error, drawn, seconds):
+            n = choices.listed(cell, state, i, tiles.z[i], slack, error, drawn, seconds, m, near)
             fill_statistics(Z[r], tiles.left, tiles.right, T)
             score = tiles.score[:n]
             for j in range(n):
@@ -129,17 +129,17 @@ def _settle(
             at = choices.draw_one(score, tiles.u[i]) if drawn else choices.first_best(score)
             labels[r] = which[near[at]]
             if seconds:
-                b, doubt[r] = choices.other(near, score, at)
+                b, _ = choices.other(near, score, at)
                 second[r] = which[b] if b >= 0 else -1
+            settled += 1
             continue
-        a = which[tiles.z[i]]
-        labels[r] = a
+        labels[r] = which[tiles.z[i]]
         if seconds:
             b = which[min(int(state[WHICH + i]), m - 1)]
-            second[r], doubt[r] = b, 0.0
-            slack = off[i] + error * abs(state[BEST + i])
-            if choices.is_doubtful(state[BEST + i] - state[COUNT + i], slack):
-                doubt[r] = np.nan
+            slack += error * abs(state[BEST + i])
+            doubtful = choices.is_doubtful(state[BEST + i] - state[COUNT + i], slack)
+            second[r] = b if doubtful else FAR - b
+    return settled
 
 
 @part
@@ -170,7 +170,8 @@ def _list_near(
         low, lowest = min(low, max(a, b)), min(lowest, min(a, b))
     if not seconds:
         lowest = low
-    return list_near(box.bound, least_needed(low, lowest, drawn), which)
+    least = least_needed(low, lowest, drawn)
+    return list_near(box.bound, least if least > by.floor else -np.inf, which)
 
 
 @part

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from scstream.kernels import arguments
+from scstream.kernels.arguments import Scores
 from scstream.kernels.compiling import bare, part
 from scstream.kernels.labelling import Pairs, first_uniforms
 from scstream.kernels.large_labels import label_run
-from scstream.kernels.large_sums import add_tile, score_tile, try_tile
+from scstream.kernels.large_sums import add_rows, try_rows
 from scstream.kernels.large_tiles import Floats, Found, Ints, Run, Singles, Tiles
 from scstream.kernels.nearby import Components
-from scstream.kernels.screened_tiles import TILE
 from scstream.kernels.sharing import (
     Shares,
     Totals,
@@ -24,6 +25,7 @@ from scstream.kernels.sharing import (
     next_unit,
     place_of,
 )
+from scstream.kernels.small_scratch import block_of
 
 
 class Rows(NamedTuple):
@@ -52,14 +54,14 @@ class Keyed(NamedTuple):
 class Scratch(NamedTuple):
     """What a thread works in: rows (n, d) of a run in the frame, and what is found about them.
 
-    ``numbers`` (n d,) are those of the rows. ``totals`` are the sums of nodes of a unit; there is
-    room for those that are held at a time.
+    ``numbers`` (n d,) are those of the rows, and ``block`` is room for a block of them.
+    ``totals`` are the sums of nodes of a unit; there is room for those that are held at a time.
     """
 
     Z: Floats
     numbers: Floats
+    block: Floats
     second: Ints
-    doubt: Floats
     run: Run
     tiles: Tiles
     totals: Totals
@@ -71,13 +73,9 @@ def sweep_share(
     scratch: Scratch, labels: Any, sums: Totals,
 ) -> None:  # fmt: skip
     """Label rows, divide them among sub-clusters, and add them up by the tree."""
-    n, leaf, own, tiles, drawn = (
-        len(weight),
-        shares.leaf_rows,
-        scratch.totals,
-        scratch.tiles,
-        key.drawn > 0,
-    )
+    n, leaf, own, drawn = len(weight), shares.leaf_rows, scratch.totals, key.drawn > 0
+    clusters, parts = Scores(by.eta, by.const, by.power), Scores(*pairs)
+    block, _ = block_of(scratch.block, by.eta.shape[1])
     unit = next_unit(shares)
     while unit < len(shares.units):
         first, leaves = shares.units[unit, 0], shares.units[unit, 1]
@@ -90,15 +88,17 @@ def sweep_share(
                 first_uniforms(
                     key.seed, key.batch, key.sweep, key.first + start, stop - start, run.u
                 )
-            label_run(Z, by, drawn, tiles, run, found)
+            label_run(Z, by, drawn, scratch.tiles, run, found)
             for begin in range(0, stop - start, leaf):
                 at, end = place_of(done), min(begin + leaf, stop - start)
                 clear_node(own, at)
-                for tile in range(begin, end, TILE):
-                    here = slice(tile, min(tile + TILE, end))
-                    score_tile(Z[here], by, pairs, tiles, found.z[here], found.second[here],
-                               found.doubt[here])  # fmt: skip
-                    add_tile(weight[start:stop], drawn, tiles, run, found, own, at, tile, here.stop)
+                here = slice(begin, end)
+                leaf_rows = arguments.Rows(
+                    Z[here], weight[start + begin : start + end], found.z[here], found.sub[here]
+                )
+                leaf_run = Run(run.order, run.first, run.u[:, here], run.way)
+                add_rows(leaf_rows, found.second[here], clusters, parts, drawn, leaf_run, block,
+                         own, at)  # fmt: skip
                 done += 1
                 add_up(own, done)
         finish_unit(shares, unit, own, sums)
@@ -118,7 +118,7 @@ def assign_share(
         while start < last:
             stop = min(start + len(scratch.Z), last)
             Z, run, found = _run(rows, scratch, (labels, labels), start, stop)
-            found = Found(found.z, found.sub, found.second[:0], found.doubt[:0])
+            found = Found(found.z, found.sub, found.second[:0])
             label_run(Z, by, False, scratch.tiles, run, found)
             start = stop
         unit = next_unit(shares)
@@ -131,19 +131,17 @@ def resplit_share(
 ) -> None:  # fmt: skip
     """Try the better sub-labels for rows of the chosen clusters, and add up by the tree."""
     n, leaf, own, (z, trial) = len(weight), shares.leaf_rows, scratch.totals, labels
+    block, _ = block_of(scratch.block, pairs.eta.shape[1])
     unit = next_unit(shares)
     while unit < len(shares.units):
         first, leaves = shares.units[unit, 0], shares.units[unit, 1]
         for done in range(leaves):
             at, start = place_of(done), (first + done) * leaf
-            stop = min(start + leaf, n)
+            here = slice(start, min(start + leaf, n))
             clear_node(own, at)
-            for tile in range(start, stop, TILE):
-                here = slice(tile, min(tile + TILE, stop))
-                Z, d = scratch.Z[: here.stop - tile], scratch.Z.shape[1]
-                fill_frame(rows, tile * d, scratch.numbers[: d * len(Z)])
-                try_tile(Z, weight[here], chosen, pairs, doubts, scratch.tiles, z[here],
-                         trial[here], own.current[at], own.between[at])  # fmt: skip
+            Z, run, _ = _run(rows, scratch, labels, start, here.stop)
+            tried = arguments.Rows(Z, weight[here], z[here], trial[here])
+            try_rows(tried, chosen, Scores(*pairs), doubts, run, block, own, at)
             add_up(own, done + 1)
         finish_unit(shares, unit, own, sums)
         unit = next_unit(shares)
@@ -157,7 +155,7 @@ def _run(rows: Rows, scratch: Scratch, labels: Any, start: int, stop: int) -> An
     return (
         scratch.Z[:n],
         Run(run.order[:n], run.first, run.u, run.way),
-        Found(labels[0][start:stop], labels[1][start:stop], scratch.second[:n], scratch.doubt[:n]),
+        Found(labels[0][start:stop], labels[1][start:stop], scratch.second[:n]),
     )
 
 

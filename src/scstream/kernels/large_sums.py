@@ -1,203 +1,134 @@
 """Compiled sums over the rows of large Gaussian batches, by label and sub-label.
 
-Rows are divided among sub-clusters and added up in their own order, leaf by leaf of the tree of
-sums. Statistics of rows are made on the way and never kept.
+Leaf by leaf of the tree of sums, rows are put in the order of their labels, as those of small
+batches are: see `small_rows`. Statistics of rows are made on the way and never kept.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from scstream.kernels.arguments import Division, Rows, Scores, Sums
 from scstream.kernels.compiling import part
 from scstream.kernels.elementary import exponentials, logs
-from scstream.kernels.labelling import Pairs
-from scstream.kernels.large_tiles import (
-    FIRST,
-    LAST,
-    MINE,
-    OTHER,
-    Floats,
-    Found,
-    Ints,
-    Run,
-    Tiles,
-    fill_statistics,
-)
-from scstream.kernels.nearby import Components
-from scstream.kernels.screened_tiles import TILE
+from scstream.kernels.label_proposals import BLOCK, WIDTH, products
+from scstream.kernels.large_tiles import FAR, Floats, Ints, Run
 from scstream.kernels.sharing import Totals
+from scstream.kernels.small_rows import divide_rows, sublabel_block
+from scstream.kernels.small_scratch import Block, sort
 
 
 @part
-def score_tile(
-    Z: Floats, by: Components, pairs: Pairs, tiles: Tiles, labels: Ints, second: Ints, doubt: Floats
+def add_rows(
+    rows: Rows, second: Ints, by: Scores, pairs: Scores, drawn: bool, run: Run, block: Block,
+    totals: Totals, at: int,
+) -> None:  # fmt: skip
+    """Divide rows among the sub-clusters of their labels, and add them to the sums of a node.
+
+    Labels beyond those of clusters become -1.
+    """
+    d, p, k = rows.T.shape[1], pairs.eta.shape[1], len(pairs.eta) // 2
+    sums = Sums(
+        totals.current[at].reshape(k, 2, p), totals.rows[at].reshape(k, 2),
+        totals.rivals[at].reshape(k, k), totals.between[at].reshape(k, k),
+    )  # fmt: skip
+    for i in range(len(rows.label)):
+        if rows.label[i] >= k:
+            rows.label[i] = -1
+            rows.sublabel[i] = 0
+    sort(rows.label, k, run.order, run.first)
+    how = drawn, len(pairs.power) == 0
+    for c in range(k):
+        for first in range(run.first[c], run.first[c + 1], BLOCK):
+            which = run.order[first : min(first + BLOCK, run.first[c + 1])]
+            sublabel_block(rows, pairs, run.u, how, d, which, block, c, sums)
+            _add_seconds(rows, second, by, which, block, c, sums)
+
+
+@part
+def _add_seconds(
+    rows: Rows, second: Ints, by: Scores, which: Ints, block: Block, c: int, sums: Sums
 ) -> None:
-    """Fill statistics of 64 rows or fewer and their scores; doubts of labels that are NaN."""
-    m, k, p = len(Z), len(pairs.eta) // 2, by.eta.shape[1]
-    lines, T, left, right = tiles.lines, tiles.T, tiles.left, tiles.right
-    own, eta = pairs.eta, by.eta
-    for i in range(m):
-        row = T[i * p : (i + 1) * p]
-        fill_statistics(Z[i], left, right, row)
-        c = labels[i]
-        a, b, mine, rival = 1.0, 1.0, 1.0, 1.0
-        if c < k:
-            one, two = own[2 * c], own[2 * c + 1]
-            a, b = 0.0, 0.0
-            for q in range(p):
-                a += row[q] * one[q]
-                b += row[q] * two[q]
-        if doubt[i] != doubt[i]:
-            one, two = eta[c], eta[second[i]]
-            mine, rival = 0.0, 0.0
-            for q in range(p):
-                mine += row[q] * one[q]
-                rival += row[q] * two[q]
-        lines[FIRST + i], lines[LAST + i] = a, b
-        lines[MINE + i], lines[OTHER + i] = mine, rival
-    if len(pairs.power) > 0:
-        _take_logs(lines[FIRST:MINE], m)
-        for i in range(m):
-            c = 2 * labels[i] if labels[i] < k else 0
-            lines[FIRST + i] = pairs.const[c] - pairs.power[c] * lines[FIRST + i]
-            lines[LAST + i] = pairs.const[c + 1] - pairs.power[c + 1] * lines[LAST + i]
-    _fill_doubts(by, lines[MINE:], labels, second, doubt)
-
-
-@part
-def _fill_doubts(by: Components, lines: Floats, labels: Ints, second: Ints, doubt: Floats) -> None:
-    """Replace doubts that are NaN, by products of rows with labels' parameters and seconds'."""
-    m, high = len(doubt), lines[2 * TILE :]
-    if len(by.power) > 0:
-        for i in range(2 * TILE):
-            high[i] = lines[i]
-        _take_logs(high, m)
-        for i in range(m):
-            if doubt[i] != doubt[i]:
-                a, b = labels[i], second[i]
-                if by.power[a] > 0.0:  # if not, the product is the score
-                    lines[i] = by.const[a] - by.power[a] * high[i]
-                if by.power[b] > 0.0:
-                    lines[TILE + i] = by.const[b] - by.power[b] * high[TILE + i]
-    for i in range(m):  # as `doubt_of` has it
-        high[i] = lines[TILE + i] - lines[i]
-        lines[i] = -abs(high[i])
-    exponentials(lines, m)
-    for i in range(m):
-        lines[i] += 1.0
-    logs(lines, m)
-    for i in range(m):
-        if doubt[i] != doubt[i]:
-            doubt[i] = lines[i] + (high[i] if high[i] > 0.0 else 0.0)
-
-
-@part
-def _take_logs(lines: Floats, m: int) -> None:
-    """Replace m numbers of each of two lines by their logarithms, those below 1 by 0."""
-    for i in range(2 * TILE):
-        lines[i] = lines[i] if lines[i] > 1.0 else 1.0
-    logs(lines, m)
-    logs(lines[TILE:], m)
-
-
-@part
-def add_tile(
-    weight: Floats, drawn: bool, tiles: Tiles, run: Run, found: Found, totals: Totals, at: int,
-    start: int, stop: int,
-) -> None:  # fmt: skip
-    """Divide rows among the sub-clusters of their labels, and add them to the sums of a node."""
-    labels, sub, second, between = found.z, found.sub, found.second, found.doubt
-    current, counts = totals.current[at], totals.rows[at]
-    rivals, doubts = totals.rivals[at], totals.between[at]
-    m, k, p = stop - start, len(counts) // 2, tiles.T.shape[0] // TILE
-    gap, odds = tiles.lines[FIRST:LAST], tiles.lines[LAST:MINE]
-    level = tiles.lines[MINE:OTHER]
-    for i in range(m):
-        gap[i] = odds[i] - gap[i]
-        odds[i] = -abs(gap[i])
-    exponentials(odds, m)
-    for i in range(m):
-        level[i] = 1.0 + odds[i]
-    logs(level, m)
-    for i in range(m):
-        r = start + i
-        c, w, row = labels[r], weight[r], tiles.T[i * p : (i + 1) * p]
-        if c >= k:
-            labels[r] = -1
-            sub[r] = 0
-            continue
-        better, doubt = gap[i] > 0.0, level[i]
-        first = current[2 * c * p : (2 * c + 1) * p]
-        last = current[(2 * c + 1) * p : (2 * c + 2) * p]
-        if drawn:
-            take = run.u[1, r] * (1.0 + odds[i]) < (1.0 if better else odds[i])
-            sub[r] = take
-            if take != better:
-                doubt += abs(gap[i])
-            to = last if take else first
-            for q in range(p):
-                to[q] += w * row[q]
-        else:
-            less = odds[i] / (1.0 + odds[i])
-            if less > 0.0:
-                doubt += less * abs(gap[i])
-            sub[r] = better
-            two = w * (1.0 - less if better else less)
-            one = w - two
-            for q in range(p):
-                first[q] += one * row[q]
-                last[q] += two * row[q]
-        counts[2 * c + sub[r]] += 1
-        doubts[c * k + c] += w * doubt
-        s = second[r]
+    """Count the second choices of rows of cluster c, and the doubts of those that leave some."""
+    left, k, pair, odds = 0, len(sums.rows), block.pair, block.odds
+    for j in range(len(which)):
+        i = which[j]
+        s = second[i] if second[i] >= 0 else FAR - second[i]
         if 0 <= s < k:
-            rivals[c * k + s] += 1
-            doubts[c * k + s] += w * between[r]
+            sums.rivals[c, s] += 1
+        left += second[i] >= 0
+    if left == 0:
+        return
+    products(block.cols, len(which), by.eta, c, np.int64(1), pair)
+    left = 0
+    for j in range(len(which)):
+        i = which[j]
+        if second[i] >= 0:
+            which[left], pair[left] = i, pair[j]
+            left += 1
+    open_ = which[:left]
+    for j in range(left):
+        i = open_[j]
+        pair[WIDTH + j] = _product(rows.T[i], by.eta[second[i]])
+    if len(by.power) > 0:
+        _take_logs(by, second, open_, c, block)
+    for j in range(left):
+        pair[j] = pair[WIDTH + j] - pair[j]
+        odds[j] = -abs(pair[j])
+    exponentials(odds, left)
+    for j in range(left):
+        odds[j] += 1.0
+    logs(odds, left)
+    for j in range(left):
+        i = open_[j]
+        if second[i] < k:
+            doubt = odds[j] + (pair[j] if pair[j] > 0.0 else 0.0)
+            sums.doubt[c, second[i]] += rows.weight[i] * doubt
 
 
 @part
-def try_tile(
-    Z: Floats, weight: Floats, chosen: Any, pairs: Pairs, doubts: bool, tiles: Tiles, z: Ints,
-    trial: Ints, current: Floats, doubt: Floats,
+def _product(z: Floats, eta: Floats) -> Any:
+    """Return the product of a row's statistics and parameters."""
+    d, x = len(z), eta[0]
+    at = 1 + d
+    for a in range(d):
+        slope, line, tail = eta[1 + a], eta[at : at + d - a], z[a:]
+        for b in range(d - a):
+            slope += line[b] * tail[b]
+        x += slope * z[a]
+        at += d - a
+    return x
+
+
+@part
+def _take_logs(by: Scores, second: Ints, which: Ints, c: int, block: Block) -> None:
+    """Make the products of rows scores: those with cluster c, and those with second choices."""
+    m, pair, share = len(which), block.pair, block.share
+    for j in range(m):
+        share[j], share[WIDTH + j] = max(pair[j], 1.0), max(pair[WIDTH + j], 1.0)
+    logs(share, m)
+    logs(share[WIDTH:], m)
+    for j in range(m):
+        s = second[which[j]]
+        if by.power[c] > 0.0:  # if not, the product is the score
+            pair[j] = by.const[c] - by.power[c] * share[j]
+        if by.power[s] > 0.0:
+            pair[WIDTH + j] = by.const[s] - by.power[s] * share[WIDTH + j]
+
+
+@part
+def try_rows(
+    rows: Rows, chosen: Any, pairs: Scores, doubts: bool, run: Run, block: Block, totals: Totals,
+    at: int,
 ) -> None:  # fmt: skip
-    """Do so for 64 rows or fewer."""
-    m, p, eta = len(z), pairs.eta.shape[1], pairs.eta
-    lines, T, left, right = tiles.lines, tiles.T, tiles.left, tiles.right
-    for i in range(m):
-        c = z[i]
-        lines[FIRST + i] = lines[LAST + i] = 1.0
-        if c < 0 or not chosen[c]:
-            continue
-        row, one, two = T[i * p : (i + 1) * p], eta[2 * c], eta[2 * c + 1]
-        fill_statistics(Z[i], left, right, row)
-        a, b = 0.0, 0.0
-        for q in range(p):
-            a += row[q] * one[q]
-            b += row[q] * two[q]
-        lines[FIRST + i], lines[LAST + i] = a, b
-    if len(pairs.power) > 0:
-        _take_logs(lines[FIRST:MINE], m)
-        for i in range(m):
-            c = 2 * z[i] if z[i] > 0 else 0
-            lines[FIRST + i] = pairs.const[c] - pairs.power[c] * lines[FIRST + i]
-            lines[LAST + i] = pairs.const[c + 1] - pairs.power[c + 1] * lines[LAST + i]
-    gap, level = lines[FIRST:LAST], lines[LAST:MINE]
-    for i in range(m):
-        gap[i] = level[i] - gap[i]
-        level[i] = -abs(gap[i])
-    if doubts:
-        exponentials(level, m)
-        for i in range(m):
-            level[i] = 1.0 + level[i]
-        logs(level, m)
-    for i in range(m):
-        c = z[i]
-        if c < 0 or not chosen[c]:
-            continue
-        j = 1 if gap[i] > 0.0 else 0
-        trial[i] = j
-        if doubts:
-            doubt[c] += weight[i] * level[i]
-        to, row = current[(2 * c + j) * p : (2 * c + j + 1) * p], T[i * p : (i + 1) * p]
-        for q in range(p):
-            to[q] += weight[i] * row[q]
+    """Take the better sub-labels of the chosen clusters' rows, and add these to the sums of a node.
+
+    They are the sub-labels of ``rows``.
+    """
+    d, p, k = rows.T.shape[1], pairs.eta.shape[1], len(chosen)
+    tried = Division(totals.current[at].reshape(k, 2, p), totals.between[at])
+    sort(rows.label, k, run.order, run.first)
+    how = len(pairs.power) == 0, doubts
+    divide_rows(rows, chosen, run.order, run.first, pairs, how, d, block, tried)

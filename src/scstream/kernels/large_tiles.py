@@ -20,16 +20,14 @@ LABELLED = 1  # rows have labels, and those of one lie close together
 NEAREST = 2  # those do that have the same centre nearest
 
 
-FIRST, LAST, MINE, OTHER = 0, TILE, 2 * TILE, 3 * TILE  # lines: scores of a row under its two
-LINES = 6  # sub-clusters, its label and its second choice; and two more
+FAR = -2  # less its number is a second choice that leaves no doubt; -1 is none
 SHORT = 8  # columns: loops over fewer take longer than to look up which they are
 
 
 class Tiles(NamedTuple):
     """Memory for a tile of rows under k components, and for rows that are settled.
 
-    Products of a row's columns are those of the ``left`` ones and the ``right`` ones. ``lines`` is
-    for numbers of each row, see `_add_tile`.
+    Products of a row's columns are those of the ``left`` ones and the ``right`` ones.
     """
 
     cols: Singles
@@ -42,7 +40,6 @@ class Tiles(NamedTuple):
     score: Floats
     u: Floats
     z: Ints
-    lines: Floats
     left: Ints
     right: Ints
     box: Box
@@ -57,12 +54,11 @@ class Tiles(NamedTuple):
             np.zeros(TILE * most, np.float32),
             np.zeros(4 * TILE, np.float32),
             np.zeros(TILE),
-            np.zeros(TILE * p),
+            np.zeros(p),
             np.zeros(most, np.int64),
             np.zeros(most),
             np.zeros(TILE),
             np.zeros(TILE, np.int64),
-            np.zeros(LINES * TILE),
             left.astype(np.int64),
             right.astype(np.int64),
             Box(np.zeros(d), np.zeros(d), np.zeros(p), np.zeros(k), np.zeros(k),
@@ -71,19 +67,19 @@ class Tiles(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is found about the rows of a run; ``second`` and ``doubt`` may be empty."""
+    """What is found about the rows of a run; ``second`` may be empty."""
 
     z: Ints
     sub: Ints
     second: Ints
-    doubt: Floats
 
 
 class Run(NamedTuple):
     """Memory for a run of rows: their order, where labels begin in it, and uniforms (2, n).
 
     ``way`` says how components are ruled out: `ALL`, `LABELLED` or `NEAREST`; behind it are counted
-    the components that tiles were scored under, and the tiles.
+    the components that tiles were scored under, the tiles, and the rows that were settled by exact
+    scores.
     """
 
     order: Ints

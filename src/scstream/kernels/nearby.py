@@ -39,7 +39,8 @@ class Components(NamedTuple):
     const, power : ndarray (k,)
         or ``const - power log(T @ eta)``, where these are not empty and the power is not 0.
     narrow : ndarray (k, p or more)
-        What products in float32 are taken with, up to a multiple of 4 statistics.
+        What products in float32 are taken with: of the first statistic, which is 1, and up to a
+        multiple of 4 others.
     turned : ndarray (p, k)
         The same in float64, statistic by statistic.
     level, slope : ndarray (k or more,)
@@ -50,6 +51,9 @@ class Components(NamedTuple):
         How large parameters are.
     centre : ndarray (k or more, d + 1 or more)
         The nearest centre has the largest product of this and ``(1, z)``.
+    floor, bend : float
+        What scores are at most that are not within the bend of their products, or near them by
+        logarithms.
     """
 
     eta: Floats
@@ -62,6 +66,8 @@ class Components(NamedTuple):
     reach: Singles
     size: Floats
     centre: Singles
+    floor: float
+    bend: float
 
 
 class Box(NamedTuple):
@@ -105,13 +111,17 @@ def fill_columns(Z: Floats, order: Ints, cols: Singles, off: Floats, reach: Sing
 
 @in_order
 def multiply(cols: Singles, narrow: Singles, which: Ints, cell: Singles) -> None:
-    """Fill products of a tile's columns and the components listed, a multiple of 4 of them."""
+    """Fill products of a tile's columns and the components listed, a multiple of 4 of them.
+
+    The first column is 1.
+    """
     for c in range(0, len(which), 4):
         to = cell[TILE * c : TILE * (c + 4)]
         k0, k1, k2, k3 = which[c], which[c + 1], which[c + 2], which[c + 3]
-        for i in range(4 * TILE):
-            to[i] = np.float32(0.0)
-        for q in range(0, narrow.shape[1], 4):
+        l0, l1, l2, l3 = narrow[k0, 0], narrow[k1, 0], narrow[k2, 0], narrow[k3, 0]
+        for i in range(TILE):
+            to[i], to[TILE + i], to[2 * TILE + i], to[3 * TILE + i] = l0, l1, l2, l3
+        for q in range(1, narrow.shape[1], 4):
             x = cols[TILE * q : TILE * (q + 4)]
             a0, a1, a2, a3 = narrow[k0, q], narrow[k0, q + 1], narrow[k0, q + 2], narrow[k0, q + 3]
             b0, b1, b2, b3 = narrow[k1, q], narrow[k1, q + 1], narrow[k1, q + 2], narrow[k1, q + 3]
@@ -253,7 +263,7 @@ def bound_scores(by: Components, Z: Floats, order: Ints, box: Box) -> Any:
                 bound[c] = np.inf
     else:
         for c in range(k):
-            bound[c] += _SLACK * slack
+            bound[c] += _SLACK * slack + by.bend
     return first, second
 
 

@@ -51,7 +51,7 @@ def sublabel_rows(
     for c in range(k):
         for first in range(start[c], start[c + 1], BLOCK):
             m = min(BLOCK, start[c + 1] - first)
-            _sublabel_rows(rows, by, u, how, d, order[first : first + m], block, c, sums)
+            sublabel_block(rows, by, u, how, d, order[first : first + m], block, c, sums)
     for a in range(k):
         for b in range(a):
             sums.doubt[a, b] += sums.doubt[b, a]
@@ -59,12 +59,15 @@ def sublabel_rows(
 
 
 @part
-def _sublabel_rows(
+def sublabel_block(
     rows: Rows, by: Scores, u: Floats, how: Any, d: int, which: Ints, block: Block, c: int,
     sums: Sums,
 ) -> None:  # fmt: skip
-    """Give the rows ``which`` (m,) of cluster c sub-labels, and add them up."""
-    m, a = len(which), len(sums.rows) + 2 * c
+    """Give the rows ``which`` (m,) of cluster c sub-labels, and add them up.
+
+    The last 2 k scores are those of pairs.
+    """
+    m, a = len(which), len(by.eta) - 2 * (len(sums.rows) - c)
     drawn, plain = how
     columns(rows.T, which, d, block.cols)
     products(block.cols, m, by.eta, a, np.int64(2), block.pair)
@@ -121,7 +124,7 @@ def _draw_pairs(which: Ints, u: Floats, block: Block) -> None:
         drawn = u[which[j]] * (1.0 + odds[j]) < (1.0 if two > one else odds[j])
         if drawn != (two > one):
             odds[j] = 1.0 / odds[j]
-            pair[j], pair[WIDTH + j] = two, one
+        pair[j], pair[WIDTH + j] = 0.0, float(np.int64(drawn))  # of equal scores either may lead
 
 
 @part

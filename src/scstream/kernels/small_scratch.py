@@ -113,8 +113,9 @@ def sort(z: Ints, k: int, order: Ints, start: Ints) -> None:
 
 @part
 def columns(T: Floats, which: Ints, d: int, cols: Floats) -> None:
-    """Fill the columns of some rows but the first, which is 1."""
+    """Fill the columns of some rows but the first, which is 1: of statistics, or rows (n, d)."""
+    first = 1 if T.shape[1] > d else 0
     for q in range(d):
         for j in range(len(which)):
-            cols[q * WIDTH + j] = T[which[j], 1 + q]
+            cols[q * WIDTH + j] = T[which[j], first + q]
     squares(cols, len(which), d)
