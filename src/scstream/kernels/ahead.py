@@ -136,6 +136,7 @@ def _of_small_batches() -> dict[str, Any]:
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, f1, past),
+        "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
     }  # fmt: skip
 
 

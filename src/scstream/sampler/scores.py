@@ -17,6 +17,7 @@ from scstream.families.scores import Points, log_totals, to_dense
 from scstream.kernels import scores as kernels
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
+from scstream.sampler.few_rows import few_log_densities, prior_for_few
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
@@ -166,7 +167,7 @@ def scores_with(
         kept = max(1.0 - X.shape[0] / memory, 0.0)
     else:
         kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / rules.scores_kept)
-    scores = log_densities(learner, X)
+    scores = log_densities(learner, X, rules)
     return before.followed(scores, rules.scores_lag).faded(kept).merged(scores, weight)
 
 
@@ -199,9 +200,14 @@ def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sket
     return Sketch.nothing().merged(log_densities_left_out(learner, some, weight), weight)
 
 
-def log_densities(learner: Knows, X: Points) -> Array:
+def log_densities(learner: Knows, X: Points, rules: Rules) -> Array:
     """Return the log predictive density of checked rows (n,)."""
     family = learner.family
+    prior = prior_for_few(family, rules, X.shape[0]) if learner.outliers is None else None
+    if prior is not None:
+        totals = few_log_densities(family, prior, learner.alpha, learner.state, X)
+        if totals is not None:
+            return totals + family.log_base(X)
     score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
     if len(family.gaps(X)):
         totals = _log_totals(observed_scores(family, score, X))
