@@ -72,7 +72,7 @@ def best_labels(
     """Take the best labels of rows (n, d), put in a frame, by the Student-t scores of clusters."""
     n, (k, p) = len(X), by.eta.shape
     block, at = block_of(room.floats, p)
-    search = search_of(Workspace(room.floats[at:], room.ints), k)
+    search = search_of(Workspace(room.floats[at:], room.ints, room.singles), k)
     place = search.place
     plain = n < 0  # a constant would have it all compiled once more
     share, off = offness(k, by, plain)
@@ -99,7 +99,7 @@ def log_totals(
     """
     n, (k, p) = len(X), by.eta.shape
     block, at = block_of(room.floats, p)
-    search = search_of(Workspace(room.floats[at:], room.ints), k)
+    search = search_of(Workspace(room.floats[at:], room.ints, room.singles), k)
     scores, short, top, place = search.scores, search.short, search.top, search.place
     plain = n < 0
     for first in range(0, n, BLOCK):

@@ -24,6 +24,7 @@ from scstream.sampler.sweep import next_point
 
 _NOTHING = np.empty(0)
 _STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
+_LOG_STEP = float(np.log1p(_STEP))
 _TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
 _PER_HALF = 1.96  # spreads, of median less lower tenth, for each share at a normal median
 _PER_TENTH = 4.45  # the same at its lower tenth
@@ -68,16 +69,16 @@ class Sketch:
     def merged(self, values: Array, weights: Array) -> Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
         seen = self.seen + len(values)
-        values, weights = np.append(self.values, values), np.append(self.weights, weights)
-        left = weights > 1e-12  # of what is forgotten nothing is kept
-        values, weights = values[left], weights[left]
-        if len(values) == 0:
-            return Sketch(values, weights, seen)
-        order = np.argsort(values, kind="stable")
+        values = np.concatenate([self.values, values])
+        weights = np.concatenate([self.weights, weights])
+        order = values.argsort(kind="stable")
+        order = order[weights[order] > 1e-12]  # of what is forgotten nothing is kept
+        if len(order) == 0:
+            return Sketch(values[order], weights[order], seen)
         values, weights = values[order], weights[order]
-        below = np.cumsum(weights) - 0.5 * weights
-        place = np.floor(np.log(np.maximum(below, 1e-9)) / np.log1p(_STEP))
-        first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+        below = weights.cumsum() - 0.5 * weights
+        place = np.floor(np.log(np.maximum(below, 1e-9)) / _LOG_STEP)
+        first = np.concatenate([[0], (place[1:] != place[:-1]).nonzero()[0] + 1])
         whole = np.add.reduceat(weights, first)
         means = np.add.reduceat(weights * values, first) / whole
         return Sketch(np.maximum.accumulate(means), whole, seen)  # in order, whatever the rounding
@@ -93,8 +94,9 @@ class Sketch:
         n, total = len(values), self.count
         if n == 0 or total <= 0.0:
             return self
-        middle = np.cumsum(self.weights) - 0.5 * self.weights
-        median, tenth = np.interp([0.5 * total, 0.1 * total], middle, self.values)
+        middle = self.weights.cumsum() - 0.5 * self.weights
+        levels = np.interp([0.5 * total, 0.1 * total], middle, self.values)
+        median, tenth = levels.tolist()
         spread = median - tenth
         step = spread * n / (n + memory)
         up = step * _PER_HALF * (0.5 - _share_under(values, median))
