@@ -31,6 +31,7 @@ _SECONDS = {
     "small_batch": 12,
     "small_divisions": 12,
     "matrices": 12,
+    "pooling": 12,
     "large_rows": 8,
 }  # on two cores; those of other batches: 6
 
@@ -135,11 +136,6 @@ def _of_small_batches() -> dict[str, Any]:
         "small_batch.moves": (
             past, sums, levels, decisions, i1, margins, ratio, prior, room, merges,
         ),
-        "matrices.student_level": (f2, f1, float64, int64, f1, f1, f1),
-        "matrices.student": (f2, int64, f1, f2),
-        "scores.products": (f2, f2, f2),
-        "scores.student": (f2, f1, f1),
-        "scores.log_totals": (f2, f1, f1, f1, f1),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, f1, past),
         "pooling.middle": (f2, f1),

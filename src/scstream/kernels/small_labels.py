@@ -28,7 +28,6 @@ from scstream.kernels.small_scratch import Block, Search, block_of, columns, sea
 _FAR = np.float32(
     -25.0
 )  # a log density below the best from where on others add nothing to speak of
-_LEAST = np.float32(-np.inf)
 _ROUNDED = 1.0 + 1e-9  # more than sums of probabilities may be off by
 
 
@@ -100,19 +99,14 @@ def log_totals(
     n, (k, p) = len(X), by.eta.shape
     block, at = block_of(room.floats, p)
     search = search_of(Workspace(room.floats[at:], room.ints, room.singles), k)
-    scores, short, top, place = search.scores, search.short, search.top, search.place
-    plain = n < 0
+    scores, short, top, plain = search.scores, search.short, search.top, n < 0
     for first in range(0, n, BLOCK):
         m = min(BLOCK, n - first)
         _framed(X[first : first + m], shift, scale, block.cols)
         products(block.cols, m, by.eta, np.int64(0), k, scores)
-        look(scores, m, k, by, plain, short, top, place)
+        look(scores, m, k, by, plain, short, top, search.place)
         for j in range(m):
-            least, total = top[j] + _FAR, 1.0
-            if not scores[place[0, j] * WIDTH + j] < MOST:
-                _exactly(scores, k, j, by, plain, place)
-                least = _LEAST
-            best = place[0, j]
+            best, least, total = search.place[0, j], top[j] + _FAR, 1.0
             high = _one_score(scores[best * WIDTH + j], by, best, plain)
             for c in range(k if top[WIDTH + j] > least else 0):
                 if short[c * WIDTH + j] > least and c != best:
