@@ -25,9 +25,7 @@ from scstream.kernels.label_proposals import (
 )
 from scstream.kernels.small_scratch import Block, Search, block_of, columns, search_of
 
-_FAR = np.float32(
-    -25.0
-)  # a log density below the best from where on others add nothing to speak of
+_FAR = np.float32(-25.0)  # nats below the best, where a density adds nothing to speak of
 _ROUNDED = 1.0 + 1e-9  # more than sums of probabilities may be off by
 
 
