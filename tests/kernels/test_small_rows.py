@@ -78,8 +78,8 @@ def at_once(T, w, eta, const, power, key):
     z, sub = np.zeros((2, n), dtype=np.int64)
     current, rows = np.zeros((k, 2, T.shape[1])), np.zeros((k, 2), dtype=np.int64)
     rivals, doubt = np.zeros((k, k), dtype=np.int64), np.zeros((k, k))
-    floats, ints = small_scratch.room_needed(n, k, T.shape[1])
-    room = np.full(floats, np.nan), np.full(ints, -1)
+    floats, ints, singles = small_scratch.room_needed(n, k, T.shape[1])
+    room = np.full(floats, np.nan), np.full(ints, -1), np.full(singles, np.nan, np.float32)
     sums = current, rows, rivals, doubt
     swept((T, w, z, sub), (eta, const, power), u, drawn, d, room, sums)
     return z, sub, current, rows, rivals, doubt

@@ -160,8 +160,8 @@ def test_nor_does_that_of_predict():
 
 
 def test_a_small_batch_calls_a_few_hundred_functions():
-    # 345 and 25 when this was written: 464 before the usual steps were taken at once. What is kept
-    # for anomalies is not counted: 230 in some.
+    # 329 and 25 when this was written: 464 before the usual steps were taken at once. What is kept
+    # for anomalies is not counted: 110 in one batch of eight.
     model = ScStream(random_state=0, n_jobs=1, rules=Rules(scored_rows=0))
     first = RULES.watched_batches + 2  # until then rows are looked at that may come again
     for seed in range(first):
@@ -171,7 +171,7 @@ def test_a_small_batch_calls_a_few_hundred_functions():
     labels = [counted(lambda X=X: model.predict(X))["calls"] for X in batches]
     learns = [counted(lambda X=X: model.partial_fit(X))["calls"] for X in batches]
     assert np.median(labels) <= 26
-    assert np.median(learns) <= 352
+    assert np.median(learns) <= 332
 
 
 def test_a_loop_over_clusters_is_noticed(monkeypatch):
@@ -216,6 +216,7 @@ def marginals(k, case, monkeypatch, **options):
 
 
 STEP_BY_STEP = ["kernel", "16-D", "diagonal", "counts"]
+SCORED_AT_ONCE = ["gaussian", "kernel", "two sweeps"]
 
 
 @pytest.mark.parametrize("case", STEP_BY_STEP)
@@ -323,8 +324,9 @@ def test_a_batch_takes_a_fixed_number_of_passes(case, monkeypatch):
         assert done.members <= sampled
         assert done.evaluate == done.assign == 0
         # T(x) once a row, and of the rows that are scored as they are: those of the engine may be
-        # elsewhere, narrowed, completed, or at places within their cells
-        assert done.rows == done.n + 50
+        # elsewhere, narrowed, completed, or at places within their cells. Of few Gaussian rows a
+        # kernel makes them.
+        assert done.rows == done.n + (0 if case in SCORED_AT_ONCE else 50)
     assert many.resplit <= few.resplit + 1
 
 

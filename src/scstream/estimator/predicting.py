@@ -24,7 +24,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import on_host
 from scstream.records import BatchRecord
-from scstream.sampler.best_ids import best_ids, prior_for_few
+from scstream.sampler.few_rows import best_ids, prior_for_few
 from scstream.sampler.learner import Learner
 from scstream.sampler.sweep import predictive
 from scstream.support.arithmetic import numpy_defaults

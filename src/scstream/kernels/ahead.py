@@ -31,6 +31,7 @@ _SECONDS = {
     "small_batch": 12,
     "small_divisions": 12,
     "matrices": 12,
+    "pooling": 12,
     "large_rows": 8,
 }  # on two cores; those of other batches: 6
 
@@ -112,7 +113,7 @@ def _of_small_batches() -> dict[str, Any]:
     """Return those of small batches of Gaussian clusters, in the order in which they are needed."""
     f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
     i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
-    prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1))
+    prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1, float32[::1]))
     sums, levels = types.Tuple((f3, i2, i2, f2)), types.Tuple((f2, f1))
     past, rows = types.Tuple((f3, f2)), types.Tuple((f2, f1, i1, i1))
     who, how = types.Tuple((i1, i1, f2, bool_)), types.Tuple((int64, int64, bool_))
@@ -125,6 +126,7 @@ def _of_small_batches() -> dict[str, Any]:
         "mixture.many_rows": (i2, int64, b1),
         "labelling.rename": (i2, i2, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
+        "draws.log_uniforms": (uint64[::1], f1),
         "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
         "small_divisions.divide": (
             rows, past, past, who, prior, how, limits, ratio, room, types.Tuple((tried, levels)),
@@ -136,6 +138,12 @@ def _of_small_batches() -> dict[str, Any]:
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, f1, past),
+        "pooling.middle": (f2, f1),
+        "pooling.follow": (f2, f2, float64, float64, f2),
+        "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
+        "cuts.between": (f3, f1, float64, f2, f2, f1),
+        "cuts.discriminant": (f2, f1, f2, f3, f2, f1),
+        "cuts.truncate": (f2, f2, f1, float64, f1, f2),
     }  # fmt: skip
 
 
@@ -144,7 +152,7 @@ def _of_heavy_batches() -> dict[str, Any]:
     f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
     i1, i2 = int64[::1], int64[:, ::1]
     past, now = types.Tuple((f3, f2)), types.Tuple((f3, i2, i2, f2))
-    rows, room = types.Tuple((f2, f1, i1, i1, f2)), types.Tuple((f1, i1))
+    rows, room = types.Tuple((f2, f1, i1, i1, f2)), types.Tuple((f1, i1, float32[::1]))
     prior = types.Tuple((f1, float64, float64, int64))
     tails = types.Tuple((float64, f1, float64, float64))
     ratio, search = types.UniTuple(float64, 3), types.Tuple((int64, float64))

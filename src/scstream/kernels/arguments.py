@@ -99,3 +99,4 @@ class Workspace(NamedTuple):
 
     floats: Floats
     ints: Ints
+    singles: Singles

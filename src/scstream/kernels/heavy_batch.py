@@ -73,7 +73,7 @@ def sweep(
     quad, at = table(room.floats, at, k, p)
     centre, at = table(room.floats, at, k, d)
     u, at = table(room.floats, at, np.int64(2), len(rows.label))
-    rest = Workspace(room.floats[at:], room.ints)
+    rest = Workspace(room.floats[at:], room.ints, room.singles)
     stacked(past, now, totals)
     nobody = room.floats[:0].reshape(0, d)
     failed = matrices.factor(totals.reshape(3 * k, 1, p), prior.row, nobody, some, factors, log_det)
@@ -114,7 +114,8 @@ def _sweep_rows(
     n, k, d = len(rows.label), len(sums.rows), frames.centre.shape[1]
     block, at = block_of(room.floats, rows.T.shape[1])
     order, start, behind = order_of(room.ints, n, k)
-    search = search_of(Workspace(room.floats[at:], room.ints[behind:]), k)
+    rest = Workspace(room.floats[at:], room.ints[behind:], room.singles)
+    search = search_of(rest, k)
     for i in range(n):
         order[i] = i
     as_seen = Rows(seen, rows.weight, rows.label, rows.sublabel)

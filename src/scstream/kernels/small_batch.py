@@ -33,7 +33,7 @@ from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merg
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
 from scstream.kernels.pooling import zeros
-from scstream.kernels.small_labels import best_labels
+from scstream.kernels.small_labels import best_labels, log_totals
 from scstream.kernels.small_rows import sweep_rows
 from scstream.kernels.workspace import line, table
 
@@ -64,7 +64,7 @@ def sweep(
     each, at = table(room.floats, at, np.int64(4), 3 * k)
     log_det, log_weight, by = each[0], each[3], Scores(eta, each[1], each[2])
     u, at = table(room.floats, at, np.int64(2), len(rows.label))
-    rest = Workspace(room.floats[at:], room.ints)
+    rest = Workspace(room.floats[at:], room.ints, room.singles)
     stacked(past, now, totals)
     nobody = room.floats[:0].reshape(0, prior.columns)
     groups = totals.reshape(3 * k, 1, p)
@@ -147,12 +147,42 @@ def assign(
     each, at = table(room.floats, at, np.int64(3), k)
     log_weight, by = each[0], Scores(quad, each[1], each[2])
     log_shares(totals, alpha, log_weight)
-    rest = Workspace(room.floats[at:], room.ints)
+    rest = Workspace(room.floats[at:], room.ints, room.singles)
     failed = predictive(totals, prior, log_weight, rest.floats, by)
     if failed == 0:
         best_labels(X, frame[0], frame[1], by, rest, z)
         for i in range(len(z)):
             z[i] = ids[z[i]]
+    return failed
+
+
+@bare
+def densities(
+    X: Any, frame: Any, totals: Floats, alpha: float, prior: Any, room: Any, out: Floats
+) -> Any:  # fmt: skip
+    """Fill the log densities (n,) of rows by `scstream.sampler.sweep.next_point`.
+
+    Rows, frame and what is returned are as in `assign`.
+    """
+    if zeros(X) != 0.0:
+        return -1
+    prior, room = Prior(*prior), Workspace(*room)
+    k, p = totals.shape
+    every, at = table(room.floats, np.int64(0), k + 1, p)  # one is yet to be born
+    quad, at = table(room.floats, at, k + 1, p)
+    each, at = table(room.floats, at, np.int64(3), k + 1)
+    log_weight, by = each[0], Scores(quad, each[1], each[2])
+    for q in range(p):
+        every[k, q] = 0.0
+        for r in range(k):
+            every[r, q] = totals[r, q]
+    every[k, 0] = alpha  # which is its share
+    log_shares(every, 0.0, log_weight)
+    every[k, 0] = 0.0
+    rest = Workspace(room.floats[at:], room.ints, room.singles)
+    failed = predictive(every, prior, log_weight, rest.floats, by)
+    if failed == 0:
+        log_totals(X, frame[0], frame[1], by, rest, out)
     return failed
 
 

@@ -89,7 +89,7 @@ def _tried(
     (chosen, attempt, member), (axes, rounds) = who, how
     k, p = len(now), now.shape[2]
     present, at = table(room.floats, np.int64(0), k, p)
-    rest = Workspace(room.floats[at:], room.ints)
+    rest = Workspace(room.floats[at:], room.ints, room.singles)
     for r in range(k):
         for q in range(p):
             present[r, q] = now[r, 0, q] + now[r, 1, q]

@@ -25,8 +25,8 @@ from scstream.kernels.label_proposals import (
 )
 from scstream.kernels.small_scratch import Block, Search, block_of, columns, search_of
 
-_LIKELY = -18.0  # a log-probability against the best label's
-_SLACK = float(np.exp(_LIKELY))
+_FAR = np.float32(-25.0)  # nats below the best, where a density adds nothing to speak of
+_ROUNDED = 1.0 + 1e-9  # more than sums of probabilities may be off by
 
 
 class Accuracy(NamedTuple):
@@ -67,20 +67,16 @@ def best_labels(
     X: Floats, shift: Floats, scale: Floats, by: Scores, room: Workspace, z: Ints
 ) -> None:  # fmt: skip
     """Take the best labels of rows (n, d), put in a frame, by the Student-t scores of clusters."""
-    n, d = X.shape
-    k, p = by.eta.shape
+    n, (k, p) = len(X), by.eta.shape
     block, at = block_of(room.floats, p)
-    search = search_of(Workspace(room.floats[at:], room.ints), k)
-    cols, place = block.cols, search.place
+    search = search_of(Workspace(room.floats[at:], room.ints, room.singles), k)
+    place = search.place
     plain = n < 0  # a constant would have it all compiled once more
     share, off = offness(k, by, plain)
     for first in range(0, n, BLOCK):
         m = min(BLOCK, n - first)
-        for q in range(d):
-            for j in range(m):
-                cols[q * WIDTH + j] = (X[first + j, q] - shift[q]) / scale[q]
-        squares(cols, m, d)
-        products(cols, m, by.eta, np.int64(0), k, search.scores)
+        _framed(X[first : first + m], shift, scale, block.cols)
+        products(block.cols, m, by.eta, np.int64(0), k, search.scores)
         look(search.scores, m, k, by, plain, search.short, search.top, place)
         for j in range(m):
             high, low = np.float64(search.top[j]), np.float64(search.top[WIDTH + j])
@@ -88,6 +84,42 @@ def best_labels(
             if not (sure and search.scores[place[0, j] * WIDTH + j] < MOST):
                 _exactly(search.scores, k, j, by, plain, place)
             z[first + j] = place[0, j]
+
+
+@part
+def log_totals(
+    X: Floats, shift: Floats, scale: Floats, by: Scores, room: Workspace, out: Floats
+) -> None:  # fmt: skip
+    """Fill the logs (n,) of sums over clusters of densities, by Student-t scores as above.
+
+    Clusters that are far below the best by a look in single precision add nothing.
+    """
+    n, (k, p) = len(X), by.eta.shape
+    block, at = block_of(room.floats, p)
+    search = search_of(Workspace(room.floats[at:], room.ints, room.singles), k)
+    scores, short, top, plain = search.scores, search.short, search.top, n < 0
+    for first in range(0, n, BLOCK):
+        m = min(BLOCK, n - first)
+        _framed(X[first : first + m], shift, scale, block.cols)
+        products(block.cols, m, by.eta, np.int64(0), k, scores)
+        look(scores, m, k, by, plain, short, top, search.place)
+        for j in range(m):
+            best, least, total = search.place[0, j], top[j] + _FAR, 1.0
+            high = _one_score(scores[best * WIDTH + j], by, best, plain)
+            for c in range(k if top[WIDTH + j] > least else 0):
+                if short[c * WIDTH + j] > least and c != best:
+                    total += exp(_one_score(scores[c * WIDTH + j], by, c, plain) - high)
+            out[first + j] = high + log(total)
+
+
+@part
+def _framed(X: Floats, shift: Floats, scale: Floats, cols: Floats) -> None:
+    """Fill the columns of some rows, put in a frame, and their products."""
+    m, d = X.shape
+    for q in range(d):
+        for j in range(m):
+            cols[q * WIDTH + j] = (X[j, q] - shift[q]) / scale[q]
+    squares(cols, m, d)
 
 
 @part
@@ -173,11 +205,11 @@ def _draw(
 ) -> None:  # fmt: skip
     """Draw the labels of rows that are open, and fill the odds of the best other ones.
 
-    Where all but two labels have no chance it is between these. Where the best one leads by enough
-    nothing else is drawn, unless by a uniform at the edge.
+    Where all but two labels have no chance it is between these. All others together have at most
+    the odds of the second, each: a uniform that is farther from 0 and 1 draws the best label.
     """
     scores, place, near, weight = search.scores, search.place, search.near, search.weight
-    slack, odds = _SLACK * (k - 1), block.odds
+    odds = block.odds
     for t in range(left):
         j, best = search.open_[t], block.pair[t]
         chosen, third = u[j], np.float64(search.top[2 * WIDTH + j])
@@ -188,7 +220,8 @@ def _draw(
                 odds[t] = 1.0 / odds[t]
                 place[0, j], place[1, j] = b, a
             continue
-        if odds[t] <= _SLACK and slack <= chosen and chosen * (1.0 + slack) < 1.0:
+        others = _ROUNDED * (k - 1) * odds[t]
+        if others <= chosen and chosen * (1.0 + others) < 1.0:
             continue
         reach = 0
         for c in range(k):

@@ -34,7 +34,8 @@ def sweep_rows(
     n, k = len(rows.label), len(sums.rows)
     block, at = block_of(room.floats, rows.T.shape[1])
     order, start, behind = order_of(room.ints, n, k)
-    search = search_of(Workspace(room.floats[at:], room.ints[behind:]), k)
+    rest = Workspace(room.floats[at:], room.ints[behind:], room.singles)
+    search = search_of(rest, k)
     for i in range(n):
         order[i] = i
     label_rows(rows, by, u, how, d, order, block, search, sums)

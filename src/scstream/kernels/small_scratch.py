@@ -38,24 +38,27 @@ class Search(NamedTuple):
     weight: Floats
 
 
-def room_needed(n: int, k: int, p: int) -> tuple[int, int]:
-    """Return how many floats and whole numbers of room n rows, p columns and k clusters need."""
-    floats = (p + GROUP + 5 + k + 1) * WIDTH + (k + 4) * WIDTH // 2 + k + 1
-    return floats, n + 2 * k + 3 + 3 * WIDTH
+def room_needed(n: int, k: int, p: int) -> tuple[int, int, int]:
+    """Return how much room n rows, p columns and k clusters need.
+
+    That is so many floats, whole numbers, and floats of single precision.
+    """
+    floats = (p + GROUP + 5 + k + 1) * WIDTH + k + 1
+    return floats, n + 2 * k + 3 + 3 * WIDTH, (k + 4) * WIDTH
 
 
-def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Floats, Ints]:
+def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Floats, Ints, Singles]:
     """Return memory to work in on n rows and k clusters with p statistics, as a plain tuple."""
-    floats, ints = room_of(*_needed(n, k, p, neighbours))
-    return floats, ints
+    floats, ints, singles = room_of(*_needed(n, k, p, neighbours))
+    return floats, ints, singles
 
 
 @lru_cache
-def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int]:
-    """Return how many floats and whole numbers of room that takes."""
-    floats, ints = room_needed(n, k, p)
+def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int, int]:
+    """Return how much room that takes."""
+    floats, ints, singles = room_needed(n, k, p)
     matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
-    return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k
+    return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k, singles
 
 
 @part
@@ -75,12 +78,12 @@ def search_of(room: Workspace, k: int) -> Any:
     """Return scratch for a search among k labels."""
     weight, at = line(room.floats, np.int64(0), k + 1)
     scores, at = line(room.floats, at, (k + 1) * WIDTH)
-    short, at = line(room.floats, at, (k + 4) * WIDTH // 2)
+    top, at = line(room.singles, np.int64(0), np.int64(3 * WIDTH))
+    short, at = line(room.singles, at, (k + 1) * WIDTH)
     place, at = table(room.ints, np.int64(0), np.int64(2), np.int64(WIDTH))
     open_, at = line(room.ints, at, np.int64(WIDTH))
     near, at = line(room.ints, at, k + 1)
-    single = short.view(np.float32)
-    return Search(scores, single[3 * WIDTH :], single[: 3 * WIDTH], place, open_, near, weight)
+    return Search(scores, short, top, place, open_, near, weight)
 
 
 @part

@@ -20,18 +20,19 @@ from scstream.kernels.compiling import part
 class _Kept(local):
     """What each thread keeps: kernels run without the interpreter's lock."""
 
-    room = Workspace(np.empty(0), np.empty(0, dtype=np.int64))
+    room = Workspace(np.empty(0), np.empty(0, np.int64), np.empty(0, np.float32))
 
 
 _KEPT = _Kept()
 
 
-def room_of(floats: int, ints: int) -> Workspace:
+def room_of(floats: int, ints: int, singles: int = 0) -> Workspace:
     """Return memory for so many numbers, the same for every call of a thread."""
     room = _KEPT.room
-    if len(room.floats) < floats or len(room.ints) < ints:
+    if len(room.floats) < floats or len(room.ints) < ints or len(room.singles) < singles:
         floats, ints = max(floats, len(room.floats)), max(ints, len(room.ints))
-        room = _KEPT.room = Workspace(np.empty(floats), np.empty(ints, dtype=np.int64))
+        short = np.empty(max(singles, len(room.singles)), np.float32)
+        room = _KEPT.room = Workspace(np.empty(floats), np.empty(ints, np.int64), short)
     return room
 
 

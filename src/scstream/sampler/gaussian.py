@@ -69,7 +69,7 @@ class _Compiled(GenericSteps):
             rules.edges_free, rules.drawn_rows, rules.drawn_doubt,
         )  # fmt: skip
 
-    def room(self, k: int) -> tuple[Array, Ints]:
+    def room(self, k: int) -> tuple[Array, Ints, Any]:
         """Return memory to work in on the rows and k clusters, as a plain tuple."""
         of, room = self._room
         if of != k:

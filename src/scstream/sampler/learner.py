@@ -275,7 +275,8 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
     gap is a pause.
     """
     n, d = batch.X.shape
-    if not recipe.auto or batch.labels is not None:
+    usual_gap = 0.0 < batch.time - learner.time <= learner.spacing  # which is no pause
+    if usual_gap or not recipe.auto or batch.labels is not None:
         return False
     if learner.spacing > 0.0:
         long = _under(learner.state, usual.for_batch(n, 0.0, learner.spacing).forgetting)

@@ -241,8 +241,8 @@ class Rules(GroupRules):
         The share of batches that are scored where scoring takes as long as learning, twice that
         while few scores are known. All others are scored. With one in 16 the sketch was so old that
         streams of 2 to 8 columns had .3 to 2.3 times the rows below .001 that they should have;
-        with one in 8 .7 to 1.3, with one in 4 .8 to 1.2 (16 streams). Updates of 1,000 rows take 9,
-        12 and 33 % longer than without scores.
+        with one in 8 .7 to 1.3, with one in 4 .8 to 1.2 (16 streams). With one in 8 updates of
+        1,000 rows take 8 % longer than without scores.
     scores_kept : float
         Scores that are remembered at least, however fast the model forgets: with fewer nobody knows
         what one row in a thousand looks like.

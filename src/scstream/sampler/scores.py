@@ -17,12 +17,14 @@ from scstream.families.scores import Points, log_totals, to_dense
 from scstream.kernels import scores as kernels
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
+from scstream.sampler.few_rows import few_log_densities, prior_for_few
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
 
 _NOTHING = np.empty(0)
 _STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
+_LOG_STEP = float(np.log1p(_STEP))
 _TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
 _PER_HALF = 1.96  # spreads, of median less lower tenth, for each share at a normal median
 _PER_TENTH = 4.45  # the same at its lower tenth
@@ -67,16 +69,16 @@ class Sketch:
     def merged(self, values: Array, weights: Array) -> Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
         seen = self.seen + len(values)
-        values, weights = np.append(self.values, values), np.append(self.weights, weights)
-        left = weights > 1e-12  # of what is forgotten nothing is kept
-        values, weights = values[left], weights[left]
-        if len(values) == 0:
-            return Sketch(values, weights, seen)
-        order = np.argsort(values, kind="stable")
+        values = np.concatenate([self.values, values])
+        weights = np.concatenate([self.weights, weights])
+        order = values.argsort(kind="stable")
+        order = order[weights[order] > 1e-12]  # of what is forgotten nothing is kept
+        if len(order) == 0:
+            return Sketch(values[order], weights[order], seen)
         values, weights = values[order], weights[order]
-        below = np.cumsum(weights) - 0.5 * weights
-        place = np.floor(np.log(np.maximum(below, 1e-9)) / np.log1p(_STEP))
-        first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+        below = weights.cumsum() - 0.5 * weights
+        place = np.floor(np.log(np.maximum(below, 1e-9)) / _LOG_STEP)
+        first = np.concatenate([[0], (place[1:] != place[:-1]).nonzero()[0] + 1])
         whole = np.add.reduceat(weights, first)
         means = np.add.reduceat(weights * values, first) / whole
         return Sketch(np.maximum.accumulate(means), whole, seen)  # in order, whatever the rounding
@@ -92,8 +94,9 @@ class Sketch:
         n, total = len(values), self.count
         if n == 0 or total <= 0.0:
             return self
-        middle = np.cumsum(self.weights) - 0.5 * self.weights
-        median, tenth = np.interp([0.5 * total, 0.1 * total], middle, self.values)
+        middle = self.weights.cumsum() - 0.5 * self.weights
+        levels = np.interp([0.5 * total, 0.1 * total], middle, self.values)
+        median, tenth = levels.tolist()
         spread = median - tenth
         step = spread * n / (n + memory)
         up = step * _PER_HALF * (0.5 - _share_under(values, median))
@@ -166,7 +169,7 @@ def scores_with(
         kept = max(1.0 - X.shape[0] / memory, 0.0)
     else:
         kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / rules.scores_kept)
-    scores = log_densities(learner, X)
+    scores = log_densities(learner, X, rules)
     return before.followed(scores, rules.scores_lag).faded(kept).merged(scores, weight)
 
 
@@ -199,9 +202,14 @@ def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sket
     return Sketch.nothing().merged(log_densities_left_out(learner, some, weight), weight)
 
 
-def log_densities(learner: Knows, X: Points) -> Array:
+def log_densities(learner: Knows, X: Points, rules: Rules) -> Array:
     """Return the log predictive density of checked rows (n,)."""
     family = learner.family
+    prior = prior_for_few(family, rules, X.shape[0]) if learner.outliers is None else None
+    if prior is not None:
+        totals = few_log_densities(family, prior, learner.alpha, learner.state, X)
+        if totals is not None:
+            return totals + family.log_base(X)
     score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
     if len(family.gaps(X)):
         totals = _log_totals(observed_scores(family, score, X))

@@ -37,6 +37,7 @@ from scstream.sampler.steps import DIVIDED, SETTLED, SWEPT, Ahead, Divided
 
 Arrays = tuple[Array, Ints, Ints, Array]  # what `scstream.engines.Sums` has
 Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
+Given = tuple[Any, Any, Any]  # the prior, what makes up ratios, and memory to work in
 
 
 class SmallGaussianSteps(SmallSweeps, GaussianSteps):
@@ -55,7 +56,8 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         past, now, taken = copied(state), now_copied(state), chosen.astype(np.int64)
         attempt, tried = state.attempt.copy(), (np.empty((k, 2, p)), np.empty(k))
         who = taken, attempt, member, known is not None
-        found = self._try_division(past, now, who, keep_better, (tried, levels))
+        given = self.prior, self.ratio, self.room(k)
+        found = self._try_division(past, now, who, given, (tried, levels), keep_better=keep_better)
         if found < 0:
             return super().divide(state, chosen, key, keep_better=keep_better)
         state = state.having(attempt=attempt)
@@ -76,16 +78,19 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         if not usual or self.outliers is not None:
             return Ahead(state)
         k, _, p = state.past.shape
-        draws, now = self.rng.words.copy(), _nothing(k, p)
-        past = self._sample(state, NO_DRAWS if few else draws, now)
+        given = prior, ratio, room = self.prior, self.ratio, self.room(k)
+        draws, (now, end) = self.rng.words.copy(), _nothing_twice(k, p)
+        past = self._sample(state, NO_DRAWS if few else draws, given, now)
         if past is None:
             return Ahead(state)
 
         # divide
-        levels, tried = (np.empty((k, 2)), np.empty(k)), (np.empty((k, 2, p)), np.empty(k))
+        each, (one, two, doubts) = np.empty((2, k, 2)), np.empty((3, k))
+        levels, tried = (each[0], one), (np.empty((k, 2, p)), doubts)
         taken, attempt = everyone(k).copy(), state.attempt.copy()
         who = taken, attempt, nobody(k, p), False
-        found = self._try_division(past, (now[0], now[3]), who, True, (tried, levels))
+        now_too = now[0], now[3]
+        found = self._try_division(past, now_too, who, given, (tried, levels), keep_better=True)
         if found < 0:
             return Ahead(state)
         if found & TAKEN:
@@ -93,8 +98,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
 
         # split_merge_and_drop
         before, log_u = draws.copy(), np.empty((1 + rules.neighbours) * k)
-        prior, room, merges = self.prior, self.room(k), no_merges(rules.neighbours)
-        how = state.lived, self.margins, self.ratio, prior, room, merges
+        how = state.lived, self.margins, ratio, prior, room, no_merges(rules.neighbours)
         if (
             self.leaves_out(mixture.count(past[0]) + mixture.count(now[0]), k)
             or found & (APART | CLEAR)
@@ -105,7 +109,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return Ahead(state, DIVIDED, _divided(state, tried, found))
 
         # last_sweep, and what moves then
-        rows, end, levels = self.rows, _nothing(k, p), (np.empty((k, 2)), np.empty(k))
+        rows, levels = self.rows, (each[1], two)
         seen = rows.T, rows.weight, rows.labels, rows.sublabels
         if small_batch.sweep(
             past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end, levels
@@ -117,14 +121,14 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         state = self._learned(state, past, end, levels, attempt)
         return Ahead(state, SWEPT if moves else SETTLED)
 
-    def _sample(self, state: State, draws: Any, now: Arrays) -> Division | None:
+    def _sample(self, state: State, draws: Any, given: Given, now: Arrays) -> Division | None:
         """Take the restricted sweep, or the predictive one without draws, and forget.
 
         Fills the present, and returns what is kept of the past, to be changed; None if a matrix
         fails.
         """
-        rows, rules, alpha, prior = self.rows, self.rules, self.alpha, self.prior
-        room, old = self.room(len(state.past)), (state.past, state.past_doubt)
+        rows, rules, alpha, old = self.rows, self.rules, self.alpha, (state.past, state.past_doubt)
+        prior, _, room = given
         if small_batch.sweep(
             state.past, state.now.current, draws, alpha, prior,
             (rows.T, rows.weight, rows.labels, rows.sublabels),
@@ -140,15 +144,15 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         return None if failed > 0 else past
 
     def _try_division(
-        self, past: Division, now: Division, who: Any, keep_better: bool, out: Any
+        self, past: Division, now: Division, who: Any, given: Given, out: Any, *, keep_better: bool
     ) -> int:
         """Return what `small_divisions.divide` finds, less than 0 if matrices fail."""
-        rows, rules, prior = self.rows, self.rules, self.prior
+        rows, rules = self.rows, self.rules
+        prior, ratio, room = given
         code: int = small_divisions.divide(
             (rows.T, rows.weight, rows.labels, rows.trial), past, now, who, prior,
             (min(prior[-1], AXES), rules.refine_rounds, keep_better),
-            (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), self.ratio,
-            self.room(len(who[0])), out,
+            (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), ratio, room, out,
         )  # fmt: skip
         return -code
 
@@ -168,9 +172,8 @@ def _divided(state: State, tried: tuple[Array, Array], found: int) -> Divided:
     return Divided(state, *tried, bool(found & APART), bool(found & CLEAR))
 
 
-def _nothing(k: int, p: int) -> Arrays:
-    """Return sums over no points."""
-    return (
-        np.zeros((k, 2, p)), np.zeros((k, 2), np.int64), np.zeros((k, k), np.int64),
-        np.zeros((k, k)),
-    )  # fmt: skip
+def _nothing_twice(k: int, p: int) -> tuple[Arrays, Arrays]:
+    """Return sums over no points, for two sweeps."""
+    current, doubt = np.zeros((2, k, 2, p)), np.zeros((2, k, k))
+    rows, rivals = np.zeros((2, k, 2), np.int64), np.zeros((2, k, k), np.int64)
+    return (current[0], rows[0], rivals[0], doubt[0]), (current[1], rows[1], rivals[1], doubt[1])

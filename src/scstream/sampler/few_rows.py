@@ -1,4 +1,4 @@
-"""The best clusters of a few rows of Gaussian clusters, in one compiled call."""
+"""The best clusters of a few rows of Gaussian clusters, and densities: one compiled call each."""
 
 from __future__ import annotations
 
@@ -43,6 +43,17 @@ def best_ids(
     if failed:
         labelling.named(_best_by_scores(family, X, totals, alpha), state.ids, z)
     return z
+
+
+def few_log_densities(
+    family: Family, prior: GaussianPrior, alpha: float, state: State, X: Points
+) -> Array | None:
+    """Return the log densities (n,) of a few rows without the base measure; None as above."""
+    totals, out = state.totals, np.empty(len(X))
+    X = np.ascontiguousarray(family.narrowed(X), dtype=np.float64)
+    room = workspace(0, len(totals) + 1, totals.shape[1])
+    failed = small_batch.densities(X, family.frame, totals, alpha, tuple(prior), room, out)
+    return None if failed else out
 
 
 @numpy_defaults
