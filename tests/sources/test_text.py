@@ -15,6 +15,7 @@ import pytest
 from scstream.kernels import text_numbers
 from scstream.sources import MalformedRow, SourceOptions, format_of, open_source
 from scstream.sources.readers import BLOCK
+from scstream.sources.rows import as_word
 
 
 def write(tmp_path, text, name="rows.csv"):
@@ -271,8 +272,9 @@ def test_a_number_may_stand_for_missing_ones_in_any_source(tmp_path, name):
 
 def test_a_decimal_comma_and_words_of_other_sources_are_missing_too(tmp_path):
     path = write(tmp_path, "x;y\n1,5;-9,5\n2,5;3,5\n")
-    found = rows(path, separator=";", decimal=",", missing=["-9,5"])
-    np.testing.assert_array_equal(found, [[1.5, np.nan], [2.5, 3.5]])
+    for options in ({"separator": ";", "decimal": ","}, {"guess": True}):
+        found = rows(path, missing=["-9,5"], **options)
+        np.testing.assert_array_equal(found, [[1.5, np.nan], [2.5, 3.5]])
     (tmp_path / "b.jsonl").write_text('{"x": 1, "w": "red"}\n{"x": 2, "w": "Lost"}\n')
     batch = read(tmp_path / "b.jsonl", missing=["lost"])[0]
     assert batch.X.values[1].tolist() == ["red", None]
@@ -290,6 +292,12 @@ def test_numbers_are_words_in_any_source_if_the_user_says_so(tmp_path, name):
         frame.astype({"zip": "Int64"}).replace({"zip": {99: None}}).to_parquet(path)
     batch = read(path, text=["zip"], missing=["99"])[0]
     assert batch.X.values[1].tolist() == ["10115", "10117", None]
+
+
+def test_numbers_as_words():
+    values = None, np.nan, True, 3, 3.0, 2.5, -np.inf, 2**60 + 1
+    words = [None, None, "true", "3", "3", "2.5", "-inf", "1152921504606846977"]
+    assert [as_word(value) for value in values] == words
 
 
 @pytest.mark.parametrize(

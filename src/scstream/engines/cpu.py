@@ -272,15 +272,14 @@ class CpuEngine(Engine):
             if not easy:
                 form.ready(lambda: statistics(some))
         by_score = labeller(score, X, drawn=False)
-
         cells = LONG_CELLS if isinstance(by_score, Screen) else BLOCK_CELLS
         size = size_of_blocks(family, X, cells, self.sizes)
 
         def labels(rows: slice) -> Labels:
             z = at_once(rows) if easy else None
             if z is None:
-                some = cut(rows.stop, size, rows.start)
-                z = np.concatenate([by_score.best_alone(statistics(rows)) for rows in some])
+                parts = cut(rows.stop, size, rows.start)
+                z = np.concatenate([by_score.best_alone(statistics(part)) for part in parts])
             return z
 
         # rows alone take less room than their statistics: longer runs, of which there are fewer

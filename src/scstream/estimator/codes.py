@@ -35,8 +35,8 @@ def warn_of_codes(X: Any, names: Sequence[Any], *, level: int) -> bool:
     warnings.warn(
         f"Column {name!r} holds {code:g} in {share:.1%} of the rows, far from all its other "
         f"numbers.{also} If that stands for a missing number put NaN there (pandas.read_csv: "
-        f"na_values=[{code:g}]; scstream run: --missing={code:g}). Else rows that lack a number "
-        "become clusters.",
+        f"na_values=[{code:g}]; scstream run: --missing={code:g}). Otherwise rows that lack a "
+        "number form clusters of their own.",
         stacklevel=level,
     )
     return True

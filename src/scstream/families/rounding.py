@@ -21,9 +21,9 @@ _ROWS = 4096  # about so many show how coarse columns are
 _TIES = 4  # rows for each different number of a coarse column, at least
 _COARSE = 0.2  # deviations of a column that a step is wide, at least,
 _AGAIN = 1.25  # unless there are so many rows for each different one
-_CELL = 0.45 * np.sqrt(12.0)  # steps a cell is wide: places deviate by .45 steps from a number,
-_CELL_OF_FEW = 0.5 * np.sqrt(12.0)  # by .5 where numbers are so few that they deviate by less
 _NARROW = 0.01  # the same where a column has no deviation, only a size
+_CELL = 0.45 * np.sqrt(12.0)  # steps that a cell is wide: places deviate by .45 steps
+_CELL_OF_FEW = 0.5 * np.sqrt(12.0)  # the same where the column deviates by less than a step
 
 
 def steps(X: Points, scale: Array) -> Array:

@@ -13,7 +13,7 @@ Values = NDArray[np.float64] | list[NDArray[Any]]
 
 
 class Missing:
-    """Puts nothing in place of what stands for a missing value.
+    """Replaces what stands for a missing value by NaN, or by None among words.
 
     Parameters
     ----------
@@ -21,12 +21,12 @@ class Missing:
         As the user gives them. A number among them is meant however it is written: -999 also is
         -999.0.
     decimal : str, optional
-        The decimal point of these numbers; a point by default.
+        The decimal point of these numbers; by default both a point and a comma are.
     """
 
     def __init__(self, words: Sequence[str], decimal: str | None) -> None:
         self._words = [word.strip().lower() for word in words]
-        self._numbers = _numbers(word.replace(decimal or ".", ".") for word in words)
+        self._numbers = _numbers(word.replace(decimal or ",", ".") for word in words)
 
     def left_out(self, values: Values) -> Values:
         """Return numbers (n, d), or columns (n,), with NaN, or None, for missing values."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from time import monotonic
-from typing import Any
-
-import numpy as np
 
 from scstream.sources.base import Batch, Place, Source
 from scstream.sources.chunks import Chunk, Cutter, Layout
@@ -113,13 +110,14 @@ def words_of(options: SourceOptions, names: Sequence[str]) -> set[int]:
     return {find_column(column, names) for column in options.text}
 
 
-def as_word(value: Any) -> str | None:
+def as_word(value: float | None) -> str | None:
     """Return a number or truth value as the word that a text file would have for it."""
     if value is None or value != value:
         return None
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value)).lower()
-    return str(int(value)) if value == int(value) else str(float(value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    whole = isinstance(value, int) or value.is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def used_columns(names: Sequence[str], options: SourceOptions) -> tuple[list[int], int | None]:
