@@ -273,3 +273,20 @@ def test_pictures_of_groups():
     assert plot_tree(model, ax=right) is right
     assert len(right.collections) > 0
     plt.close(fig)
+
+
+def test_shapes_in_many_columns_are_one_group():
+    """L shapes in a plane of 120 columns, which the family describes by a few coordinates."""
+    # broken on purpose (rows of more than 100 columns are not looked at): 8 groups and more
+    rng, n = np.random.default_rng(5), 2000
+    plane = np.linalg.qr(rng.normal(size=(120, 2)))[0]
+    model = ScStream(random_state=0, n_jobs=1, group_level=0.3)
+    for _ in range(4):
+        y, along, across = rng.integers(4, size=n), rng.uniform(-4, 4, n), rng.uniform(-0.6, 0.6, n)
+        flat, steep = np.column_stack([-along, across]), np.column_stack([across, along])
+        X = 1.5 * CENTRES[y] + np.where(along[:, None] < 0.0, flat, steep)
+        X = X @ plane.T + 0.1 * rng.normal(size=(n, 120))
+        model.partial_fit(X)
+    assert model.n_clusters_ > 6
+    assert len(model.groups_) == 4
+    assert Contingency.from_labels(y, model.predict_group(X)).ari > 0.98

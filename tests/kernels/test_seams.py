@@ -31,7 +31,7 @@ def followed(X, labels, frame, clusters, old=None, changed=(), share=1.0, most=N
         old = np.zeros((0, 2), dtype=np.int64), np.zeros((0, seams.SUMS))
     before = (*old, np.array(changed, dtype=np.int64), share, 0.3, 0.01)
     room = np.empty(floats), np.empty(ints, dtype=np.int64)
-    m = seams.follow((X, labels), frame, clusters, before, room, (pairs, sums))
+    m = seams.follow((X, labels), frame, clusters, before, room, (pairs, sums, np.empty(most)))
     return pairs[:m], sums[:m]
 
 

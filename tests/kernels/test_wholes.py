@@ -30,9 +30,17 @@ def formed(sums, count=(100.0, 100.0), mean=((0.0, 0.0), (3.0, 0.0)), size=(1.0,
     merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
     part = np.empty(k, dtype=np.int64)
     clusters = np.array(count), np.array(mean), cov
-    n = wholes.form((table, sums), clusters, np.array(whole), rules.group_judging, room,
+    between = np.array([squared_distance(*clusters[1:], *pair) for pair in table[: len(sums)]])
+    seams = table, sums, between
+    n = wholes.form(seams, clusters, np.array(whole), rules.group_judging, room,
                     (merges, heights, part))  # fmt: skip
     return merges[:n], heights[:n], part.tolist()
+
+
+def squared_distance(mean, cov, a, b):
+    """Return the squared distance of two clusters in the deviations of their mean shape."""
+    way = mean[b] - mean[a]
+    return way @ np.linalg.solve((cov[a] + cov[b]) / 2, way)
 
 
 def bell(side):

@@ -68,8 +68,9 @@ class Grouping:
         new = Grouping(seams.follow(record), pending, followed)
         waits, unchanged = False, self._ids is not None and same(self._ids, learner.state.ids)
         n, d = batch.X.shape
-        if n and d <= rules.group_columns and (asked or isinstance(batch.X, np.ndarray)):
-            rows = rows_of(batch, outcome.labels, rules.group_rows)
+        seen = d <= rules.group_columns or learner.family.small_gaussian() is not None
+        if n and seen and (asked or isinstance(batch.X, np.ndarray)):
+            rows = rows_of(batch, outcome.labels, min(rules.group_rows, rules.group_numbers // d))
             if rows is not None and len(rows[0]):
                 waits = asked and unchanged and new._may_wait(len(rows[0]), rules)
                 new._keep(rows, rules, copied=waits or not asked)
@@ -115,7 +116,8 @@ class Grouping:
             links = _overlaps(doubt, state.totals[:, 0], rules)
             self._joined = join(links, rules.group_level, rules.group_bridge)
         else:
-            rows = together(fresh(self.pending, shapes, rules), shapes.mean.shape[1])
+            pending = tuple((learner.family.narrowed(X), ids) for X, ids in self.pending)
+            rows = together(fresh(pending, shapes, rules), shapes.mean.shape[1])
             seams, self._joined = self.seams.after(shapes, doubt, rows, rules)
             self._left = seams, ()
         self._ids = state.ids

@@ -87,7 +87,8 @@ class Seams:
         (k, d), n = shapes.mean.shape, len(rows[1])
         most = min(k * (k - 1) // 2, _A_CLUSTER * k)
         pairs, sums = np.empty((most + k, 2), dtype=np.int64), np.empty((most, seams.SUMS))
-        merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
+        between, heights = np.empty(most), np.empty(k)
+        merges = np.empty((k, 2), dtype=np.int64)
         part = np.empty(k, dtype=np.int64)
         floats, ints = _room(k, d, n, most)
         share = 0.5 ** (n / rules.group_memory)
@@ -99,7 +100,7 @@ class Seams:
             self._whole_of(shapes.ids),
             rules.group_judging,
             (np.empty(floats), np.empty(ints, dtype=np.int64)),
-            (pairs, sums, merges, heights, part),
+            (pairs, sums, between, merges, heights, part),
         )
         joined = Joined(part, merges[:n_merges], heights[:n_merges], shapes.distances)
         seen = share * self.rows + n

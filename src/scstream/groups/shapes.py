@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array
 from scstream.kernels import seams
-from scstream.sampler.choose import few_columns
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
 from scstream.support.frozen import frozen
@@ -15,7 +14,10 @@ from scstream.support.frozen import frozen
 
 @frozen
 class Shapes:
-    """k Gaussians in d columns, in a frame: a row x is at ``(x - shift) / scale``."""
+    """k Gaussians in d columns, in a frame: a row x is at ``(x - shift) / scale``.
+
+    Where a family describes rows of many columns by a few coordinates, these are the columns.
+    """
 
     ids: NDArray[np.int64]
     count: Array  # (k,): points
@@ -29,8 +31,8 @@ class Shapes:
         state, family = learner.state, learner.family
         totals, k = state.totals, state.k
         count = np.ascontiguousarray(totals[:, 0])
-        prior = family.small_gaussian() if few_columns(family, rules) else None
-        if prior is not None and prior.columns == family.columns_taken():
+        prior = family.small_gaussian()
+        if prior is not None and (family.narrows or prior.columns == family.columns_taken()):
             d = prior.columns
             mean, cov = np.empty((k, d)), np.empty((k, d, d))
             seams.shapes(totals, prior.row, prior.more, mean, cov)

@@ -5,21 +5,16 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from scstream.kernels.compiling import brief_part
+from scstream.kernels.compiling import brief_part, part
 
 
 @brief_part
 def fisher(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
     """Fill Fisher's direction (d,) from a cluster to another, and return how far that one is."""
     d = len(u)
-    for i in range(d):
-        for j in range(i + 1):
-            L[i, j] = 0.5 * (cov[a, i, j] + cov[b, i, j])
-    if not factored(L):
-        return 0.0
-    for i in range(d):
-        u[i] = mean[b, i] - mean[a, i]
-    length = sqrt(white(L, u))
+    length = sqrt(squared_distance(mean, cov, a, b, L, u))
+    if length == 0.0:
+        return length
     for i in range(d - 1, -1, -1):
         for j in range(i + 1, d):
             u[i] -= L[j, i] * u[j]
@@ -30,6 +25,20 @@ def fisher(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
 
 
 @brief_part
+def squared_distance(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
+    """Return the squared distance of two means in the deviations of both clusters' mean shape.
+
+    It is 0 if that has none. Fills the factor of the shape, and the way from the first to the
+    second in its deviations.
+    """
+    for i in range(len(u)):
+        u[i] = mean[b, i] - mean[a, i]
+        for j in range(i + 1):
+            L[i, j] = 0.5 * (cov[a, i, j] + cov[b, i, j])
+    return white(L, u) if factored(L) else 0.0
+
+
+@part
 def factored(L: Any) -> bool:
     """Make the lower triangle of a matrix its Cholesky factor; False if that cannot be."""
     for i in range(len(L)):
@@ -46,7 +55,7 @@ def factored(L: Any) -> bool:
     return True
 
 
-@brief_part
+@part
 def white(L: Any, u: Any) -> Any:
     """Solve ``L x = u`` in place, and return the squared length of x."""
     total = 0.0
@@ -58,7 +67,7 @@ def white(L: Any, u: Any) -> Any:
     return total
 
 
-@brief_part
+@part
 def deviation(cov: Any, which: int, u: Any) -> Any:
     """Return a cluster's deviation along a direction."""
     total = 0.0

@@ -59,7 +59,8 @@ def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: An
     room : tuple
         Floats and whole numbers, see `room_needed`.
     out : tuple
-        Pairs of places (a, b), a < b, and sums, one row a pair.
+        Pairs of places (a, b), a < b, their sums, one row a pair, and the squared distances of
+        their means, in the deviations of their mean shape.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: An
     ids, count, mean, cov, doubt = clusters
     old, old_sums, changed, share, share_changed, overlap = before
     floats, whole_numbers = room
-    pairs, sums = out
+    pairs, sums, between = out
     k, d, n, m = len(ids), mean.shape[1], len(rows[1]), 0
     L, u = floats[: d * d].reshape(d, d), floats[d * d : d * d + d]
     profile, kept = floats[d * d + d :][:BINS], floats[d * d + d + BINS :][:k]
@@ -100,7 +101,8 @@ def follow(rows: Any, frame: Any, clusters: Any, before: Any, room: Any, out: An
     if m > 0:
         _by_cluster(rows[1], table, first, then)
         touch = (count, mean, cov, index)
-        _look((rows[0], first, then), frame, touch, pairs[:m], (L, u, profile), sums)
+        out = sums[:m], between
+        _look((rows[0], first, then), frame, touch, pairs, (L, u, profile), out)
     return m
 
 
@@ -188,13 +190,16 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
     pairs : ndarray (m, 2)
     room : tuple
         Floats: (d, d), (d,), (BINS,).
-    out : ndarray (m, 15)
+    out : tuple
+        The sums (m, 15), and the squared distances (m,) of the clusters' means.
     """
     count, mean, cov, _ = clusters
     L, u, profile = room
-    for m in range(len(pairs)):
+    sums, between = out
+    for m in range(len(sums)):
         a, b = pairs[m, 0], pairs[m, 1]
         length = fisher(mean, cov, a, b, L, u)
+        between[m] = length * length
         if not length > 1e-6:
             continue
         ends = length, deviation(cov, a, u), deviation(cov, b, u)
@@ -207,9 +212,9 @@ def _look(rows: Any, frame: Any, clusters: Any, pairs: Any, room: Any, out: Any)
         for c in range(len(u)):
             before += u[c] * mean[a, c]
             u[c] /= frame[1][c]
-        inside = _count(rows, (frame[0], u, before), ends, (a, b), (windows, cuts), out[m])
+        inside = _count(rows, (frame[0], u, before), ends, (a, b), (windows, cuts), sums[m])
         for which in range(3):
-            expect(profile, windows, which, inside, total, out[m])
+            expect(profile, windows, which, inside, total, sums[m])
 
 
 @part

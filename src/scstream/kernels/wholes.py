@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scstream.kernels.compiling import bare, brief, brief_part
-from scstream.kernels.directions import factored, white
+from scstream.kernels.directions import factored, squared_distance, white
 from scstream.kernels.joining import join, numbered
 from scstream.kernels.seams import follow
 
@@ -48,8 +48,8 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
     Parameters
     ----------
     seams : tuple
-        Pairs of places, (m, 2) and room for k more; and sums (m, 15), see
-        `scstream.kernels.seams`.
+        Pairs of places, (m, 2) and room for k more; sums (m, 15) and squared distances (m,), see
+        `scstream.kernels.seams.follow`.
     clusters : tuple
         Counts (k,), means (k, d), covariances (k, d, d).
     whole : ndarray (k,)
@@ -67,20 +67,22 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
         How many merges there are.
     """
     rules = Judging(*numbers)
-    pairs, sums = seams
+    pairs, sums, between = seams
     count, mean, cov = clusters
     floats, nodes = room
     merges, heights, part = out
     (k, d), m = mean.shape, len(sums)
     L, u = floats[: d * d].reshape(d, d), floats[d * d : d * d + d]
     sizes, floats = floats[d * d + d :][: 4 * k].reshape(4, k), floats[d * d + d + 4 * k :]
-    peak, top, ratio = floats[:k], floats[k : 2 * k], floats[2 * k :]
+    peak, top, floats = floats[:k], floats[k : 2 * k], floats[2 * k :]
+    level, ratio, far = floats[:k], floats[k:][: m + k], floats[m + 2 * k :]
+    nearest, nodes = nodes[:k], nodes[k:]
+    of_pairs = nodes[: 2 * m + k]
+    _measure((count, mean, cov), pairs[:m], rules, (L, u, of_pairs), (sizes, far, nearest, level))
     for j in range(k):
-        volume, points = _log_volume(cov, j, L), log(max(count[j], _LEAST))
-        peak[j] = points - volume
-        sizes[0, j], sizes[1, j] = volume, points - min(d, 3) * volume / d
-    _judge((pairs, sums), (mean, cov, sizes), whole, rules, (L, u), ratio)
-    m = _few((count, mean, cov, peak), rules, (L, u), (pairs, ratio), m)
+        peak[j] = log(max(count[j], _LEAST)) - sizes[0, j]
+    _judge((pairs, sums, between, far), sizes, whole, rules, d, ratio)
+    m = _few((count, mean, cov), nearest, rules, (L, u), (pairs, ratio), m)
     power = log(1.0 - rules.level) / log(rules.bridge)
     n = join(pairs[:m], ratio[:m], peak, power, (nodes[:k], top), (merges, heights))
     low = 0
@@ -92,7 +94,7 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
 
 def room_needed(k: int, d: int, m: int) -> tuple[int, int]:
     """Return how many floats and whole numbers `form` works in."""
-    return d * d + d + 7 * k + m, 3 * k
+    return d * d + d + 8 * k + 3 * m, 4 * k + 2 * m
 
 
 @bare
@@ -101,38 +103,87 @@ def step(
 ) -> Any:  # fmt: skip
     """Do what `scstream.kernels.seams.follow` and then `form` do; return pairs and merges.
 
-    ``out`` is pairs, sums, merges, heights and the whole of each cluster.
+    ``out`` is pairs, sums, squared distances, merges, heights and the whole of each cluster.
     """
-    pairs, sums, merges, heights, part = out
-    m = follow(rows, frame, clusters, before, room, (pairs, sums))
+    pairs, sums, between, merges, heights, part = out
+    m = follow(rows, frame, clusters, before, room, (pairs, sums, between))
     _, count, mean, cov, _ = clusters
-    n = form(
-        (pairs, sums[:m]), (count, mean, cov), whole, numbers, room, (merges, heights, part)
-    )  # fmt: skip
+    seams = pairs, sums[:m], between[:m]
+    n = form(seams, (count, mean, cov), whole, numbers, room, (merges, heights, part))
     return m, n
 
 
 @brief_part
-def _judge(seams: Any, clusters: Any, whole: Any, rules: Any, room: Any, ratio: Any) -> None:
+def _measure(clusters: Any, pairs: Any, rules: Any, room: Any, out: Any) -> None:
+    """Fill the sizes of clusters, and distances from them: each one's shape is factored once.
+
+    ``out`` is the log of each cluster's volume and what `_judge` compares (2, k), the squared
+    distance (2 m,) of each pair's means in the deviations of the first and of the second; and, of
+    each cluster of too few points, the larger one that its place is most probable under (k,), -1 if
+    there is none, and how probable it is (k,).
+    """
+    count, mean, cov = clusters
+    L, u, of_pairs = room
+    sizes, far, nearest, level = out
+    k, d = mean.shape
+    first, then = of_pairs[:k], of_pairs[k:]
+    for j in range(k):
+        first[j] = nearest[j] = -1
+        level[j] = -np.inf
+    for i in range(2 * len(pairs)):
+        j = pairs[i // 2, i % 2]
+        then[i], first[j] = first[j], i
+    for j in range(k):
+        for i in range(d):
+            for c in range(i + 1):
+                L[i, c] = cov[j, i, c]
+        fine, volume = factored(L), 0.0
+        if fine:
+            for i in range(d):
+                volume += log(L[i, i])
+        points = log(max(count[j], _LEAST))
+        sizes[0, j], sizes[1, j] = volume, points - min(d, 3) * volume / d
+        i = first[j]
+        while i >= 0:
+            far[i] = _distance(mean, pairs[i // 2, 0], pairs[i // 2, 1], L, u) if fine else 0.0
+            i = then[i]
+        if count[j] < rules.points:
+            continue
+        for a in range(k):
+            if count[a] < rules.points:
+                here = points - volume
+                if fine:
+                    here -= 0.5 * _distance(mean, a, j, L, u)
+                if here > level[a]:
+                    nearest[a], level[a] = j, here
+
+
+@brief_part
+def _distance(mean: Any, a: int, b: int, L: Any, u: Any) -> Any:
+    """Return the squared distance of two means in the deviations of a shape that is factored."""
+    for i in range(len(u)):
+        u[i] = mean[a, i] - mean[b, i]
+    return white(L, u)
+
+
+@brief_part
+def _judge(seams: Any, sizes: Any, whole: Any, rules: Any, d: int, ratio: Any) -> None:
     """Fill how much of the lower peak the seam of each pair has; 1 if nothing separates the two."""
-    pairs, sums = seams
-    mean, cov, sizes = clusters
-    L, u = room
+    pairs, sums, between, far = seams
     power = log(rules.level) / log(0.5)
     bells = sizes[2:]
-    usual = rules.all_share * sqrt(2.0) * _add_bells(seams, rules, bells)
+    usual = rules.all_share * sqrt(2.0) * _add_bells(pairs, sums, rules, bells)
     for m in range(len(sums)):
         a, b = pairs[m, 0], pairs[m, 1]
         z = _shape(_bell(sums[m, 9:12], rules), bells[:, a], rules.others)
         z += _shape(_bell(sums[m, 12:15], rules), bells[:, b], rules.others)
-        z = z / sqrt(2.0) + usual - rules.bells * _presumed(sums[m], rules.seen_rows * (len(u) - 1))
+        z = z / sqrt(2.0) + usual - rules.bells * _presumed(sums[m], rules.seen_rows * (d - 1))
         z -= rules.tail * max(abs(sizes[1, a] - sizes[1, b]) - rules.tail_from, 0.0)
         if whole[a] >= 0 and whole[b] >= 0:
             z += rules.lasting if whole[a] != whole[b] else -rules.lasting
-        far = _distance(mean, cov, a, b, a if sizes[0, a] > sizes[0, b] else b, L, u)
-        far = max(far, _between(mean, cov, a, b, L, u))
+        in_the_wider = far[2 * m] if sizes[0, a] > sizes[0, b] else far[2 * m + 1]
         apart = 0.0
-        if far >= rules.around**2:
+        if max(in_the_wider, between[m]) >= rules.around**2:
             apart = (0.5 * erfc(-z / sqrt(2.0))) ** power
         more = rules.flat_deviations * min(max(-0.5 * z, 0.0), 1.0)
         ratio[m] = min(_valley(sums[m], rules.prior_rows, rules.deviations + more), 1.0 - apart)
@@ -146,63 +197,21 @@ def _presumed(sums: Any, enough: float) -> Any:
 
 
 @brief_part
-def _distance(mean: Any, cov: Any, a: int, b: int, whose: int, L: Any, u: Any) -> Any:
-    """Return the squared distance of two means in a cluster's deviations, 0 if it has none."""
-    for i in range(len(u)):
-        u[i] = mean[a, i] - mean[b, i]
-        for j in range(i + 1):
-            L[i, j] = cov[whose, i, j]
-    return white(L, u) if factored(L) else 0.0
+def _few(clusters: Any, nearest: Any, rules: Any, room: Any, out: Any, m: int) -> Any:
+    """Link each cluster of too few points to the one that is nearest, if that is within reach.
 
-
-@brief_part
-def _between(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
-    """Return the squared distance of two means in the deviations of both clusters' mean shape."""
-    for i in range(len(u)):
-        u[i] = mean[a, i] - mean[b, i]
-        for j in range(i + 1):
-            L[i, j] = 0.5 * (cov[a, i, j] + cov[b, i, j])
-    return white(L, u) if factored(L) else 0.0
-
-
-@brief_part
-def _few(clusters: Any, rules: Any, room: Any, out: Any, m: int) -> Any:
-    """Link each cluster of too few points to the larger one that its place is most probable under.
-
-    One that is out of the other's reach stays alone. Returns how many links there are, with the m
-    that there were.
+    Returns how many links there are, with the m that there were.
     """
-    count, mean, cov, peak = clusters
+    count, mean, cov = clusters
     pairs, ratio = out
     L, u = room
     for a in range(len(count)):
-        if count[a] >= rules.points:
-            continue
-        best, level = -1, -np.inf
-        for b in range(len(count)):
-            if count[b] >= rules.points:
-                here = peak[b] - 0.5 * _distance(mean, cov, a, b, b, L, u)
-                if here > level:
-                    best, level = b, here
-        if best >= 0 and _between(mean, cov, a, best, L, u) <= rules.reach**2:
-            pairs[m, 0], pairs[m, 1] = a, best
+        b = nearest[a]
+        if b >= 0 and squared_distance(mean, cov, a, b, L, u) <= rules.reach**2:
+            pairs[m, 0], pairs[m, 1] = a, b
             ratio[m] = 1.0
             m += 1
     return m
-
-
-@brief_part
-def _log_volume(cov: Any, which: int, L: Any) -> Any:
-    """Return the log of the product of a cluster's deviations, 0 if it has none."""
-    for i in range(len(L)):
-        for j in range(i + 1):
-            L[i, j] = cov[which, i, j]
-    if not factored(L):
-        return 0.0
-    total = 0.0
-    for i in range(len(L)):
-        total += log(L[i, i])
-    return total
 
 
 @brief_part
@@ -219,13 +228,12 @@ def _bell(side: Any, rules: Any) -> Any:
 
 
 @brief_part
-def _add_bells(seams: Any, rules: Any, out: Any) -> Any:
+def _add_bells(pairs: Any, sums: Any, rules: Any, out: Any) -> Any:
     """Fill `_bell` of each cluster's far sides, summed up over its seams, and how many these are.
 
     ``out`` is (2, k). Returns the mean over all sides, none of which counts more than two
     deviations, beside some that are neither flat nor a Gaussian's.
     """
-    pairs, sums = seams
     for j in range(out.shape[1]):
         out[0, j] = out[1, j] = 0.0
     total, sides = 0.0, rules.all_sides

@@ -107,14 +107,16 @@ class GroupRules:
     group_kept : int
         Rows that are kept, where groups are formed only when asked for, at most.
     group_numbers : int
-        Numbers in these rows, at most.
+        Numbers in these rows, and in those of a batch, at most.
     group_parts : int
         Batches whose rows are kept as they came; those of more, which are small, are put together.
     group_stale : float
         Mean squared deviations a column by which rows kept may be further from their clusters than
         the latest rows are: where clusters move, old rows show nothing of today.
     group_columns : int
-        Columns up to which seams are looked at; above, overlaps alone decide.
+        Columns up to which seams of clusters without correlations are looked at; above, overlaps
+        alone decide. A look costs a matrix of these columns for each cluster, which Gaussian
+        clusters pay for all they do, and others for nothing else.
     group_same : float
         Overlap, where it alone decides, of two clusters that are taken for the same.
     """
