@@ -115,10 +115,12 @@ def test_a_tail_belongs_to_its_core():
     ((2.6, 0.0), (1.0, 1.0), [0, 0]),
     ((2.7, 0.0), (1.0, 1.0), [0, 1]),
     ((2.6, 0.0), (1.0, 0.2), [0, 1]),  # within reach of the wider one, not of both
+    ((5.0, 0.0), (1.0, 9.0), [0, 0]),  # within reach of both, far from the narrower one
+    ((-5.0, 0.0), (9.0, 1.0), [0, 0]),
 ])  # fmt: skip
 def test_clusters_as_near_as_the_halves_of_a_gaussian_are_one(mean, size, parts):
     """They are one even if their far sides are those of Gaussians."""
-    # broken on purpose (the wider one's deviations alone): the last two are one
+    # broken on purpose (the wider one's deviations alone): the second and the third are one
     rows = np.abs(np.random.default_rng(0).normal(size=100_000))
     assert 2.0 * rows.mean() / rows.std() == pytest.approx(RULES.group_around, abs=0.02)
     assert formed(seam(), mean=((0.0, 0.0), mean), size=size)[2] == parts

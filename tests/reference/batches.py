@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import dataclass, field
-from itertools import product
 from math import inf
 
 import numpy as np
@@ -23,6 +22,7 @@ from reference.sweeps import (
     deterministic_sweep,
     forget,
     last_sweep,
+    predictive_scores,
     predictive_sweep,
     restricted_sweep,
     tame,
@@ -336,23 +336,51 @@ def start_that_stays(batch, plan):
 def most_probable_start(batch, plan, most=200, *, adapt=True):
     """Return the best of some starts: small groups, or 30 by the columns that tell most.
 
-    Each once more with a prior that is held wide, if the family has such.
+    Then groups by distances in the deviations within the clusters found so far, while these become
+    more probable by a nat.
     """
     family, size = batch.family, max(1, min(len(batch.X) // 4, most))
-    starts = [over_cluster(batch, size)]
+    best = merged_groups(batch, plan, over_cluster(batch, size), None, adapt=adapt)
     if family.real and size > 30:
-        weight = telling_columns(family.embed(batch.X))
+        E = family.embed(batch.X)
+        weight = telling_columns(E)
         if weight is not None:
-            starts.append(over_cluster(batch, 30, weight))
-    best = None
-    held = family.held(True) if adapt else family
-    for prior, groups in product([family] if held is family else [family, held], starts):
-        batch.family = prior.adapt(groups) if adapt else prior
-        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
+            groups = over_cluster(batch, 30, E * weight)
+            best = merged_groups(batch, plan, groups, best, adapt=adapt)
+        for _ in range(8):
+            turned = in_deviations_within(E, best_labels(batch, best))
+            if turned is None:
+                break
+            before = best[0]
+            groups = over_cluster(batch, min(size, 30 + 4 * best[1].k), turned)
+            best = merged_groups(batch, plan, groups, best, adapt=adapt)
+            if best[0] < before + 1.0:
+                break
     _, clusters, family, batch.z = best
     batch.family = family.held(False)
     batch.sub = np.zeros(len(batch.X), dtype=int)
     return clusters
+
+
+def merged_groups(batch, plan, groups, best, *, adapt):
+    """Merge groups down, once more with a prior that is held wide, if the family has such."""
+    family = batch.family
+    held = family.held(True) if adapt else family
+    for prior in [family] if held is family else [family, held]:
+        batch.family = prior.adapt(groups) if adapt else prior
+        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
+    batch.family = family
+    return best
+
+
+def best_labels(batch, start):
+    """Return the clusters of a start that rows are most probable in."""
+    _, clusters, family, _ = start
+    own, batch.family = batch.family, family
+    z = np.argmax(predictive_scores(batch, clusters)[0], axis=0)
+    batch.family = own
+    used = sorted(set(z.tolist()))
+    return np.array([used.index(c) for c in z])
 
 
 def merged_down(batch, plan, clusters, best, *, adapt):
@@ -379,9 +407,9 @@ def merged_down(batch, plan, clusters, best, *, adapt):
 # -- groups of points -----------------------------------------------------------------------------
 
 
-def over_cluster(batch, m, weight=1.0):
+def over_cluster(batch, m, E=None):
     """Statistics of at most m groups of the batch's rows, by k-means."""
-    z = k_means(batch.family.embed(batch.X) * weight, m, batch.rng)
+    z = k_means(batch.family.embed(batch.X) if E is None else E, m, batch.rng)
     return np.array(
         [batch.family.statistics(batch.X[z == c]).sum(axis=0) for c in range(max(z) + 1)]
     )
@@ -417,3 +445,12 @@ def telling_columns(E):
     deviation = E.std(axis=0)
     lack = 3.0 - (((E - E.mean(axis=0)) / deviation) ** 4).mean(axis=0)
     return None if lack.max() < 0.5 else np.maximum(lack, 0.05) / deviation
+
+
+def in_deviations_within(E, z):
+    """Rows in units of the deviations from the means of their groups, None if these are round."""
+    off = E - np.array([E[z == c].mean(axis=0) for c in range(max(z) + 1)])[z]
+    variance, axis = np.linalg.eigh(off.T @ off)
+    if variance[-1] <= 2.0 * variance[0]:
+        return None
+    return E @ (axis / np.sqrt(np.maximum(variance, 1e-12 * variance[-1])))

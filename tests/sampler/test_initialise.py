@@ -7,8 +7,9 @@ from problems import PROBLEMS, problem
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
+from scstream import ScStream
 from scstream.families.k_means import _plus_plus, k_means
-from scstream.sampler.seeding import informative_columns, over_cluster
+from scstream.sampler.seeding import in_deviations_within, informative_columns, over_cluster
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 
@@ -65,6 +66,42 @@ def test_columns_tell_by_how_flat_they_are():
     assert informative_columns(E[:, 1:]) is None  # of two columns both matter
     assert informative_columns(sparse.csr_array(E)) is None
     assert informative_columns(np.zeros((10, 4))) is None
+
+
+def test_rows_in_deviations_within_groups_have_round_groups():
+    # broken on purpose (units of variances): deviations are not 1
+    rng = np.random.default_rng(1)
+    z = rng.integers(3, size=600)
+    mix = np.array([[3.0, 0.0, 0.0], [1.0, 0.2, 0.0], [0.0, 0.0, 40.0]])
+    E = 50.0 * rng.normal(size=(3, 3))[z] + rng.normal(size=(600, 3)) @ mix
+    got = in_deviations_within(E, z)
+    assert got is not None
+    off = got - np.array([got[z == c].mean(axis=0) for c in range(3)])[z]
+    assert_allclose(off.T @ off, np.eye(3), atol=1e-8)
+    assert in_deviations_within(rng.normal(size=(600, 3)), z) is None  # they are round as they are
+    assert in_deviations_within(sparse.csr_array(E), z) is None
+    assert in_deviations_within(np.zeros((600, 3)), z) is None
+    flat = in_deviations_within(np.column_stack([E, np.ones(600)]), z)  # a direction without noise
+    assert flat is not None
+    assert np.isfinite(flat).all()
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_clusters_of_uneven_sizes_are_found_beside_columns_of_noise(seed):
+    # broken on purpose (groups are made once): 12 and 10 clusters
+    rng = np.random.default_rng([seed, 7])
+    places: list[np.ndarray] = []
+    while len(places) < 20:
+        place = rng.uniform(0.0, 42.0, size=2)
+        if all(np.linalg.norm(place - other) > 7.0 for other in places):
+            places.append(place)
+    share = np.arange(1.0, 21.0) ** -1.2
+    y = rng.choice(20, size=1500, p=share / share.sum())
+    told = np.array(places)[y] + rng.normal(size=(1500, 2))
+    X = np.hstack([told, 15.0 * rng.normal(size=(1500, 13))])
+    model = ScStream(random_state=seed, n_jobs=1).partial_fit(X)
+    assert model.n_clusters_ == 20
+    assert adjusted_rand_score(y, model.labels_) > 0.99
 
 
 def test_a_tight_pair_far_from_the_rest_is_still_told_apart():

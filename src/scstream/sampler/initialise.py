@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from scstream.engines import Engine
 from scstream.families.contract import Array, Family
-from scstream.families.scores import Labels, LinearScore
+from scstream.families.gaps import observed_scores
+from scstream.families.scores import Labels, LinearScore, Points
 from scstream.sampler.clusters import State
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
-from scstream.sampler.seeding import informative_columns, over_cluster
+from scstream.sampler.seeding import in_deviations_within, informative_columns, over_cluster
 from scstream.sampler.split_merge import drop_forgotten, propose_merges
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import restart
+from scstream.sampler.sweep import predictive
 from scstream.sampler.window import Forgetting
 
 
@@ -55,27 +56,55 @@ def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: boo
     """Return the best of some starts, with its prior: merged from small groups, or from a few.
 
     Where clusters differ in a few of many columns, small groups are mixed: chance neighbours in
-    all the others. The few groups are made by the most informative columns. Each start is made
-    once more with a prior that is held wide, if the family has such (`Family.held`).
+    all the others. So a few groups are made by the most informative columns. Then groups are made
+    anew by distances in the deviations within the clusters that were found, while these become
+    much more probable: each time more of the noise is gone. Each start is made once more with a
+    prior that is held wide, if the family has such (`Family.held`).
     """
-    family, rules, n = steps.family, steps.rules, steps.engine.n_rows
-    sample = family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
-    size = max(1, min(n // rules.points_a_group, rules.seeds))
-    groups = [over_cluster(family, sample, size, steps.rng.generator)]
-    weight = None
+    family, rules, rng = steps.family, steps.rules, steps.rng.generator
+    sample = family.filled(steps.engine.sample(rng, rules.seed_rows))
+    size = max(1, min(steps.engine.n_rows // rules.points_a_group, rules.seeds))
+    merged = partial(_best_merged, steps, plan, forgetting, adapt=adapt)
+    best = merged(over_cluster(family, sample, size, rng), None)
     if family.real and size > rules.few_seeds:
-        weight = informative_columns(family.embed(sample), rules)
-    if weight is not None:
-        groups.append(over_cluster(family, sample, rules.few_seeds, steps.rng.generator, weight))
-    best: _Start | None = None
-    held = family.held(True) if adapt else family
-    for prior, seeds in product([family] if held is family else [family, held], groups):
-        steps.family = prior.adapt(seeds) if adapt else prior
-        best = _merged_down(steps, plan, State.start(forgetting, seeds, 0.0, 0), best, adapt=adapt)
-    assert best is not None
+        E = family.embed(sample)
+        weight = informative_columns(E, rules)
+        if weight is not None:
+            best = merged(over_cluster(family, sample, rules.few_seeds, rng, E * weight), best)
+        for _ in range(rules.turns):
+            turned = in_deviations_within(E, _labels(steps, best, sample), rules)
+            if turned is None:
+                break
+            m = min(size, rules.few_seeds + rules.points_a_group * best.state.k)
+            before, best = best, merged(over_cluster(family, sample, m, rng, turned), best)
+            if best.level < before.level + rules.turn_gain:
+                break
     steps.family = best.family.held(False)
     steps.engine.restore_labels()
     return best.state
+
+
+def _best_merged(
+    steps: Steps, plan: Plan, forgetting: Forgetting, groups: Array, best: _Start | None, *,
+    adapt: bool,
+) -> _Start:  # fmt: skip
+    """Return what groups (k, p) merge down to, or the best start so far."""
+    family = steps.family
+    held = family.held(True) if adapt else family
+    for prior in [family] if held is family else [family, held]:
+        steps.family = prior.adapt(groups) if adapt else prior
+        best = _merged_down(steps, plan, State.start(forgetting, groups, 0.0, 0), best, adapt=adapt)
+    assert best is not None
+    steps.family = family
+    return best
+
+
+def _labels(steps: Steps, start: _Start, X: Points) -> Labels:
+    """Return the clusters of rows, numbered from 0 without gaps."""
+    score = predictive(start.family, start.state.totals, steps.alpha)
+    best = np.argmax(observed_scores(start.family, score, X), axis=1)
+    labels: Labels = np.unique(best, return_inverse=True)[1]
+    return labels
 
 
 def _merged_down(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.families.contract import Array, Family
-from scstream.families.k_means import k_means
+from scstream.families.k_means import k_means, sums_of_groups
 from scstream.families.scores import Points
 from scstream.sampler.rules import RULES, Rules
 
@@ -14,13 +15,13 @@ _LEAST_COLUMNS = 3  # with fewer, all of them matter
 
 
 def over_cluster(
-    family: Family, X: Points, m: int, rng: np.random.Generator, weight: Array | None = None
+    family: Family, X: Points, m: int, rng: np.random.Generator, E: Points | None = None
 ) -> Array:
-    """Return statistics (k, p) of at most m groups of the given rows; columns may have weights."""
-    E = family.embed(X)
-    if weight is not None:
-        E = E * weight
-    z = k_means(E, m, rng)
+    """Return statistics (k, p) of at most m groups of the given rows.
+
+    Rows of a group are near each other as the family embeds them, or in other coordinates E.
+    """
+    z = k_means(family.embed(X) if E is None else E, m, rng)
     T = family.statistics(X)
     k = int(z.max()) + 1
     member = sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(k, len(z)))
@@ -45,4 +46,21 @@ def informative_columns(E: Points, rules: Rules = RULES) -> Array | None:
     out: Array = np.clip(lack, rules.least_column_weight, None) / np.where(
         deviation > 0, deviation, 1.0
     )
+    return out
+
+
+def in_deviations_within(E: Points, z: NDArray[np.int64], rules: Rules = RULES) -> Array | None:
+    """Return rows E (n, d) in units of their deviations from the means of groups.
+
+    The groups are given by labels (n,), numbered from 0 without gaps. Returns None where groups
+    are about round, so that distances would stay what they are.
+    """
+    if not isinstance(E, np.ndarray):
+        return None
+    sums, n = sums_of_groups(E, z)
+    off = E - (sums / n[:, None])[z]
+    variance, axis = np.linalg.eigh(off.T @ off)
+    if variance[-1] <= rules.round_by * variance[0]:
+        return None
+    out: Array = E @ (axis / np.sqrt(np.maximum(variance, 1e-12 * variance[-1])))
     return out
