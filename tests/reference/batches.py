@@ -218,6 +218,8 @@ def first_batch(batch, plan, clusters, *, again=False):
 def converge(batch, plan, clusters, *, again=False):
     """Sweep until the log posterior no longer rises; returns by how much it did since a sweep.
 
+    Nor where no cluster was split or merged from the first sweep on: there it is not waited for.
+
     The prior follows the clusters during the first 15 sweeps, where that is more probable. Those
     of other rows that have converged before may end sooner: there rows must be more probable by a
     ten-thousandth of a nat each. Should rows show no tails twice in a row sweeps end at once: all
@@ -247,7 +249,8 @@ def converge(batch, plan, clusters, *, again=False):
                 batch.family, level = family, adapted
         waited = 0 if level > best + gain else waited + 1
         best, begin = max(best, level), level if begin is None else begin
-        if waited >= (3 if again else 8) and (again or sweep >= 15):
+        patience = 3 if again else 8
+        if calm == sweep + 1 >= patience or (waited >= patience and (again or sweep >= 15)):
             break
     return best - begin
 

@@ -231,6 +231,18 @@ def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
     assert sum(key is not None for key in batch.ctx.engine.keys) == 3
 
 
+@pytest.mark.parametrize(("again", "sweeps", "after_moves"), [(False, 8, 16), (True, 3, 4)])
+def test_clusters_that_no_sweep_touches_are_soon_believed(again, sweeps, after_moves):
+    for parts, expected in [(1, [sweeps]), (3, range(after_moves, 100))]:
+        batch, told = Batches(n=400), []
+        labels = parts * batch.truth + np.arange(batch.n) % parts
+        start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
+        course = Course(adapt=True, again=again, progress=lambda *seen, to=told: to.append(seen))
+        first_batch(batch.ctx, Plan(), start, course)
+        assert told[-1][1] == 4
+        assert len(told) in expected
+
+
 def test_a_prior_that_must_not_adapt_does_not():
     batch = Batches()
     prior = batch.ctx.family.prior.copy()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from scstream.families.contract import Array, Family
-from scstream.families.k_means import k_means
+from scstream.families.k_means import k_means, sums_of_groups
 from scstream.families.scores import Points
 from scstream.sampler.rules import RULES, Rules
 
@@ -20,12 +19,7 @@ def over_cluster(
     E = family.embed(X)
     if weight is not None:
         E = E * weight
-    z = k_means(E, m, rng)
-    T = family.statistics(X)
-    k = int(z.max()) + 1
-    member = sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(k, len(z)))
-    sums = member @ T
-    return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
+    return sums_of_groups(family.statistics(X), k_means(E, m, rng))[0]
 
 
 def informative_columns(E: Points, rules: Rules = RULES) -> Array | None:
