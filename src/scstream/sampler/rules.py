@@ -48,13 +48,13 @@ class Rules(GroupRules):
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
-        Sampled sweeps without a better log posterior that end the first batch.
+        Sampled sweeps without a better log posterior that end the first batch, or as many from the
+        first one on that move no cluster. (As many after some moves lost 1 of 300 small clusters.)
     patience_again : float
         The same where clusters were found among other rows before, see `sample_rows`.
     gain_again : float
         There a log posterior is only better if a row is more probable by this, in nats. Among
-        400,000 rows of clusters far apart labels that are drawn anew change it by some 20, which
-        went on for eight sweeps without changing a cluster.
+        400,000 rows of clusters far apart labels that are drawn anew change it by some 20.
     sample_rows : int
         Rows of a first batch that its clusters are found among. They are then looked for among
         `sample_growth` times as many, and so on, until that neither changes how many there are nor
