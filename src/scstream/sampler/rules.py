@@ -48,8 +48,8 @@ class Rules(GroupRules):
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
-        Sampled sweeps without a better log posterior that end the first batch, or as many from the
-        first one on that move no cluster. (As many after some moves lost 1 of 300 small clusters.)
+        Sampled sweeps without a better log posterior that end the first batch; in samples, and
+        where `patience_again` holds, as many from the first one on that move no cluster do so too.
     patience_again : float
         The same where clusters were found among other rows before, see `sample_rows`.
     gain_again : float
