@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.families.scores import Array, Points
-from scstream.kernels.grouping import approach, choose_nearest
+from scstream.kernels.centres import approach, choose_nearest
 
 _ROUNDS = 4  # after the centres of k-means++
 _BLOCK = 256  # rows whose distances are taken at a time
