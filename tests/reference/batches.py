@@ -215,8 +215,11 @@ def first_batch(batch, plan, clusters, *, again=False):
             break
 
 
-def converge(batch, plan, clusters, *, again=False):
+def converge(batch, plan, clusters, *, again=False, sample=False):
     """Sweep until the log posterior no longer rises; returns by how much it did since a sweep.
+
+    Of a sample, and of clusters that have converged before, it is not waited for if no cluster was
+    split or merged from the first sweep on.
 
     The prior follows the clusters during the first 15 sweeps, where that is more probable. Those
     of other rows that have converged before may end sooner: there rows must be more probable by a
@@ -247,7 +250,10 @@ def converge(batch, plan, clusters, *, again=False):
                 batch.family, level = family, adapted
         waited = 0 if level > best + gain else waited + 1
         best, begin = max(best, level), level if begin is None else begin
-        if waited >= (3 if again else 8) and (again or sweep >= 15):
+        patience = 3 if again else 8
+        if (sample or again) and calm == sweep + 1 >= patience:
+            break
+        if waited >= patience and (again or sweep >= 15):
             break
     return best - begin
 
@@ -286,7 +292,7 @@ def start_from_samples(batch, plan, size):
             clusters = start_over_clustered(sample, plan)
         else:
             clusters = Clusters.of(size / before * found.totals(), 0.0, 0)
-        gain = converge(sample, plan, clusters, again=found is not None)
+        gain = converge(sample, plan, clusters, again=found is not None, sample=True)
         batch.family, batch.sweep = sample.family, sample.sweep
         agree = found is not None and found.k == clusters.k and gain < 0.01 * size
         found, before = clusters, size

@@ -231,6 +231,22 @@ def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
     assert sum(key is not None for key in batch.ctx.engine.keys) == 3
 
 
+@pytest.mark.parametrize(
+    ("course", "untouched", "touched"),
+    [({}, 16, 16), ({"sample": True}, 8, 16), ({"again": True}, 3, 4)],
+)
+def test_clusters_that_no_sweep_touches_are_soon_believed(course, untouched, touched):
+    for parts, least in [(1, untouched), (2, touched)]:
+        batch, told = Batches(n=400), []
+        labels = parts * batch.truth + np.arange(batch.n) % parts
+        start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
+        told_of = Course(adapt=True, progress=lambda *seen, to=told: to.append(seen), **course)
+        first_batch(batch.ctx, Plan(), start, told_of)
+        assert told[-1][1] == 4
+        assert len(told) >= least
+        assert len(told) == least or least == touched
+
+
 def test_a_prior_that_must_not_adapt_does_not():
     batch = Batches()
     prior = batch.ctx.family.prior.copy()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import PROBLEMS, problem
+from reference import batches as plain
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
@@ -41,6 +42,14 @@ def test_sparse_and_dense_rows_are_grouped_alike():
         one = k_means(E, m, np.random.default_rng(3))
         other = k_means(sparse.csr_array(E), m, np.random.default_rng(3))
         assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(700, 2, 40), (300, 30, 12), (5, 3, 5), (257, 1, 3)])
+def test_groups_are_those_of_plain_k_means(n, d, m):
+    rng = np.random.default_rng(n)
+    E = 3.0 * rng.normal(size=(7, d))[rng.integers(7, size=n)] + rng.normal(size=(n, d))
+    expected = plain.k_means(E, m, np.random.default_rng(9))
+    assert_array_equal(k_means(E, m, np.random.default_rng(9)), expected)
 
 
 def test_copies_of_a_point_are_one_group():
@@ -118,9 +127,9 @@ def test_centres_are_drawn_by_their_squared_distance(form):
     rows, rng, n = form(E), np.random.default_rng(8), 1500
     seen = np.zeros((4, 4))
     for _ in range(n):
-        centres = _plus_plus(rows, (E * E).sum(axis=1), 2, rng)[:, 0]
-        first, second = (E[:, 0].tolist().index(c) for c in centres)
+        (first, second), z = _plus_plus(rows, 2, rng)
         seen[first, second] += 1
+        assert_array_equal(z, np.argmin(np.abs(E - E[[first, second], 0]), axis=1))
     square = (E - E.T) ** 2
     expected = n / 4 * square / square.sum(axis=1, keepdims=True)
     apart = ~np.eye(4, dtype=bool)

@@ -7,56 +7,55 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scstream.families.scores import Array, Points
+from scstream.kernels.centres import approach, choose_nearest
 
-_ROUNDS = 5
-_ROUNDING = 1e-12  # of its squared length that a copy of a centre is away from it
+_ROUNDS = 4  # after the centres of k-means++
+_BLOCK = 256  # rows whose distances are taken at a time
 
 
 def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return labels (n,) of a rough k-means clustering, numbered from 0 without gaps."""
-    square = np.asarray((E * E).sum(axis=1)).ravel()
-    centres = _plus_plus(E, square, m, rng)
+    z = _numbered(_plus_plus(E, m, rng)[1])
     for _ in range(_ROUNDS):
-        gap = np.asarray(E @ centres.T)
-        gap *= -2.0
-        gap += (centres * centres).sum(axis=1)
-        _, z = np.unique(np.argmin(gap, axis=1), return_inverse=True)
         sums, n = sums_of_groups(E, z)
         centres = sums / n[:, None]
-    labels: NDArray[np.int64] = z.astype(np.int64)
-    return labels
+        lengths = (centres * centres).sum(axis=1)
+        for a in range(0, len(z), _BLOCK):
+            choose_nearest(E[a : a + _BLOCK] @ centres.T, lengths, z[a : a + _BLOCK])
+        z = _numbered(z)
+    return z
+
+
+def _numbered(z: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels without those that no row has."""
+    place: NDArray[np.int64] = np.cumsum(np.bincount(z) > 0) - 1
+    return place[z]
 
 
 def sums_of_groups(E: Points, z: NDArray[np.int64]) -> tuple[Array, Array]:
     """Return the sums (k, d) of rows by their labels, none of which is missing, and how many."""
-    n = np.bincount(z)
-    if isinstance(E, np.ndarray):
-        order = np.argsort(z, kind="stable")
-        return np.add.reduceat(E[order], np.cumsum(n) - n, axis=0), n.astype(np.float64)
-    member = sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(len(n), len(z)))
-    return (member @ E).toarray(), n.astype(np.float64)
+    n, rows = np.bincount(z), len(z)
+    member = sparse.csc_array((np.ones(rows), z, np.arange(rows + 1)), shape=(len(n), rows))
+    found = member @ E
+    sums: Array = found if isinstance(found, np.ndarray) else found.toarray()
+    return sums, n.astype(np.float64)
 
 
-def _plus_plus(E: Points, square: Array, m: int, rng: np.random.Generator) -> Array:
-    """Draw centres, each with probability proportional to its squared distance from the others."""
-    n = E.shape[0]
-    pick = int(rng.integers(n))
-    nearest, cumulated = np.full(n, np.inf), np.empty(n)
-    picks = []
+def _plus_plus(E: Points, m: int, rng: np.random.Generator) -> tuple[list[int], NDArray[np.int64]]:
+    """Draw rows as centres, each with probability proportional to its squared distance from others.
+
+    Returns their places, and the nearest centre of each row (n,).
+    """
+    n, square = E.shape[0], np.asarray((E * E).sum(axis=1), dtype=np.float64).ravel()
+    pick, picks = int(rng.integers(n)), list[int]()
+    nearest, cumulated, z = np.full(n, np.inf), np.empty(n), np.zeros(n, dtype=np.int64)
+    across = np.ascontiguousarray(E.T) if isinstance(E, np.ndarray) else E.T
     while True:
+        product = np.asarray(_row(E, pick) @ across, dtype=np.float64).ravel()
+        approach(product, square, float(square[pick]), len(picks), nearest, z, cumulated)
         picks.append(pick)
-        centre = _row(E, pick)
-        size = square + centre @ centre
-        gap = np.asarray(E @ centre).ravel()
-        gap *= -2.0
-        gap += size
-        size *= _ROUNDING
-        gap[gap <= size] = 0.0
-        np.minimum(nearest, gap, out=nearest)
-        nearest[pick] = 0.0
-        np.cumsum(nearest, out=cumulated)
         if len(picks) == m or cumulated[-1] <= 0:
-            return np.stack([_row(E, i) for i in picks])
+            return picks, z
         pick = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         pick = min(pick, n - 1)
 

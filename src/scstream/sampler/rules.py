@@ -58,13 +58,13 @@ class Rules(GroupRules):
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
-        Sampled sweeps without a better log posterior that end the first batch.
+        Sampled sweeps without a better log posterior that end the first batch; in samples, and
+        where `patience_again` holds, as many from the first one on that move no cluster do so too.
     patience_again : float
         The same where clusters were found among other rows before, see `sample_rows`.
     gain_again : float
         There a log posterior is only better if a row is more probable by this, in nats. Among
-        400,000 rows of clusters far apart labels that are drawn anew change it by some 20, which
-        went on for eight sweeps without changing a cluster.
+        400,000 rows of clusters far apart labels that are drawn anew change it by some 20.
     sample_rows : int
         Rows of a first batch that its clusters are found among. They are then looked for among
         `sample_growth` times as many, and so on, until that neither changes how many there are nor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from scstream.families.contract import Array, Family
 from scstream.families.k_means import k_means, sums_of_groups
@@ -22,11 +21,7 @@ def over_cluster(
     Rows of a group are near each other as the family embeds them, or in other coordinates E.
     """
     z = k_means(family.embed(X) if E is None else E, m, rng)
-    T = family.statistics(X)
-    k = int(z.max()) + 1
-    member = sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(k, len(z)))
-    sums = member @ T
-    return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
+    return sums_of_groups(family.statistics(X), z)[0]
 
 
 def informative_columns(E: Points, rules: Rules = RULES) -> Array | None:
