@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from math import log
 from typing import Any, Self
 
 import numpy as np
@@ -86,10 +87,10 @@ class GaussianColumns(GaussianCuts):
 
     def log_base(self, X: Points) -> Array:
         """Return the log of the base measure of what is observed, the frame's units included."""
-        each = 0.5 * _LOG_2PI + np.log(self._scale)
-        out: Array = np.full(X.shape[0], -each.sum())
-        some = self.gaps(X)
+        scale, some = self._scale, self.gaps(X)
+        out: Array = np.full(X.shape[0], -sum([0.5 * _LOG_2PI + log(v) for v in scale.tolist()]))
         if len(some):
+            each = 0.5 * _LOG_2PI + np.log(scale)
             out[some] = -rowwise.sums(np.where(np.isnan(X[some]), 0.0, each))
         return out if self._space is None else out + self._space.log_rest(np.asarray(X))
 

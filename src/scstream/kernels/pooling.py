@@ -63,7 +63,7 @@ def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
         out[r, 0] = 1.0
 
 
-@brief
+@brief_part
 def middle(clusters: Any, out: Any) -> Any:
     """Fill the mean (d,) of all points of clusters (k, p), if there are any.
 
@@ -106,6 +106,18 @@ def pooled(clusters: Any, out: Any) -> Any:
             out[i, j] /= spare + d
             out[j, i] = out[i, j]
     return n - k
+
+
+@brief
+def expected(
+    clusters: Any, latest: Any, psi: Any, share: float, least: float, mean: Any, out: Any
+) -> Any:
+    """Fill the `middle` (d,) of clusters (k, p), and what `follow` expects after their latest rows.
+
+    Returns what these two return.
+    """
+    n, far = middle(clusters, mean)
+    return n, far, follow(latest, psi, share, least, out)
 
 
 @brief

@@ -218,7 +218,7 @@ class GaussianSteps(_Compiled):
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
         never = np.full(k + k * most, np.inf)
-        m = self._moves(state, (never, False, NO_DRAWS), most, (top, pairs, ratio, both))
+        m = self._moves(state, (never, False, 0.0, NO_DRAWS), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
@@ -227,7 +227,7 @@ class GaussianSteps(_Compiled):
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        return self._moves(state, (log_u, greedy, NO_DRAWS), most, no_merges(most)) < 0
+        return self._moves(state, (log_u, greedy, 0.0, NO_DRAWS), most, no_merges(most)) < 0
 
     def _moves(self, state: State, decisions: Any, most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""

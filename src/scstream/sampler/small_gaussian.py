@@ -15,7 +15,7 @@ from scstream.engines import Key, Sums
 from scstream.families.contract import Array
 from scstream.families.cutting import CERTAIN
 from scstream.families.gaussian_cuts import AXES
-from scstream.kernels import mixture, small_batch, small_divisions
+from scstream.kernels import small_batch, small_divisions
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_divisions import APART, CLEAR, TAKEN
 from scstream.sampler.clusters import Ints, LogMarginals, State
@@ -99,11 +99,8 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         # split_merge_and_drop
         before, log_u = draws.copy(), np.empty((1 + rules.neighbours) * k)
         how = state.lived, self.margins, ratio, prior, room, no_merges(rules.neighbours)
-        if (
-            self.leaves_out(mixture.count(past[0]) + mixture.count(now[0]), k)
-            or found & (APART | CLEAR)
-            or small_batch.moves(past, now, levels, (log_u, False, draws), *how) < 0
-        ):
+        drawn = log_u, False, self.left_out_below(k), draws
+        if found & (APART | CLEAR) or small_batch.moves(past, now, levels, drawn, *how) < 0:
             self.rng, self._sweeps = Draws(before), self._sweeps + 2
             state = self._learned(state, past, now, levels, attempt)
             return Ahead(state, DIVIDED, _divided(state, tried, found))
@@ -117,7 +114,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return Ahead(state)
         self.rng, self._sweeps = Draws(draws), self._sweeps + 2
         log_u.fill(0.0)
-        moves = small_batch.moves(past, end, levels, (log_u, True, NO_DRAWS), *how) < 0
+        moves = small_batch.moves(past, end, levels, (log_u, True, 0.0, NO_DRAWS), *how) < 0
         state = self._learned(state, past, end, levels, attempt)
         return Ahead(state, SWEPT if moves else SETTLED)
 
