@@ -48,22 +48,26 @@ class GaussianColumns(GaussianCuts):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
-        X = self.narrowed(X)
-        X = np.ascontiguousarray(X, dtype=_float_type(X))
-        T = np.empty((len(X), len(self._prior)))
-        if len(self._m) < MANY:
-            pooling.statistics(X, self._shift, self._scale, T)
-            return T
-
-        def fill(cut: slice) -> None:
-            pooling.statistics(X[cut], self._shift, self._scale, T[cut])
-
-        over_slices(fill, len(X))
-        return T
+        return self._framed(X, len(self._prior))
 
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""
-        return (np.asarray(self.narrowed(X)) - self._shift) / self._scale
+        return self._framed(X, len(self._m))
+
+    def _framed(self, X: Points, width: int) -> Array:
+        """Return so many columns of what `pooling.statistics` makes of rows."""
+        X = self.narrowed(X)
+        X = np.ascontiguousarray(X, dtype=_float_type(X))
+        out = np.empty((len(X), width))
+        if len(self._m) < MANY:
+            pooling.statistics(X, self._shift, self._scale, out)
+            return out
+
+        def fill(cut: slice) -> None:
+            pooling.statistics(X[cut], self._shift, self._scale, out[cut])
+
+        over_slices(fill, len(X))
+        return out
 
     def quadratic_frame(self) -> tuple[Array, Array] | None:
         """Return the frame, unless rows have other coordinates."""

@@ -142,7 +142,7 @@ class SmallSweeps(_Compiled):
         rows = self.rows
         failed: int = small_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
+            (rows.points, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
         )  # fmt: skip
         return failed
 

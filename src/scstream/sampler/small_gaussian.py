@@ -107,7 +107,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
 
         # last_sweep, and what moves then
         rows, levels = self.rows, (each[1], two)
-        seen = rows.T, rows.weight, rows.labels, rows.sublabels
+        seen = rows.points, rows.weight, rows.labels, rows.sublabels
         if small_batch.sweep(
             past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end, levels
         ):
@@ -128,7 +128,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         prior, _, room = given
         if small_batch.sweep(
             state.past, state.now.current, draws, alpha, prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels),
+            (rows.points, rows.weight, rows.labels, rows.sublabels),
             (self.seed, self.batch, self._sweeps + 1, True), room, now, NO_LEVELS,
         ):  # fmt: skip
             return None
@@ -147,7 +147,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         rows, rules = self.rows, self.rules
         prior, ratio, room = given
         code: int = small_divisions.divide(
-            (rows.T, rows.weight, rows.labels, rows.trial), past, now, who, prior,
+            (rows.points, rows.weight, rows.labels, rows.trial), past, now, who, prior,
             (min(prior[-1], AXES), rules.refine_rounds, keep_better),
             (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), ratio, room, out,
         )  # fmt: skip
