@@ -327,7 +327,9 @@ def test_a_restart_finds_two_groups_and_cuts_the_past_between_them():
     X[40:, 0] += 12.0
     family, engine = stream.ctx.family, stream.ctx.engine
     T = family.statistics(X)
-    past = one.window.with_record(T.sum(axis=0)[None, None] * [[[0.5], [0.5]]], np.zeros((1, 1)), 0.0)
+    past = one.window.with_record(
+        T.sum(axis=0)[None, None] * [[[0.5], [0.5]]], np.zeros((1, 1)), 0.0
+    )
     one = replace(one, window=past).advance(1.0)
     engine.load(family, X, np.ones(120))
     engine.start(np.zeros(120, dtype=np.int64))

@@ -75,6 +75,8 @@ class CpuEngine(Engine):
         )
         if gaps is not None and small:
             self._batch.T = gaps.patch(slice(0, n), T)
+        elif keep and family.small_gaussian() is None:
+            _ = self._batch.T  # which compiled steps of Gaussian clusters do without
         self._large, self._labelled, self._few = None, False, None
         if many and gaps is None:
             self._loaded()
@@ -218,9 +220,11 @@ class CpuEngine(Engine):
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
         """Return each row's id, and its sub-label."""
-        if self._batch.n <= self.sizes.leaf_rows:
-            return super().named_labels(ids, skip)
         z, sub = self._batch.z[skip:], self._batch.sub[skip:]
+        if len(z) <= self.sizes.leaf_rows:  # which is done before threads are asked
+            out = np.empty(len(z), np.int64)
+            labelling.named(z, ids, out)
+            return out, sub.copy()
         return named_labels(ids, self.n_threads, z), copied(sub, self.n_threads)
 
     @property

@@ -56,7 +56,7 @@ class GaussianColumns(GaussianCuts):
 
     def _framed(self, X: Points, width: int) -> Array:
         """Return so many columns of what `pooling.statistics` makes of rows."""
-        X = self.narrowed(X)
+        X = X if self._space is None else self.narrowed(X)
         X = np.ascontiguousarray(X, dtype=_float_type(X))
         out = np.empty((len(X), width))
         if len(self._m) < MANY:
@@ -75,7 +75,7 @@ class GaussianColumns(GaussianCuts):
 
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the rows with missing entries; coordinates have none."""
-        return rows_with_gaps(X[:0] if self.narrows else X)
+        return rows_with_gaps(X if self._space is None else X[:0])
 
     def filled(self, X: Points) -> Points:
         """Return rows with missing entries as in the nearest rows that have them."""

@@ -38,7 +38,6 @@ class _Compiled(GenericSteps):
     """What compiled steps need."""
 
     _prior: tuple[Family | None, Any] = None, None
-    _room: tuple[int, Any] = -1, None
     n_few: int = 0  # rows that compiled steps pass over
 
     @property
@@ -71,11 +70,7 @@ class _Compiled(GenericSteps):
 
     def room(self, k: int) -> tuple[Array, Ints, Any]:
         """Return memory to work in on the rows and k clusters, as a plain tuple."""
-        of, room = self._room
-        if of != k:
-            room = workspace(self.n_few, k, len(self.prior[0]), self.rules.neighbours)
-            self._room = k, room
-        return room  # type: ignore[no-any-return]
+        return workspace(self.n_few, k, len(self.family.prior), self.rules.neighbours)
 
 
 class SmallSweeps(_Compiled):
@@ -91,7 +86,7 @@ class SmallSweeps(_Compiled):
     @property
     def n_few(self) -> int:  # type: ignore[override]
         """How many rows that are."""
-        return len(self.rows.labels)
+        return self.engine.n_rows
 
     def restricted_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw weights and parameters, then every point's label and sub-label."""

@@ -69,7 +69,8 @@ class Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
         out, order = np.empty((2, len(self.values) + len(values))), values.argsort()
         m = sketches.merge((self.values, self.weights), (values, weights), order, _LOG_STEP, out)
-        return Sketch(*out[:, :m].copy(), self.seen + len(values))
+        merged, whole = out[:, :m].copy()
+        return Sketch(merged, whole, self.seen + len(values))
 
     def followed(self, values: Array, memory: float) -> Sketch:
         """Return the sketch moved and stretched towards further numbers (n,), which do not join it.

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from scstream.engines import FewRows, Sums
 from scstream.families.contract import Array
+from scstream.families.scores import to_dense
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.split_merge import drop_forgotten
@@ -37,7 +38,7 @@ def move_single_points(ctx: Context, state: State, time: float) -> State:
         )
     generator = ctx.rng.generator
     picks, u = generator.integers(len(rows.labels), size=m), generator.random(m)
-    T = ctx.engine.statistics_of(np.arange(len(rows.labels)))
+    T = to_dense(ctx.family.statistics(ctx.engine.sample(generator, len(rows.labels))))
     groups = _Groups(ctx, state, rows, T, m)
     for i, chance in zip(picks.tolist(), u.tolist(), strict=True):
         if rows.labels[i] >= 0:

@@ -85,8 +85,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return Ahead(state)
 
         # divide
-        each, (one, two, doubts) = np.empty((2, k, 2)), np.empty((3, k))
-        levels, tried = (each[0], one), (np.empty((k, 2, p)), doubts)
+        levels, tried = (np.empty((k, 2)), np.empty(k)), (np.empty((k, 2, p)), np.empty(k))
         taken, attempt = everyone(k).copy(), state.attempt.copy()
         who = taken, attempt, nobody(k, p), False
         now_too = now[0], now[3]
@@ -106,7 +105,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return Ahead(state, DIVIDED, _divided(state, tried, found))
 
         # last_sweep, and what moves then
-        rows, levels = self.rows, (each[1], two)
+        rows, levels = self.rows, (np.empty((k, 2)), np.empty(k))
         seen = rows.points, rows.weight, rows.labels, rows.sublabels
         if small_batch.sweep(
             past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end, levels

@@ -226,7 +226,8 @@ class Standing:
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
-        return self.count / max(before.count, 1e-300)
+        left: float = self.count / max(before.count, 1e-300)
+        return left
 
     def settle(self, time: float) -> Self:
         """Return the clusters with the present batch become the latest of the past."""
