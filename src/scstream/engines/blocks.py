@@ -73,7 +73,8 @@ class Blocks:
         self.first_row, self.n_threads, self._memory = first_row, n_threads, memory
         self.sizes, self.leaf_rows, self.width = sizes, sizes.leaf_rows, len(family.prior)
         self.n = n = X.shape[0]
-        self.z, self.sub, self.trial = np.zeros((3, n), np.int64)
+        labels = np.zeros((3, n), np.int64)
+        self.z, self.sub, self.trial = labels[0], labels[1], labels[2]
         if n <= self.leaf_rows:
             self.z.fill(-1)
         else:
