@@ -62,3 +62,9 @@ def test_entries_follow_as_in_plain_numpy(m, n, seed):
     new[: n // 3] = np.median(values)
     sketches.follow(values, weights, new, 500.0, out)
     assert_allclose(out, plain_follow(values, weights, new, 500.0), rtol=1e-12, atol=1e-12)
+
+
+def test_numbers_at_the_median_leave_it_where_it_is():
+    out = np.empty(5)
+    sketches.follow(np.arange(5.0), np.ones(5), np.full(4, 2.0), 4.0, out)
+    assert out[2] == 2.0
