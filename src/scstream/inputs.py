@@ -185,7 +185,7 @@ class TakesRows:
         """Whether rows are plain and finite: what most batches are, and quick to find out."""
         if not self._is_plain(X):
             return False
-        return X.dtype.kind != "f" or check.is_finite(X, check.resolve_threads(self.n_jobs))
+        return X.dtype.kind != "f" or check.is_finite(X, self.n_jobs)
 
     def _is_plain(self, X: Any) -> bool:
         """Whether rows are numbers in an array as expected."""

@@ -292,11 +292,11 @@ def resolve_threads(n_jobs: int | None) -> int:
     return cores() if n_jobs is None or n_jobs < 0 else int(n_jobs)
 
 
-def is_finite(X: NDArray[np.floating[Any]], n_threads: int = 1) -> bool:
+def is_finite(X: NDArray[np.floating[Any]], n_jobs: int | None = 1) -> bool:
     """Whether all numbers are finite, and so are their squares."""
     if X.size > _FEW:
-        n, d = X.shape
-        return all(over_rows(lambda rows: _have_squares(X[rows]), n, n_threads, d))
+        (n, d), threads = X.shape, resolve_threads(n_jobs)
+        return all(over_rows(lambda rows: _have_squares(X[rows]), n, threads, d))
     if are_finite(X):
         return True
     flat = X.ravel(order="K")

@@ -51,7 +51,9 @@ def test_a_quick_look_finds_the_same():
         assert pooling.outlying(clusters, d) == wide
         assert len(restrained(clusters, d)) == 1 + wide
         far = len(middles(n, z)) == 2
-        looked_at = pooling.middle(clusters, np.empty(d))[1]
+        psi, to = np.eye(d), (np.empty(d), np.empty((d, d)))
+        _, looked_at, outlying = pooling.expected(clusters, clusters, psi, 1.0, 1.0, *to)
+        assert outlying == wide
         found[0] += wide
         found[1] += far
         found[2] += far and looked_at
@@ -98,4 +100,5 @@ def test_clusters_that_are_all_unlike_are_pooled_as_they_are():
     clusters, d = random_clusters(rng)
     clusters[:, 0] = 0.0  # nobody is there
     assert len(restrained(clusters, d)) == 1
-    assert gaussian_middles(clusters, d) == []
+    family = Gaussian().prepare(rng.normal(size=(50, d)))
+    assert family.follow(clusters, clusters) is family

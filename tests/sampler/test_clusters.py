@@ -50,12 +50,14 @@ def test_a_change_makes_a_new_state_and_leaves_the_old_one(state, change):
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_sums_that_were_computed_are_those_of_the_changed_state(state, change):
-    _ = state.parts, state.totals, state.current, state.present
+    _ = state.parts, state.totals, state.current, state.present, state.doubt, state.count
     new = CHANGES[change](state)
     assert_array_equal(new.parts, new.past + new.now.current)
     assert_array_equal(new.totals, new.parts[:, 0] + new.parts[:, 1])
     assert_array_equal(new.current, new.now.current[:, 0] + new.now.current[:, 1])
     assert_array_equal(new.present, new.now.rows.sum(axis=1) > 0)
+    assert_array_equal(new.doubt, new.past_doubt + new.now.doubt)
+    assert_allclose(new.count, new.totals[:, 0].sum(), rtol=1e-12)
     assert new.known is None
     assert state.having(attempt=state.attempt + 1).parts is state.parts
 
@@ -244,8 +246,10 @@ def test_settling_and_advancing_turn_the_present_into_past(state):
 @pytest.mark.parametrize("name", ["half-life", "for-ever"])
 def test_statistics_fade_with_time(name):
     state = random_state(K, P, FORGETTINGS[name])
-    new = state.settle(3.0).advance(7.0)
+    settled = state.settle(3.0)
+    new = settled.advance(7.0)
     factor = {"half-life": 0.25, "for-ever": 1.0}[name]
+    assert_allclose(settled.window.count_at(7.0), new.past[..., 0].sum(), rtol=1e-12)
     assert_allclose(new.past, factor * (state.past + state.now.current), rtol=1e-12)
     assert_allclose(new.past_doubt, factor * (state.past_doubt + state.now.doubt), rtol=1e-12)
 

@@ -327,7 +327,9 @@ def test_a_restart_finds_two_groups_and_cuts_the_past_between_them():
     X[40:, 0] += 12.0
     family, engine = stream.ctx.family, stream.ctx.engine
     T = family.statistics(X)
-    past = one.window.absorb(T.sum(axis=0)[None, None] * [[[0.5], [0.5]]], np.zeros((1, 1)), 0.0)
+    past = one.window.with_record(
+        T.sum(axis=0)[None, None] * [[[0.5], [0.5]]], np.zeros((1, 1)), 0.0
+    )
     one = replace(one, window=past).advance(1.0)
     engine.load(family, X, np.ones(120))
     engine.start(np.zeros(120, dtype=np.int64))
@@ -440,7 +442,7 @@ def test_a_present_unlike_the_past_is_set_apart_from_it():
     for shift, expected in ((0.0, False), (60.0, True)):
         state = stream.state.select(np.array([0]))
         old = family.statistics(np.random.default_rng(2).normal(size=(50, 2))).sum(axis=0)
-        window = state.window.absorb(0.5 * np.stack([[old, old]]), np.zeros((1, 1)), 0.0)
+        window = state.window.with_record(0.5 * np.stack([[old, old]]), np.zeros((1, 1)), 0.0)
         state = replace(state, window=window).advance(1.0)
         X = np.random.default_rng(3).normal(size=(20, 2)) + shift
         T = family.statistics(X)

@@ -66,17 +66,19 @@ class FewRows:
 
     Attributes
     ----------
-    T : ndarray (n, p)
+    points : ndarray (n, d) or (n, p)
+        What compiled steps take: of Gaussian clusters the rows in the family's frame, of others
+        the statistics.
     weight : ndarray (n,)
     labels, sublabels : ndarray (n,)
         To be written.
     trial : ndarray (n,)
         The sub-labels last tried, to be written.
     seen : ndarray (n, p) or None
-        The statistics as they came, where those in ``T`` depend on labels: to be written, too.
+        The statistics as they came, where ``points`` depend on labels: to be written, too.
     """
 
-    T: Array
+    points: Array
     weight: Array
     labels: Labels
     sublabels: Labels

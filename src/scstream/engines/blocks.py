@@ -29,6 +29,7 @@ from scstream.kernels.labelling import Pairs
 from scstream.kernels.pruning import Students
 from scstream.kernels.wide_rows import Labelled
 from scstream.support.memory import Memory
+from scstream.support.once import once
 from scstream.support.threads import over_rows, together
 
 BLOCK_CELLS = 2**16  # of a block's statistics and scores, which are to stay in cache
@@ -41,8 +42,10 @@ class Blocks:
     Attributes
     ----------
     family : Family
-    X, T : Points
-        The checked rows, and their statistics if these are kept.
+    X : Points
+        The checked rows.
+    keep : bool
+        Whether their statistics are kept, once someone needs them.
     weight : ndarray (n,)
     gaps : Gaps or None
         The rows whose statistics depend on their labels.
@@ -63,14 +66,15 @@ class Blocks:
     trial: Labels
 
     def __init__(
-        self, family: Family, X: Points, T: Points | None, weight: Array, gaps: Gaps | None,
+        self, family: Family, X: Points, keep: bool, weight: Array, gaps: Gaps | None,
         first_row: int, n_threads: int, memory: Memory, sizes: Sizes,
     ) -> None:  # fmt: skip
-        self.family, self.X, self.T, self.weight, self.gaps = family, X, T, weight, gaps
+        self.family, self.X, self.keep, self.weight, self.gaps = family, X, keep, weight, gaps
         self.first_row, self.n_threads, self._memory = first_row, n_threads, memory
         self.sizes, self.leaf_rows, self.width = sizes, sizes.leaf_rows, len(family.prior)
         self.n = n = X.shape[0]
-        self.z, self.sub, self.trial = np.zeros((3, n), np.int64)
+        labels = np.zeros((3, n), np.int64)
+        self.z, self.sub, self.trial = labels[0], labels[1], labels[2]
         if n <= self.leaf_rows:
             self.z.fill(-1)
         else:
@@ -89,10 +93,19 @@ class Blocks:
             "rows", n, lambda: (np.empty(n, np.int64), np.empty((2, n)), np.empty(n))
         )
 
-    def few_rows(self, T: Array) -> FewRows:
-        """Return the rows of a small batch, given their statistics, for who passes over them."""
+    @once
+    def T(self) -> Points | None:
+        """The statistics of the rows (n, p), if they are kept."""
+        return self.family.statistics(self.X) if self.keep else None
+
+    def few_rows(self) -> FewRows:
+        """Return the rows of a small batch for who passes over them."""
         seen = None if self.gaps is None else self.gaps.seen
-        return FewRows(T, self.weight, self.z, self.sub, self.trial, seen)
+        if self.gaps is None and self.family.small_gaussian() is not None:
+            points = self.family.embed(self.X)
+        else:
+            points = to_dense(self.T)
+        return FewRows(points, self.weight, self.z, self.sub, self.trial, seen)
 
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Label every point, drawn with a key, and sum up as far as the tree goes."""

@@ -65,23 +65,23 @@ class CpuEngine(Engine):
         many = n > self.sizes.leaf_rows and self._as_large(family, X) is not None
         small = 8 * n * len(family.prior) <= self.sizes.kept_bytes
         open_rows = family.completed_rows(X)
-        keep = small and (len(open_rows) > 0 or not many)
-        T = family.statistics(X) if keep or sparse.issparse(X) else None
-        gaps = Gaps(family, X, open_rows, T) if len(open_rows) else None
-        if gaps is not None:
+        keep, gaps = (small and not many) or sparse.issparse(X), None
+        if len(open_rows):
+            keep, T = small, family.statistics(X) if small or sparse.issparse(X) else None
+            gaps = Gaps(family, X, open_rows, T)
             weight = gaps.weight(weight)
-            T = gaps.patch(slice(0, n), T) if small else None
         self._batch = Blocks(
-            family, X, T, weight, gaps, first_row, self.n_threads, self._memory, self.sizes
+            family, X, keep, weight, gaps, first_row, self.n_threads, self._memory, self.sizes
         )
+        if gaps is not None and small:
+            self._batch.T = gaps.patch(slice(0, n), T)
+        elif keep and family.small_gaussian() is None:
+            _ = self._batch.T  # which compiled steps of Gaussian clusters do without
         self._large, self._labelled, self._few = None, False, None
         if many and gaps is None:
             self._loaded()
         elif n > self.sizes.leaf_rows:
             self._batch.make_room()
-        few = gaps is None and 0 < n <= self.sizes.leaf_rows and not self._has_own_passes()
-        if few and isinstance(T, np.ndarray):
-            self._few = self._batch.few_rows(T)
 
     def _as_large(self, family: Family, X: Points, first_row: int = 0) -> LargeBatch | None:
         return LargeBatch.of(family, X, self.n_threads, self.sizes, first_row)
@@ -220,9 +220,11 @@ class CpuEngine(Engine):
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
         """Return each row's id, and its sub-label."""
-        if self._few is not None:
-            return super().named_labels(ids, skip)
         z, sub = self._batch.z[skip:], self._batch.sub[skip:]
+        if len(z) <= self.sizes.leaf_rows:  # which is done before threads are asked
+            out = np.empty(len(z), np.int64)
+            labelling.named(z, ids, out)
+            return out, sub.copy()
         return named_labels(ids, self.n_threads, z), copied(sub, self.n_threads)
 
     @property
@@ -298,9 +300,8 @@ class CpuEngine(Engine):
             return self._few
         if self._has_own_passes() or (batch.gaps is not None and batch.gaps.seen is None):
             return None
-        n, width = len(batch.z), len(batch.family.prior)
-        little = 0 < n <= self.sizes.leaf_rows and 8 * n * width <= self.sizes.kept_bytes
-        self._few = batch.few_rows(to_dense(batch.T)) if little and batch.T is not None else None
+        if batch.keep and 0 < batch.n <= self.sizes.leaf_rows:
+            self._few = batch.few_rows()
         return self._few
 
     def _has_own_passes(self) -> bool:

@@ -145,8 +145,10 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
 
 def are_finite(X: NDArray[np.floating[Any]]) -> bool:
     """Whether rows are plain, as most are, and all squares of numbers finite: soon found out."""
-    plain = X.dtype == _DOUBLE and X.flags.c_contiguous  # which is not so of other byte orders
-    return plain and bool(pooling.zeros(for_kernels(X)) == 0.0)
+    flags = X.flags
+    if X.dtype != _DOUBLE or not flags.c_contiguous:  # other byte orders are no doubles
+        return False
+    return bool(pooling.zeros(X if flags.writeable else for_kernels(X)) == 0.0)
 
 
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:

@@ -177,9 +177,9 @@ class Gaussian(GaussianColumns):
         """
         if self.mean is not None and self.cov is not None:
             return self
-        d, trials = len(self._m), []
-        middles = [self._m] if self.mean is not None else gaussian_middles(clusters, d)
-        for psi in self._followed(latest) if self.cov is None else ():
+        trials = []
+        middles, covariances = self._followed(clusters, latest)
+        for psi in covariances:
             for m in middles:
                 trial = self._with(self._kappa, self._nu, psi, m)
                 if isfinite(trial._log_z):
@@ -190,20 +190,26 @@ class Gaussian(GaussianColumns):
             return most_probable(trials, latest)
         return trials[0] if trials else self
 
-    def _followed(self, latest: Array) -> list[Array]:
-        """Return the covariance (d, d) that is expected after the latest points (k, p).
+    def _followed(self, clusters: Array, latest: Array) -> tuple[list[Array], list[Array]]:
+        """Return means (d,) and covariances (d, d) that may be expected, where they are open.
 
-        Once more with clusters restrained that are far too wide, if there are some.
+        Once more with clusters held back that are far out, or restrained that are far too wide, if
+        there are some. There is no mean of clusters (k, p) without points.
         """
         d = len(self._m)
-        how, psi = (self._psi, self._share, KEPT * (d + 2.0)), np.empty((d, d))
-        if not pooling.follow(latest, *how, psi):
-            return [psi]
-        out = [psi]
-        for some in restrained(latest, d)[1:]:
-            out.append(np.empty((d, d)))
-            pooling.follow(some, *how, out[-1])
-        return out
+        how, m, psi = (self._psi, self._share, KEPT * (d + 2.0)), np.empty(d), np.empty((d, d))
+        n, astray, outlying = pooling.expected(clusters, latest, *how, m, psi)
+        middles, covariances = [m] if n >= 1.0 else [], [psi]
+        if self.mean is not None:
+            middles = [self._m]
+        elif astray and middles:
+            middles = gaussian_middles(clusters, d)
+        if self.cov is not None:
+            return middles, []
+        for some in restrained(latest, d)[1:] if outlying else ():
+            covariances.append(np.empty((d, d)))
+            pooling.follow(some, *how, covariances[-1])
+        return middles, covariances
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from math import log
 from typing import Any, Self
 
 import numpy as np
@@ -47,22 +48,26 @@ class GaussianColumns(GaussianCuts):
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""
-        X = self.narrowed(X)
-        X = np.ascontiguousarray(X, dtype=_float_type(X))
-        T = np.empty((len(X), len(self._prior)))
-        if len(self._m) < MANY:
-            pooling.statistics(X, self._shift, self._scale, T)
-            return T
-
-        def fill(cut: slice) -> None:
-            pooling.statistics(X[cut], self._shift, self._scale, T[cut])
-
-        over_slices(fill, len(X))
-        return T
+        return self._framed(X, len(self._prior))
 
     def embed(self, X: Points) -> Array:
         """Return the rows in the family's frame."""
-        return (np.asarray(self.narrowed(X)) - self._shift) / self._scale
+        return self._framed(X, len(self._m))
+
+    def _framed(self, X: Points, width: int) -> Array:
+        """Return so many columns of what `pooling.statistics` makes of rows."""
+        X = X if self._space is None else self.narrowed(X)
+        X = np.ascontiguousarray(X, dtype=_float_type(X))
+        out = np.empty((len(X), width))
+        if len(self._m) < MANY:
+            pooling.statistics(X, self._shift, self._scale, out)
+            return out
+
+        def fill(cut: slice) -> None:
+            pooling.statistics(X[cut], self._shift, self._scale, out[cut])
+
+        over_slices(fill, len(X))
+        return out
 
     def quadratic_frame(self) -> tuple[Array, Array] | None:
         """Return the frame, unless rows have other coordinates."""
@@ -70,7 +75,7 @@ class GaussianColumns(GaussianCuts):
 
     def gaps(self, X: Points) -> NDArray[np.int64]:
         """Return the rows with missing entries; coordinates have none."""
-        return rows_with_gaps(X[:0] if self.narrows else X)
+        return rows_with_gaps(X if self._space is None else X[:0])
 
     def filled(self, X: Points) -> Points:
         """Return rows with missing entries as in the nearest rows that have them."""
@@ -86,10 +91,10 @@ class GaussianColumns(GaussianCuts):
 
     def log_base(self, X: Points) -> Array:
         """Return the log of the base measure of what is observed, the frame's units included."""
-        each = 0.5 * _LOG_2PI + np.log(self._scale)
-        out: Array = np.full(X.shape[0], -each.sum())
-        some = self.gaps(X)
+        scale, some = self._scale, self.gaps(X)
+        out: Array = np.full(X.shape[0], -sum([0.5 * _LOG_2PI + log(v) for v in scale.tolist()]))
         if len(some):
+            each = 0.5 * _LOG_2PI + np.log(scale)
             out[some] = -rowwise.sums(np.where(np.isnan(X[some]), 0.0, each))
         return out if self._space is None else out + self._space.log_rest(np.asarray(X))
 

@@ -48,13 +48,7 @@ def middles(count: Array, sums: Array) -> list[Array]:
 
 
 def gaussian_middles(clusters: Array, d: int) -> list[Array]:
-    """Return the same of clusters (k, p) of d columns; nothing if there are no rows."""
-    whole = np.empty(d)
-    n, astray = pooling.middle(clusters, whole)
-    if n < 1.0:
-        return []
-    if not astray:
-        return [whole]
+    """Return the same of clusters (k, p) of d columns."""
     return middles(np.repeat(clusters[:, :1], d, axis=1), clusters[:, 1 : 1 + d])
 
 

@@ -28,6 +28,8 @@ class Grouping:
         What is known of the seams, but for the rows in ``pending``.
     pending : tuple of Rows
         Rows that nobody has looked at yet, the latest last.
+    n_pending : int
+        How many these are.
     lasting : dict of float to Lasting
         By level, the groups as they were last formed.
     formed : list of float
@@ -39,9 +41,11 @@ class Grouping:
         seams: Seams | None = None,
         pending: tuple[Rows, ...] = (),
         lasting: dict[float, Lasting] | None = None,
+        n_pending: int | None = None,
     ) -> None:
         self.seams = Seams() if seams is None else seams
         self.pending = pending
+        self.n_pending = sum(len(z) for _, z in pending) if n_pending is None else n_pending
         self.lasting = {} if lasting is None else lasting
         self.formed: list[float] = []
         self._joined: Joined | None = None  # once someone asked for groups
@@ -65,7 +69,8 @@ class Grouping:
         seams, pending = self.known
         if batch.widened:
             seams, pending = Seams(), ()
-        new = Grouping(seams.follow(record), pending, followed)
+        n_pending = self.n_pending if pending is self.pending else None
+        new = Grouping(seams.follow(record), pending, followed, n_pending)
         waits, unchanged = False, self._ids is not None and same(self._ids, learner.state.ids)
         n, d = batch.X.shape
         seen = d <= rules.group_columns or learner.family.small_gaussian() is not None
@@ -81,25 +86,20 @@ class Grouping:
 
     def _may_wait(self, n: int, rules: Rules) -> bool:
         """Whether with n more there are too few rows yet for another look at the seams."""
-        for X, _ in self.pending:
-            n += len(X)
-        return n < min(rules.group_chunk, self.seams.rows)
+        return self.n_pending + n < min(rules.group_chunk, self.seams.rows)
 
     def _keep(self, rows: Rows, rules: Rules, *, copied: bool) -> None:
         """Add rows to those that are to be looked at; those of a batch itself if not copied."""
         if copied:
             rows = rows[0].copy(), rows[1].copy()
-        parts = (*self.pending, rows)
-        n = 0
-        for X, _ in parts:
-            n += len(X)
+        parts, n = (*self.pending, rows), self.n_pending + len(rows[1])
         most = min(rules.group_kept, rules.group_numbers // rows[0].shape[1])
         while n > most and len(parts) > 1:
-            n -= len(parts[0][0])
+            n -= len(parts[0][1])
             parts = parts[1:]
         if len(parts) > rules.group_parts:
             parts = in_chunks(parts, most // 4)  # the oldest of which goes as a whole
-        self.pending = parts
+        self.pending, self.n_pending = parts, n
 
     def tree(self, learner: Learner, rules: Rules, level: float) -> Tree:
         """Return the tree above the clusters of a model, with a level that serves as default."""

@@ -72,7 +72,6 @@ def _of_other_batches() -> dict[str, Any]:
         "labelling.uniforms": (int64, int64, int64, int64, f2),
         "labelling.draw_pair": (f2, f1, i1, f1),
         "mixture.log_joint": (f2, f1, float64),
-        "mixture.count": (f3,),
     }
 
 
@@ -119,10 +118,9 @@ def _of_small_batches() -> dict[str, Any]:
     who, how = types.Tuple((i1, i1, f2, bool_)), types.Tuple((int64, int64, bool_))
     tried, limits = types.Tuple((f3, f1)), types.UniTuple(float64, 2)
     ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
-    frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, uint64[::1]))
+    frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, float64, uint64[::1]))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
     return {
-        "mixture.count": (f3,),
         "mixture.many_rows": (i2, int64, b1),
         "labelling.rename": (i2, i2, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
@@ -138,9 +136,10 @@ def _of_small_batches() -> dict[str, Any]:
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, f1, past),
-        "pooling.middle": (f2, f1),
-        "pooling.follow": (f2, f2, float64, float64, f2),
+        "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
         "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
+        "sketches.merge": (types.UniTuple(f1, 2), types.UniTuple(f1, 2), i1, float64, f2),
+        "sketches.follow": (f1, f1, f1, float64, f1),
         "cuts.between": (f3, f1, float64, f2, f2, f1),
         "cuts.discriminant": (f2, f1, f2, f3, f2, f1),
         "cuts.truncate": (f2, f2, f1, float64, f1, f2),

@@ -29,7 +29,7 @@ class Prior(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of a batch: statistics (n, p), weights (n,), labels and sub-labels (n,)."""
+    """Rows of a batch: points or statistics, weights (n,), labels and sub-labels (n,)."""
 
     T: Floats
     weight: Floats

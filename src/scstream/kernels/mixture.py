@@ -44,12 +44,21 @@ def stacked(past: Any, now: Any, out: Any) -> None:
 
 
 @brief
-def standing(past: Any, now: Any, out: Any, here: Any) -> None:
-    """Do as `stacked` does, and fill the sums (k, p) of the clusters' present."""
+def standing(past: Any, now: Any, doubts: Any, out: Any, here: Any, doubt: Any) -> Any:
+    """Do as `stacked` does, and fill the sums (k, p) of the clusters' present.
+
+    Also adds the doubts (k, k) of past and present. Returns how many points there are.
+    """
     stacked(past, now, out)
+    before, present = doubts
+    n = 0.0
     for r in range(len(now)):
+        n += out[r, 0]
         for q in range(now.shape[2]):
             here[r, q] = now[r, 0, q] + now[r, 1, q]
+        for s in range(len(now)):
+            doubt[r, s] = before[r, s] + present[r, s]
+    return n
 
 
 @brief
@@ -60,15 +69,6 @@ def many_rows(rows: Any, least: int, out: Any) -> Any:
         out[r] = rows[r, 0] + rows[r, 1] >= least
         found += out[r]
     return found
-
-
-@brief
-def count(sums: Any) -> Any:
-    """Return how many points sub-clusters (k, 2, p) have together."""
-    n = 0.0
-    for r in range(len(sums)):
-        n += sums[r, 0, 0] + sums[r, 1, 0]
-    return n
 
 
 @brief

@@ -27,17 +27,20 @@ def zeros(X: Any) -> Any:
 
 @bare
 def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
-    """Fill rows (n, p) with ``(1, z, z z')`` for ``z = (x - shift) / scale``."""
+    """Fill rows (n, p) with ``(1, z, z z')`` for ``z = (x - shift) / scale``; (n, d) with z."""
     n, d = X.shape
     if d <= _NARROW:
         for r in range(0, n, _RUN):
             _narrow_statistics(X[r : r + _RUN], shift, scale, out[r : r + _RUN])
         return
+    first = 1 if out.shape[1] > d else 0
     for r in range(n):
-        z = out[r, 1 : 1 + d]
-        out[r, 0] = 1.0
+        z = out[r, first : first + d]
         for i in range(d):
             z[i] = (X[r, i] - shift[i]) / scale[i]
+        if not first:
+            continue
+        out[r, 0] = 1.0
         q = 1 + d
         for i in range(d):
             to, tail = out[r, q : q + d - i], z[i:]
@@ -50,9 +53,12 @@ def statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
 def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
     """Do the same column by column: that is quicker where rows are short."""
     n, d = X.shape
+    first = 1 if out.shape[1] > d else 0
     for i in range(d):
         for r in range(n):
-            out[r, 1 + i] = (X[r, i] - shift[i]) / scale[i]
+            out[r, first + i] = (X[r, i] - shift[i]) / scale[i]
+    if not first:
+        return
     q = 1 + d
     for i in range(d):
         for j in range(i, d):
@@ -63,7 +69,7 @@ def _narrow_statistics(X: Any, shift: Any, scale: Any, out: Any) -> None:
         out[r, 0] = 1.0
 
 
-@brief
+@brief_part
 def middle(clusters: Any, out: Any) -> Any:
     """Fill the mean (d,) of all points of clusters (k, p), if there are any.
 
@@ -106,6 +112,18 @@ def pooled(clusters: Any, out: Any) -> Any:
             out[i, j] /= spare + d
             out[j, i] = out[i, j]
     return n - k
+
+
+@brief
+def expected(
+    clusters: Any, latest: Any, psi: Any, share: float, least: float, mean: Any, out: Any
+) -> Any:
+    """Fill the `middle` (d,) of clusters (k, p), and what `follow` expects after their latest rows.
+
+    Returns what these two return.
+    """
+    n, far = middle(clusters, mean)
+    return n, far, follow(latest, psi, share, least, out)
 
 
 @brief

@@ -275,14 +275,15 @@ def moves(
     Otherwise fills ``merges``, see `gaussian_moves.Merges`, and returns how many there are. They
     may be without room for pairs: then nobody wants them.
     ``decisions`` are what the log ratios must exceed, for k splits and then for merges, whether
-    they are greedy, and the state of a generator that draws them: without it they are given, and
-    infinities let nothing move. A split's must by its edges more, see
+    they are greedy, the points that clusters must have together for them to hold (if not, something
+    moves), and the state of a generator that draws them: without it they are given, and infinities
+    let nothing move. A split's must by its edges more, see
     `scstream.sampler.split_merge.decisions`, a merge's for every batch that the younger of the two
     has ``lived`` (k,). What makes up margins and a ``ratio`` is as in `arguments`.
     """
     prior, past, now, how = Prior(*prior), Division(*past), Sums(*now), Ratio(*ratio)
     room, levels, margins = Workspace(*room), Levels(*levels), Margins(*margins)
-    log_u, greedy, state = decisions
+    log_u, greedy, least, state = decisions
     if len(state) > 0:
         draws.log_uniforms(state, log_u)
     top, pairs, gain, both = merges
@@ -292,8 +293,12 @@ def moves(
     own, gains = each[0], each[1]
     stacked(past.sums, now.current, sums)
     totals, parts = sums[:k], sums[k:].reshape(k, 2, p)
+    points = 0.0
     for r in range(k):
+        points += totals[r, 0]
         own[r] = how.doubt * (past.doubt[r, r] + now.doubt[r, r])
+    if points < least:
+        return MOVES
     n = parts[:, :, 0]
     log_split(log(how.alpha), n, levels.each, levels.whole, own, how.least, gains)
     for r in range(k):

@@ -32,7 +32,7 @@ def sweep_rows(
     their pairs of sub-clusters.
     """
     n, k = len(rows.label), len(sums.rows)
-    block, at = block_of(room.floats, rows.T.shape[1])
+    block, at = block_of(room.floats, by.eta.shape[1])
     order, start, behind = order_of(room.ints, n, k)
     rest = Workspace(room.floats[at:], room.ints[behind:], room.singles)
     search = search_of(rest, k)

@@ -38,7 +38,6 @@ class _Compiled(GenericSteps):
     """What compiled steps need."""
 
     _prior: tuple[Family | None, Any] = None, None
-    _room: tuple[int, Any] = -1, None
     n_few: int = 0  # rows that compiled steps pass over
 
     @property
@@ -71,11 +70,7 @@ class _Compiled(GenericSteps):
 
     def room(self, k: int) -> tuple[Array, Ints, Any]:
         """Return memory to work in on the rows and k clusters, as a plain tuple."""
-        of, room = self._room
-        if of != k:
-            room = workspace(self.n_few, k, len(self.prior[0]), self.rules.neighbours)
-            self._room = k, room
-        return room  # type: ignore[no-any-return]
+        return workspace(self.n_few, k, len(self.family.prior), self.rules.neighbours)
 
 
 class SmallSweeps(_Compiled):
@@ -91,7 +86,7 @@ class SmallSweeps(_Compiled):
     @property
     def n_few(self) -> int:  # type: ignore[override]
         """How many rows that are."""
-        return len(self.rows.labels)
+        return self.engine.n_rows
 
     def restricted_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw weights and parameters, then every point's label and sub-label."""
@@ -142,7 +137,7 @@ class SmallSweeps(_Compiled):
         rows = self.rows
         failed: int = small_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
+            (rows.points, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
         )  # fmt: skip
         return failed
 
@@ -218,7 +213,7 @@ class GaussianSteps(_Compiled):
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
         never = np.full(k + k * most, np.inf)
-        m = self._moves(state, (never, False, NO_DRAWS), most, (top, pairs, ratio, both))
+        m = self._moves(state, (never, False, 0.0, NO_DRAWS), most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
@@ -227,7 +222,7 @@ class GaussianSteps(_Compiled):
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""
         most = self.rules.neighbours
-        return self._moves(state, (log_u, greedy, NO_DRAWS), most, no_merges(most)) < 0
+        return self._moves(state, (log_u, greedy, 0.0, NO_DRAWS), most, no_merges(most)) < 0
 
     def _moves(self, state: State, decisions: Any, most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""

@@ -15,6 +15,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import Points, log_totals, to_dense
 from scstream.kernels import scores as kernels
+from scstream.kernels import sketches
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
 from scstream.sampler.few_rows import few_log_densities, prior_for_few
@@ -26,8 +27,6 @@ _NOTHING = np.empty(0)
 _STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
 _LOG_STEP = float(np.log1p(_STEP))
 _TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
-_PER_HALF = 1.96  # spreads, of median less lower tenth, for each share at a normal median
-_PER_TENTH = 4.45  # the same at its lower tenth
 _MOST_NUMBERS = 2**21  # statistics of rows that are held at once
 
 
@@ -68,20 +67,10 @@ class Sketch:
 
     def merged(self, values: Array, weights: Array) -> Sketch:
         """Return the sketch with further numbers (n,), or with the entries of another sketch."""
-        seen = self.seen + len(values)
-        values = np.concatenate([self.values, values])
-        weights = np.concatenate([self.weights, weights])
-        order = values.argsort(kind="stable")
-        order = order[weights[order] > 1e-12]  # of what is forgotten nothing is kept
-        if len(order) == 0:
-            return Sketch(values[order], weights[order], seen)
-        values, weights = values[order], weights[order]
-        below = weights.cumsum() - 0.5 * weights
-        place = np.floor(np.log(np.maximum(below, 1e-9)) / _LOG_STEP)
-        first = np.concatenate([[0], (place[1:] != place[:-1]).nonzero()[0] + 1])
-        whole = np.add.reduceat(weights, first)
-        means = np.add.reduceat(weights * values, first) / whole
-        return Sketch(np.maximum.accumulate(means), whole, seen)  # in order, whatever the rounding
+        out, order = np.empty((2, len(self.values) + len(values))), values.argsort()
+        m = sketches.merge((self.values, self.weights), (values, weights), order, _LOG_STEP, out)
+        merged, whole = out[:, :m].copy()
+        return Sketch(merged, whole, self.seen + len(values))
 
     def followed(self, values: Array, memory: float) -> Sketch:
         """Return the sketch moved and stretched towards further numbers (n,), which do not join it.
@@ -91,18 +80,11 @@ class Sketch:
         distributed: so a step is bounded, however far off some numbers are, and right on average
         for any number of them.
         """
-        n, total = len(values), self.count
-        if n == 0 or total <= 0.0:
+        if len(values) == 0 or len(self.values) == 0:
             return self
-        middle = self.weights.cumsum() - 0.5 * self.weights
-        levels = np.interp([0.5 * total, 0.1 * total], middle, self.values)
-        median, tenth = levels.tolist()
-        spread = median - tenth
-        step = spread * n / (n + memory)
-        up = step * _PER_HALF * (0.5 - _share_under(values, median))
-        down = step * _PER_TENTH * (_share_under(values, tenth) - 0.1)
-        factor = max((spread + up + down) / spread, 0.5) if spread > 0.0 else 1.0
-        return Sketch(median + up + factor * (self.values - median), self.weights, self.seen)
+        out = np.empty(len(self.values))
+        sketches.follow(self.values, self.weights, values, memory, out)
+        return Sketch(out, self.weights, self.seen)
 
     def share_below(self, x: Array) -> Array:
         """Return the share of numbers below each of x (...), never 0.
@@ -244,12 +226,6 @@ def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
     known = taught & ~alone & np.isfinite(own)
     scores[rows, z] = np.where(alone, -np.inf, np.where(known, own, scores[rows, z]))
     return _log_totals(scores) + family.log_base(X) + level
-
-
-def _share_under(values: Array, level: float) -> float:
-    """Return the share of numbers below a level, of equal ones half."""
-    under, equal = np.count_nonzero(values < level), np.count_nonzero(values == level)
-    return under / len(values) + 0.5 * (equal / len(values))
 
 
 def _log_totals(scores: Array) -> Array:

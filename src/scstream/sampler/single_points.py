@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from scstream.engines import FewRows, Sums
 from scstream.families.contract import Array
+from scstream.families.scores import to_dense
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.split_merge import drop_forgotten
@@ -37,25 +38,26 @@ def move_single_points(ctx: Context, state: State, time: float) -> State:
         )
     generator = ctx.rng.generator
     picks, u = generator.integers(len(rows.labels), size=m), generator.random(m)
-    groups = _Groups(ctx, state, rows, m)
+    T = to_dense(ctx.family.statistics(ctx.engine.sample(generator, len(rows.labels))))
+    groups = _Groups(ctx, state, rows, T, m)
     for i, chance in zip(picks.tolist(), u.tolist(), strict=True):
         if rows.labels[i] >= 0:
             groups.draw(i, chance)
     if not groups.changed:
         return state
     founded = groups.k - state.k
-    state = state.found(np.zeros((founded, rows.T.shape[1])), time)
+    state = state.found(np.zeros((founded, T.shape[1])), time)
     now = state.now
-    state = state.having(now=Sums(*_sums(rows, groups.k), now.rivals, now.doubt))
+    state = state.having(now=Sums(*_sums(rows, T, groups.k), now.rivals, now.doubt))
     return drop_forgotten(ctx, state)
 
 
 class _Groups:
     """The clusters while points change them, with room for as many new ones as there are draws."""
 
-    def __init__(self, ctx: Context, state: State, rows: FewRows, m: int) -> None:
-        self.ctx, self.rows, self.k, self.changed = ctx, rows, state.k, False
-        self.totals = np.concatenate([state.totals, np.zeros((m, rows.T.shape[1]))])
+    def __init__(self, ctx: Context, state: State, rows: FewRows, T: Array, m: int) -> None:
+        self.ctx, self.rows, self.T, self.k, self.changed = ctx, rows, T, state.k, False
+        self.totals = np.concatenate([state.totals, np.zeros((m, T.shape[1]))])
         self.size = np.bincount(rows.labels[rows.labels >= 0], minlength=self.k + m)
         past = state.past[..., 0].sum(axis=1) > 0.0
         self.lasting = np.concatenate([past, np.zeros(m, dtype=bool)])  # though it has no points
@@ -65,7 +67,7 @@ class _Groups:
         """Draw the label of point i by a uniform."""
         family, rows, before = self.ctx.family, self.rows, int(self.rows.labels[i])
         w = rows.weight[i]
-        t = w * rows.T[i]
+        t = w * self.T[i]
         self.totals[before] -= t
         self.size[before] -= 1
         self.level[before] = family.log_marginal(self.totals[before : before + 1])[0]
@@ -102,11 +104,11 @@ class _Groups:
             self.changed = True
 
 
-def _sums(rows: FewRows, k: int) -> tuple[Array, Ints]:
-    """Return sums (k, 2, p) and numbers (k, 2) of the rows by label and sub-label."""
+def _sums(rows: FewRows, T: Array, k: int) -> tuple[Array, Ints]:
+    """Return sums (k, 2, p) of statistics, and numbers (k, 2), by label and sub-label."""
     mine = np.flatnonzero(rows.labels >= 0)
     z, sub = rows.labels[mine], rows.sublabels[mine]
-    current, count = np.zeros((k, 2, rows.T.shape[1])), np.zeros((k, 2), dtype=np.int64)
-    np.add.at(current, (z, sub), rows.weight[mine, None] * rows.T[mine])
+    current, count = np.zeros((k, 2, T.shape[1])), np.zeros((k, 2), dtype=np.int64)
+    np.add.at(current, (z, sub), rows.weight[mine, None] * T[mine])
     np.add.at(count, (z, sub), 1)
     return current, count

@@ -15,7 +15,7 @@ from scstream.engines import Key, Sums
 from scstream.families.contract import Array
 from scstream.families.cutting import CERTAIN
 from scstream.families.gaussian_cuts import AXES
-from scstream.kernels import mixture, small_batch, small_divisions
+from scstream.kernels import small_batch, small_divisions
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_divisions import APART, CLEAR, TAKEN
 from scstream.sampler.clusters import Ints, LogMarginals, State
@@ -85,8 +85,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return Ahead(state)
 
         # divide
-        each, (one, two, doubts) = np.empty((2, k, 2)), np.empty((3, k))
-        levels, tried = (each[0], one), (np.empty((k, 2, p)), doubts)
+        levels, tried = (np.empty((k, 2)), np.empty(k)), (np.empty((k, 2, p)), np.empty(k))
         taken, attempt = everyone(k).copy(), state.attempt.copy()
         who = taken, attempt, nobody(k, p), False
         now_too = now[0], now[3]
@@ -99,25 +98,22 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         # split_merge_and_drop
         before, log_u = draws.copy(), np.empty((1 + rules.neighbours) * k)
         how = state.lived, self.margins, ratio, prior, room, no_merges(rules.neighbours)
-        if (
-            self.leaves_out(mixture.count(past[0]) + mixture.count(now[0]), k)
-            or found & (APART | CLEAR)
-            or small_batch.moves(past, now, levels, (log_u, False, draws), *how) < 0
-        ):
+        drawn = log_u, False, self.left_out_below(k), draws
+        if found & (APART | CLEAR) or small_batch.moves(past, now, levels, drawn, *how) < 0:
             self.rng, self._sweeps = Draws(before), self._sweeps + 2
             state = self._learned(state, past, now, levels, attempt)
             return Ahead(state, DIVIDED, _divided(state, tried, found))
 
         # last_sweep, and what moves then
-        rows, levels = self.rows, (each[1], two)
-        seen = rows.T, rows.weight, rows.labels, rows.sublabels
+        rows, levels = self.rows, (np.empty((k, 2)), np.empty(k))
+        seen = rows.points, rows.weight, rows.labels, rows.sublabels
         if small_batch.sweep(
             past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end, levels
         ):
             return Ahead(state)
         self.rng, self._sweeps = Draws(draws), self._sweeps + 2
         log_u.fill(0.0)
-        moves = small_batch.moves(past, end, levels, (log_u, True, NO_DRAWS), *how) < 0
+        moves = small_batch.moves(past, end, levels, (log_u, True, 0.0, NO_DRAWS), *how) < 0
         state = self._learned(state, past, end, levels, attempt)
         return Ahead(state, SWEPT if moves else SETTLED)
 
@@ -131,7 +127,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         prior, _, room = given
         if small_batch.sweep(
             state.past, state.now.current, draws, alpha, prior,
-            (rows.T, rows.weight, rows.labels, rows.sublabels),
+            (rows.points, rows.weight, rows.labels, rows.sublabels),
             (self.seed, self.batch, self._sweeps + 1, True), room, now, NO_LEVELS,
         ):  # fmt: skip
             return None
@@ -150,7 +146,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         rows, rules = self.rows, self.rules
         prior, ratio, room = given
         code: int = small_divisions.divide(
-            (rows.T, rows.weight, rows.labels, rows.trial), past, now, who, prior,
+            (rows.points, rows.weight, rows.labels, rows.trial), past, now, who, prior,
             (min(prior[-1], AXES), rules.refine_rounds, keep_better),
             (CERTAIN if rules.cut_past else -1.0, rules.clear_doubt), ratio, room, out,
         )  # fmt: skip

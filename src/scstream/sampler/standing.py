@@ -171,17 +171,19 @@ class Standing:
         """Statistics of the sub-clusters (k, 2, p)."""
         if self.past.size >= MANY_NUMBERS:
             parts = added(self.past, self.now.current)
-            self.__dict__["totals"] = added(parts[:, 0], parts[:, 1])
+            totals, doubt = added(parts[:, 0], parts[:, 1]), added(self.past_doubt, self.now.doubt)
+            self.__dict__.update(totals=totals, doubt=doubt, count=float(totals[:, 0].sum()))
             return parts
         k, _, p = self.past.shape
-        both, here = np.empty((3 * k, p)), np.empty((k, p))
-        mixture.standing(self.past, self.now.current, both, here)
-        self.__dict__.update(totals=both[:k], current=here)
+        both, here, doubt = np.empty((3 * k, p)), np.empty((k, p)), np.empty((k, k))
+        doubts = self.past_doubt, self.now.doubt
+        n = mixture.standing(self.past, self.now.current, doubts, both, here, doubt)
+        self.__dict__.update(totals=both[:k], current=here, doubt=doubt, count=n)
         return both[k:].reshape(k, 2, p)
 
     @once
     def totals(self) -> Array:
-        """Statistics of the clusters (k, p); they come with those of the sub-clusters."""
+        """Statistics of the clusters (k, p), which come with those of the sub-clusters."""
         _ = self.parts
         out: Array = self.__dict__["totals"]
         return out
@@ -190,6 +192,20 @@ class Standing:
     def current(self) -> Array:
         """Statistics of the clusters' points in this batch (k, p)."""
         return added(self.now.current[:, 0], self.now.current[:, 1])
+
+    @once
+    def doubt(self) -> Array:
+        """Doubts (k, k) of past and present."""
+        _ = self.parts
+        out: Array = self.__dict__["doubt"]
+        return out
+
+    @once
+    def count(self) -> float:
+        """How many points the clusters have together."""
+        _ = self.parts
+        out: float = self.__dict__["count"]
+        return out
 
     @once
     def present(self) -> NDArray[np.bool_]:
@@ -210,12 +226,16 @@ class Standing:
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
-        left, had = self.totals[:, 0].sum(), before.totals[:, 0].sum()
-        return float(left / max(had, 1e-300))
+        left: float = self.count / max(before.count, 1e-300)
+        return left
 
     def settle(self, time: float) -> Self:
         """Return the clusters with the present batch become the latest of the past."""
-        window = self.window.absorb(self.now.current, self.now.doubt, time)
+        window = self.window
+        if window.is_one_sum:
+            window = window.with_past(self.parts, self.doubt, self.count)
+        else:
+            window = window.with_record(self.now.current, self.now.doubt, time)
         return self.having(window=window, known=None, recalled=None)
 
     def forget(self, share: Array) -> Self:

@@ -82,17 +82,18 @@ class Steps(Context, ABC):
         """Take the sweep that ends a batch: a deterministic one, unless a rule says otherwise."""
         if not self.rules.deterministic_end:
             return self.restricted_sweep(state)
-        few = self.leaves_out(float(state.totals[:, 0].sum()), state.k)
+        few = state.count < self.left_out_below(state.k)
         return self.left_out_sweep(state) if few else self.deterministic_sweep(state)
 
-    def leaves_out(self, count: float, k: int) -> bool:
-        """Whether k clusters have so few points that each may not count in its own at the end.
+    def left_out_below(self, k: int) -> float:
+        """Return how many points k clusters must have for each to count in its own at the end.
 
-        Not where the statistics of rows depend on their labels, as those of rows with gaps do:
+        It is 0 where the statistics of rows depend on their labels, as those of rows with gaps do:
         what such a row taught its cluster is not known.
         """
-        few = count < self.rules.left_out * k * len(self.family.prior)
-        return few and not self.engine.has_gaps()
+        if self.engine.has_gaps():
+            return 0.0
+        return self.rules.left_out * k * len(self.family.prior)
 
     def take_usual_steps(self, state: State, plan: Plan, *, few: bool) -> Ahead:
         """Take the steps of a later batch at once, as far as nothing unusual happens.

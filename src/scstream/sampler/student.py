@@ -112,4 +112,4 @@ class SmallStudentSteps(SmallGaussianSteps):
         """The rows, tamed and as they came, as kernels take them."""
         rows = self.rows
         assert rows.seen is not None
-        return rows.T, rows.weight, rows.labels, rows.sublabels, rows.seen
+        return rows.points, rows.weight, rows.labels, rows.sublabels, rows.seen

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from scstream.families.contract import Array
-from scstream.kernels import mixture
 from scstream.sampler.rules import RULES
 from scstream.support.frozen import frozen
 from scstream.support.once import once
@@ -134,11 +133,22 @@ class Window:
             weight=weight[kept],
         )
 
-    def with_past(self, past: Array, doubt: Array) -> Window:
-        """Return the window with other sums (k, 2, p) and doubts in its single record, if any."""
+    @property
+    def is_one_sum(self) -> bool:
+        """Whether the present is added to what is remembered, and gets no record of its own."""
+        return self.forgetting.kernel is None and len(self.times) > 0
+
+    def with_past(self, past: Array, doubt: Array, count: float | None = None) -> Window:
+        """Return the window with other sums (k, 2, p) and doubts in its single record, if any.
+
+        The points that these count may be known.
+        """
         if len(self.times) == 0:
             return self
-        return Window(self.forgetting, past[None], doubt[None], self.times, self.weight)
+        new = Window(self.forgetting, past[None], doubt[None], self.times, self.weight)
+        if count is not None:
+            new.__dict__["_latest_count"] = count
+        return new
 
     def count_at(self, time: float) -> float:
         """Return how many points of the past still count at a later time."""
@@ -154,12 +164,10 @@ class Window:
     @once
     def _latest_count(self) -> float:
         """How many points the latest record counts."""
-        return float(mixture.count(self.sums[-1]))
+        return float(self.sums[-1, :, :, 0].sum())
 
-    def absorb(self, current: Array, doubt: Array, time: float) -> Window:
-        """Return the window with the present batch in it."""
-        if self.forgetting.kernel is None and len(self.times):
-            return self.with_past(self.sums[0] + current, self.doubt[0] + doubt)
+    def with_record(self, current: Array, doubt: Array, time: float) -> Window:
+        """Return the window with a record of the present batch."""
         grown = replace(
             self,
             sums=np.concatenate([self.sums, current[None]]),
