@@ -84,7 +84,7 @@ class CpuEngine(Engine):
             self._few = self._batch.few_rows(T)
 
     def _as_large(self, family: Family, X: Points, first_row: int = 0) -> LargeBatch | None:
-        return LargeBatch.of(family, X, self.n_threads, self.sizes, first_row)
+        return LargeBatch.of(family, X, self.n_threads, self.sizes, self._memory, first_row)
 
     def _loaded(self) -> LargeBatch | None:
         """Return the batch as passes in compiled code take it, if they can.
