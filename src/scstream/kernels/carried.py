@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import brief_part, part
+from scstream.kernels.compiling import part
 from scstream.kernels.elementary import POSSIBLE, logs
 from scstream.kernels.large_tiles import FAR, Carried, Floats, Found, Ints, Tiles
 from scstream.kernels.nearby import Components
@@ -48,15 +48,16 @@ def settle_carried(Z: Floats, by: Components, tiles: Tiles, found: Found, order:
 @part
 def fill_gaps(Z: Floats, by: Components, tiles: Tiles, found: Found, order: Ints) -> None:
     """Fill by how much the second choices of rows score more than their labels, if in doubt."""
-    for start in range(0, len(order), TILE):
-        which = order[start : min(start + TILE, len(order))]
-        for i in range(len(which)):
-            r = which[i]
-            tiles.ids[i] = found.z[r]
-            tiles.ids[TILE + i] = max(found.second[r], 0)
-        _score_two(Z, by, tiles, which)
-        for i in range(len(which)):
-            found.gap[which[i]] = tiles.pair[TILE + i] - tiles.pair[i]
+    m, rows, ids = 0, tiles.rows, tiles.ids
+    for j in range(len(order)):
+        r = order[j]
+        rows[m], ids[m], ids[TILE + m] = r, found.z[r], found.second[r]
+        m += found.second[r] >= 0
+        if m == TILE or (m > 0 and j == len(order) - 1):
+            _score_two(Z, by, tiles, rows[:m])
+            for i in range(m):
+                found.gap[rows[i]] = tiles.pair[TILE + i] - tiles.pair[i]
+            m = 0
 
 
 @part
@@ -78,19 +79,20 @@ def _score_two(Z: Floats, by: Components, tiles: Tiles, which: Ints) -> None:
                 pair[i] = by.const[c] - by.power[c] * log[i]
 
 
-@brief_part
+@part
 def _products(z: Floats, one: Floats, two: Floats) -> Any:
     """Return the products of a row's statistics and two sets of parameters."""
     d, x, y = len(z), one[0], two[0]
     at = 1 + d
     for a in range(d):
-        slope, other = one[1 + a], two[1 + a]
-        for b in range(a, d):
-            slope += one[at] * z[b]
-            other += two[at] * z[b]
-            at += 1
+        slope, other, tail = one[1 + a], two[1 + a], z[a:]
+        line, other_line = one[at : at + d - a], two[at : at + d - a]
+        for b in range(d - a):
+            slope += line[b] * tail[b]
+            other += other_line[b] * tail[b]
         x += slope * z[a]
         y += other * z[a]
+        at += d - a
     return x, y
 
 

@@ -20,6 +20,7 @@ from scstream.kernels.large_tiles import (
     Found,
     Ints,
     Run,
+    Singles,
     Tiles,
     fill_statistics,
 )
@@ -39,6 +40,7 @@ from scstream.kernels.screened_tiles import (
     BEST,
     COUNT,
     FIRST,
+    LEVEL,
     LOG_ERROR,
     NEXT,
     NOBODY,
@@ -47,14 +49,20 @@ from scstream.kernels.screened_tiles import (
     THIRD,
     TILE,
     TOO_LARGE,
+    TOP,
+    TOTAL,
     best_three,
+    best_two_named,
+    cumulate,
     draw_among_two,
     finish_products,
+    locate,
     tags,
     weights_of,
 )
 
 _UNIT = 2.0**-23  # the last bit of a float32
+_MANY = TILE // 2  # labels left open from which all of a tile are drawn at once
 _LOWEST = np.float32(-1e30)  # the score of nobody
 
 
@@ -94,11 +102,18 @@ def _label_tile(
         m = _list_near(Z, by, drawn, len(found.second) > 0, tiles, order)
     _load(by, tiles, m)
     error = (tags(m) + 8.0) * _UNIT + (LOG_ERROR if len(by.slope) > 0 else 0.0)
-    best_three(tiles.cell[: TILE * (m + -m % 4)], tags(m), tiles.state)
+    cell = tiles.cell[: TILE * (m + -m % 4)]
+    if len(found.second) > 0:
+        best_three(cell, tags(m), tiles.state)
+    else:
+        best_two_named(cell, tags(m), tiles.state)
     if drawn:
         for i in range(len(order)):
             tiles.u[i] = run.u[0, order[i]]
-        draw_among_two(tiles.off, tiles.u, m, error, tiles.state)
+        open_ = draw_among_two(tiles.off, tiles.u, m, error, tiles.state)
+        tiles.draws[COUNT] = -1.0
+        if open_ > _MANY:
+            _draw_tile(tiles, cell, m, error)
     run.way[1] += m
     run.way[3] += _settle(Z, by, drawn, tiles, found, order, m, error)
 
@@ -124,7 +139,7 @@ def _settle(
         if drawn:
             one = a if state[COUNT + i] == FIRST else b
             if state[COUNT + i] == OPEN:
-                one = _draw_row(tiles, i, m, off[i] + error * (abs(best) + REACH))
+                one = _draw_row(tiles, i, m, error)
             high = second if one == a else best
             sure = one >= 0 and _ahead(high, third if one in (a, b) else second, slack, error)
         else:
@@ -176,13 +191,30 @@ def _settle_row(
 
 
 @part
-def _draw_row(tiles: Tiles, i: int, m: int, wrong: float) -> int:
+def _draw_tile(tiles: Tiles, cell: Singles, m: int, error: float) -> None:
+    """Draw the labels of a tile by all scores: `_draw_row` takes them from there."""
+    draws, best, run = tiles.draws, tiles.state, tiles.run[: len(cell)]
+    for i in range(TILE):
+        draws[TOP + i] = best[BEST + i]
+    cumulate(cell, draws, run)
+    for i in range(TILE):
+        low, _ = choices.levels(tiles.u[i], _wrong(tiles, i, error), m)
+        draws[LEVEL + i] = low * draws[TOTAL + i]
+    locate(run, draws)
+
+
+@part
+def _draw_row(tiles: Tiles, i: int, m: int, error: float) -> int:
     """Draw the label of row i of a tile by all its scores; -1 if they are not exact enough."""
-    u, weight = tiles.u[i], tiles.weight
+    draws, wrong = tiles.draws, _wrong(tiles, i, error)
+    low, high = choices.levels(tiles.u[i], wrong, m)
     if not wrong < 0.25:
         return -1
+    if draws[COUNT] >= 0.0:
+        at = min(int(draws[COUNT + i]), m - 1)
+        return at if tiles.run[TILE * at + i] > high * draws[TOTAL + i] else -1
+    weight = tiles.run
     total = np.float64(weights_of(tiles.cell, i, m, tiles.state[BEST + i], weight))
-    low, high = choices.levels(u, wrong, m)
     at, sum_, few = 0, 0.0, True
     while few and at + 4 < m:  # four at a time need not wait for each other
         more = sum_ + ((weight[at] + weight[at + 1]) + (weight[at + 2] + weight[at + 3]))
@@ -194,6 +226,12 @@ def _draw_row(tiles: Tiles, i: int, m: int, wrong: float) -> int:
         at += 1
         sum_ += weight[at]
     return at if sum_ > high * total else -1
+
+
+@part
+def _wrong(tiles: Tiles, i: int, error: float) -> Any:
+    """Return how far scores of row i are off that have a chance."""
+    return tiles.off[i] + error * (abs(tiles.state[BEST + i]) + REACH)
 
 
 @part

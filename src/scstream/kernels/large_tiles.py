@@ -29,18 +29,21 @@ class Tiles(NamedTuple):
     """Memory for a tile of rows under k components, and for rows that are settled.
 
     Products of a row's columns are those of the ``left`` ones and the ``right`` ones. Two
-    components of each row are ``ids``, and ``pair`` is what they score.
+    components of some ``rows`` are ``ids``, and ``pair`` is what they score. Draws have a state and
+    running sums of weights of their own.
     """
 
     cols: Singles
     cell: Singles
-    weight: Singles
+    run: Singles
     state: Singles
+    draws: Singles
     off: Singles
     T: Floats
     near: Ints
     score: Floats
     u: Floats
+    rows: Ints
     ids: Ints
     pair: Floats
     log: Floats
@@ -55,13 +58,15 @@ class Tiles(NamedTuple):
         return Tiles(
             np.zeros(TILE * max(p + COLUMNS, centres), np.float32),
             np.zeros(TILE * most, np.float32),
-            np.zeros(most, np.float32),
+            np.zeros(TILE * most, np.float32),
+            np.zeros(4 * TILE, np.float32),
             np.zeros(4 * TILE, np.float32),
             np.zeros(TILE, np.float32),
             np.zeros(p),
             np.zeros(most, np.int64),
             np.zeros(most),
             np.zeros(TILE),
+            np.zeros(TILE, np.int64),
             np.zeros(2 * TILE, np.int64),
             np.zeros(2 * TILE),
             np.zeros(2 * TILE),

@@ -254,6 +254,31 @@ def best_three(cell: Any, tag: int, state: Any) -> None:
 
 
 @ordered_numbers
+def best_two_named(cell: Any, tag: int, state: Any) -> None:
+    """Find the best two scores of each row as `best_three` does; the third is nobody's."""
+    keep = np.int32(~tag)
+    for i in range(TILE):
+        state[BEST + i] = state[NEXT + i] = state[THIRD + i] = _LOWEST
+    for c in range(0, len(cell) // TILE, 4):
+        s = cell[TILE * c : TILE * (c + 4)]
+        a0, a1, a2, a3 = np.int32(c), np.int32(c + 1), np.int32(c + 2), np.int32(c + 3)
+        for i in range(TILE):
+            best, second = state[BEST + i], state[NEXT + i]
+            best, second = _between(_named(s[i], keep, a0), best, second)
+            best, second = _between(_named(s[TILE + i], keep, a1), best, second)
+            best, second = _between(_named(s[2 * TILE + i], keep, a2), best, second)
+            best, second = _between(_named(s[3 * TILE + i], keep, a3), best, second)
+            state[BEST + i], state[NEXT + i] = best, second
+
+
+@ordered_numbers
+def _between(v: Any, best: Any, second: Any) -> Any:
+    """Return the best two of three, of which two are in order."""
+    low = v if v < best else best
+    return v if v > best else best, low if low > second else second
+
+
+@ordered_numbers
 def _named(score: Any, keep: Any, name: Any) -> Any:
     """Return a score whose last bits are a name."""
     return np.int32(np.int32(_F(score).view(np.int32) & keep) | name).view(_F)
@@ -272,8 +297,10 @@ def _among(v: Any, best: Any, second: Any, third: Any) -> Any:
 
 
 @ordered_numbers
-def draw_among_two(off: Any, u: Any, k: int, error: float, state: Any) -> None:
+def draw_among_two(off: Any, u: Any, k: int, error: float, state: Any) -> int:
     """Draw labels where the best two of `best_three` decide: `COUNT` says which of them is drawn.
+
+    Returns how many are left open.
 
     All others together weigh at most as if each scored as the third. Weights are wrong by a share
     at most, and what that makes of them is added to those of the others.
@@ -293,6 +320,10 @@ def draw_among_two(off: Any, u: Any, k: int, error: float, state: Any) -> None:
         other = (low >= start + rest) & (high < start + two - rest)
         which = _F(FIRST) if first else _F(SECOND)
         state[COUNT + i] = which if (first | other) & (wrong < _F(0.5)) else _F(OPEN)
+    left = 0
+    for i in range(TILE):
+        left += state[COUNT + i] == _F(OPEN)
+    return left
 
 
 @numbers
