@@ -10,7 +10,7 @@ difference, which is known in closed form. So what scored s at most scores at mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scstream.families.contract import Array
 from scstream.kernels.large_tiles import Carried
 from scstream.kernels.nearby import Components
-from scstream.support.memory import Memory
 
 _LN2 = float(np.log(2.0))
 _SHARE = (
@@ -47,23 +46,21 @@ NOTHING = Carried(*_NO_ROWS, *_NO_BOUNDS)
 
 @dataclass
 class Carry:
-    """What the last sweep over the n rows of a batch that drew labels leaves for the next.
-
-    Memory is the engine's: the next batch may be as long.
-    """
+    """What the last sweep over the n rows of a batch that drew labels leaves for the next."""
 
     n: int
-    memory: Memory = field(default_factory=Memory)
     before: Array | None = None  # the parameters of that sweep
     rows: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]] = _NO_ROWS
 
+    def make_room(self) -> None:
+        """Make room for what is known about each row, unless there is."""
+        if len(self.rows[0]) < self.n:
+            first, second = np.empty((2, self.n), np.int32)
+            self.rows = first, second, np.empty(self.n, np.float32)
+
     def filled(self, eta: Array) -> Carried:
         """Return what a sweep fills that draws labels by products with parameters."""
-        n = self.n
-        self.rows = self.memory.made(
-            "carried", n,
-            lambda: (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float32)),
-        )  # fmt: skip
+        self.make_room()
         self.before = eta
         return Carried(*self.rows, *_NO_BOUNDS)
 

@@ -76,7 +76,9 @@ class CpuEngine(Engine):
         )
         self._large, self._labelled, self._few = None, False, None
         if many and gaps is None:
-            self._loaded()
+            loaded = self._loaded()
+            assert loaded is not None
+            loaded.carry.make_room()
         elif n > self.sizes.leaf_rows:
             self._batch.make_room()
         few = gaps is None and 0 < n <= self.sizes.leaf_rows and not self._has_own_passes()
@@ -84,7 +86,7 @@ class CpuEngine(Engine):
             self._few = self._batch.few_rows(T)
 
     def _as_large(self, family: Family, X: Points, first_row: int = 0) -> LargeBatch | None:
-        return LargeBatch.of(family, X, self.n_threads, self.sizes, self._memory, first_row)
+        return LargeBatch.of(family, X, self.n_threads, self.sizes, first_row)
 
     def _loaded(self) -> LargeBatch | None:
         """Return the batch as passes in compiled code take it, if they can.

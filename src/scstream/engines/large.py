@@ -138,14 +138,14 @@ class LargeBatch:
 
     @staticmethod
     def of(
-        family: Family, X: Points, n_threads: int, sizes: Sizes, memory: Memory, first_row: int = 0
+        family: Family, X: Points, n_threads: int, sizes: Sizes, first_row: int = 0
     ) -> LargeBatch | None:
         """Return the rows, or None if they are of another kind."""
         n, d = X.shape
         rows = quadratic_rows(family, X) if d <= MOST_COLUMNS else None
         if rows is None:
             return None
-        return LargeBatch(rows, n, d, n_threads, sizes, first_row, Carry(n, memory))
+        return LargeBatch(rows, n, d, n_threads, sizes, first_row, Carry(n))
 
     def takes(self, score: Score) -> bool:
         """Whether rows can be scored here by such a score."""
