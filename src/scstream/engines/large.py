@@ -162,7 +162,8 @@ class LargeBatch:
         """
         by, way = self._begun(score, seconds=True, drawn=key is not None, labelled=labelled)
         p = pairs.eta.shape[1]
-        carried = self._carried(by, way, drawn=key is not None)
+        carried = self._carried(by, drawn=key is not None)
+        way = large_tiles.ALL if len(carried.bound) else way
         drawn = Keyed(*((0, 0, 0, 0) if key is None else (1, *key)), self.first_row)
         sums, units = self._sums("sums", k, p, k * k)
         shares = units.shares(self.sizes.leaf_rows)
@@ -266,9 +267,9 @@ class LargeBatch:
             by = _components(eta, form.const, form.power, self.columns, straight=straight)
         return by, way if gains.near.pays() else large_tiles.ALL
 
-    def _carried(self, by: Components, way: int, *, drawn: bool) -> Carried:
-        """Return what a sweep carries: where all components are scored, and there are some."""
-        if way != large_tiles.ALL or len(by.eta) < 2:
+    def _carried(self, by: Components, *, drawn: bool) -> Carried:
+        """Return what a sweep carries, where there are some components."""
+        if len(by.eta) < 2:
             return NOTHING
         if drawn:
             return NOTHING if len(by.power) else self.carry.filled(by.eta)

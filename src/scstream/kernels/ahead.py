@@ -90,7 +90,7 @@ def _of_large_batches() -> dict[str, Any]:
     by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2, float64, float64), Components)
     box = types.NamedTuple((f1, f1, f1, f1, f1, i1), Box)
     tiles = types.NamedTuple(
-        (s1, s1, s1, s1, s1, s1, f1, i1, f1, f1, i1, i1, f1, f1, i1, i1, box), Tiles
+        (s1, s1, s1, s1, s1, s1, f1, i1, f1, f1, i1, i1, f1, f1, f1, i1, i1, box), Tiles
     )
     run, rows = types.NamedTuple((i1, i1, f2, i1), Run), types.NamedTuple((f1, s1, f1, f1), Rows)
     totals = types.NamedTuple((f2, i2, i2, f2), Totals)

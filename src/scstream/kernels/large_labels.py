@@ -95,7 +95,7 @@ def _label_tile(
 ) -> None:
     """Label the rows of a tile."""
     fill_columns(Z, order, tiles.cols, tiles.off, by.reach)
-    m = len(by.eta)
+    m, tiles.least[0] = len(by.eta), -np.inf
     if run.way[0] == ALL:
         _list_all(tiles.box.which, m)
     else:
@@ -132,7 +132,7 @@ def _settle(
         a, b = _tagged(best, tag), _tagged(second, tag)
         if carries:
             carried.first[r], carried.second[r] = which[a], which[b]
-            most = third + off[i] + error * abs(third)
+            most = max(third + off[i] + error * abs(third), tiles.least[0])
             carried.third[r] = most if off[i] < TOO_LARGE else np.inf
         beyond = (second if seconds else best) - off[i] < by.floor  # scores may be higher there
         slack = np.inf if beyond else off[i]
@@ -276,7 +276,8 @@ def _list_near(
     if not seconds:
         lowest = low
     least = least_needed(low, lowest, drawn)
-    return list_near(box.bound, least if least > by.floor else -np.inf, which)
+    tiles.least[0] = least if least > by.floor else -np.inf
+    return list_near(box.bound, tiles.least[0], which)
 
 
 @part

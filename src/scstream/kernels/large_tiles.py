@@ -30,7 +30,7 @@ class Tiles(NamedTuple):
 
     Products of a row's columns are those of the ``left`` ones and the ``right`` ones. Two
     components of some ``rows`` are ``ids``, and ``pair`` is what they score. Draws have a state and
-    running sums of weights of their own.
+    running sums of weights of their own. Components that are ruled out score ``least`` at most.
     """
 
     cols: Singles
@@ -47,6 +47,7 @@ class Tiles(NamedTuple):
     ids: Ints
     pair: Floats
     log: Floats
+    least: Floats
     left: Ints
     right: Ints
     box: Box
@@ -70,6 +71,7 @@ class Tiles(NamedTuple):
             np.zeros(2 * TILE, np.int64),
             np.zeros(2 * TILE),
             np.zeros(2 * TILE),
+            np.zeros(1),
             left.astype(np.int64),
             right.astype(np.int64),
             Box(np.zeros(d), np.zeros(d), np.zeros(p), np.zeros(k), np.zeros(k),
