@@ -104,6 +104,41 @@ def test_scores_of_many_points_need_no_logarithm(kind, d, background):
     assert_array_equal(*labels)
 
 
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("d", [1, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_most_labels_are_known_from_the_sweep_before(kind, d, background):
+    families, X, weight, clusters, parts = problem(kind, d)
+    engines = [CpuEngine(2), CpuEngine(1)]
+    for engine, family in zip(engines, families, strict=True):
+        engine.load(family, X, weight)
+    _gains_of.cache_clear()
+    gains = gains_of(K, d, seconds=True)
+    for drawn in (True, False, False):
+        gains.near.share, gains.near.passes = 1.0, 0  # all components are scored
+        score, sub = scores(families[0], clusters, parts, drawn=drawn, background=background)
+        key = Key(1, 2, 3) if drawn else None
+        one, other = assert_same_sweep(engines, score, sub, K, key, ROUNDED[kind])
+        assert_array_equal(one.rivals, other.rivals)
+    _gains_of.cache_clear()
+    assert kind != "apart" or 0.0 < gains.carried.share < 0.7  # those that were not known
+
+
+def test_labels_do_not_depend_on_what_was_known_before():
+    families, X, weight, clusters, parts = problem("apart", 2)
+    engines = [CpuEngine(2), CpuEngine(1)]
+    for engine, family in zip(engines, families, strict=True):
+        engine.load(family, X, weight)
+    gains_of(K, 2, seconds=True).near.share = 1.0
+    for order in (np.arange(K), np.roll(np.arange(K), 1)):  # other clusters under the same numbers
+        score, sub = scores(families[0], clusters[order], parts, drawn=True, background=False)
+        assert_same_sweep(engines, score, sub, K, Key(1, 2, 3), 1e-9)
+        moved = np.concatenate([order[3:], order[:3]])
+        score, sub = scores(families[0], clusters[moved], parts, drawn=False, background=False)
+        assert_same_sweep(engines, score, sub, K, None, 1e-9)
+    _gains_of.cache_clear()
+
+
 def test_lines_are_near_scores_of_many_points():
     (family, _), X, _, clusters, parts = problem("apart", 2)
     score, _ = scores(family, 50.0 * clusters, parts, drawn=False, background=False)

@@ -197,13 +197,10 @@ class Engine(ABC):
     ) -> tuple[Array, Array]:
         """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
         current, doubt = self.resplit(sub, chosen, doubts=rounds == 0)
-        for _ in range(rounds):
-            before = current
-            log_sub = np.log(before[..., 0] + 0.5 * alpha)
-            sub = family.part_score(before.reshape(2 * len(chosen), -1), log_sub.ravel())
-            current, doubt = self.resplit(sub, chosen)
-            if np.array_equal(current, before):
-                break  # the next round would find the same
+        for left in reversed(range(rounds)):
+            log_sub = np.log(current[..., 0] + 0.5 * alpha)
+            sub = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
+            current, doubt = self.resplit(sub, chosen, doubts=left == 0)
         return current, doubt
 
     @abstractmethod

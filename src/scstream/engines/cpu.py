@@ -79,7 +79,9 @@ class CpuEngine(Engine):
             _ = self._batch.T  # which compiled steps of Gaussian clusters do without
         self._large, self._labelled, self._few = None, False, None
         if many and gaps is None:
-            self._loaded()
+            loaded = self._loaded()
+            assert loaded is not None
+            loaded.carry.make_room()
         elif n > self.sizes.leaf_rows:
             self._batch.make_room()
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.engines.carried import NOTHING, Carry
 from scstream.engines.ordered_sums import Part
 from scstream.engines.sizes import Sizes
 from scstream.engines.units import Units, units_of
@@ -23,8 +24,8 @@ from scstream.kernels import large_rows, large_tiles
 from scstream.kernels.label_proposals import GROUP, WIDTH
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows, Scratch
-from scstream.kernels.large_tiles import Run, Tiles
-from scstream.kernels.nearby import Components
+from scstream.kernels.large_tiles import Carried, Run, Tiles
+from scstream.kernels.nearby import COLUMNS, Components
 from scstream.kernels.screened_tiles import MOST, TILE, TOO_LARGE
 from scstream.kernels.sharing import Totals
 from scstream.support.memory import Memory, for_kernels
@@ -41,6 +42,7 @@ _TRY_AGAIN = 50  # passes after which this is tried again
 _MEMORY = Memory()  # what passes are computed in, by who asks for them; nothing of it outlives one
 _FAR = -1e30  # the product of a centre that nobody is near
 _SETTLED = 0.05  # the share of rows to settle up to which Student-t scores are straight
+_SOUGHT = 0.75  # the share of rows whose labels are sought up to which others are settled before
 _STRAIGHT = 32.0, 96.0  # bits below their best down to which they are, at least and at most
 _BEND = 0.0625  # bits that they may be off then
 _BENDING = 0.1  # the share of clusters that may bend more: their scores are taken by logarithms
@@ -78,10 +80,13 @@ class Gains(NamedTuple):
     straight : Gain
         Of taking Student-t scores for products: where clusters are far apart the second choices of
         rows are too low for that, and these are settled one by one.
+    carried : Gain
+        Of settling rows by what the sweep before found: where parameters change much, few are.
     """
 
     near: Gain
     straight: Gain
+    carried: Gain
 
 
 def gains_of(k: int, d: int, *, seconds: bool) -> Gains:
@@ -91,7 +96,7 @@ def gains_of(k: int, d: int, *, seconds: bool) -> Gains:
 
 @lru_cache
 def _gains_of(size: int, d: int, seconds: bool) -> Gains:
-    return Gains(Gain(_SCORED if seconds else _SCORED_ALONE), Gain(_SETTLED))
+    return Gains(Gain(_SCORED if seconds else _SCORED_ALONE), Gain(_SETTLED), Gain(_SOUGHT))
 
 
 def quadratic_rows(family: Family, X: Points) -> Rows | None:
@@ -119,6 +124,8 @@ class LargeBatch:
     sizes : Sizes
     first_row : int
         The number of the first row: a multiple of the rows of a leaf.
+    carry : Carry
+        What a sweep leaves for the next.
     """
 
     rows: Rows
@@ -126,7 +133,8 @@ class LargeBatch:
     columns: int
     n_threads: int
     sizes: Sizes
-    first_row: int = 0
+    first_row: int
+    carry: Carry
 
     @staticmethod
     def of(
@@ -135,7 +143,9 @@ class LargeBatch:
         """Return the rows, or None if they are of another kind."""
         n, d = X.shape
         rows = quadratic_rows(family, X) if d <= MOST_COLUMNS else None
-        return None if rows is None else LargeBatch(rows, n, d, n_threads, sizes, first_row)
+        if rows is None:
+            return None
+        return LargeBatch(rows, n, d, n_threads, sizes, first_row, Carry(n))
 
     def takes(self, score: Score) -> bool:
         """Whether rows can be scored here by such a score."""
@@ -152,14 +162,21 @@ class LargeBatch:
         """
         by, way = self._begun(score, seconds=True, drawn=key is not None, labelled=labelled)
         p = pairs.eta.shape[1]
+        carried = self._carried(by, drawn=key is not None)
+        way = large_tiles.ALL if len(carried.bound) else way
         drawn = Keyed(*((0, 0, 0, 0) if key is None else (1, *key)), self.first_row)
         sums, units = self._sums("sums", k, p, k * k)
         shares = units.shares(self.sizes.leaf_rows)
 
         def job(own: Scratch) -> None:
-            large_rows.sweep_share(self.rows, weight, by, pairs, drawn, shares, own, labels, sums)
+            large_rows.sweep_share(
+                self.rows, weight, by, pairs, drawn, shares, own, labels, carried, sums
+            )
 
-        self._learn(self._share(job, "sweep", units, by, sums, way), by, seconds=True)
+        counted = self._share(job, "sweep", units, by, sums, way)
+        self._learn(counted, by, seconds=True)
+        if len(carried.bound):
+            self._gains(by, seconds=True).carried.learn(counted[-1], self.n)
         shapes = (k, 2, p), (k, 2), (k, k), (k, k)
         return [
             Part(first, m, tuple(
@@ -196,7 +213,7 @@ class LargeBatch:
         out = np.empty(self.n, dtype=np.int64)
 
         def job(own: Scratch) -> None:
-            large_rows.assign_share(self.rows, by, shares, own, out)
+            large_rows.assign_share(self.rows, by, shares, own, out, NOTHING)
 
         self._learn(self._share(job, "assign", units, by, sums, way), by, seconds=False)
         return out
@@ -227,7 +244,7 @@ class LargeBatch:
 
         size = n, rows, d, k, centres, held, shape
         own = _MEMORY.made(name, size, make)
-        ways = np.tile(np.array([way, 0, 0, 0]), (n, 1))
+        ways = np.tile(np.array([way, 0, 0, 0, 0]), (n, 1))
         with_ways = [
             scratch._replace(run=scratch.run._replace(way=way))
             for scratch, way in zip(own, ways, strict=True)
@@ -250,10 +267,22 @@ class LargeBatch:
             by = _components(eta, form.const, form.power, self.columns, straight=straight)
         return by, way if gains.near.pays() else large_tiles.ALL
 
+    def _carried(self, by: Components, *, drawn: bool) -> Carried:
+        """Return what a sweep carries, where there are some components."""
+        if len(by.eta) < 2:
+            return NOTHING
+        if drawn:
+            return NOTHING if len(by.power) else self.carry.filled(by.eta)
+        pays = self.carry.before is not None and self._gains(by, seconds=True).carried.pays()
+        return self.carry.told(by, self.columns) if pays else NOTHING
+
+    def _gains(self, by: Components, *, seconds: bool) -> Gains:
+        return gains_of(len(by.eta), self.columns, seconds=seconds)
+
     def _learn(self, counted: Labels, by: Components, *, seconds: bool) -> None:
         """Take note of what a pass left to do."""
-        k, (way, scored, tiles, settled) = len(by.eta), counted.tolist()
-        gains = gains_of(k, self.columns, seconds=seconds)
+        k, (way, scored, tiles, settled, _) = len(by.eta), counted.tolist()
+        gains = self._gains(by, seconds=seconds)
         if way:
             gains.near.learn(scored, tiles * k)
         if by.floor > -np.inf:
@@ -271,7 +300,7 @@ def _components(eta: Array, const: Array, power: Array, d: int, *, straight: boo
         scaled = np.where(linear[:, None], scaled, eta)
         best = 0.0 if linear.any() else float(const.max())  # what all have in common may go
         level, slope = ((const - best) / _LN2).astype(np.float32), bent.astype(np.float32)
-        level[~(level < MOST)] = -np.inf
+        level[~(abs(level) < MOST)] = -MOST
         slope[~(slope < MOST)] = 0.0
         by = np.maximum(bent / _LN2, 1.0)
     size = np.abs(scaled).max(axis=0)
@@ -279,7 +308,7 @@ def _components(eta: Array, const: Array, power: Array, d: int, *, straight: boo
     # of a statistic three numbers are rounded, and a parameter, p products and p sums
     reach = np.maximum(weighed * (1.1 * (p + 6) * _HALF), TOO_LARGE / MOST)
     reach[0] += bend
-    narrow = np.zeros((k, p + -(p - 1) % 4), dtype=np.float32)
+    narrow = np.zeros((k, p + -(p - 1) % COLUMNS), dtype=np.float32)
     narrow[:, :p] = scaled
     return Components(
         eta, const, power, narrow, np.ascontiguousarray(scaled.T), level, slope,
@@ -316,7 +345,7 @@ def _straight(eta: Array, const: Array, power: Array) -> tuple[Array, Array, flo
 def _centres(eta: Array, d: int) -> NDArray[np.float32]:
     """Return where quadratic functions have their extremes, as `nearby.nearest` takes them."""
     k, (i, j) = len(eta), _triangle(d)
-    out = np.zeros((k + -k % 4, d + 1 + -d % 4), dtype=np.float32)
+    out = np.zeros((k + -k % 4, d + 1 + -d % COLUMNS), dtype=np.float32)
     out[k:, 0] = _FAR
     bent = np.empty((k, d, d))
     bent[:, i, j] = bent[:, j, i] = eta[:, 1 + d :]
@@ -353,8 +382,9 @@ def _scratch(rows: int, d: int, tiles: tuple[int, int], sums: tuple[int, ...]) -
     Z, p = np.empty((rows, d)), (d + 1) * (d + 2) // 2
     return Scratch(
         Z, Z.reshape(-1), np.empty((p + GROUP + 5) * WIDTH), np.empty(rows, np.int64),
+        np.empty(rows),
         Run(np.empty(rows, np.int64), np.empty(k + 2, np.int64), np.empty((2, rows)),
-            np.zeros(4, np.int64)),
+            np.zeros(5, np.int64)),
         Tiles.of(k, d, centres),
         Totals(np.empty((m, current)), np.empty((m, counts), np.int64),
                np.empty((m, rivals), np.int64), np.empty((m, between))),

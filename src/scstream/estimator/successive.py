@@ -16,7 +16,7 @@ import numpy as np
 from scstream.families.contract import Array
 
 _FEWEST = 200  # rows, to know the correlation to less than .1
-_MOST = 100_000  # numbers, the first of a batch, that are looked at: more would say the same
+_MOST = 40_000  # numbers, the first of a batch, that are looked at: more would say the same
 _ALIKE = 0.6  # a correlation from which rows say a quarter or less
 _SORTED = 0.95  # a share of steps in one direction from which a column is a trend, or was sorted
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from numba import bool_, float32, float64, int64, types, uint64
+from numba import bool_, float32, float64, int32, int64, types, uint64
 from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
@@ -79,7 +79,7 @@ def _of_large_batches() -> dict[str, Any]:
     """Return those of large batches of Gaussian clusters, but for the kernel that sweeps."""
     from scstream.kernels.labelling import Pairs
     from scstream.kernels.large_rows import Rows, Scratch
-    from scstream.kernels.large_tiles import Run, Tiles
+    from scstream.kernels.large_tiles import Carried, Run, Tiles
     from scstream.kernels.nearby import Box, Components
     from scstream.kernels.sharing import Shares, Totals
 
@@ -88,11 +88,15 @@ def _of_large_batches() -> dict[str, Any]:
     pairs = types.NamedTuple((f2, f1, f1), Pairs)
     by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2, float64, float64), Components)
     box = types.NamedTuple((f1, f1, f1, f1, f1, i1), Box)
-    tiles = types.NamedTuple((s1, s1, s1, s1, f1, f1, i1, f1, f1, i1, i1, i1, box), Tiles)
+    tiles = types.NamedTuple(
+        (s1, s1, s1, s1, s1, s1, f1, i1, f1, f1, i1, i1, f1, f1, f1, i1, i1, box), Tiles
+    )
     run, rows = types.NamedTuple((i1, i1, f2, i1), Run), types.NamedTuple((f1, s1, f1, f1), Rows)
     totals = types.NamedTuple((f2, i2, i2, f2), Totals)
     shares = types.NamedTuple((int64, i2, i2, i1), Shares)
-    scratch = types.NamedTuple((f2, f1, f1, i1, run, tiles, totals), Scratch)
+    scratch = types.NamedTuple((f2, f1, f1, i1, f1, run, tiles, totals), Scratch)
+    h1 = int32[::1]
+    carried = types.NamedTuple((h1, h1, s1, f1, float64, float64), Carried)
     labels = types.UniTuple(i1, 2)
     return {
         "large_rows.resplit_share": (
@@ -101,7 +105,7 @@ def _of_large_batches() -> dict[str, Any]:
         "labelling.rename": (i2, i2, i1, i1),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "mixture.log_joint": (f2, f1, float64),
-        "large_rows.assign_share": (rows, by, shares, scratch, i1),
+        "large_rows.assign_share": (rows, by, shares, scratch, i1, carried),
         "mixture.dirichlets": (f3, f3, float64, f2, f1),
         "mixture.log_weights": (f1, f1, f1, f1),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from scstream.kernels import arguments
 from scstream.kernels.arguments import Scores
+from scstream.kernels.carried import fill_gaps, settle_carried
 from scstream.kernels.compiling import bare, part
 from scstream.kernels.labelling import Pairs, first_uniforms
 from scstream.kernels.large_labels import label_run
 from scstream.kernels.large_sums import add_rows, try_rows
-from scstream.kernels.large_tiles import Floats, Found, Ints, Run, Singles, Tiles
+from scstream.kernels.large_tiles import Carried, Floats, Found, Ints, Run, Singles, Tiles
 from scstream.kernels.nearby import Components
 from scstream.kernels.sharing import (
     Shares,
@@ -62,6 +63,7 @@ class Scratch(NamedTuple):
     numbers: Floats
     block: Floats
     second: Ints
+    gap: Floats
     run: Run
     tiles: Tiles
     totals: Totals
@@ -70,11 +72,11 @@ class Scratch(NamedTuple):
 @bare
 def sweep_share(
     rows: Rows, weight: Floats, by: Components, pairs: Pairs, key: Keyed, shares: Shares,
-    scratch: Scratch, labels: Any, sums: Totals,
+    scratch: Scratch, labels: Any, carried: Carried, sums: Totals,
 ) -> None:  # fmt: skip
     """Label rows, divide them among sub-clusters, and add them up by the tree."""
     n, leaf, own, drawn = len(weight), shares.leaf_rows, scratch.totals, key.drawn > 0
-    clusters, parts = Scores(by.eta, by.const, by.power), Scores(*pairs)
+    parts = Scores(*pairs)
     block, _ = block_of(scratch.block, by.eta.shape[1])
     unit = next_unit(shares)
     while unit < len(shares.units):
@@ -83,12 +85,17 @@ def sweep_share(
         while done < leaves:
             start = (first + done) * leaf
             stop = min(start + len(scratch.Z), min((first + leaves) * leaf, n))
-            Z, run, found = _run(rows, scratch, labels, start, stop)
+            Z, run = _run(rows, scratch, start, stop)
+            found = _found(scratch, labels, carried, start, stop)
             if drawn:
                 first_uniforms(
                     key.seed, key.batch, key.sweep, key.first + start, stop - start, run.u
                 )
-            label_run(Z, by, drawn, scratch.tiles, run, found)
+            order, listed = run.order, len(carried.bound) > 0
+            if listed:
+                order = order[: settle_carried(Z, by, scratch.tiles, found, order)]
+            label_run(Z, by, drawn, scratch.tiles, run, found, order, listed)
+            fill_gaps(Z, by, scratch.tiles, found, order)
             for begin in range(0, stop - start, leaf):
                 at, end = place_of(done), min(begin + leaf, stop - start)
                 clear_node(own, at)
@@ -97,8 +104,7 @@ def sweep_share(
                     Z[here], weight[start + begin : start + end], found.z[here], found.sub[here]
                 )
                 leaf_run = Run(run.order, run.first, run.u[:, here], run.way)
-                add_rows(leaf_rows, found.second[here], clusters, parts, drawn, leaf_run, block,
-                         own, at)  # fmt: skip
+                add_rows(leaf_rows, _some(found, here), parts, drawn, leaf_run, block, own, at)
                 done += 1
                 add_up(own, done)
         finish_unit(shares, unit, own, sums)
@@ -107,9 +113,9 @@ def sweep_share(
 
 @bare
 def assign_share(
-    rows: Rows, by: Components, shares: Shares, scratch: Scratch, labels: Ints
+    rows: Rows, by: Components, shares: Shares, scratch: Scratch, labels: Ints, carried: Carried
 ) -> None:
-    """Fill the best labels of rows."""
+    """Fill the best labels of rows, of which nothing is carried."""
     n, leaf = len(labels), shares.leaf_rows
     unit = next_unit(shares)
     while unit < len(shares.units):
@@ -117,9 +123,9 @@ def assign_share(
         last = min(start + last, n)
         while start < last:
             stop = min(start + len(scratch.Z), last)
-            Z, run, found = _run(rows, scratch, (labels, labels), start, stop)
-            found = Found(found.z, found.sub, found.second[:0])
-            label_run(Z, by, False, scratch.tiles, run, found)
+            Z, run = _run(rows, scratch, start, stop)
+            found = Found(labels[start:stop], labels[:0], scratch.second[:0], scratch.gap, carried)
+            label_run(Z, by, False, scratch.tiles, run, found, run.order, False)
             start = stop
         unit = next_unit(shares)
 
@@ -139,7 +145,7 @@ def resplit_share(
             at, start = place_of(done), (first + done) * leaf
             here = slice(start, min(start + leaf, n))
             clear_node(own, at)
-            Z, run, _ = _run(rows, scratch, labels, start, here.stop)
+            Z, run = _run(rows, scratch, start, here.stop)
             tried = arguments.Rows(Z, weight[here], z[here], trial[here])
             try_rows(tried, chosen, Scores(*pairs), doubts, run, block, own, at)
             add_up(own, done + 1)
@@ -148,15 +154,30 @@ def resplit_share(
 
 
 @part
-def _run(rows: Rows, scratch: Scratch, labels: Any, start: int, stop: int) -> Any:
-    """Return some rows in the frame, what they are labelled with, and where that is written."""
+def _run(rows: Rows, scratch: Scratch, start: int, stop: int) -> Any:
+    """Return some rows in the frame, and what they are labelled with."""
     n, d, run = stop - start, scratch.Z.shape[1], scratch.run
     fill_frame(rows, start * d, scratch.numbers[: n * d])
-    return (
-        scratch.Z[:n],
-        Run(run.order[:n], run.first, run.u, run.way),
-        Found(labels[0][start:stop], labels[1][start:stop], scratch.second[:n]),
-    )
+    return scratch.Z[:n], Run(run.order[:n], run.first, run.u, run.way)
+
+
+@part
+def _found(scratch: Scratch, labels: Any, carried: Carried, start: int, stop: int) -> Any:
+    """Return where it is written what is found about some rows."""
+    n, here = stop - start, slice(start, stop)
+    return Found(
+        labels[0][here], labels[1][here], scratch.second[:n], scratch.gap[:n],
+        Carried(
+            carried.first[here], carried.second[here], carried.third[here], carried.bound,
+            carried.low, carried.step,
+        ),
+    )  # fmt: skip
+
+
+@part
+def _some(found: Found, here: slice) -> Any:
+    """Return what was found about some of these rows, but what is carried."""
+    return Found(found.z[here], found.sub[here], found.second[here], found.gap[here], found.carried)
 
 
 @part

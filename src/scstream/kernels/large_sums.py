@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scstream.kernels.arguments import Division, Rows, Scores, Sums
 from scstream.kernels.compiling import part
 from scstream.kernels.elementary import exponentials, logs
-from scstream.kernels.label_proposals import BLOCK, WIDTH, products
-from scstream.kernels.large_tiles import FAR, Floats, Ints, Run
+from scstream.kernels.label_proposals import BLOCK
+from scstream.kernels.large_tiles import FAR, Floats, Found, Ints, Run
 from scstream.kernels.sharing import Totals
 from scstream.kernels.small_rows import divide_rows, sublabel_block
 from scstream.kernels.small_scratch import Block, sort
@@ -22,8 +20,8 @@ from scstream.kernels.small_scratch import Block, sort
 
 @part
 def add_rows(
-    rows: Rows, second: Ints, by: Scores, pairs: Scores, drawn: bool, run: Run, block: Block,
-    totals: Totals, at: int,
+    rows: Rows, found: Found, pairs: Scores, drawn: bool, run: Run, block: Block, totals: Totals,
+    at: int,
 ) -> None:  # fmt: skip
     """Divide rows among the sub-clusters of their labels, and add them to the sums of a node.
 
@@ -44,78 +42,34 @@ def add_rows(
         for first in range(run.first[c], run.first[c + 1], BLOCK):
             which = run.order[first : min(first + BLOCK, run.first[c + 1])]
             sublabel_block(rows, pairs, run.u, how, d, which, block, c, sums)
-            _add_seconds(rows, second, by, which, block, c, sums)
+            _add_seconds(rows.weight, found, which, block, c, sums)
 
 
 @part
 def _add_seconds(
-    rows: Rows, second: Ints, by: Scores, which: Ints, block: Block, c: int, sums: Sums
+    weight: Floats, found: Found, which: Ints, block: Block, c: int, sums: Sums
 ) -> None:
     """Count the second choices of rows of cluster c, and the doubts of those that leave some."""
-    left, k, pair, odds = 0, len(sums.rows), block.pair, block.odds
+    left, k, pair, odds, second = 0, len(sums.rows), block.pair, block.odds, found.second
     for j in range(len(which)):
         i = which[j]
         s = second[i] if second[i] >= 0 else FAR - second[i]
         if 0 <= s < k:
             sums.rivals[c, s] += 1
+        which[left] = i
         left += second[i] >= 0
-    if left == 0:
-        return
-    products(block.cols, len(which), by.eta, c, np.int64(1), pair)
-    left = 0
-    for j in range(len(which)):
-        i = which[j]
-        if second[i] >= 0:
-            which[left], pair[left] = i, pair[j]
-            left += 1
-    open_ = which[:left]
     for j in range(left):
-        i = open_[j]
-        pair[WIDTH + j] = _product(rows.T[i], by.eta[second[i]])
-    if len(by.power) > 0:
-        _take_logs(by, second, open_, c, block)
-    for j in range(left):
-        pair[j] = pair[WIDTH + j] - pair[j]
+        pair[j] = found.gap[which[j]]
         odds[j] = -abs(pair[j])
     exponentials(odds, left)
     for j in range(left):
         odds[j] += 1.0
     logs(odds, left)
     for j in range(left):
-        i = open_[j]
+        i = which[j]
         if second[i] < k:
             doubt = odds[j] + (pair[j] if pair[j] > 0.0 else 0.0)
-            sums.doubt[c, second[i]] += rows.weight[i] * doubt
-
-
-@part
-def _product(z: Floats, eta: Floats) -> Any:
-    """Return the product of a row's statistics and parameters."""
-    d, x = len(z), eta[0]
-    at = 1 + d
-    for a in range(d):
-        slope, line, tail = eta[1 + a], eta[at : at + d - a], z[a:]
-        for b in range(d - a):
-            slope += line[b] * tail[b]
-        x += slope * z[a]
-        at += d - a
-    return x
-
-
-@part
-def _take_logs(by: Scores, second: Ints, which: Ints, c: int, block: Block) -> None:
-    """Make the products of rows scores: those with cluster c, and those with second choices."""
-    m, pair, share = len(which), block.pair, block.share
-    for j in range(m):
-        share[j], share[WIDTH + j] = max(pair[j], 1.0), max(pair[WIDTH + j], 1.0)
-    logs(share, m)
-    logs(share[WIDTH:], m)
-    for j in range(m):
-        s = second[which[j]]
-        if by.power[c] > 0.0:  # if not, the product is the score
-            pair[j] = by.const[c] - by.power[c] * share[j]
-        if by.power[s] > 0.0:
-            pair[WIDTH + j] = by.const[s] - by.power[s] * share[WIDTH + j]
+            sums.doubt[c, second[i]] += weight[i] * doubt
 
 
 @part

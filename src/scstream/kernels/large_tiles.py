@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.compiling import part
-from scstream.kernels.nearby import Box
+from scstream.kernels.nearby import COLUMNS, Box
 from scstream.kernels.screened_tiles import TILE
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 
 ALL = 0  # none is
 LABELLED = 1  # rows have labels, and those of one lie close together
@@ -27,19 +28,26 @@ SHORT = 8  # columns: loops over fewer take longer than to look up which they ar
 class Tiles(NamedTuple):
     """Memory for a tile of rows under k components, and for rows that are settled.
 
-    Products of a row's columns are those of the ``left`` ones and the ``right`` ones.
+    Products of a row's columns are those of the ``left`` ones and the ``right`` ones. Two
+    components of some ``rows`` are ``ids``, and ``pair`` is what they score. Draws have a state and
+    running sums of weights of their own. Components that are ruled out score ``least`` at most.
     """
 
     cols: Singles
     cell: Singles
     run: Singles
     state: Singles
-    off: Floats
+    draws: Singles
+    off: Singles
     T: Floats
     near: Ints
     score: Floats
     u: Floats
-    z: Ints
+    rows: Ints
+    ids: Ints
+    pair: Floats
+    log: Floats
+    least: Floats
     left: Ints
     right: Ints
     box: Box
@@ -49,16 +57,21 @@ class Tiles(NamedTuple):
         """Return memory for so many components, columns, and columns of centres."""
         p, most, (left, right) = (d + 1) * (d + 2) // 2, k + 7, np.triu_indices(d)
         return Tiles(
-            np.zeros(TILE * max(p + 3, centres), np.float32),
+            np.zeros(TILE * max(p + COLUMNS, centres), np.float32),
             np.zeros(TILE * most, np.float32),
             np.zeros(TILE * most, np.float32),
             np.zeros(4 * TILE, np.float32),
-            np.zeros(TILE),
+            np.zeros(4 * TILE, np.float32),
+            np.zeros(TILE, np.float32),
             np.zeros(p),
             np.zeros(most, np.int64),
             np.zeros(most),
             np.zeros(TILE),
             np.zeros(TILE, np.int64),
+            np.zeros(2 * TILE, np.int64),
+            np.zeros(2 * TILE),
+            np.zeros(2 * TILE),
+            np.zeros(1),
             left.astype(np.int64),
             right.astype(np.int64),
             Box(np.zeros(d), np.zeros(d), np.zeros(p), np.zeros(k), np.zeros(k),
@@ -66,20 +79,48 @@ class Tiles(NamedTuple):
         )  # fmt: skip
 
 
+class Carried(NamedTuple):
+    """What a sweep leaves for the next one about rows (n,); nothing where these are none.
+
+    Attributes
+    ----------
+    first, second : ndarray (n,)
+        The best two components.
+    third : ndarray (n,)
+        What all others scored at most, in units of log 2.
+    bound : ndarray (m,)
+        What a component that scored ``low + i step`` at most scores at most under the parameters
+        of the next sweep, in nats; a convex function, and empty in the first of the two.
+    low, step : float
+    """
+
+    first: Shorts
+    second: Shorts
+    third: Singles
+    bound: Floats
+    low: float
+    step: float
+
+
 class Found(NamedTuple):
-    """What is found about the rows of a run; ``second`` may be empty."""
+    """What is found about the rows of a run.
+
+    ``second`` may be empty. If not, ``gap`` is by how much it scores more, where in doubt.
+    """
 
     z: Ints
     sub: Ints
     second: Ints
+    gap: Floats
+    carried: Carried
 
 
 class Run(NamedTuple):
     """Memory for a run of rows: their order, where labels begin in it, and uniforms (2, n).
 
     ``way`` says how components are ruled out: `ALL`, `LABELLED` or `NEAREST`; behind it are counted
-    the components that tiles were scored under, the tiles, and the rows that were settled by exact
-    scores.
+    the components that tiles were scored under, the tiles, the rows that were settled by exact
+    scores, and those whose labels were sought at all.
     """
 
     order: Ints
@@ -98,7 +139,7 @@ def fill_statistics(z: Floats, left: Ints, right: Ints, T: Floats) -> None:
     to = T[1 + d :]
     if d < SHORT:
         for q in range(len(left)):
-            to[q] = z[left[q]] * z[right[q]]
+            to[q] = z[np.uint32(left[q])] * z[np.uint32(right[q])]  # places are not negative
         return
     q = 0
     for a in range(d):

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
+COLUMNS = 5  # of products that are taken at once
 _FEW = TILE // 2  # rows from which on a tile ends where the label does
 _BEYOND = 53.0  # bits below the best: no such label is drawn
 _SLACK = 1e-12  # of the bounds in float64, relative to all that is added up
@@ -40,7 +41,7 @@ class Components(NamedTuple):
         or ``const - power log(T @ eta)``, where these are not empty and the power is not 0.
     narrow : ndarray (k, p or more)
         What products in float32 are taken with: of the first statistic, which is 1, and up to a
-        multiple of 4 others.
+        multiple of 5 others.
     turned : ndarray (p, k)
         The same in float64, statistic by statistic.
     level, slope : ndarray (k or more,)
@@ -82,7 +83,7 @@ class Box(NamedTuple):
 
 
 @part
-def fill_columns(Z: Floats, order: Ints, cols: Singles, off: Floats, reach: Singles) -> None:
+def fill_columns(Z: Floats, order: Ints, cols: Singles, off: Singles, reach: Singles) -> None:
     """Fill the statistics of a tile's rows by columns, and how far scores may be off."""
     m, d = len(order), Z.shape[1]
     for i in range(TILE):
@@ -102,8 +103,8 @@ def fill_columns(Z: Floats, order: Ints, cols: Singles, off: Floats, reach: Sing
                 to[i] = x[i] * y[i]
             q += 1
     for i in range(TILE):
-        off[i] = 0.0
-    for c in range(q):
+        off[i] = reach[0]
+    for c in range(1, q):
         x, by32 = cols[TILE * c : TILE * (c + 1)], reach[c]
         for i in range(TILE):
             off[i] += abs(x[i]) * by32
@@ -113,7 +114,7 @@ def fill_columns(Z: Floats, order: Ints, cols: Singles, off: Floats, reach: Sing
 def multiply(cols: Singles, narrow: Singles, which: Ints, cell: Singles) -> None:
     """Fill products of a tile's columns and the components listed, a multiple of 4 of them.
 
-    The first column is 1.
+    The first column is 1, and besides there is a multiple of 5 of them.
     """
     for c in range(0, len(which), 4):
         to = cell[TILE * c : TILE * (c + 4)]
@@ -121,30 +122,36 @@ def multiply(cols: Singles, narrow: Singles, which: Ints, cell: Singles) -> None
         l0, l1, l2, l3 = narrow[k0, 0], narrow[k1, 0], narrow[k2, 0], narrow[k3, 0]
         for i in range(TILE):
             to[i], to[TILE + i], to[2 * TILE + i], to[3 * TILE + i] = l0, l1, l2, l3
-        for q in range(1, narrow.shape[1], 4):
-            x = cols[TILE * q : TILE * (q + 4)]
-            a0, a1, a2, a3 = narrow[k0, q], narrow[k0, q + 1], narrow[k0, q + 2], narrow[k0, q + 3]
-            b0, b1, b2, b3 = narrow[k1, q], narrow[k1, q + 1], narrow[k1, q + 2], narrow[k1, q + 3]
-            e0, e1, e2, e3 = narrow[k2, q], narrow[k2, q + 1], narrow[k2, q + 2], narrow[k2, q + 3]
-            f0, f1, f2, f3 = narrow[k3, q], narrow[k3, q + 1], narrow[k3, q + 2], narrow[k3, q + 3]
+        for q in range(1, narrow.shape[1], COLUMNS):
+            x = cols[TILE * q : TILE * (q + COLUMNS)]
+            a, b, e, f = narrow[k0, q:], narrow[k1, q:], narrow[k2, q:], narrow[k3, q:]
+            a0, a1, a2, a3, a4 = a[0], a[1], a[2], a[3], a[4]
+            b0, b1, b2, b3, b4 = b[0], b[1], b[2], b[3], b[4]
+            e0, e1, e2, e3, e4 = e[0], e[1], e[2], e[3], e[4]
+            f0, f1, f2, f3, f4 = f[0], f[1], f[2], f[3], f[4]
             for i in range(TILE):
-                x0, x1, x2, x3 = x[i], x[TILE + i], x[2 * TILE + i], x[3 * TILE + i]
+                x0, x1, x2 = x[i], x[TILE + i], x[2 * TILE + i]
+                x3, x4 = x[3 * TILE + i], x[4 * TILE + i]
                 s = to[i] + a0 * x0
                 s = s + a1 * x1
                 s = s + a2 * x2
-                to[i] = s + a3 * x3
+                s = s + a3 * x3
+                to[i] = s + a4 * x4
                 s = to[TILE + i] + b0 * x0
                 s = s + b1 * x1
                 s = s + b2 * x2
-                to[TILE + i] = s + b3 * x3
+                s = s + b3 * x3
+                to[TILE + i] = s + b4 * x4
                 s = to[2 * TILE + i] + e0 * x0
                 s = s + e1 * x1
                 s = s + e2 * x2
-                to[2 * TILE + i] = s + e3 * x3
+                s = s + e3 * x3
+                to[2 * TILE + i] = s + e4 * x4
                 s = to[3 * TILE + i] + f0 * x0
                 s = s + f1 * x1
                 s = s + f2 * x2
-                to[3 * TILE + i] = s + f3 * x3
+                s = s + f3 * x3
+                to[3 * TILE + i] = s + f4 * x4
 
 
 @part

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scstream.kernels.compiling import bare, part
 from scstream.kernels.count_scores import EIGHT, add_row, sum_at
 from scstream.kernels.screened_choices import (
-    REACH,
     SINGLE,
     doubt_of,
     draw_one,
@@ -37,6 +36,7 @@ from scstream.kernels.screened_tiles import (
     BEST,
     COUNT,
     LOG_ERROR,
+    REACH,
     TILE,
     TOO_LARGE,
     TOP,

@@ -31,8 +31,7 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 _POSSIBLE = -36.0  # the log-probability, against the best label's, below which none is drawn
-_IN_BITS = _POSSIBLE / float(np.log(2.0))
-REACH = 60.0  # bits below the best: whoever is further away has no weight
+IN_BITS = _POSSIBLE / float(np.log(2.0))
 SINGLE = 2.4e-7  # more than the rounding of float32
 
 
@@ -48,16 +47,13 @@ def propose(
     Infinity says that the uniform is too close to a boundary. With weights wrong by a share,
     the odds of those before it are wrong by a factor; besides there is the rounding of sums.
     """
-    rounding = (k + 4) * SINGLE
     for i in range(len(z)):
-        factor = _factor(off[i])
-        state[LEVEL + i] = (u[i] / (factor - (factor - 1.0) * u[i]) - rounding) * state[TOTAL + i]
+        state[LEVEL + i] = levels(u[i], off[i], k)[0] * state[TOTAL + i]
     locate(run, state)
     for i in range(len(z)):
         a = min(int(state[COUNT + i]), k - 1)
-        at, factor = TILE * a + i, _factor(off[i])
-        level = factor * u[i] / (1.0 + (factor - 1.0) * u[i]) + rounding
-        if off[i] < 0.5 and run[at] > level * state[TOTAL + i]:
+        at = TILE * a + i
+        if off[i] < 0.5 and run[at] > levels(u[i], off[i], k)[1] * state[TOTAL + i]:
             state[COUNT + i] = cell[at]
             cell[at] = -np.inf
         else:
@@ -66,8 +62,17 @@ def propose(
 
 
 @helper
-def _factor(off: float) -> float:
-    return (1.0 + off + WEIGHT_ERROR) / (1.0 - off - WEIGHT_ERROR)
+def levels(u: float, off: float, k: int) -> Any:
+    """Return the shares of k weights between which a uniform may lie, given how far scores are off.
+
+    The running sums of exact weights that it is between are on either side of these.
+    """
+    factor = (1.0 + off + WEIGHT_ERROR) / (1.0 - off - WEIGHT_ERROR)
+    rounding = (k + 4) * SINGLE
+    return (
+        u / (factor - (factor - 1.0) * u) - rounding,
+        factor * u / (1.0 + (factor - 1.0) * u) + rounding,
+    )
 
 
 @part
@@ -94,7 +99,7 @@ def is_sure(state: Singles, i: int, off: float, error: float, drawn: bool, secon
 @helper
 def is_doubtful(gap: float, slack: float) -> bool:
     """Whether a label may be in doubt whose second choice scores so much more, wrong by a slack."""
-    return gap > _IN_BITS - 2.0 * slack - 1.0
+    return gap > IN_BITS - 2.0 * slack - 1.0
 
 
 @helper
@@ -120,7 +125,7 @@ def listed(
     if seconds and mine < np.inf:
         cell[TILE * z + i] = mine  # which was hidden
         best, runner = max(mine, best), min(mine, best)
-    least = (min(best + _IN_BITS, runner) if drawn else runner) - off - error * abs(runner)
+    least = (min(best + IN_BITS, runner) if drawn else runner) - off - error * abs(runner)
     if not off < TOO_LARGE:
         off = np.inf
     m = 0
