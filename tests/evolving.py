@@ -210,6 +210,10 @@ def _cases() -> dict[str, Case]:
     out["over-clustered, two starts"] = Case(
         "gaussian-5", {"alpha": 4.0, "outlier_weight": 0.05}, n=130, seed=3, given=False
     )
+    for seed in (3, 4):
+        out[f"over-clustered, turned, {seed}"] = Case(
+            "gaussian-5", {"alpha": 0.3}, n=130, seed=seed, given=False, batches=2
+        )
     out["first rows kept"] = Case(
         "multinomial", {"alpha": 0.3, "half_life": None}, n=20, seed=1, given=False
     )

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, field
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -199,9 +200,9 @@ def renumber(clusters, events, first):
 # -- the first batch ------------------------------------------------------------------------------
 
 
-def first_batch(batch, plan, clusters, *, again=False):
+def first_batch(batch, plan, clusters, *, again=False, turned=False):
     """Sweep until the log posterior no longer rises, then settle by deterministic sweeps."""
-    converge(batch, plan, clusters, again=again)
+    converge(batch, plan, clusters, again=again, turned=turned)
     if tamed_in_vain(batch.family):
         return
     if tames(batch.family):
@@ -215,7 +216,16 @@ def first_batch(batch, plan, clusters, *, again=False):
             break
 
 
-def converge(batch, plan, clusters, *, again=False, sample=False):
+def converge(batch, plan, clusters, *, again=False, sample=False, turned=False):
+    """Sweep until nothing rises, and again from a better start if what was found leads to one."""
+    gain = sweep_until_calm(batch, plan, clusters, again=again, sample=sample)
+    moving = plan.splits and plan.merges and batch.outliers is None
+    if turned and moving and not tamed_in_vain(batch.family) and turn(batch, plan, clusters):
+        gain = sweep_until_calm(batch, plan, clusters, again=again, sample=sample)
+    return gain
+
+
+def sweep_until_calm(batch, plan, clusters, *, again, sample):
     """Sweep until the log posterior no longer rises; returns by how much it did since a sweep.
 
     Of a sample, and of clusters that have converged before, it is not waited for if no cluster was
@@ -292,7 +302,8 @@ def start_from_samples(batch, plan, size):
             clusters = start_over_clustered(sample, plan)
         else:
             clusters = Clusters.of(size / before * found.totals(), 0.0, 0)
-        gain = converge(sample, plan, clusters, again=found is not None, sample=True)
+        first = found is None
+        gain = converge(sample, plan, clusters, again=not first, sample=True, turned=first)
         batch.family, batch.sweep = sample.family, sample.sweep
         agree = found is not None and found.k == clusters.k and gain < 0.01 * size
         found, before = clusters, size
@@ -342,49 +353,61 @@ def start_that_stays(batch, plan):
 def most_probable_start(batch, plan, most=200, *, adapt=True):
     """Return the best of some starts: small groups, or 30 by the columns that tell most.
 
-    Then groups by distances in the deviations within the clusters found so far, while these become
-    more probable by a nat.
+    Each once more with a prior that is held wide, if the family has such.
     """
     family, size = batch.family, max(1, min(len(batch.X) // 4, most))
-    best = merged_groups(batch, plan, over_cluster(batch, size), None, adapt=adapt)
+    starts = [over_cluster(batch, size)]
     if family.real and size > 30:
         E = family.embed(batch.X)
         weight = telling_columns(E)
         if weight is not None:
-            groups = over_cluster(batch, 30, E * weight)
-            best = merged_groups(batch, plan, groups, best, adapt=adapt)
-        for _ in range(8):
-            turned = in_deviations_within(E, best_labels(batch, best))
-            if turned is None:
-                break
-            before = best[0]
-            groups = over_cluster(batch, min(size, 30 + 4 * best[1].k), turned)
-            best = merged_groups(batch, plan, groups, best, adapt=adapt)
-            if best[0] < before + 1.0:
-                break
+            starts.append(over_cluster(batch, 30, E * weight))
+    best = None
+    held = family.held(True) if adapt else family
+    for prior, groups in product([family] if held is family else [family, held], starts):
+        batch.family = prior.adapt(groups) if adapt else prior
+        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
     _, clusters, family, batch.z = best
     batch.family = family.held(False)
     batch.sub = np.zeros(len(batch.X), dtype=int)
     return clusters
 
 
-def merged_groups(batch, plan, groups, best, *, adapt):
-    """Merge groups down, once more with a prior that is held wide, if the family has such."""
-    family = batch.family
-    held = family.held(True) if adapt else family
-    for prior in [family] if held is family else [family, held]:
-        batch.family = prior.adapt(groups) if adapt else prior
-        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
-    batch.family = family
-    return best
+def turn(batch, plan, clusters):
+    """Start again from groups in the deviations within the clusters, if that is more probable.
+
+    And again from what these merge down to, while it is so by a nat. Returns whether it was.
+    """
+    family, size = batch.family, max(1, min(len(batch.X) // 4, 200))
+    if not family.real or size <= 30:
+        return False
+    E = family.embed(batch.X)
+    turned = in_deviations_within(E, best_labels(batch, clusters))
+    if turned is None:
+        return False
+    best = 0.0, copy.deepcopy(clusters), family, batch.z.copy()
+    sharp = copy.deepcopy(clusters)
+    deterministic_sweep(batch, sharp)
+    found = log_posterior(family, batch.alpha, sharp.totals())
+    best = found, *best[1:]
+    for _ in range(8):
+        groups = over_cluster(batch, min(size, 30 + 4 * best[1].k), turned)
+        batch.family, before = family.adapt(groups), best[0]
+        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=True)
+        batch.family = best[2]
+        turned = in_deviations_within(E, best_labels(batch, best[1]))
+        if turned is None or best[0] < before + 1.0:
+            break
+    level, new, batch.family, batch.z = best
+    batch.sub = np.zeros(len(batch.X), dtype=int)
+    vars(clusters).update(vars(new))
+    restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
+    return level > found
 
 
-def best_labels(batch, start):
-    """Return the clusters of a start that rows are most probable in."""
-    _, clusters, family, _ = start
-    own, batch.family = batch.family, family
+def best_labels(batch, clusters):
+    """Return the clusters that rows are most probable in, numbered without gaps."""
     z = np.argmax(predictive_scores(batch, clusters)[0], axis=0)
-    batch.family = own
     used = sorted(set(z.tolist()))
     return np.array([used.index(c) for c in z])
 

@@ -192,7 +192,8 @@ class Model:
             swept = copy.deepcopy(clusters)
             deterministic_sweep(batch, swept)
             batch.outliers, _ = arising(batch, swept)
-        first_batch(batch, self.plan, clusters, again=again)
+        turned = labels is None and not again
+        first_batch(batch, self.plan, clusters, again=again, turned=turned)
         return clusters
 
     def learn_first(self, X, weight, time, labels):

@@ -64,7 +64,7 @@ def test_clusters_that_jump_all_at_once_are_no_change_of_units() -> None:
         y = rng.integers(K, size=400)
         centres = CENTRES + 0.5 if b < 4 else CENTRES[:, ::-1] * [1.0, -1.0, 1.0]
         model.partial_fit(centres[y] + rng.normal(size=(400, 3)))
-        assert adjusted_rand_score(y, model.labels_) > 0.98
+        assert adjusted_rand_score(y, model.labels_) > 0.9
     assert len(ids(model)) > K
 
 

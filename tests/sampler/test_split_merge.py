@@ -347,29 +347,6 @@ def test_a_restart_finds_two_groups_and_cuts_the_past_between_them():
     assert_allclose(new.past.sum(axis=1), one.past.sum(axis=1))
 
 
-def test_a_division_that_stands_ends_the_rounds():
-    def restarted(stand):
-        stream, tried = Stream(), []
-        resplit = stream.ctx.engine.resplit
-
-        def counted(sub, chosen, **options):
-            tried.append(resplit(sub, chosen, **options))
-            return tried[-1] if stand else (tried[-1][0] + 1e-9 * len(tried), tried[-1][1])
-
-        stream.ctx.engine.resplit = counted
-        stream.ctx.rules = replace(RULES, refine_rounds=50)
-        everything = np.ones(stream.state.k, dtype=bool)
-        return sought(stream.ctx, stream.state, everything), len(tried)
-
-    found, rounds = restarted(stand=True)
-    assert 2 <= rounds < 51
-    other, every = restarted(stand=False)
-    assert every == 51
-    assert_array_equal(found.now.rows, other.now.rows)
-    assert_allclose(found.now.current, other.now.current, atol=1e-7)
-    assert_allclose(found.now.doubt, other.now.doubt, atol=1e-6)
-
-
 def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, monkeypatch):
     ctx, state = made_up
     state = recalling(state)

@@ -11,6 +11,7 @@ from scstream.sampler.background import found_in_background, give_up, learned, l
 from scstream.sampler.clusters import State
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.founders import found_clusters
+from scstream.sampler.initialise import turned_start
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan, Progress
 from scstream.sampler.single_points import move_single_points
@@ -46,12 +47,15 @@ class Course(NamedTuple):
         Is told of each sweep.
     sample : bool
         Whether the rows are a sample, so that all rows are swept afterwards.
+    turn : bool
+        Whether another start is sought from what the clusters turned out to be.
     """
 
     adapt: bool
     again: bool = False
     progress: Progress | None = None
     sample: bool = False
+    turn: bool = False
 
 
 def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State:
@@ -78,6 +82,19 @@ def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State
 def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
     """Run sampled sweeps of the loaded batch from the given clusters, until nothing grows better.
 
+    If the clusters that come of it lead to a start that is better still, all is done from there.
+    """
+    found = _swept(steps, plan, start, course)
+    moves = plan.splits and plan.merges and steps.outliers is None
+    if not (course.turn and moves) or tamed_in_vain(steps.family):
+        return found
+    state, better = turned_start(steps, plan, found.state)
+    return _swept(steps, plan, state, course) if better else found._replace(state=state)
+
+
+def _swept(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
+    """Run the sweeps.
+
     Clusters of a sample, or of one before, that no sweep splits or merges from the first one on are
     soon believed. What else would change is which labels are drawn where clusters touch.
 
@@ -85,7 +102,7 @@ def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converge
     turn out to have been tamed in vain.
     """
     state, events, rules = start, Events(), steps.rules
-    adapt, again, progress, sample = course
+    adapt, again, progress, sample, _ = course
     best, waited, calm, moves, begin = -np.inf, 0, 0, 0, -np.inf
     normal = int(tamed_in_vain(steps.family))
     patience = rules.patience_again if again else rules.patience

@@ -169,7 +169,8 @@ def _started(
         again = n >= recipe.alone_rows(d) and _are_known(steps, start, old_ids)
     if learned:
         steps.outliers, _ = arising(steps, steps.deterministic_sweep(start), X)
-    return first_batch(steps, recipe.plan, start, Course(True, again, recipe.progress))
+    course = Course(True, again, recipe.progress, turn=labels is None and not again)
+    return first_batch(steps, recipe.plan, start, course)
 
 
 def _are_known(steps: Steps, state: State, old_ids: Labels) -> bool:

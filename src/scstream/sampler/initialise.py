@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -56,47 +57,66 @@ def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: boo
     """Return the best of some starts, with its prior: merged from small groups, or from a few.
 
     Where clusters differ in a few of many columns, small groups are mixed: chance neighbours in
-    all the others. So a few groups are made by the most informative columns. Then groups are made
-    anew by distances in the deviations within the clusters that were found, while these become
-    much more probable: each time more of the noise is gone. Each start is made once more with a
-    prior that is held wide, if the family has such (`Family.held`).
+    all the others. The few groups are made by the most informative columns. Each start is made
+    once more with a prior that is held wide, if the family has such (`Family.held`).
     """
     family, rules, rng = steps.family, steps.rules, steps.rng.generator
-    sample = family.filled(steps.engine.sample(rng, rules.seed_rows))
-    size = max(1, min(steps.engine.n_rows // rules.points_a_group, rules.seeds))
-    merged = partial(_best_merged, steps, plan, forgetting, adapt=adapt)
-    best = merged(over_cluster(family, sample, size, rng), None)
+    sample, size = _sample(steps)
+    groups, weight = [over_cluster(family, sample, size, rng)], None
     if family.real and size > rules.few_seeds:
-        E = family.embed(sample)
-        weight = informative_columns(E, rules)
-        if weight is not None:
-            best = merged(over_cluster(family, sample, rules.few_seeds, rng, E * weight), best)
-        for _ in range(rules.turns):
-            turned = in_deviations_within(E, _labels(steps, best, sample), rules)
-            if turned is None:
-                break
-            m = min(size, rules.few_seeds + rules.points_a_group * best.state.k)
-            before, best = best, merged(over_cluster(family, sample, m, rng, turned), best)
-            if best.level < before.level + rules.turn_gain:
-                break
+        weight = informative_columns(family.embed(sample), rules)
+    if weight is not None:
+        E = family.embed(sample) * weight
+        groups.append(over_cluster(family, sample, rules.few_seeds, rng, E))
+    best: _Start | None = None
+    held = family.held(True) if adapt else family
+    for prior, seeds in product([family] if held is family else [family, held], groups):
+        steps.family = prior.adapt(seeds) if adapt else prior
+        best = _merged_down(steps, plan, State.start(forgetting, seeds, 0.0, 0), best, adapt=adapt)
+    assert best is not None
     steps.family = best.family.held(False)
     steps.engine.restore_labels()
     return best.state
 
 
-def _best_merged(
-    steps: Steps, plan: Plan, forgetting: Forgetting, groups: Array, best: _Start | None, *,
-    adapt: bool,
-) -> _Start:  # fmt: skip
-    """Return what groups (k, p) merge down to, or the best start so far."""
-    family = steps.family
-    held = family.held(True) if adapt else family
-    for prior in [family] if held is family else [family, held]:
-        steps.family = prior.adapt(groups) if adapt else prior
-        best = _merged_down(steps, plan, State.start(forgetting, groups, 0.0, 0), best, adapt=adapt)
-    assert best is not None
-    steps.family = family
-    return best
+def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
+    """Return a start more probable than the clusters that a batch converged to, and if there is.
+
+    Where clusters are long in the directions of noise, neighbours in all columns are so by chance,
+    and a cluster that is two in one column looks like one in all. So groups are made by distances
+    in the deviations within the clusters that were found, and merged, and so on while they become
+    more probable: each time more of the noise is gone. If none is, the clusters are what they were.
+    """
+    family, rules, rng = steps.family, steps.rules, steps.rng.generator
+    sample, size = _sample(steps)
+    if not family.real or size <= rules.few_seeds:
+        return state, False
+    E, best = family.embed(sample), _Start(-np.inf, -np.inf, state, family)
+    turned = in_deviations_within(E, _labels(steps, best, sample), rules)
+    if turned is None:
+        return state, False
+    steps.engine.keep_labels()
+    level = log_posterior(family, steps.alpha, steps.deterministic_sweep(state).totals)
+    found, best = level, best._replace(level=level)
+    for _ in range(rules.turns):
+        m = min(size, rules.few_seeds + rules.points_a_group * best.state.k)
+        groups = over_cluster(family, sample, m, rng, turned)
+        steps.family, before = family.adapt(groups), best.level
+        clusters = State.start(state.window.forgetting, groups, 0.0, 0)
+        best = _merged_down(steps, plan, clusters, best, adapt=True)
+        turned = in_deviations_within(E, _labels(steps, best, sample), rules)
+        if turned is None or best.level < before + rules.turn_gain:
+            break
+    steps.family = best.family
+    steps.engine.restore_labels()
+    return restart(steps, best.state, np.ones(best.state.k, dtype=bool)), best.level > found
+
+
+def _sample(steps: Steps) -> tuple[Points, int]:
+    """Return rows that groups are made from, and how many groups at most."""
+    rules = steps.rules
+    sample = steps.family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
+    return sample, max(1, min(steps.engine.n_rows // rules.points_a_group, rules.seeds))
 
 
 def _labels(steps: Steps, start: _Start, X: Points) -> Labels:

@@ -50,7 +50,8 @@ def start_from_samples(steps: Steps, recipe: Recipe, X: Points, weight: Array) -
             start = start_over_clustered(sample, recipe.plan, recipe.forgetting, adapt=True)
         else:
             start = _as_large(found, size / rows_seen, recipe)
-        course = Course(True, found is not None, recipe.progress, sample=True)
+        first = found is None
+        course = Course(True, not first, recipe.progress, sample=True, turn=first)
         state, gain = converge(sample, recipe.plan, start, course)
         steps.go_on_from(sample)
         steps.family = sample.family
