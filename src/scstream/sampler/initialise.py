@@ -61,7 +61,7 @@ def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: boo
     once more with a prior that is held wide, if the family has such (`Family.held`).
     """
     family, rules, rng = steps.family, steps.rules, steps.rng.generator
-    sample, size = _sample(steps)
+    sample, size = _sample(steps, rng)
     groups, weight = [over_cluster(family, sample, size, rng)], None
     if family.real and size > rules.few_seeds:
         weight = informative_columns(family.embed(sample), rules)
@@ -88,7 +88,7 @@ def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
     more probable: each time more of the noise is gone. If none is, the clusters are what they were.
     """
     family, rules, rng = steps.family, steps.rules, steps.rng.generator
-    sample, size = _sample(steps)
+    sample, size = _sample(steps, np.random.default_rng(0))  # round clusters cost no draw
     if not family.real or size <= rules.few_seeds:
         return state, False
     E, best = family.embed(sample), _Start(-np.inf, -np.inf, state, family)
@@ -112,10 +112,10 @@ def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
     return restart(steps, best.state, np.ones(best.state.k, dtype=bool)), best.level > found
 
 
-def _sample(steps: Steps) -> tuple[Points, int]:
+def _sample(steps: Steps, rng: np.random.Generator) -> tuple[Points, int]:
     """Return rows that groups are made from, and how many groups at most."""
     rules = steps.rules
-    sample = steps.family.filled(steps.engine.sample(steps.rng.generator, rules.seed_rows))
+    sample = steps.family.filled(steps.engine.sample(rng, rules.seed_rows))
     return sample, max(1, min(steps.engine.n_rows // rules.points_a_group, rules.seeds))
 
 
