@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg
 from scipy.special import gammaln, multigammaln, ndtr
 
 from scstream.families import Gaussian
@@ -192,16 +193,20 @@ def test_directions_are_principal_axes_through_the_mean(d, k):
     T = family.statistics(Z * family._scale + family._shift)
     s = np.tile(T.sum(axis=0), (k, 1))
     mean, cov = moments(s[:1], d)
-    axes = np.linalg.eigh(cov[0])[1][:, ::-1]
-    for attempt in range(0, 10, 2):
-        got = family.directions(s, T[:k], np.full(k, attempt))
-        normal = got[:, 1 : 1 + d]
-        axis = axes[:, attempt // 2 % min(d, 4)]
-        assert_allclose(np.abs(normal @ axis), 1.0, atol=1e-4)
-        assert_allclose(got[:, 0], -(normal @ mean[0]), atol=1e-12)
-        assert_array_equal(got[:, 1 + d :], 0.0)
-    got = family.directions(s, T[:k], np.ones(k, dtype=int))
-    assert_allclose(got[:, 1 : 1 + d], T[:k, 1 : 1 + d] - mean, atol=1e-12)
+    for turn, expected in enumerate((family._psi, np.eye(d), family._psi)):
+        axes = linalg.eigh(cov[0], expected)[1][:, ::-1]
+        for rank in range(min(d, 4)):
+            attempt = 8 * turn + 2 * rank
+            got = family.directions(s, T[:k], np.full(k, attempt))
+            normal = got[:, 1 : 1 + d]
+            along = normal @ expected @ axes[:, rank]
+            length = np.sqrt(np.einsum("ki,ij,kj->k", normal, expected, normal))
+            assert_allclose(np.abs(along) / length, 1.0, atol=1e-4)
+            assert_allclose(got[:, 0], -(normal @ mean[0]), rtol=1e-9, atol=1e-12)
+            assert_array_equal(got[:, 1 + d :], 0.0)
+        got = family.directions(s, T[:k], np.full(k, 8 * turn + 1))[:, 1 : 1 + d]
+        towards = (T[:k, 1 : 1 + d] - mean) @ np.linalg.inv(expected)
+        assert_allclose(got, towards * d / np.trace(np.linalg.inv(expected)), rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

@@ -104,7 +104,7 @@ class Clusters:
                 record.weight = forgetting.weight(time - record.time)
             self.records = [r for r in self.records if r.weight > forgetting.epsilon]
         self.lived = [lived + 1 for lived in self.lived]
-        self.attempts = [0] * self.k
+        self.attempts = [8 * (lived % 2) for lived in self.lived]
 
     def settle(self, time, forgetting):
         """Let the present batch become the latest of the past."""

@@ -203,13 +203,18 @@ class Gaussian:
     # -- divisions in two
 
     def direction(self, s, member, attempt):
-        """Cut across a principal axis, the first four in turn, or towards a random point."""
+        """Cut across a principal axis, the first four in turn, or towards a random point.
+
+        In the deviations of the expected covariance, and next time in those of the columns.
+        """
         d = len(self.m)
         mean, cov = moments(s, d)
+        metric, axes = np.linalg.inv(self.psi), min(d, 4)
+        metric = metric * d / np.trace(metric) if attempt % 16 < 8 else np.eye(d)
         if attempt % 2 == 0:
-            normal = principal_axis(cov, attempt // 2 % min(d, 4))
+            normal = principal_axis(cov, metric, attempt % 8 // 2 % axes)
         else:
-            normal = member[1 : 1 + d] - mean
+            normal = metric @ (member[1 : 1 + d] - mean)
         out = np.zeros(len(s))
         out[0], out[1 : 1 + d] = -normal @ mean, normal
         return out
@@ -253,23 +258,23 @@ def moments(s, d):
     return mean, unpacked(s[1 + d :] / n, d) - np.outer(mean, mean)
 
 
-def principal_axis(cov, rank):
+def principal_axis(cov, metric, rank):
     """Return about the axis with ``rank`` others before it: at most 50 power iterations."""
     cov = cov.copy()
     for found in range(rank + 1):
-        v = np.zeros(len(cov))
-        v[np.argmax(np.diag(cov))] = 1.0
-        variance = 0.0
-        for _ in range(50):
+        start = np.eye(len(cov))[np.argmax(np.diag(cov))]
+        v, variance = start, 0.0
+        for step in range(50):
             before, w = variance, cov @ v
-            variance = w @ v
-            if not w @ w > 0:
+            variance, v = w @ v, metric @ w
+            if not w @ v > 0:
+                v = start
                 break
-            v = w / sqrt(w @ w)
-            if variance - before <= 1e-5 * variance:
+            v, w = v / sqrt(w @ v), w / sqrt(w @ v)
+            if step > 1 and variance - before <= 1e-5 * variance:
                 break
         if found < rank:
-            cov -= variance * np.outer(v, v)
+            cov -= variance * np.outer(w, w)
     return v
 
 

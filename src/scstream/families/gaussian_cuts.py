@@ -23,14 +23,18 @@ class GaussianCuts(NormalWishart):
         return bool(np.count_nonzero(attempt & 1))
 
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Propose to cut along the first principal axes in turn, or towards a random point."""
+        """Propose to cut along the first principal axes in turn, or towards a random point.
+
+        First in the deviations of the expected covariance, then in those of the columns.
+        """
         d = len(self._m)
         out, axes = np.empty(s.shape), min(d, AXES)
         s = np.ascontiguousarray(s)
 
         def fill(cut: slice) -> None:
             room = matrices.room_for(d)
-            cuts.directions(s[cut], member[cut], attempt[cut], axes, d, room, out[cut])
+            some = s[cut], member[cut], attempt[cut]
+            cuts.directions(*some, axes, self._prior, d, room, out[cut])
 
         shared(fill, len(s), d)
         return out

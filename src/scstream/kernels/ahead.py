@@ -142,7 +142,6 @@ def _of_small_batches() -> dict[str, Any]:
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, f1, past),
         "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
         "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
-        "sketches.merge": (types.UniTuple(f1, 2), types.UniTuple(f1, 2), i1, float64, f2),
         "sketches.follow": (f1, f1, f1, float64, f1),
         "cuts.between": (f3, f1, float64, f2, f2, f1),
         "cuts.discriminant": (f2, f1, f2, f3, f2, f1),

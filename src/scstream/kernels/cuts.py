@@ -9,7 +9,9 @@ from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
 from scstream.kernels.compiling import brief, brief_part
+from scstream.kernels.directions import factored, white
 
+OF_A_KIND = 8  # attempts in the deviations of what is expected; as many others follow
 _ROUNDS = 50  # power iterations for one axis, at most
 _GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
 
@@ -57,29 +59,76 @@ def discriminant(factors: Any, dof: Any, middle: Any, both: Any, normal: Any, of
 
 @brief
 def directions(
-    s: Any, member: Any, attempt: Any, axes: int, d: int, room: Any, out: Any
+    s: Any, member: Any, attempt: Any, axes: int, prior: Any, d: int, room: Any, out: Any
 ) -> None:  # fmt: skip
     """Fill functionals (k, p) whose sign cuts groups ``s`` (k, p) in two through their means.
 
     Even attempts cut across a principal axis, the first ``axes`` in turn, odd ones towards the
-    given member (k, p).
+    given member (k, p). The first attempts do so in the deviations of the covariance that the prior
+    (p,) expects, in which directions of noise are as short as any other, the next ones in those of
+    the columns, and so on.
     """
-    cov, w = room[: d * d].reshape(d, d), room[d * d : d * d + d]
+    cov, metric = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
+    w = room[2 * d * d : 2 * d * d + d]
+    _metric(prior, cov, metric)
     for r in range(len(s)):
         n, normal = max(s[r, 0], 1e-300), out[r, 1 : 1 + d]
         out[r] = 0.0
+        in_columns = attempt[r] % (2 * OF_A_KIND) >= OF_A_KIND
         if attempt[r] % 2 == 0:
             _covariance(s[r], cov)
-            _principal_axis(cov, attempt[r] // 2 % axes, w, normal)
+            rank = attempt[r] % OF_A_KIND // 2 % axes
+            _principal_axis(cov, metric, in_columns, rank, w, normal)
         else:
             for i in range(d):
-                normal[i] = member[r, 1 + i] - s[r, 1 + i] / n
+                w[i] = member[r, 1 + i] - s[r, 1 + i] / n
+            _measured(metric, in_columns, w, normal)
         for i in range(d):
             out[r, 0] -= normal[i] * s[r, 1 + i] / n
 
 
 @brief_part
-def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
+def _metric(prior: Any, L: Any, out: Any) -> None:
+    """Fill the inverse (d, d) of the scatter at a prior, the identity if there is none; L is room.
+
+    Its size is that of the identity.
+    """
+    d, q, total = len(L), 1 + len(L), 0.0
+    for i in range(d):
+        for j in range(i, d):
+            L[j, i] = prior[q] - prior[1 + i] * prior[1 + j] / prior[0]
+            q += 1
+    fine = factored(L)
+    for c in range(d):
+        x = out[c]
+        for i in range(d):
+            x[i] = 1.0 if i == c else 0.0
+        if fine:
+            white(L, x)
+            for back in range(d):
+                i = d - 1 - back
+                for j in range(i + 1, d):
+                    x[i] -= L[j, i] * x[j]
+                x[i] /= L[i, i]
+        total += x[c]
+    for i in range(d):
+        for j in range(d):
+            out[i, j] *= d / total
+
+
+@brief_part
+def _measured(metric: Any, in_columns: bool, w: Any, out: Any) -> None:
+    """Fill the functional (d,) that a direction (d,) is, in a metric or as it is."""
+    for i in range(len(w)):
+        out[i] = w[i]
+        if not in_columns:
+            out[i] = 0.0
+            for j in range(len(w)):
+                out[i] += metric[i, j] * w[j]
+
+
+@brief_part
+def _principal_axis(cov: Any, metric: Any, in_columns: bool, rank: int, w: Any, v: Any) -> None:
     """Fill ``v`` (d,) with the principal axis that has ``rank`` others before it; w is room.
 
     The axes are sought by power iteration from the column of largest variance; one that was found
@@ -94,7 +143,7 @@ def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
                 start = i
         v[start] = 1.0
         variance = 0.0
-        for _ in range(_ROUNDS):
+        for step in range(_ROUNDS):
             before = variance
             variance = size = 0.0
             for i in range(d):
@@ -103,17 +152,22 @@ def _principal_axis(cov: Any, rank: int, w: Any, v: Any) -> None:
                     along += cov[i, j] * v[j]
                 w[i] = along
                 variance += along * v[i]
-                size += along * along
+            _measured(metric, in_columns, w, v)
+            for i in range(d):
+                size += w[i] * v[i]
             if not size > 0.0:
+                for i in range(d):
+                    v[i] = 1.0 if i == start else 0.0
                 break
             for i in range(d):
-                v[i] = w[i] / sqrt(size)
-            if variance - before <= _GROWTH * variance:
+                v[i] /= sqrt(size)
+                w[i] /= sqrt(size)
+            if step > 1 and variance - before <= _GROWTH * variance:
                 break
         if found < rank:
             for i in range(d):
                 for j in range(d):
-                    cov[i, j] -= variance * v[i] * v[j]
+                    cov[i, j] -= variance * w[i] * w[j]
 
 
 @brief

@@ -94,7 +94,8 @@ def _tried(
         for q in range(p):
             present[r, q] = now[r, 0, q] + now[r, 1, q]
     directions = tried.sums.reshape(2 * k, p)[:k]
-    cuts.directions(present, member, attempt, axes, prior.columns, rest.floats, directions)
+    d = prior.columns
+    cuts.directions(present, member, attempt, axes, prior.row, d, rest.floats, directions)
     return _divide(rows, chosen, prior, rounds, alpha, rest, tried)
 
 

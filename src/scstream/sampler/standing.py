@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
+from scstream.kernels.cuts import OF_A_KIND
 from scstream.sampler.window import Window
 from scstream.support.frozen import frozen
 from scstream.support.once import once
@@ -25,12 +26,6 @@ Ints = NDArray[np.int64]
 def _nothing(k: int, p: int) -> Sums:
     """Return the sums over no points, which nobody changes."""
     return Sums.nothing(k, p)
-
-
-@lru_cache(maxsize=8)
-def _untried(k: int) -> Ints:
-    """Return the attempts of clusters of which none was restarted, which nobody changes."""
-    return np.zeros(k, dtype=np.int64)
 
 
 @frozen
@@ -217,12 +212,17 @@ class Standing:
     # -- time -----------------------------------------------------------------------------------
 
     def advance(self, time: float) -> Self:
-        """Return the clusters at a later time, before its batch is seen."""
+        """Return the clusters at a later time, before its batch is seen.
+
+        In every other batch attempts to divide a cluster begin with those of the other kind.
+        """
         window = self.window.advance(time)
         past, past_doubt = window.past()
         k, _, p = past.shape
-        named = self.ids, self.born, self.lived + 1, self.next_id
-        return type(self)(*named, _nothing(k, p), window, past, past_doubt, _untried(k))
+        lived = self.lived + 1
+        named = self.ids, self.born, lived, self.next_id
+        attempt = OF_A_KIND * (lived & 1)
+        return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
