@@ -17,6 +17,7 @@ from scstream.datasets import gaussian_stream
 STREAMS = {
     "1,000 x 2-D, 20 clusters": {"n_batches": 60, "batch_size": 1000, "n_features": 2},
     "20,000 x 5-D, 20 clusters": {"n_batches": 12, "batch_size": 20_000, "n_features": 5},
+    "500 x 64-D, 20 clusters": {"n_batches": 15, "batch_size": 500, "n_features": 64},
 }
 _TURNS = 10
 _SETTLED = 3  # batches that are not counted

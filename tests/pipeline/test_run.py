@@ -406,7 +406,7 @@ def test_wrong_use(rows, tmp_path):
         follow(rows, score_by="during")
     with pytest.raises(ValueError, match="checkpoints need a folder"):
         follow(rows, checkpoint=rows)
-    model().partial_fit(data(rows)).save(tmp_path / "checkpoint-000000000001.scstream")
+    model().partial_fit(data(rows)[:SIZE]).save(tmp_path / "checkpoint-000000000001.scstream")
     with pytest.raises(ValueError, match="it is not a checkpoint of a run"):
         follow(rows, checkpoint=tmp_path)
 
