@@ -189,7 +189,8 @@ def test_directions_are_principal_axes_through_the_mean(d, k):
     rng = np.random.default_rng(5)
     frame = np.linalg.qr(rng.normal(size=(d, d)))[0]
     Z = rng.normal(size=(400, d)) * 3.0 ** -np.arange(d).clip(max=20) @ frame
-    family = full(rng.normal(size=(50, d)))
+    family, skew = full(rng.normal(size=(50, d))), rng.normal(size=(d, d))
+    family = family._with(family._kappa, family._nu, np.eye(d) + skew @ skew.T)
     T = family.statistics(Z * family._scale + family._shift)
     s = np.tile(T.sum(axis=0), (k, 1))
     mean, cov = moments(s[:1], d)
