@@ -97,7 +97,7 @@ def test_rows_in_deviations_within_groups_have_round_groups():
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_clusters_of_uneven_sizes_are_found_beside_columns_of_noise(seed):
-    # broken on purpose (groups are made once): 12 and 10 clusters
+    # broken on purpose (groups are made once): 17 clusters for the second seed
     rng = np.random.default_rng([seed, 7])
     places: list[np.ndarray] = []
     while len(places) < 20:
