@@ -9,7 +9,7 @@ from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
 from scstream.kernels.compiling import brief, brief_part
-from scstream.kernels.directions import factored, white
+from scstream.kernels.directions import factored, solve_back, white
 
 OF_A_KIND = 8  # attempts in the deviations of what is expected; as many others follow
 _ROUNDS = 50  # power iterations for one axis, at most
@@ -105,11 +105,7 @@ def _metric(prior: Any, L: Any, out: Any) -> None:
             x[i] = 1.0 if i == c else 0.0
         if fine:
             white(L, x)
-            for back in range(d):
-                i = d - 1 - back
-                for j in range(i + 1, d):
-                    x[i] -= L[j, i] * x[j]
-                x[i] /= L[i, i]
+            solve_back(L, x)
         total += x[c]
     for i in range(d):
         for j in range(d):

@@ -15,10 +15,7 @@ def fisher(mean: Any, cov: Any, a: int, b: int, L: Any, u: Any) -> Any:
     length = sqrt(squared_distance(mean, cov, a, b, L, u))
     if length == 0.0:
         return length
-    for i in range(d - 1, -1, -1):
-        for j in range(i + 1, d):
-            u[i] -= L[j, i] * u[j]
-        u[i] /= L[i, i]
+    solve_back(L, u)
     for i in range(d):
         u[i] /= length
     return length
@@ -65,6 +62,16 @@ def white(L: Any, u: Any) -> Any:
         u[i] /= L[i, i]
         total += u[i] * u[i]
     return total
+
+
+@brief_part
+def solve_back(L: Any, u: Any) -> None:
+    """Solve ``L' x = u`` in place."""
+    d = len(u)
+    for i in range(d - 1, -1, -1):
+        for j in range(i + 1, d):
+            u[i] -= L[j, i] * u[j]
+        u[i] /= L[i, i]
 
 
 @part

@@ -60,7 +60,7 @@ def offness(k: int, by: Scores, plain: bool) -> Any:
     if not plain:
         for c in range(k):
             off = max(off, 2.0 * by.power[c] * LN2 * _OFF + 2.0**-19 * abs(by.const[c]))
-    return (_tags(k) + 8.0) * 2.0**-23, off
+    return (tags(k) + 8.0) * 2.0**-23, off
 
 
 @part
@@ -185,7 +185,7 @@ def _best_three(scores: Singles, m: int, k: int, top: Singles, place: Ints) -> N
     single pass without a branch who leads. Whole numbers are cut short again wherever numba makes
     them longer.
     """
-    tag = _tags(k)
+    tag = tags(k)
     keep = np.int32(~tag)
     for j in range(m):
         top[j] = top[j + WIDTH] = top[j + 2 * WIDTH] = _LEAST
@@ -213,7 +213,7 @@ def _best_three(scores: Singles, m: int, k: int, top: Singles, place: Ints) -> N
 
 
 @part
-def _tags(k: int) -> Any:
+def tags(k: int) -> Any:
     """Return the bits that tell k labels apart."""
     tag = 1
     while tag < k:

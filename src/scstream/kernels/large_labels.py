@@ -12,6 +12,7 @@ import numpy as np
 
 from scstream.kernels import screened_choices as choices
 from scstream.kernels.compiling import part
+from scstream.kernels.label_proposals import tags
 from scstream.kernels.large_tiles import (
     ALL,
     FAR,
@@ -57,7 +58,6 @@ from scstream.kernels.screened_tiles import (
     draw_among_two,
     finish_products,
     locate,
-    tags,
     weights_of,
 )
 

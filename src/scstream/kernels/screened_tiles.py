@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from scstream.kernels.compiling import bare, in_order, numbers, ordered_numbers, part
+from scstream.kernels.label_proposals import tags
 
 TILE = 64
 TOP, TOTAL, LEVEL = 0, TILE, 2 * TILE  # the state before a label is drawn, which becomes
@@ -221,15 +222,6 @@ def best_two(cell: Any, state: Any) -> None:
             state[NEXT + i] = low if low > runner else runner
             state[WHICH + i] = two if v > best else which
             state[BEST + i] = v if v > best else best
-
-
-@part
-def tags(k: int) -> Any:
-    """Return the bits that tell k components apart."""
-    tag = 1
-    while tag < k:
-        tag *= 2
-    return tag - 1
 
 
 @ordered_numbers
