@@ -25,7 +25,8 @@ from scstream.support.threads import over_slices
 
 MANY = 16  # columns from which a triangular solution for a point is cheaper than an inverse
 _LEADING = 16  # columns by which most components are ruled out where there are twice as many
-_ERROR = 1.0  # nats that scores in single precision may be off
+_ERROR = 1.0  # nats that scores by products may be off
+_FINER = 2.0**-23  # of that of single precision is the error of double, many times over
 _Result = TypeVar("_Result")
 
 
@@ -116,20 +117,22 @@ class PredictiveScore(StudentScore):
 
         A squared distance is a sum over columns, of which the first ones give a lower bound. Who
         is thereby further from a point's best than certainty has it is not looked at again. Where
-        too many are left, as the first rows show, all are scored: in single precision, and the few
-        scores for which that is not enough once more.
+        too many are left, as the first rows show, all are scored: by products in single precision
+        if that is fine enough for these rows, and the few scores that matter once more.
         """
         out = np.empty((len(T), len(self.const)))
         # where rows are hard the first ones show that too, and soon
         if (not self._hard or self._is_easy(T[:SOME_ROWS])) and self._ruled_out(T, out):
             return out
-        base, single, error = self._single
+        base, forms, error = self._single
         square = np.einsum("ij,ij->i", T[:, 1 : 1 + self.d], T[:, 1 : 1 + self.d])
         size = np.sqrt(square + square * square)  # or less, which is the length of (z, z z')
+        if not (size * (self.power * error).max() < _ERROR).all():
+            forms, error = self.quad[:, 1:], _FINER * error
         size[~(size * (self.power * error).max() < _ERROR)] = np.inf  # nothing is known of these
         with np.errstate(all="ignore"):
-            q = T[:, 1:].astype(np.float32) @ single.T
-        pruning.refine(self.students(), T, q, base, error, size, out)
+            q = T[:, 1:].astype(forms.dtype, copy=False) @ forms.T
+        pruning.refine(self.students(), T, q.astype(np.float64), base, error, size, out)
         return out
 
     def _is_easy(self, some: Points) -> bool:
