@@ -10,6 +10,7 @@ from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
 from scstream.families import gaussian_scores
 from scstream.families.scores import JoinedScore, form_of
+from scstream.kernels import pruning
 
 K, ROWS = 12, 300
 APART = {"apart": 6.0, "overlapping": 0.35}  # distances of the means by column
@@ -72,6 +73,17 @@ def test_what_rows_need_is_made_ready(d, how):
     score, T = scored(d, how)
     score.ready(lambda: T[:8])
     assert ("_single" in vars(score)) == (how == "overlapping")
+
+
+def test_products_in_double_tell_apart_what_single_precision_does_not(monkeypatch):
+    looked_at = []
+    refine = pruning.refine
+    monkeypatch.setattr(
+        pruning, "refine", lambda *how: (looked_at.append(how[5].copy()), refine(*how))[1]
+    )
+    score, T = scored(64, "overlapping", offset=300.0)
+    scores_near(score, T)
+    assert np.isfinite(looked_at[0]).all()
 
 
 def test_single_precision_is_not_used_where_it_is_too_coarse():

@@ -60,7 +60,10 @@ def later_batch(batch, plan, clusters, time, forgetting):
     found_in_background(batch, plan, clusters, time, start_that_stays)
     # drawn parameters know nothing of the new points: with few of these they are mostly noise
     few = len(batch.X) < clusters.k * batch.family.size()
-    for sweep in range(plan.sweeps):
+    sweep, before = 0, clusters.k
+    # what was split may be more than two clusters
+    while sweep < plan.sweeps or (sweep < plan.sweeps + 8 and clusters.k > before):
+        before = clusters.k
         if few and sweep == 0:
             predictive_sweep(batch, clusters)
         else:
@@ -73,6 +76,7 @@ def later_batch(batch, plan, clusters, time, forgetting):
                     restricted_sweep(batch, clusters)
                     changed = forget(batch, clusters)
         moves(batch, plan, clusters, events, time)
+        sweep += 1
     last_sweep(batch, clusters)
     before = len(events.splits)
     moves(batch, plan, clusters, events, time, greedy=True, restart=False)

@@ -21,6 +21,7 @@ from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Events, Plan
+from scstream.sampler.rules import Rules
 from scstream.sampler.window import Forgetting
 
 HALF_LIFE = FORGETTINGS["half-life"]
@@ -313,6 +314,25 @@ def test_points_where_none_had_been_found_a_cluster_at_once():
     new = batch.names()[4]
     assert new not in old
     assert batch.state.born[batch.state.ids == new] == 1.0
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_of_clusters_born_at_once_each_is_found_in_its_first_batch(seed):
+    rng = np.random.default_rng(seed)
+    means = 4.75 * rng.normal(size=(12, 5))
+    batches = []
+    for k in (3, 3, 3, 12):
+        y = rng.integers(k, size=1000)
+        batches.append((means[y] + rng.normal(size=(1000, 5)), y))
+
+    def found(**rules):
+        model = ScStream(random_state=seed, rules=Rules(**rules))
+        for X, _ in batches:
+            model.partial_fit(X)
+        return adjusted_rand_score(batches[-1][1], model.labels_)
+
+    assert found() > 0.97
+    assert found(more_sweeps=0) < 0.9  # the last sweep mends one more of them
 
 
 def test_new_classes_in_many_columns_found_clusters():

@@ -160,7 +160,7 @@ def _learned_tails(steps: Steps, state: State, n_rows: int) -> bool:
 def later_batch(
     steps: Steps, plan: Plan, state: State, time: float, dormant: Dormant | None = None
 ) -> tuple[State, Events]:
-    """Run the loaded batch: some sampled sweeps, then the deterministic one.
+    """Run the loaded batch: sampled sweeps, more while clusters become more, the deterministic one.
 
     Parameters drawn for the first sweep know nothing of the new points yet. Where a cluster gets
     fewer points than it has parameters the draws are mostly noise, the more so the smaller the
@@ -170,11 +170,16 @@ def later_batch(
     state = found_clusters(steps, plan, state, events, time)
     state = found_in_background(steps, plan, state, time)
     few = steps.engine.n_rows < state.k * state.past.shape[2]
+    sweep, before = 0, state.k
     state, done, divided = steps.take_usual_steps(state, plan, few=few)
     if divided is not None:
         state = settle_division(steps, divided)
         state = split_merge_and_drop(steps, plan, state, events, time)
-    for sweep in range(plan.sweeps if done == NOTHING else 0):
+    if done > NOTHING:
+        sweep = plan.sweeps
+    most = plan.sweeps + steps.rules.more_sweeps
+    while sweep < plan.sweeps or (sweep < most and state.k > before):
+        before = state.k
         by_predictives = few and sweep == 0
         state = (steps.predictive_sweep if by_predictives else steps.restricted_sweep)(state)
         if sweep == 0 and state.window.forgetting.adaptive:
@@ -182,6 +187,7 @@ def later_batch(
         if plan.splits:
             state = seek_subclusters(steps, state)
         state = split_merge_and_drop(steps, plan, state, events, time)
+        sweep += 1
     before = len(events.splits)
     if done < SWEPT:
         state = steps.last_sweep(state)

@@ -120,6 +120,12 @@ class Rules(GroupRules):
         Points that are then kept at least.
     forget_reluctance : float
         Nats by which forgetting more must win.
+    more_sweeps : int
+        Sampled sweeps of a later batch beyond those asked for, at most, while there are more
+        clusters after each. Where many are born at once a sweep makes two of each that holds
+        several. What is left is wide, and so would be what is expected of clusters from then on:
+        of eight born in 64 columns two pairs stayed one. Nine born in 5-D are found in their first
+        batch (ARI .99; .84 without).
     deterministic_end : bool
         Whether the last sweep of a batch takes the best labels; if not, it is another sampled one.
     follow : bool
@@ -325,6 +331,7 @@ class Rules(GroupRules):
     stay_behind: float = 20.0
     keep_points: float = 3.0
     forget_reluctance: float = 2.0
+    more_sweeps: int = 8
     deterministic_end: bool = True
     follow: bool = True
     restarts: bool = True
