@@ -74,7 +74,7 @@ def _plus_plus(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw rows as centres, each with probability proportional to its squared distance from others.
 
-    Returns their places, and the nearest centre of each row (n,). ``square`` (n,) are their squares.
+    Returns their places, and the nearest centre of each row. ``square`` (n,) are rows' squares.
     """
     n, count, apart = len(square), 0, np.empty(m)
     pick, picks = int(rng.integers(n)), np.empty(m, dtype=np.int64)

@@ -2,7 +2,7 @@
 
 A centre that is twice as far from a row's own centre as the row is, or farther, is no nearer to it.
 
-Rows (n, d) come with centres (m, d), or their products with these, rows (n, m), with centres (m, 0).
+Rows (n, d) come with centres (m, d); or their products with these, (n, m), with centres (m, 0).
 """
 
 from __future__ import annotations
