@@ -261,7 +261,7 @@ def sweep_until_calm(batch, plan, clusters, *, again, sample):
         waited = 0 if level > best + gain else waited + 1
         best, begin = max(best, level), level if begin is None else begin
         patience = 3 if again else 8
-        if (sample or again) and calm == sweep + 1 >= patience:
+        if (sample or again) and calm == sweep + 1 >= 3:
             break
         if waited >= patience and (again or sweep >= 15):
             break

@@ -233,7 +233,7 @@ def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
 
 @pytest.mark.parametrize(
     ("course", "untouched", "touched"),
-    [({}, 16, 16), ({"sample": True}, 8, 16), ({"again": True}, 3, 4)],
+    [({}, 16, 16), ({"sample": True}, 3, 16), ({"again": True}, 3, 4)],
 )
 def test_clusters_that_no_sweep_touches_are_soon_believed(course, untouched, touched):
     for parts, least in [(1, untouched), (2, touched)]:

@@ -134,7 +134,7 @@ def _swept(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
         waited = 0 if level > best + gain else waited + 1
         best = max(best, level)
         begin = level if sweep == 0 else begin
-        untouched = (sample or again) and calm > sweep and calm >= patience
+        untouched = (sample or again) and calm > sweep and calm >= rules.patience_again
         if untouched or (waited >= patience and sweep >= least_sweeps):
             break
     return Converged(state, best - begin)

@@ -57,10 +57,12 @@ class Rules(GroupRules):
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
-        Sampled sweeps without a better log posterior that end the first batch; in samples, and
-        where `patience_again` holds, as many from the first one on that move no cluster do so too.
+        Sampled sweeps without a better log posterior that end the first batch.
     patience_again : float
-        The same where clusters were found among other rows before, see `sample_rows`.
+        The same where clusters were found among other rows before, see `sample_rows`. There, and in
+        samples, so many from the first one on that move no cluster end it too. With 8 in samples,
+        of 180 batches (nine shapes, most of 50,000 rows) one had three clusters more and one had
+        one less, and those of clusters far apart took a tenth longer.
     gain_again : float
         There a log posterior is only better if a row is more probable by this, in nats. Among
         400,000 rows of clusters far apart labels that are drawn anew change it by some 20.
