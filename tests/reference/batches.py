@@ -206,7 +206,7 @@ def first_batch(batch, plan, clusters, *, again=False, many=False, turned=False)
     if tamed_in_vain(batch.family):
         return
     if tames(batch.family):
-        learn_tails(batch, clusters, 8192)
+        learn_tails(batch, clusters, 4096)
     batch.family = batch.family.settled(clusters.k)
     for _ in range(10):
         before = batch.z.copy()
