@@ -8,6 +8,8 @@ from problems import gaussian_parameters, problem
 from scipy import integrate, stats
 
 from scstream import Gaussian, ScStream
+from scstream.families.frame import column_frame
+from scstream.support.threads import allowed
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 GAUSSIANS = ["gaussian-1d", "gaussian-2d", "gaussian-3d-default", "gaussian-5d-weak"]
@@ -357,3 +359,12 @@ def test_single_precision_is_not_copied_and_learns_the_same():
     for A, model in zip((X, X.astype(np.float64)), models, strict=True):
         model.partial_fit(A[::-1])
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_frame_is_the_same_on_any_number_of_threads(d):
+    X = np.random.default_rng(d).normal(size=(70_000, d)) ** 3
+    with allowed(3):
+        centre, scale = column_frame(X)
+    assert_array_equal(column_frame(X), (centre, scale))
+    assert_array_equal(centre, np.median(X, axis=0))

@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from scstream import ScStream
 from scstream.families.k_means import _plus_plus, k_means
 from scstream.sampler.seeding import in_deviations_within, informative_columns, over_cluster
+from scstream.support.threads import allowed
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
 
@@ -44,12 +45,21 @@ def test_sparse_and_dense_rows_are_grouped_alike():
         assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(("n", "d", "m"), [(700, 2, 40), (300, 30, 12), (5, 3, 5), (257, 1, 3)])
+@pytest.mark.parametrize(("n", "d", "m"), [(700, 2, 40), (300, 40, 12), (5, 3, 5), (257, 1, 3)])
 def test_groups_are_those_of_plain_k_means(n, d, m):
     rng = np.random.default_rng(n)
     E = 3.0 * rng.normal(size=(7, d))[rng.integers(7, size=n)] + rng.normal(size=(n, d))
     expected = plain.k_means(E, m, np.random.default_rng(9))
     assert_array_equal(k_means(E, m, np.random.default_rng(9)), expected)
+
+
+def test_groups_are_the_same_on_any_number_of_threads():
+    E = np.random.default_rng(10).normal(size=(9000, 3))
+    found = []
+    for n_threads in (1, 3):
+        with allowed(n_threads):
+            found.append(k_means(E, 60, np.random.default_rng(11)))
+    assert_array_equal(*found)
 
 
 def test_copies_of_a_point_are_one_group():
@@ -124,10 +134,10 @@ def test_a_tight_pair_far_from_the_rest_is_still_told_apart():
 def test_centres_are_drawn_by_their_squared_distance(form):
     # broken on purpose (the uniform squared): it fails
     E = np.array([[0.0], [1.0], [3.0], [4.0]])
-    rows, rng, n = form(E), np.random.default_rng(8), 1500
+    rows, rng, n, own = form(E), np.random.default_rng(8), 1500, E[:, 0] ** 2
     seen = np.zeros((4, 4))
     for _ in range(n):
-        (first, second), z = _plus_plus(rows, 2, rng)
+        (first, second), z = _plus_plus(rows, own, 2, rng)
         seen[first, second] += 1
         assert_array_equal(z, np.argmin(np.abs(E - E[[first, second], 0]), axis=1))
     square = (E - E.T) ** 2

@@ -105,7 +105,7 @@ def test_no_draw_of_labels_has_the_uniforms_of_a_sample():
     X, _ = heaps(4_000)
     ScStream(engine=lambda: engine, random_state=0, rules=FEW).partial_fit(X)
     sweeps = [sweep for _, sweep in engine.keys]
-    assert min(sweeps) > 8  # those before were the sample's
+    assert min(sweeps) > Rules().patience_again  # those before were the sample's
     assert len(set(sweeps)) == len(sweeps)
 
 

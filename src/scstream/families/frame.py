@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from scstream.families.scores import Array
+from scstream.support.threads import over_rows
 
+_QUARTILES = 25.0, 50.0, 75.0
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
 
@@ -24,7 +26,9 @@ def column_frame(X: Array) -> tuple[Array, Array]:
             for x, gap in zip(X.T, missing.T, strict=True)
         ]
         return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
-    low, centre, high = np.percentile(X, [25.0, 50.0, 75.0], axis=0)
+    n, d = X.shape
+    quartiles = over_rows(lambda cut: np.percentile(X[:, cut], _QUARTILES, axis=0), d, width=n)
+    low, centre, high = np.concatenate(quartiles, axis=1)
     size = np.abs(X).max(axis=0)
     scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
     core = _OUTLYING * (high - low)

@@ -8,22 +8,50 @@ from scipy import sparse
 
 from scstream.families.scores import Array, Points
 from scstream.kernels.centres import approach, choose_nearest
+from scstream.support.memory import for_kernels
+from scstream.support.threads import over_rows
 
 _ROUNDS = 4  # after the centres of k-means++
-_BLOCK = 256  # rows whose distances are taken at a time
+_BLOCK = 4096  # rows that are taken at a time
+_FEW_COLUMNS = 32  # up to which products of rows with the centres that may be near are fastest
 
 
 def k_means(E: Points, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return labels (n,) of a rough k-means clustering, numbered from 0 without gaps."""
-    z = _numbered(_plus_plus(E, m, rng)[1])
+    if isinstance(E, np.ndarray):
+        E = for_kernels(np.ascontiguousarray(E, dtype=np.float64))
+    square = np.asarray((E * E).sum(axis=1), dtype=np.float64).ravel()
+    z = _numbered(_plus_plus(E, square, m, rng)[1])
     for _ in range(_ROUNDS):
         sums, n = sums_of_groups(E, z)
-        centres = sums / n[:, None]
-        lengths = (centres * centres).sum(axis=1)
-        for a in range(0, len(z), _BLOCK):
-            choose_nearest(E[a : a + _BLOCK] @ centres.T, lengths, z[a : a + _BLOCK])
+        _choose_nearest(E, square, sums / n[:, None], z)
         z = _numbered(z)
     return z
+
+
+def _choose_nearest(E: Points, square: Array, centres: Array, z: NDArray[np.int64]) -> None:
+    """Fill which of the centres (m, d) is nearest to each row (n,), from one that may be."""
+    m, product = len(centres), centres @ centres.T
+    lengths = product.diagonal().copy()
+    apart = np.add.outer(lengths, lengths) - 2.0 * product
+    np.fill_diagonal(apart, 0.0)
+
+    def job(cut: slice) -> None:
+        reach, near = np.empty(_BLOCK), np.empty((m, m + 1), dtype=np.int64)
+        for a in range(cut.start, cut.stop, _BLOCK):
+            at = slice(a, min(a + _BLOCK, cut.stop))
+            choose_nearest(
+                *_factors(E[at], centres), square[at], lengths, apart, reach, near, z[at]
+            )
+
+    over_rows(job, len(z), width=m)
+
+
+def _factors(E: Points, centres: Array) -> tuple[Array, Array]:
+    """Return rows and centres as kernels take them: of sparse or wide rows it is the products."""
+    if isinstance(E, np.ndarray) and E.shape[1] <= _FEW_COLUMNS:
+        return E, centres
+    return E @ centres.T, centres[:, :0]
 
 
 def _numbered(z: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -41,25 +69,27 @@ def sums_of_groups(E: Points, z: NDArray[np.int64]) -> tuple[Array, Array]:
     return sums, n.astype(np.float64)
 
 
-def _plus_plus(E: Points, m: int, rng: np.random.Generator) -> tuple[list[int], NDArray[np.int64]]:
+def _plus_plus(
+    E: Points, square: Array, m: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw rows as centres, each with probability proportional to its squared distance from others.
 
-    Returns their places, and the nearest centre of each row (n,).
+    Returns their places, and the nearest centre of each row. ``square`` (n,) are rows' squares.
     """
-    n, square = E.shape[0], np.asarray((E * E).sum(axis=1), dtype=np.float64).ravel()
-    pick, picks = int(rng.integers(n)), list[int]()
+    n, count, apart = len(square), 0, np.empty(m)
+    pick, picks = int(rng.integers(n)), np.empty(m, dtype=np.int64)
     nearest, cumulated, z = np.full(n, np.inf), np.empty(n), np.zeros(n, dtype=np.int64)
-    across = np.ascontiguousarray(E.T) if isinstance(E, np.ndarray) else E.T
     while True:
-        product = np.asarray(_row(E, pick) @ across, dtype=np.float64).ravel()
-        approach(product, square, float(square[pick]), len(picks), nearest, z, cumulated)
-        picks.append(pick)
-        if len(picks) == m or cumulated[-1] <= 0:
-            return picks, z
+        picks[count] = pick
+        count += 1
+        rows, centre = _factors(E, _row(E, pick))
+        approach(rows, centre, square, picks, count, apart, nearest, z, cumulated)
+        if count == m or cumulated[-1] <= 0:
+            return picks[:count], z
         pick = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         pick = min(pick, n - 1)
 
 
 def _row(E: Points, i: int) -> Array:
-    row: Array = E[i] if isinstance(E, np.ndarray) else E[[i]].toarray()[0]
+    row: Array = E[i : i + 1] if isinstance(E, np.ndarray) else E[[i]].toarray()
     return row

@@ -26,7 +26,8 @@ class Rules(GroupRules):
         Rows of a first batch that its prior is prepared from, at most. More change it by less than
         the noise of a seed.
     seed_rows : int
-        Rows of a batch that groups are made from by k-means, at most.
+        Rows of a batch that groups are made from by k-means, at most. Twice as many gave the same K
+        and ARI (13 shapes of 20,000 to 60,000 rows, 20 or 25 seeds each).
     points_a_group : int
         Points for each such group: with fewer nothing new can be distinguished.
     seeds : int
@@ -57,10 +58,13 @@ class Rules(GroupRules):
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
-        Sampled sweeps without a better log posterior that end the first batch; in samples, and
-        where `patience_again` holds, as many from the first one on that move no cluster do so too.
+        Sampled sweeps without a better log posterior that end the first batch; or, of `sample_rows`
+        or more, that move no cluster from the first one on. Without the latter the same clusters
+        were found, of 20,000 rows 1.3 to 1.5 times as slowly where they are far apart.
     patience_again : float
-        The same where clusters were found among other rows before, see `sample_rows`.
+        The same where clusters were found among other rows before, see `sample_rows`; and for
+        sweeps of a sample that move none. With 8 there 2 of 180 batches had other clusters, one 3
+        more and one 1 less, and where they are far apart 50,000 rows took a tenth longer.
     gain_again : float
         There a log posterior is only better if a row is more probable by this, in nats. Among
         400,000 rows of clusters far apart labels that are drawn anew change it by some 20.
@@ -296,7 +300,7 @@ class Rules(GroupRules):
     """
 
     prior_rows: int = 100_000
-    seed_rows: int = 8192
+    seed_rows: int = 4096
     points_a_group: int = 4
     seeds: int = 200
     few_seeds: int = 30
