@@ -11,7 +11,7 @@ one.
 
 from __future__ import annotations
 
-from math import isnan, log, pi, sqrt
+from math import isnan, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 
 from scstream.kernels.compiling import brief, brief_part, kernel
 from scstream.kernels.elementary import log_gamma
+from scstream.kernels.normalisers import ROWS, SIDE, finish
 
-ROOM = 8  # matrices of a row and a column more
 _FULL = 1e100  # a product that had better not grow: a logarithm less is taken for each factor
 
 
 def room_for(d: int) -> NDArray[np.float64]:
     """Return room for kernels on matrices (d, d) to work in."""
-    return np.empty(ROOM * (d + 1) ** 2)
+    p = 1 + d + d * (d + 1) // 2
+    return np.empty(SIDE * (p + ROWS))
 
 
 @brief
@@ -59,36 +60,6 @@ def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -
             out[r, 1 + i] = t / L[i, i]
             q += i + 1
     return failed
-
-
-@brief
-def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) -> Any:
-    """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.
-
-    ``more`` is by how much the degrees of freedom exceed the count. NaN where the scatter is not
-    positive definite; returns how often.
-    """
-    p = len(prior)
-    L, tau = room[: d * d].reshape(d, d), room[d * d : d * d + p].reshape(1, p)
-    failed = 0
-    for r in range(len(s)):
-        _posterior(s[r : r + 1], prior, tau)
-        log_det = _cholesky(tau, L)
-        failed += isnan(log_det)
-        out[r] = normaliser(tau[0, 0], tau[0, 0] + more, log_det, d)
-    return failed
-
-
-@brief
-def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
-    """Return the log-normaliser of a normal-inverse-Wishart density."""
-    a = 0.5 * nu
-    gammas = log_gamma(a) if d % 2 == 1 else 0.0  # sum over j < d of lgamma(a - j / 2): in pairs
-    if d > 1:
-        gammas += d // 2 * (log_gamma(nu - 1.0) + 0.5 * log(pi) - (nu - 2.0) * log(2.0))
-        for j in range(2, d):
-            gammas -= (d + 1 - j) // 2 * log(a - 0.5 * j)
-    return gammas - 0.5 * d * log(kappa) + a * (d * log(2.0) - log_det)
 
 
 @brief_part
@@ -145,8 +116,10 @@ def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
         for j in range(i, d):
             out[q] = nu * psi[i, j] + kappa * m[i] * m[j]
             q += 1
-    L = np.empty((d, d))
-    return normaliser(kappa, nu, _cholesky(out.reshape(1, -1), L), d)
+    level = np.empty(1)
+    level[0] = _cholesky(out.reshape(1, -1), np.empty((d, d)))
+    finish(out[:1], nu - kappa, d, np.empty(ROWS * SIDE), level)
+    return level[0]
 
 
 @brief

@@ -153,7 +153,7 @@ class GaussianSteps(_Compiled):
             now = completed_by_present(self, state)[:, None] * [[1.0], [0.0]]  # all in one part
         failed = small_batch.forget(
             (state.past, state.past_doubt), now, as_array(self.rules.keep_shares),
-            self.forget_margins, self.alpha, self.prior, self.room(state.k)[0], (past, doubt),
+            self.forget_margins, self.alpha, self.prior, self.room(state.k), (past, doubt),
         )  # fmt: skip
         if failed > 0:
             return super().forget(state)

@@ -135,7 +135,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return copied(state)
         past, shares = (np.empty(old[0].shape), np.empty(old[1].shape)), as_array(rules.keep_shares)
         failed = small_batch.forget(
-            old, now[0], shares, self.forget_margins, alpha, prior, room[0], past
+            old, now[0], shares, self.forget_margins, alpha, prior, room, past
         )
         return None if failed > 0 else past
 
