@@ -292,7 +292,7 @@ def test_a_missing_gpu_is_said_to_be_missing():
 def centre_all(forms, d, numbers, centre):
     """Fill numbers and centres of forms in d columns."""
     room = np.empty(packing.ROOM)
-    parts = forms.eta, forms.power, forms.const
+    parts = forms.eta, forms.power, forms.const, np.arange(len(numbers))
     packing.forms(*parts, d, room, numbers.reshape(-1), 1, centre.reshape(-1))
     apart = np.zeros(numbers.size, dtype=np.float32)
     packing.forms(*parts, d, room, apart, len(numbers), np.empty(0, dtype=np.float32))

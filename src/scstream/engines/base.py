@@ -288,6 +288,14 @@ class Engine(ABC):
         labelling.named(labels, ids, out)
         return out, self.sublabels[skip:].copy()
 
+    def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
+        """Start to bring what `named_labels` returns; returns what waits for it and gives it.
+
+        The labels are those of now, whatever happens to them meanwhile.
+        """
+        labels = self.named_labels(ids, skip)
+        return lambda: labels
+
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""
         sums = self.sweep(score, sub, k, key)

@@ -41,7 +41,7 @@ def shares_kept(
 ) -> Any:  # fmt: skip
     """Fill the shares that are kept, see `small_batch.forget`; returns how many matrices fail."""
     reluctance, behind, least = margins
-    past, now, kept, share, evidence, whole, best = trial
+    _, now, kept, share, evidence, whole, best = trial
     k, m, failed = len(kept), 0, 0
     for r in range(k):
         kept[r] = 1.0

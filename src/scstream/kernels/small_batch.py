@@ -32,8 +32,8 @@ from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merg
 from scstream.kernels.keeping import Trial, shares_kept
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
-from scstream.kernels.normalisers import ROWS, SIDE
 from scstream.kernels.pooling import zeros
+from scstream.kernels.side_by_side import ROWS, SIDE
 from scstream.kernels.small_labels import best_labels, log_totals
 from scstream.kernels.small_rows import sweep_rows
 from scstream.kernels.workspace import line, table
@@ -57,7 +57,7 @@ def sweep(
     prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
     sums, levels, plain, drawn = Sums(*sums), Levels(*levels), len(state) > 0, key[3]
     k, p = len(sums.rows), past.shape[2]
-    some, at = line(room.floats, np.int64(0), SIDE * (p + ROWS))
+    some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
     totals, at = table(room.floats, at, 3 * k, p)
     factors, at = table(room.floats, at, 3 * k, p)
     eta, at = table(room.floats, at, 3 * k, p)
@@ -88,6 +88,28 @@ def sweep(
         stacked(past, sums.current, totals)
         failed = log_marginals(totals, prior, some, log_det, levels)
     return failed
+
+
+@bare
+def drawn(
+    past: Floats, now: Floats, state: Words, alpha: float, prior: Any, room: Any, eta: Floats
+) -> Any:  # fmt: skip
+    """Fill the parameters (3 k, p) of clusters and sub-clusters, drawn as in `sweep`.
+
+    Returns how many matrices, or shapes of gammas, do not allow that.
+    """
+    prior, room = Prior(*prior), Workspace(*room)
+    m, p = eta.shape
+    some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
+    totals, at = table(room.floats, at, m, p)
+    factors, at = table(room.floats, at, m, p)
+    each, at = table(room.floats, at, np.int64(2), m)
+    stacked(past, now, totals)
+    groups, nobody = totals.reshape(m, 1, p), room.floats[:0].reshape(0, prior.columns)
+    failed = matrices.factor(groups, prior.row, nobody, some, factors, each[0])
+    if failed > 0:
+        return failed
+    return draw(state, totals, alpha, prior, factors, each[1], some, room.floats[at:], eta)
 
 
 @brief_part
@@ -126,7 +148,7 @@ def draw(
     if failed == 0:
         diagonal, normal = chi.reshape(m, d), noise.reshape(m, p - 1 - d)
         low, shift = normal[:, d:], normal[:, :d]
-        matrices.draw_wishart(factors, diagonal, low, shift, log_weight, some, eta)
+        matrices.wishart(factors, diagonal, low, shift, log_weight, some, eta)
     return failed
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
+from scstream.families.scores import LinearScore
 from scstream.kernels import (
     gaussian_moves,
     small_batch,
@@ -144,6 +145,18 @@ class SmallSweeps(_Compiled):
 
 class GaussianSteps(_Compiled):
     """What is computed of each cluster's statistics, in one compiled call a step."""
+
+    def restricted_sweep(self, state: State, key: Key | None = None) -> State:
+        """Draw weights and parameters, then every point's label and sub-label."""
+        k, draws = state.k, self.rng.words.copy()
+        eta = np.empty((3 * k, state.past.shape[2]))
+        if small_batch.drawn(
+            state.past, state.now.current, draws, self.alpha, self.prior, self.room(k), eta
+        ):
+            return super().restricted_sweep(state, key)
+        self.rng, key = Draws(draws), self.next_key() if key is None else key
+        score = self.all_components(LinearScore(eta[:k]), state)
+        return state.having(now=self.engine.sweep(score, LinearScore(eta[k:]), k, key))
 
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""

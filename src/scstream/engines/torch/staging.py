@@ -19,8 +19,10 @@ from torch import Tensor
 from scstream.engines.base import Key
 from scstream.engines.torch.batch import Batch
 from scstream.families.contract import Array
+from scstream.support.threads import copy_to, cores
 
 UPLOAD = 2**27  # bytes of rows that are worth memory of their own on the way
+_PIECES, _COPIERS = 4, 4  # of rows on the way, and threads that copy each
 _LAYOUTS = 256  # that a courier remembers
 _DTYPES = {"f4": torch.float32, "f8": torch.float64, "i4": torch.int32, "i8": torch.int64}
 Shape = tuple[tuple[int, ...], str]
@@ -62,16 +64,24 @@ class Courier:
         return tensors
 
     def upload(self, rows: NDArray[Any]) -> Tensor:
-        """Return rows on the device: through memory that the device reads by itself."""
+        """Return rows on the device: through memory that the device reads by itself.
+
+        It reads one piece while the next is copied, by threads of our own: those of PyTorch would
+        keep all cores busy for a while after it, waiting for more.
+        """
         values = np.ascontiguousarray(rows).reshape(-1)
-        there = torch.from_numpy(values)
         if values.nbytes > UPLOAD:
-            return there.to(self._device).view(rows.shape)
+            return torch.from_numpy(values).to(self._device).view(rows.shape)
         if len(self._staged) < values.nbytes:
             self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
         torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
-        staged = self._staged[: values.nbytes].view(there.dtype).copy_(there)
-        return staged.to(self._device, non_blocking=True).view(rows.shape)
+        kind = torch.from_numpy(np.empty(0, values.dtype)).dtype
+        staged = self._staged[: values.nbytes].view(kind)
+        there, here = torch.empty(len(values), dtype=kind, device=self._device), staged.numpy()
+        for a in range(0, len(values), step := -(-len(values) // _PIECES) or 1):
+            copy_to(here[a : a + step], values[a : a + step], min(_COPIERS, cores()))
+            there[a : a + step].copy_(staged[a : a + step], non_blocking=True)
+        return there.view(rows.shape)
 
     def fetch(self, values: Tensor) -> Array:
         """Return float64 values from the device, once they are there."""
