@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -177,10 +178,13 @@ def later_batch(
     for sweep in range(plan.sweeps if done == NOTHING else 0):
         by_predictives = few and sweep == 0
         state = (steps.predictive_sweep if by_predictives else steps.restricted_sweep)(state)
+        forget = None
         if sweep == 0 and state.window.forgetting.adaptive:
-            state = _forget(steps, state)
+            forget = partial(_forget, steps)
+        if forget is not None and (steps.family.has_heavy_tails() or not plan.splits):
+            state, forget = forget(state), None  # which may sweep again
         if plan.splits:
-            state = seek_subclusters(steps, state)
+            state = seek_subclusters(steps, state, forget)
         state = split_merge_and_drop(steps, plan, state, events, time)
     before = len(events.splits)
     if done < SWEPT:

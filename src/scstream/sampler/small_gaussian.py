@@ -33,7 +33,7 @@ from scstream.sampler.gaussian import (
     now_copied,
 )
 from scstream.sampler.recipe import Plan
-from scstream.sampler.steps import DIVIDED, SETTLED, SWEPT, Ahead, Divided
+from scstream.sampler.steps import DIVIDED, SETTLED, SWEPT, Ahead, Divided, Forget
 
 Arrays = tuple[Array, Ints, Ints, Array]  # what `scstream.engines.Sums` has
 Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
@@ -44,9 +44,11 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
     """All steps of a small batch."""
 
     def divide(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
-    ) -> Divided:
-        """Try a new division of the chosen clusters, and judge it."""
+        self, state: State, chosen: NDArray[np.bool_], forget: Forget | None = None,
+        key: Key | None = None, *, keep_better: bool,
+    ) -> Divided:  # fmt: skip
+        """Try a new division of the chosen clusters, once they have forgotten, and judge it."""
+        state = state if forget is None else forget(state)
         k, p = state.k, state.past.shape[2]
         key = self.next_key() if key is None else key
         member = nobody(k, p)
@@ -59,7 +61,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         given = self.prior, self.ratio, self.room(k)
         found = self._try_division(past, now, who, given, (tried, levels), keep_better=keep_better)
         if found < 0:
-            return super().divide(state, chosen, key, keep_better=keep_better)
+            return super().divide(state, chosen, None, key, keep_better=keep_better)
         state = state.having(attempt=attempt)
         if found & TAKEN:
             state = self._divided(state, taken > 0, past, now)

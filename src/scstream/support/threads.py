@@ -110,13 +110,8 @@ def copied(array: NDArray[_Number], n_threads: int) -> NDArray[_Number]:
     if len(array) < 2 * _FEW_NUMBERS:
         return array.copy()
     out = np.empty_like(array)
-    copy_to(out, array, n_threads)
-    return out
-
-
-def copy_to(out: NDArray[_Number], array: NDArray[_Number], n_threads: int) -> None:
-    """Copy an array (n,) to another, by as many threads as pay."""
     over_rows(lambda at: np.copyto(out[at], array[at]), len(array), n_threads)
+    return out
 
 
 def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:

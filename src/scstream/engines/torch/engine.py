@@ -229,15 +229,22 @@ class TorchEngine(Engine):
 
     def refine(
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
-    ) -> tuple[Array, Array]:
+    ) -> Callable[[], tuple[Array, Array]]:
         """Try new sub-labels for the chosen clusters, and refine them: on the device if it can."""
-        few, pairs, prior, done = self._fused, self._forms(sub), family.small_gaussian(), None
-        if isinstance(few, FewColumns) and prior is not None and pairs and chosen.any():
-            done = few.refine(pairs, chosen, self._ledger, self._batch, prior, alpha, rounds)
-        if done is None:
-            return super().refine(sub, chosen, family, alpha, rounds)
-        self._ledger.trial(chosen, done.rows, done.current)
-        return done.current, done.own
+        few, pairs, prior = self._fused, self._forms(sub), family.small_gaussian()
+        plain = super().refine(sub, chosen, family, alpha, rounds)
+        if not (isinstance(few, FewColumns) and prior is not None and pairs and chosen.any()):
+            return plain
+        wait = few.refine(pairs, chosen, self._ledger, self._batch, prior, alpha, rounds)
+
+        def refined() -> tuple[Array, Array]:
+            done = wait()
+            if done is None:
+                return plain()
+            self._ledger.trial(chosen, done.rows, done.current)
+            return done.current, done.own
+
+        return refined
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""

@@ -140,22 +140,23 @@ class FewColumns:
     def refine(
         self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch,
         prior: GaussianPrior, alpha: float, rounds: int,
-    ) -> Pass | None:  # fmt: skip
+    ) -> Callable[[], Pass | None]:  # fmt: skip
         """Try sub-labels, and refine them; see `Engine.refine`.
 
-        None if some scatter is not safely positive definite.
+        It gives None if some scatter is not safely positive definite.
         """
         which = np.flatnonzero(chosen)
         work = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
         work.predicted(prior, alpha)
-        student = sub.student
-        self._run(
-            work, ("refine", student, rounds), lambda: self._launch_trials(work, student, rounds)
-        )
+        student, name = sub.student, ("refine", sub.student, rounds)
+        self._run(work, name, lambda: self._launch_trials(work, student, rounds), wait=False)
         batch.renamed()
-        if work.failed(len(which), rounds):
-            return None
-        return work.read(which, len(chosen))
+
+        def refined() -> Pass | None:
+            work.recorded[name].wait()
+            return None if work.failed(len(which), rounds) else work.read(which, len(chosen))
+
+        return refined
 
     def _for_trial(
         self, sub: Forms, which: NDArray[np.int64], sums: Array, batch: Batch
@@ -220,11 +221,14 @@ class FewColumns:
             )
         return self._workspaces[size]
 
-    def _run(self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None]) -> None:
+    def _run(
+        self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None], *,
+        wait: bool = True,
+    ) -> None:  # fmt: skip
         """Run launches with what was filled in, and wait for what comes back."""
         if name not in work.recorded:
             work.recorded[name] = Recorded(self.device, launch)
-        work.recorded[name].run()
+        work.recorded[name].run(wait=wait)
 
     def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
         work.send()

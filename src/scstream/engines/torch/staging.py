@@ -19,10 +19,10 @@ from torch import Tensor
 from scstream.engines.base import Key
 from scstream.engines.torch.batch import Batch
 from scstream.families.contract import Array
-from scstream.support.threads import copy_to, cores
+from scstream.support.threads import cores, together
 
 UPLOAD = 2**27  # bytes of rows that are worth memory of their own on the way
-_PIECES, _COPIERS = 4, 4  # of rows on the way, and threads that copy each
+_PIECE, _COPIERS = 2**18, 4  # numbers that are copied and sent at a time, and threads that do so
 _LAYOUTS = 256  # that a courier remembers
 _DTYPES = {"f4": torch.float32, "f8": torch.float64, "i4": torch.int32, "i8": torch.int64}
 Shape = tuple[tuple[int, ...], str]
@@ -66,7 +66,7 @@ class Courier:
     def upload(self, rows: NDArray[Any]) -> Tensor:
         """Return rows on the device: through memory that the device reads by itself.
 
-        It reads one piece while the next is copied, by threads of our own: those of PyTorch would
+        It reads one piece while others are copied, by threads of our own: those of PyTorch would
         keep all cores busy for a while after it, waiting for more.
         """
         values = np.ascontiguousarray(rows).reshape(-1)
@@ -74,13 +74,19 @@ class Courier:
             return torch.from_numpy(values).to(self._device).view(rows.shape)
         if len(self._staged) < values.nbytes:
             self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
-        torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
+        stream: Any = torch.cuda.current_stream(self._device.index)
+        stream.synchronize()  # a copy may be under way
         kind = torch.from_numpy(np.empty(0, values.dtype)).dtype
         staged = self._staged[: values.nbytes].view(kind)
         there, here = torch.empty(len(values), dtype=kind, device=self._device), staged.numpy()
-        for a in range(0, len(values), step := -(-len(values) // _PIECES) or 1):
-            copy_to(here[a : a + step], values[a : a + step], min(_COPIERS, cores()))
-            there[a : a + step].copy_(staged[a : a + step], non_blocking=True)
+
+        def send(at: slice) -> None:
+            np.copyto(here[at], values[at])
+            with torch.cuda.stream(stream):
+                there[at].copy_(staged[at], non_blocking=True)
+
+        pieces = [slice(a, a + _PIECE) for a in range(0, len(values), _PIECE)]
+        together(min(_COPIERS, cores()), send, pieces)
         return there.view(rows.shape)
 
     def fetch(self, values: Tensor) -> Array:
