@@ -150,9 +150,7 @@ def test_clusters_without_points_are_restarted_at_once_as_step_by_step(monkeypat
     def compared(steps, state, chosen, **how):
         out, everyone = divide(steps, state, chosen, **how), np.ones(state.k, dtype=bool)
         got = divide(steps, out.state, everyone, key, keep_better=False).state
-        expected = GenericSteps.divide(
-            steps, out.state, everyone, None, key, keep_better=False
-        ).state
+        expected = GenericSteps.divide(steps, out.state, everyone, key, keep_better=False).state
         assert_array_equal(got.attempt, expected.attempt)
         assert_array_equal(got.attempt, out.state.attempt + 1)
         assert_allclose(got.past, expected.past, rtol=1e-6, atol=1e-9)

@@ -36,8 +36,8 @@ class GenericSteps(Steps):
         return forgetting.forget(self, state)
 
     def divide(
-        self, state: State, chosen: NDArray[np.bool_], forget: Forget | None = None,
-        key: Key | None = None, *, keep_better: bool,
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
+        keep_better: bool, forget: Forget | None = None,
     ) -> Divided:  # fmt: skip
         """Try a new division of the chosen clusters, let them forget, and judge it."""
         tried = subclusters.try_division(self, state, chosen, key)

@@ -44,8 +44,8 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
     """All steps of a small batch."""
 
     def divide(
-        self, state: State, chosen: NDArray[np.bool_], forget: Forget | None = None,
-        key: Key | None = None, *, keep_better: bool,
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
+        keep_better: bool, forget: Forget | None = None,
     ) -> Divided:  # fmt: skip
         """Try a new division of the chosen clusters, once they have forgotten, and judge it."""
         state = state if forget is None else forget(state)
@@ -61,7 +61,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         given = self.prior, self.ratio, self.room(k)
         found = self._try_division(past, now, who, given, (tried, levels), keep_better=keep_better)
         if found < 0:
-            return super().divide(state, chosen, None, key, keep_better=keep_better)
+            return super().divide(state, chosen, key, keep_better=keep_better)
         state = state.having(attempt=attempt)
         if found & TAKEN:
             state = self._divided(state, taken > 0, past, now)

@@ -112,8 +112,8 @@ class Steps(Context, ABC):
 
     @abstractmethod
     def divide(
-        self, state: State, chosen: NDArray[np.bool_], forget: Forget | None = None, *,
-        keep_better: bool,
+        self, state: State, chosen: NDArray[np.bool_], *, keep_better: bool,
+        forget: Forget | None = None,
     ) -> Divided:  # fmt: skip
         """Try a new division of the chosen clusters, let them forget if asked to, and judge it."""
 

@@ -26,7 +26,8 @@ def seek_subclusters(steps: Steps, state: State, forget: Forget | None = None) -
     """
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
         return set_present_apart(steps, state if forget is None else forget(state))
-    return settle_division(steps, steps.divide(state, state.present, forget, keep_better=True))
+    divided = steps.divide(state, state.present, keep_better=True, forget=forget)
+    return settle_division(steps, divided)
 
 
 def settle_division(steps: Steps, divided: Divided) -> State:
