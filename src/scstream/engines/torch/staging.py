@@ -19,10 +19,8 @@ from torch import Tensor
 from scstream.engines.base import Key
 from scstream.engines.torch.batch import Batch
 from scstream.families.contract import Array
-from scstream.support.threads import cores, together
 
 UPLOAD = 2**27  # bytes of rows that are worth memory of their own on the way
-_PIECE, _COPIERS = 2**18, 4  # numbers that are copied and sent at a time, and threads that do so
 _LAYOUTS = 256  # that a courier remembers
 _DTYPES = {"f4": torch.float32, "f8": torch.float64, "i4": torch.int32, "i8": torch.int64}
 Shape = tuple[tuple[int, ...], str]
@@ -64,30 +62,16 @@ class Courier:
         return tensors
 
     def upload(self, rows: NDArray[Any]) -> Tensor:
-        """Return rows on the device: through memory that the device reads by itself.
-
-        It reads one piece while others are copied, by threads of our own: those of PyTorch would
-        keep all cores busy for a while after it, waiting for more.
-        """
+        """Return rows on the device: through memory that the device reads by itself."""
         values = np.ascontiguousarray(rows).reshape(-1)
+        there = torch.from_numpy(values)
         if values.nbytes > UPLOAD:
-            return torch.from_numpy(values).to(self._device).view(rows.shape)
+            return there.to(self._device).view(rows.shape)
         if len(self._staged) < values.nbytes:
             self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
-        stream: Any = torch.cuda.current_stream(self._device.index)
-        stream.synchronize()  # a copy may be under way
-        kind = torch.from_numpy(np.empty(0, values.dtype)).dtype
-        staged = self._staged[: values.nbytes].view(kind)
-        there, here = torch.empty(len(values), dtype=kind, device=self._device), staged.numpy()
-
-        def send(at: slice) -> None:
-            np.copyto(here[at], values[at])
-            with torch.cuda.stream(stream):
-                there[at].copy_(staged[at], non_blocking=True)
-
-        pieces = [slice(a, a + _PIECE) for a in range(0, len(values), _PIECE)]
-        together(min(_COPIERS, cores()), send, pieces)
-        return there.view(rows.shape)
+        torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
+        staged = self._staged[: values.nbytes].view(there.dtype).copy_(there)
+        return staged.to(self._device, non_blocking=True).view(rows.shape)
 
     def fetch(self, values: Tensor) -> Array:
         """Return float64 values from the device, once they are there."""
