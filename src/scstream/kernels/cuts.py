@@ -155,10 +155,9 @@ def _principal_axis(cov: Any, metric: Any, in_columns: bool, rank: int, w: Any, 
                 for i in range(d):
                     v[i] = 1.0 if i == start else 0.0
                 break
-            by = 1.0 / sqrt(size)
             for i in range(d):
-                v[i] *= by
-                w[i] *= by
+                v[i] /= sqrt(size)
+                w[i] /= sqrt(size)
             if step > 1 and variance - before <= _GROWTH * variance:
                 break
         if found < rank:

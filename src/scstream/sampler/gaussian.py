@@ -146,18 +146,6 @@ class SmallSweeps(_Compiled):
 class GaussianSteps(_Compiled):
     """What is computed of each cluster's statistics, in one compiled call a step."""
 
-    def restricted_sweep(self, state: State, key: Key | None = None) -> State:
-        """Draw weights and parameters, then every point's label and sub-label."""
-        k, draws = state.k, self.rng.words.copy()
-        eta = np.empty((3 * k, state.past.shape[2]))
-        if small_batch.drawn(
-            state.past, state.now.current, draws, self.alpha, self.prior, self.room(k), eta
-        ):
-            return super().restricted_sweep(state, key)
-        self.rng, key = Draws(draws), self.next_key() if key is None else key
-        score = self.all_components(LinearScore(eta[:k]), state)
-        return state.having(now=self.engine.sweep(score, LinearScore(eta[k:]), k, key))
-
     def forget(self, state: State) -> State:
         """Keep the share of each cluster's past that best predicts its present."""
         past, doubt = np.empty(state.past.shape), np.empty(state.past_doubt.shape)
@@ -248,6 +236,22 @@ class GaussianSteps(_Compiled):
             self.margins, self.ratio, self.prior, room, merges,
         )  # fmt: skip
         return found
+
+
+class LargeGaussianSteps(GaussianSteps):
+    """The same for many rows: parameters are drawn in one compiled call."""
+
+    def restricted_sweep(self, state: State, key: Key | None = None) -> State:
+        """Draw weights and parameters, then every point's label and sub-label."""
+        k, draws = state.k, self.rng.words.copy()
+        eta = np.empty((3 * k, state.past.shape[2]))
+        if small_batch.drawn(
+            state.past, state.now.current, draws, self.alpha, self.prior, self.room(k), eta
+        ):
+            return super().restricted_sweep(state, key)
+        self.rng, key = Draws(draws), self.next_key() if key is None else key
+        score = self.all_components(LinearScore(eta[:k]), state)
+        return state.having(now=self.engine.sweep(score, LinearScore(eta[k:]), k, key))
 
 
 def copied(state: State) -> tuple[Array, Array]:
