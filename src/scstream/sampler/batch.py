@@ -163,14 +163,18 @@ def later_batch(
 ) -> tuple[State, Events]:
     """Run the loaded batch: some sampled sweeps, then the deterministic one.
 
+    Of a batch without rows clusters that are forgotten are dropped.
+
     Parameters drawn for the first sweep know nothing of the new points yet. Where a cluster gets
     fewer points than it has parameters the draws are mostly noise, the more so the smaller the
     cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
-    events, first_new = Events(), state.next_id
+    events, first_new, n = Events(), state.next_id, steps.engine.n_rows
+    if n == 0:
+        return drop_forgotten(steps, state), events
     state = found_clusters(steps, plan, state, events, time)
     state = found_in_background(steps, plan, state, time)
-    few = steps.engine.n_rows < state.k * state.past.shape[2]
+    few = n < state.k * state.past.shape[2]
     state, done, divided = steps.take_usual_steps(state, plan, few=few)
     if divided is not None:
         state = settle_division(steps, divided)

@@ -28,7 +28,6 @@ from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import load_rows, some_rows, some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
-from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import is_due, kept_with
@@ -120,7 +119,7 @@ def _learn_later(
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps = _begin(learner, batch, recipe, engine, past)
     scores = _scores(before, batch, recipe.rules, past, engine)
-    state, events = _take_steps(steps, learner, batch, recipe, past)
+    state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
     if born and is_suspected(learner, past, state, batch, recipe):
         if begins_anew(learner, steps, state, batch, recipe, engine):
@@ -173,7 +172,7 @@ def _run_later(
 ) -> tuple[Steps, State, Events]:
     """Run a batch on clusters that are left of the past; returns the steps and what they made."""
     steps = _begin(learner, batch, recipe, engine, past)
-    return steps, *_take_steps(steps, learner, batch, recipe, past)
+    return steps, *later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
 
 
 def _begin(learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past: State) -> Steps:
@@ -191,15 +190,6 @@ def _begin(learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past:
         kept = past.share_left_of(learner.state)
         steps.outliers = background_of(outliers, steps, batch.X, kept)
     return steps
-
-
-def _take_steps(
-    steps: Steps, learner: Learner, batch: Batch, recipe: Recipe, past: State
-) -> tuple[State, Events]:
-    """Take them; returns what they made of the clusters."""
-    if batch.X.shape[0] == 0:
-        return drop_forgotten(steps, past), Events()
-    return later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
 
 
 def _scores(
