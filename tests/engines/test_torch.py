@@ -164,7 +164,7 @@ def test_names_are_given_in_the_order_they_came():
     results = []
     for engine in engines:
         swept(engine, problem, problem.drawn, KEY)
-        current, _ = engine.refine(problem.halves(), chosen, problem.family, 1.0, 2)
+        current, _ = engine.refine(problem.halves(), chosen, problem.family, 1.0, 2)()
         rows = engine.adopt(chosen)
         engine.relabel(label, np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
         engine.relabel(np.repeat(np.arange(6)[::-1, None], 2, axis=1), np.tile([1, 0], (6, 1)))
@@ -292,7 +292,7 @@ def test_a_missing_gpu_is_said_to_be_missing():
 def centre_all(forms, d, numbers, centre):
     """Fill numbers and centres of forms in d columns."""
     room = np.empty(packing.ROOM)
-    parts = forms.eta, forms.power, forms.const
+    parts = forms.eta, forms.power, forms.const, np.arange(len(numbers))
     packing.forms(*parts, d, room, numbers.reshape(-1), 1, centre.reshape(-1))
     apart = np.zeros(numbers.size, dtype=np.float32)
     packing.forms(*parts, d, room, apart, len(numbers), np.empty(0, dtype=np.float32))
@@ -498,7 +498,7 @@ def test_divisions_refined_on_the_device_are_those_refined_step_by_step(d, k):
         engine.start(labels)
     for _ in range(3):  # compiled, recorded, replayed
         (a, doubt_a), (b, doubt_b) = (
-            e.refine(problem.halves(), chosen, problem.family, 1.0, 2) for e in (fast, exact)
+            e.refine(problem.halves(), chosen, problem.family, 1.0, 2)() for e in (fast, exact)
         )
         assert_allclose(a, b, rtol=1e-3, atol=0.5)
         assert_allclose(doubt_a, doubt_b, rtol=1e-3, atol=0.1)
@@ -514,9 +514,8 @@ def test_a_scatter_that_is_not_definite_is_mended_on_the_host():
     fast = TorchEngine("cuda")
     fast.load(problem.family, problem.X, problem.weight)
     fast.start(np.zeros(3000, dtype=int))
-    current, _ = fast.refine(
-        LinearScore(problem.halves().eta[:2]), np.ones(1, bool), broken, 1.0, 2
-    )
+    cut = LinearScore(problem.halves().eta[:2])
+    current, _ = fast.refine(cut, np.ones(1, bool), broken, 1.0, 2)()
     assert_allclose(current[..., 0].sum(), problem.weight.sum(), rtol=1e-5)
 
 
@@ -538,3 +537,32 @@ def test_batches_of_other_sizes_use_the_same_memory():
         ids = np.arange(100, 104)
         assert_array_equal(fast.named_labels(ids, 5)[0], np.full(n - 5, 103))
         assert_array_equal(fast.labels, np.full(n, 3))
+
+
+@needs_gpu
+@pytest.mark.parametrize("n", [20_001, 600_000])  # one piece, and several
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_are_sent_arrive(n, dtype):
+    X = np.random.default_rng(0).normal(size=(n, 3)).astype(dtype)
+    engine = TorchEngine("cuda")
+    for rows in (X, X[::2], X[: n // 3, ::-1]):
+        assert_array_equal(engine.sent(rows).cpu().numpy(), rows)
+
+
+@needs_gpu
+def test_labels_that_are_brought_are_those_of_the_moment():
+    problem = Problem(d=3, k=6, n=20_001)
+    engine, ids = TorchEngine("cuda"), np.array([7, 3, 11, 2**29, 0, 5])
+    label = np.array([[0, 1], [1, 1], [2, 2], [5, 3], [4, 4], [-1, 5]])
+    for _ in range(3):  # compiled, recorded, replayed
+        engine.load(problem.family, engine.sent(problem.X), problem.weight)
+        engine.sweep(*problem.drawn, problem.k, KEY)
+        engine.relabel(label, np.tile([0, 1], (6, 1)))
+        expected = [part.cpu().numpy() for part in engine.named_labels(ids, 100)]
+        on_their_way = engine.bring_labels(ids, 100)
+        engine.sweep(*problem.predictive, problem.k, None)
+        for mine, other in zip(on_their_way(), expected, strict=True):
+            assert isinstance(mine, np.ndarray)
+            assert_array_equal(mine, other)
+        too_large = engine.bring_labels(2**40 + ids, 100)()[0]
+        assert int(too_large.max()) >= 2**40

@@ -102,3 +102,32 @@ def test_clusters_that_are_all_unlike_are_pooled_as_they_are():
     assert len(restrained(clusters, d)) == 1
     family = Gaussian().prepare(rng.normal(size=(50, d)))
     assert family.follow(clusters, clusters) is family
+
+
+def plain_quantile(count, values, share):
+    """Return the least value that at least a share of rows do not exceed, by counting."""
+    reached = [count[values <= v].sum() >= share * count.sum() * (1 - 1e-12) for v in values]
+    return values[np.array(reached)].min()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 100, 1000])
+def test_middles_and_factors_are_those_of_a_plain_count(k):
+    rng = np.random.default_rng(k)
+    count = rng.exponential(10.0, size=(k, 2))
+    mean = np.round(rng.standard_cauchy(size=(k, 2)), 1)  # some are equal, some far out
+    square = rng.standard_cauchy(size=(k, 2)) ** 4
+    factors = factors_of(count, count * square)
+    most = np.array([100.0 * plain_quantile(count[:, j], square[:, j], 0.8) for j in range(2)])
+    expected = np.minimum(1.0, most / square)
+    assert_allclose(1.0 if factors is None else factors, expected, rtol=1e-9)
+    whole, *held = middles(count, count * mean)
+    assert_allclose(whole, (count * mean).sum(axis=0) / count.sum(axis=0))
+    centre = np.array([plain_quantile(count[:, j], mean[:, j], 0.5) for j in range(2)])
+    off = mean - centre
+    most = np.array([100.0 * plain_quantile(count[:, j], off[:, j] ** 2, 0.8) for j in range(2)])
+    far = (off**2 > most).any()
+    assert len(held) == far
+    if far:
+        less = np.clip(off, -np.sqrt(most), np.sqrt(most))
+        back = centre + (count * less).sum(axis=0) / count.sum(axis=0)
+        assert_allclose(held[0], back, rtol=1e-6, atol=1e-9)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from scstream import Gaussian
-from scstream.kernels import cholesky, matrices
+from scstream.kernels import cholesky, matrices, normalisers
 
 SIZES = [1, 3, 4, 5, 16, 19, 64]
 NONE = {d: np.empty((0, d)) for d in SIZES}
@@ -43,10 +43,10 @@ def test_factors_are_those_of_one_column_after_the_other(d, together):
 @pytest.mark.parametrize("d", SIZES)
 def test_so_are_log_partitions(d):
     prior, more, s = groups(d)
-    log_det, got, expected = np.empty((3, len(s)))
-    matrices.log_partition(s, prior, more, d, matrices.room_for(d), expected)
-    assert cholesky.factor(s[:, None], prior, NONE[d], np.empty((0, s.shape[1])), log_det) == 0
-    cholesky.normalisers(prior[0] + s[:, 0], more, log_det, d, got)
+    got, expected = np.empty((2, len(s)))
+    normalisers.log_partition(s, prior, more, d, matrices.room_for(d), expected)
+    assert cholesky.factor(s[:, None], prior, NONE[d], np.empty((0, s.shape[1])), got) == 0
+    normalisers.finish(prior[0] + s[:, 0], more, d, normalisers.room(), got)
     assert_allclose(got, expected, rtol=1e-11)
 
 

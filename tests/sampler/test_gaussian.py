@@ -197,3 +197,19 @@ def test_a_matrix_that_fails_sends_the_batch_the_long_way():
         X = np.column_stack([1e7 + rng.normal(size=120), np.full(120, 3.0)])
         model.partial_fit(X + 10.0 * b)
         assert np.isfinite(model.score_samples(X)).all()
+
+
+@pytest.mark.parametrize("outlier_weight", [0.0, 0.01])
+def test_parameters_of_many_rows_are_drawn_at_once_as_step_by_step(outlier_weight):
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=6.0, size=(4, 3))
+    models = [
+        ScStream(random_state=0, rules=rules, outlier_weight=outlier_weight)
+        for rules in (Rules(), Rules(compiled_columns=0))
+    ]
+    for b in range(3):
+        X = centres[rng.integers(4, size=5000)] + 0.2 * b + rng.normal(size=(5000, 3))
+        fast, plain = (model.partial_fit(X) for model in models)
+        assert_array_equal(fast.labels_, plain.labels_)
+        assert_array_equal(fast.sublabels_, plain.sublabels_)
+        assert_array_equal(fast._learner.rng, plain._learner.rng)

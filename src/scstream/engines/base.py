@@ -194,14 +194,23 @@ class Engine(ABC):
 
     def refine(
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
-    ) -> tuple[Array, Array]:
-        """Do as `resplit` does, then, some rounds, again by the predictives of what resulted."""
-        current, doubt = self.resplit(sub, chosen, doubts=rounds == 0)
-        for left in reversed(range(rounds)):
-            log_sub = np.log(current[..., 0] + 0.5 * alpha)
-            sub = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
-            current, doubt = self.resplit(sub, chosen, doubts=left == 0)
-        return current, doubt
+    ) -> Callable[[], tuple[Array, Array]]:
+        """Do as `resplit` does, then, some rounds, again by the predictives of what resulted.
+
+        Returns what gives the last result. A device may work on it until then: meanwhile nothing
+        else is asked of the engine.
+        """
+
+        def refined() -> tuple[Array, Array]:
+            by = sub
+            current, doubt = self.resplit(by, chosen, doubts=rounds == 0)
+            for left in reversed(range(rounds)):
+                log_sub = np.log(current[..., 0] + 0.5 * alpha)
+                by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
+                current, doubt = self.resplit(by, chosen, doubts=left == 0)
+            return current, doubt
+
+        return refined
 
     @abstractmethod
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -287,6 +296,14 @@ class Engine(ABC):
         out: Labels = np.empty(len(labels), dtype=np.int64)
         labelling.named(labels, ids, out)
         return out, self.sublabels[skip:].copy()
+
+    def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
+        """Start to bring what `named_labels` returns; returns what waits for it and gives it.
+
+        The labels are those of now, whatever happens to them meanwhile.
+        """
+        labels = self.named_labels(ids, skip)
+        return lambda: labels
 
     def sweep_parts(self, score: Score, sub: Score, k: int, key: Key | None) -> list[Part]:
         """Do as `sweep` does, and return sums that `finished_sweep` makes `Sums` of."""

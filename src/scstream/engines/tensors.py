@@ -82,6 +82,11 @@ def to_host(X: Any) -> Any:
     return X.detach().cpu().numpy() if is_tensor(X) else X
 
 
+def on_device(rows: Any, device: Any) -> Any:
+    """Return numbers of rows as a tensor on a device; a slice as it is."""
+    return rows if isinstance(rows, slice) else require_torch().from_numpy(rows).to(device)
+
+
 def like_input(labels: Any, X: Any) -> Any:
     """Return labels as a tensor beside the tensor X; if X is no tensor, as an array."""
     if type(X) is type(labels) is np.ndarray:

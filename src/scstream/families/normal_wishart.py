@@ -10,7 +10,7 @@ from scstream.families.contract import Array, Family, GaussianPrior
 from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
 from scstream.families.packed import means, unpack
 from scstream.families.scores import Score
-from scstream.kernels import cholesky, matrices, pruning
+from scstream.kernels import cholesky, matrices, normalisers, pruning
 
 
 class Posterior(NamedTuple):
@@ -122,12 +122,12 @@ class NormalWishart(Family):
         def fill(cut: slice) -> int:
             if d < MANY:
                 room = matrices.room_for(d)
-                return int(matrices.log_partition(flat[cut], prior, more, d, room, out[cut]))
+                return int(normalisers.log_partition(flat[cut], prior, more, d, room, out[cut]))
             nothing = np.empty((0, flat.shape[1]))
             failed = int(
                 cholesky.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
             )
-            cholesky.normalisers(flat[cut, 0] + prior[0], more, out[cut], d, out[cut])
+            normalisers.finish(flat[cut, 0] + prior[0], more, d, normalisers.room(), out[cut])
             return failed
 
         if sum(shared(fill, len(flat), d)):
@@ -135,7 +135,8 @@ class NormalWishart(Family):
                 tau = prior + flat[r]
                 L = self._mended(self.posterior(tau).scatter[None])[0]
                 log_det = 2.0 * np.log(np.diag(L)).sum()
-                out[r] = matrices.normaliser(tau[0], tau[0] + more, log_det, d)
+                out[r] = log_det
+                normalisers.finish(tau[:1], more, d, normalisers.room(), out[r : r + 1])
         return out.reshape(s.shape[:-1])
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:

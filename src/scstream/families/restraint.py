@@ -13,6 +13,7 @@ import numpy as np
 
 from scstream.families.scores import Array
 from scstream.kernels import pooling
+from scstream.kernels import restraint as kernels
 
 _TINY = 1e-300
 
@@ -23,12 +24,9 @@ def factors_of(count: Array, scatter: Array) -> Array | None:
     A column's mean square in a cluster is cut down to a multiple of that which is not exceeded in
     the clusters of most rows.
     """
-    square = np.maximum(scatter, 0.0) / np.maximum(count, _TINY)
-    most = pooling.WIDE * _quantile(count, square, pooling.MOST)
-    wide = square > most
-    if not wide.any():
-        return None
-    return np.where(wide, most / np.where(wide, square, 1.0), 1.0)
+    out, order = np.empty(scatter.shape), np.empty(len(scatter), dtype=np.int64)
+    count, scatter = np.ascontiguousarray(count), np.ascontiguousarray(scatter)
+    return out if kernels.factors(count, scatter, order, out) else None
 
 
 def middles(count: Array, sums: Array) -> list[Array]:
@@ -36,15 +34,9 @@ def middles(count: Array, sums: Array) -> list[Array]:
 
     Once more with clusters held back that are far out, if there are some.
     """
-    total = np.maximum(count.sum(axis=0), _TINY)
-    mean = sums / np.maximum(count, _TINY)
-    centre = _quantile(count, mean, 0.5)
-    off = mean - centre
-    factors = factors_of(count, count * off**2)
-    whole = sums.sum(axis=0) / total
-    if factors is None:
-        return [whole]
-    return [whole, centre + (count * np.sqrt(factors) * off).sum(axis=0) / total]
+    room, out = np.empty((3, *sums.shape)), np.empty((2, sums.shape[1]))
+    count, sums = np.ascontiguousarray(count), np.ascontiguousarray(sums)
+    return list(out[: kernels.middles(count, sums, np.empty(len(sums), dtype=np.int64), room, out)])
 
 
 def gaussian_middles(clusters: Array, d: int) -> list[Array]:
@@ -69,13 +61,3 @@ def restrained(clusters: Array, d: int) -> list[Array]:
         return [clusters]
     less = np.column_stack([clusters[:, : 1 + d], middle + factors.min(axis=1)[:, None] * scatter])
     return [clusters, less]
-
-
-def _quantile(count: Array, values: Array, share: float) -> Array:
-    """Return by column (d,) the value that a share of rows do not exceed, of clusters (k, d)."""
-    order = np.argsort(values, axis=0)
-    rows = np.cumsum(np.take_along_axis(count, order, axis=0), axis=0)
-    place = (rows < share * rows[-1]).sum(axis=0, keepdims=True)
-    at = np.take_along_axis(order, place, axis=0)
-    out: Array = np.take_along_axis(values, at, axis=0)[0]
-    return out

@@ -139,7 +139,7 @@ def _of_small_batches() -> dict[str, Any]:
             past, sums, levels, decisions, i1, margins, ratio, prior, room, merges,
         ),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
-        "small_batch.forget": (past, f3, f1, ratio, float64, prior, f1, past),
+        "small_batch.forget": (past, f3, f1, ratio, float64, prior, room, past),
         "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
         "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
         "sketches.follow": (f1, f1, f1, float64, f1),

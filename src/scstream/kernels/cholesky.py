@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from scstream.kernels.compiling import bare, helper, kernel
-from scstream.kernels.matrices import normaliser
 
 
 @kernel
@@ -54,13 +53,6 @@ def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
             out[r, 1 + i] = t * inverse[i]
             q += i + 1
     return failed
-
-
-@bare
-def normalisers(kappa: Any, more: float, log_det: Any, d: int, out: Any) -> None:
-    """Fill log-normalisers (k,), see `scstream.kernels.matrices.log_partition`."""
-    for r in range(len(kappa)):
-        out[r] = normaliser(kappa[r], kappa[r] + more, log_det[r], d)
 
 
 @bare

@@ -35,6 +35,8 @@ _HALF_LOG_2PI = 0.5 * log(2.0 * pi)
 def logs(x: Floats, m: int) -> None:
     """Replace m numbers of at least 1 by their logarithms, to rounding.
 
+    Those of smaller positive numbers are off by as much as theirs.
+
     A number is ``2^e g``, and g near the inverse of a number of the table, which is 1 for the
     first: there the logarithm is as exact as far from 1.
     """
@@ -69,18 +71,39 @@ def exponentials(x: Floats, m: int) -> None:
 def log_gamma(x: float) -> float:
     """Return the logarithm of gamma(x) for positive x, several times faster than the library."""
     if x < _LARGE:
-        return _stirling(x + _LARGE) - log(_eight_factors(x))
-    return _stirling(x)
+        return _stirling(x + _LARGE, log(x + _LARGE)) - log(_eight_factors(x))
+    return _stirling(x, log(x))
+
+
+@in_order
+def log_gammas(x: Floats, m: int, room: Floats) -> None:
+    """Replace m positive numbers by those logarithms; there is room for two rows of as many."""
+    large, factors = room[0], room[1]
+    small = 0
+    for j in range(m):
+        few = x[j] < _LARGE
+        small += few
+        large[j] = x[j] + _LARGE if few else x[j]
+        factors[j] = _eight_factors(x[j]) if few else 1.0
+        x[j] = large[j]
+    logs(large, m)
+    if small > 0:
+        logs(factors, m)
+        for j in range(m):
+            x[j] = _stirling(x[j], large[j]) - factors[j]
+    else:
+        for j in range(m):
+            x[j] = _stirling(x[j], large[j])
 
 
 @part
-def _stirling(x: float) -> float:
+def _stirling(x: float, log_x: float) -> float:
     """Return it by Stirling's series, which is exact to rounding from 8 on."""
     w = 1.0 / x
     v = w * w
     tail = 1.0 / 1188.0 - v * (691.0 / 360360.0 - v / 156.0)
     tail = 1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0 - v * tail)))
-    return (x - 0.5) * log(x) - x + _HALF_LOG_2PI + w * tail
+    return (x - 0.5) * log_x - x + _HALF_LOG_2PI + w * tail
 
 
 @part

@@ -15,6 +15,7 @@ from scstream.kernels.arguments import Division, Floats, Ints, Levels, Prior, Ra
 from scstream.kernels.compiling import brief, brief_part
 from scstream.kernels.elementary import log_gamma
 from scstream.kernels.mixture import log_split, neighbours
+from scstream.kernels.normalisers import log_partition
 from scstream.kernels.workspace import line, table
 
 APART = -2  # what `judged` may return
@@ -187,7 +188,7 @@ def cut(
 @brief_part
 def log_marginal(s: Floats, prior: Prior, room: Floats, out: Floats) -> Any:
     """Fill the log marginals of ``s`` (m, p); returns how many fail."""
-    failed = matrices.log_partition(s, prior.row, prior.more, prior.columns, room, out)
+    failed = log_partition(s, prior.row, prior.more, prior.columns, room, out)
     for r in range(len(out)):
         out[r] -= prior.log_normaliser
     return failed

@@ -26,6 +26,7 @@ from scstream.kernels.arguments import (
 from scstream.kernels.compiling import bare, brief_part, part
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import stacked
+from scstream.kernels.side_by_side import ROWS, SIDE
 from scstream.kernels.small_batch import draw, log_marginals, log_shares, student
 from scstream.kernels.small_labels import label_rows
 from scstream.kernels.small_rows import sublabel_rows
@@ -64,7 +65,7 @@ def sweep(
     rows = Rows(rows[0], rows[1], rows[2], rows[3])
     sums, levels, plain, drawn = Sums(*out[0]), Levels(*out[1]), len(state) > 0, key[3]
     k, p, d = len(sums.rows), past.shape[2], prior.columns
-    some, at = line(room.floats, np.int64(0), matrices.ROOM * (d + 1) * (d + 1))
+    some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
     totals, at = table(room.floats, at, 3 * k, p)
     factors, at = table(room.floats, at, 3 * k, p)
     eta, at = table(room.floats, at, 3 * k, p)

@@ -11,25 +11,41 @@ one.
 
 from __future__ import annotations
 
-from math import isnan, log, pi, sqrt
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import brief, brief_part, kernel
+from scstream.kernels import side_by_side
+from scstream.kernels.arguments import Int
+from scstream.kernels.compiling import bare, brief, brief_part, in_order, kernel
 from scstream.kernels.elementary import log_gamma
+from scstream.kernels.normalisers import log_partition
+from scstream.kernels.side_by_side import (
+    ROWS,
+    SIDE,
+    add,
+    invert,
+    logarithms,
+    multiply,
+    rows_of,
+    scatters,
+    subtract,
+)
 
-ROOM = 8  # matrices of a row and a column more
+_ROOM = 2**19  # numbers that stay near the processor
+_FEW = 8  # matrices side by side, at least
 _FULL = 1e100  # a product that had better not grow: a logarithm less is taken for each factor
 
 
 def room_for(d: int) -> NDArray[np.float64]:
-    """Return room for kernels on matrices (d, d) to work in."""
-    return np.empty(ROOM * (d + 1) ** 2)
+    """Return room for kernels on matrices (d, d) to work in, large ones fewer side by side."""
+    rows = 4 * (1 + d + d * (d + 1) // 2) + ROWS
+    return np.empty(rows * max(_FEW, min(SIDE, _ROOM // rows)))
 
 
-@brief
+@bare
 def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -> Any:
     """Factor the scatter of posteriors about their means; of several groups, of all together.
 
@@ -38,100 +54,69 @@ def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -
     the log determinants (k,). Without vectors (0, d) it is the first group's mean. Where the
     scatter is not positive definite the log determinant is NaN; returns how often.
     """
-    k, groups, p = s.shape
-    d = vector.shape[1]
-    L, tau = room[: d * d].reshape(d, d), room[d * d : d * d + groups * p].reshape(groups, p)
-    failed = 0
-    for r in range(k):
-        _posterior(s[r], prior, tau)
-        log_det[r] = _cholesky(tau, L)
-        if isnan(log_det[r]):
-            failed += 1
-            continue
-        out[r, 0] = tau[0, 0]
-        q = 1 + d
-        for i in range(d):
-            t = vector[r, i] if len(vector) else tau[0, 1 + i] / tau[0, 0]
-            for j in range(i):
-                t -= L[i, j] * out[r, 1 + j]
-                out[r, q + j] = L[i, j]
-            out[r, q + i] = L[i, i]
-            out[r, 1 + i] = t / L[i, i]
-            q += i + 1
+    groups, p = s.shape[1:]
+    d, failed = vector.shape[1], 0
+    rows, side = rows_of(room, 2 * p + ROWS)
+    tau, L, inverse, more = rows[:p], rows[p : 2 * p - 1 - d], rows[2 * p - 1 - d :], rows[2 * p :]
+    for a in range(0, len(s), side):
+        some, level = s[a : a + side], log_det[a : a + side]
+        for g in range(groups):
+            scatters(some, g, prior, d, tau, more[0])
+            _as_lower(tau[1 + d :], d, len(some), g, L)
+        failed += side_by_side.factor(L, d, inverse, more[0], level)
+        _solve_side_by_side(some, prior, vector[a : a + side], L, inverse, tau)
+        _write(tau[: 1 + d], np.int64(0), out[a : a + side])
+        _write(L, 1 + d, out[a : a + side])
     return failed
 
 
-@brief
-def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) -> Any:
-    """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.
-
-    ``more`` is by how much the degrees of freedom exceed the count. NaN where the scatter is not
-    positive definite; returns how often.
-    """
-    p = len(prior)
-    L, tau = room[: d * d].reshape(d, d), room[d * d : d * d + p].reshape(1, p)
-    failed = 0
-    for r in range(len(s)):
-        _posterior(s[r : r + 1], prior, tau)
-        log_det = _cholesky(tau, L)
-        failed += isnan(log_det)
-        out[r] = normaliser(tau[0, 0], tau[0, 0] + more, log_det, d)
-    return failed
+@in_order
+def _as_lower(A: Any, d: int, m: int, g: int, L: Any) -> None:
+    """Add packed upper triangles to lower ones, which are those of the groups before group g."""
+    at = 0
+    for j in range(d):
+        for i in range(j, d):
+            to, new = L[i * (i + 1) // 2 + j], A[at]
+            for r in range(m):
+                to[r] = new[r] + (to[r] if g > 0 else 0.0)
+            at += 1
 
 
-@brief
-def normaliser(kappa: float, nu: float, log_det: float, d: int) -> Any:
-    """Return the log-normaliser of a normal-inverse-Wishart density."""
-    a = 0.5 * nu
-    gammas = log_gamma(a) if d % 2 == 1 else 0.0  # sum over j < d of lgamma(a - j / 2): in pairs
-    if d > 1:
-        gammas += d // 2 * (log_gamma(nu - 1.0) + 0.5 * log(pi) - (nu - 2.0) * log(2.0))
-        for j in range(2, d):
-            gammas -= (d + 1 - j) // 2 * log(a - 0.5 * j)
-    return gammas - 0.5 * d * log(kappa) + a * (d * log(2.0) - log_det)
-
-
-@brief_part
-def _posterior(s: Any, prior: Any, tau: Any) -> None:
-    """Fill ``tau = prior + s`` (groups, p)."""
-    for g in range(len(s)):
-        for q in range(len(prior)):
-            tau[g, q] = prior[q] + s[g, q]
-
-
-@brief_part
-def _cholesky(tau: Any, L: Any) -> Any:
-    """Fill the lower triangle of L, with ``L L'`` the scatter of all groups at ``tau`` (g, p).
-
-    Returns its log determinant, NaN if it is not positive definite.
-    """
-    d = len(L)
-    log_det, product = 0.0, 1.0
+@in_order
+def _solve_side_by_side(
+    s: Any, prior: Any, vector: Any, L: Any, inverse: Any, out: Any
+) -> None:  # fmt: skip
+    """Fill counts and ``L^-1`` times vectors, or else times means: 1 + d rows."""
+    d, m, at = vector.shape[1], len(s), 0
+    for r in range(m):
+        out[0, r] = prior[0] + s[r, 0, 0]
     for i in range(d):
-        for j in range(i + 1):
-            L[i, j] = 0.0
-        for g in range(len(tau)):
-            mean = tau[g, 1 + i] / tau[g, 0]
-            at = 1 + d + i
-            for j in range(i + 1):
-                L[i, j] += tau[g, at] - mean * tau[g, 1 + j]
-                at += d - j - 1
-        pivot = 0.0
-        for j in range(i + 1):
-            one, other = L[i, :j], L[j, :j]
-            pivot = L[i, j]
-            for a in range(j):
-                pivot -= one[a] * other[a]
-            if j < i:
-                L[i, j] = pivot / L[j, j]
-        if not pivot > 0.0:
-            return np.nan
-        L[i, i] = sqrt(pivot)
-        product *= pivot
-        if not 1.0 / _FULL < product < _FULL:
-            log_det += log(product)
-            product = 1.0
-    return log_det + log(product)
+        to, by = out[1 + i], inverse[i]
+        for r in range(m):
+            to[r] = vector[r, i] if len(vector) else (prior[1 + i] + s[r, 0, 1 + i]) / out[0, r]
+        for j in range(i):
+            subtract(to, L[at + j], out[1 + j], m)
+        for r in range(m):
+            to[r] *= by[r]
+        at += i + 1
+
+
+@in_order
+def _write(rows: Any, first: Int, out: Any) -> None:
+    """Write numbers that stand side by side to the columns of a table (m, p) from a first one."""
+    for q in range(len(rows)):
+        row = rows[q]
+        for r in range(len(out)):
+            out[r, first + q] = row[r]
+
+
+@in_order
+def _read(table: Any, first: Int, rows: Any) -> None:
+    """Put columns of a table (m, p) from a first one side by side."""
+    for q in range(len(rows)):
+        row = rows[q]
+        for r in range(len(table)):
+            row[r] = table[r, first + q]
 
 
 @kernel
@@ -145,8 +130,9 @@ def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
         for j in range(i, d):
             out[q] = nu * psi[i, j] + kappa * m[i] * m[j]
             q += 1
-    L = np.empty((d, d))
-    return normaliser(kappa, nu, _cholesky(out.reshape(1, -1), L), d)
+    level, room = np.empty(1), np.empty(len(out) + ROWS)
+    log_partition(out.reshape(1, -1), np.zeros(len(out)), nu - kappa, d, room, level)
+    return level[0]
 
 
 @brief
@@ -228,45 +214,55 @@ def _solve(row: Any, point: Any, y: Any) -> Any:
     return square
 
 
-@brief
+@bare
 def student(factors: Any, d: int, room: Any, out: Any) -> None:
     """Fill functionals (k, p) of T equal to ``1 + g (z - mean)' (L L')^-1 (z - mean)``.
 
     The rows are ``(n, L^-1 mean, L)``; ``g = n / (n + 1)``.
     """
-    L, V = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
-    for r in range(len(factors)):
-        g = factors[r, 0] / (factors[r, 0] + 1.0)
-        t = factors[r, 1 : 1 + d]
-        _invert(factors[r], L, V)
-        square = 0.0
-        q = 1 + d
-        for i in range(d):
-            square += t[i] * t[i]
-            linear = 0.0
-            for j in range(i, d):
-                linear -= V[i, j] * t[j]
-                one, other = V[i, j:], V[j, j:]
-                s = 0.0
-                for a in range(d - j):
-                    s += one[a] * other[a]
-                out[r, q] = 2.0 * g * s
-                q += 1
-            out[r, q - d + i] *= 0.5
-            out[r, 1 + i] = 2.0 * g * linear
-        out[r, 0] = 1.0 + g * square
+    p = out.shape[1]
+    rows, side = rows_of(room, 4 * p + ROWS)
+    half = p - 1 - d
+    L, V, t, to = rows[:half], rows[p : p + half], rows[2 * p : 2 * p + 1 + d], rows[3 * p :]
+    for a in range(0, len(factors), side):
+        some = factors[a : a + side]
+        _read(some, 1 + d, L)
+        _read(some, np.int64(0), t)
+        invert(L, d, len(some), V)
+        _student(V, t, d, len(some), to)
+        _write(to[:p], np.int64(0), out[a : a + side])
 
 
-@brief
+@in_order
+def _student(V: Any, t: Any, d: int, m: int, out: Any) -> None:
+    """Fill p rows of the functionals, by ``V = L^-1`` and ``t = (n, L^-1 mean)``."""
+    g, square, q = t[0], out[0], 1 + d
+    for r in range(m):
+        g[r], square[r] = g[r] / (g[r] + 1.0), 0.0
+    for i in range(d):
+        linear = out[1 + i]
+        add(square, t[1 + i], t[1 + i], m)
+        for r in range(m):
+            linear[r] = 0.0
+        for j in range(i, d):
+            at, to, times = j * (j + 1) // 2, out[q], 1.0 if j == i else 2.0
+            subtract(linear, V[at + i], t[1 + j], m)
+            for r in range(m):
+                to[r] = 0.0
+            for a in range(j, d):
+                add(to, V[at + i], V[at + j], m)
+                at += a + 1
+            for r in range(m):
+                to[r] *= times * g[r]
+            q += 1
+        for r in range(m):
+            linear[r] *= 2.0 * g[r]
+    for r in range(m):
+        square[r] = 1.0 + g[r] * square[r]
+
+
+@bare
 def wishart(
-    factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, room: Any, out: Any
-) -> None:  # fmt: skip
-    """Do as `draw_wishart` does, for who is not compiled."""
-    draw_wishart(factors, chi, low, noise, log_weight, room, out)
-
-
-@brief_part
-def draw_wishart(
     factors: Any, chi: Any, low: Any, noise: Any, log_weight: Any, room: Any, out: Any
 ) -> None:  # fmt: skip
     """Fill natural parameters (k, p) of Gaussians drawn from posteriors ``(n, L^-1 mean, L)``.
@@ -276,66 +272,108 @@ def draw_wishart(
     ``L B'^-1 noise / sqrt(n)`` from the posterior's, ``noise`` (k, d). The log weights (k,) are
     added to the first entry.
     """
-    k, d = chi.shape
-    L, V = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
-    M, C = room[2 * d * d : 3 * d * d].reshape(d, d), room[3 * d * d : 4 * d * d].reshape(d, d)
-    t = room[4 * d * d : 4 * d * d + d]
-    for r in range(k):
-        _invert(factors[r], L, V)
-        q = 0
-        log_det = square = 0.0
-        for i in range(d):  # C = B'
-            for j in range(i):
-                C[j, i] = low[r, q]
-                q += 1
-            C[i, i] = chi[r, i]
-            log_det += 2.0 * log(C[i, i] * V[i, i])
-        for back in range(d):  # t = B'^-1 noise / sqrt(n)
-            i = d - 1 - back
-            s = noise[r, i] / sqrt(factors[r, 0])
-            for j in range(i + 1, d):
-                s -= C[i, j] * t[j]
-            t[i] = s / C[i, i]
-        for i in range(d):  # t = M' (drawn mean)
-            s = 0.0
-            for j in range(i, d):
-                s += C[i, j] * (t[j] + factors[r, 1 + j])
-            t[i] = s
-            square += s * s
-        out[r, 0] = log_weight[r] + 0.5 * (log_det - square)
-        for back in range(d):
-            i = d - 1 - back
-            linear = 0.0
-            for j in range(d):
-                one, other = V[i, max(i, j) :], C[j, max(i, j) :]
-                s = 0.0
-                for a in range(len(one)):
-                    s += one[a] * other[a]
-                M[i, j] = s
-                linear += s * t[j]
-            out[r, 1 + i] = linear
-            q = out.shape[1] - (d - i) * (d - i + 1) // 2
-            for j in range(i, d):
-                s = 0.0
-                for a in range(d):
-                    s -= M[i, a] * M[j, a]
-                out[r, q + j - i] = s
-            out[r, q] *= 0.5
+    d, p = chi.shape[1], out.shape[1]
+    rows, side = rows_of(room, 4 * p + ROWS)
+    half = p - 1 - d
+    V, B, M, t = rows[:half], rows[half : 2 * half], rows[2 * half :], rows[2 * half + d * d :]
+    for a in range(0, len(out), side):
+        some, to = factors[a : a + side], out[a : a + side]
+        _read(some, 1 + d, M[:half])
+        invert(M, d, len(some), V)
+        _read(some, np.int64(0), t[: 1 + d])
+        _bartlett(chi[a : a + side], low[a : a + side], B)
+        _draw_means(noise[a : a + side], B, d, t)
+        _drawn_levels(log_weight[a : a + side], V, B, d, t, to)
+        _drawn_precisions(V, B, d, t, M, to)
 
 
-@brief_part
-def _invert(row: Any, L: Any, V: Any) -> None:
-    """Fill the lower triangle of L from a packed row, and the upper triangle of ``V = L'^-1``."""
-    d = len(L)
-    q = 1 + d
+@in_order
+def _bartlett(chi: Any, low: Any, B: Any) -> None:
+    """Put Bartlett's factors side by side, as lower triangles."""
+    m, d = chi.shape
+    at = 0
     for i in range(d):
         for j in range(i + 1):
-            L[i, j] = row[q]
+            to = B[at + j]
+            for r in range(m):
+                to[r] = low[r, at - i + j] if j < i else chi[r, i]
+        at += i + 1
+
+
+@in_order
+def _draw_means(noise: Any, B: Any, d: int, t: Any) -> None:
+    """Replace rows ``(n, L^-1 mean)`` by ``M'`` times the drawn means; the first becomes room."""
+    m, size = len(noise), t[0]
+    for r in range(m):
+        size[r] = sqrt(size[r])
+    for back in range(d):  # B'^-1 noise / sqrt(n)
+        i = d - 1 - back
+        to, diagonal, at = t[1 + d + i], B[i * (i + 1) // 2 + i], i * (i + 1) // 2 + i
+        for r in range(m):
+            to[r] = noise[r, i] / size[r]
+        for j in range(i + 1, d):
+            at += j
+            subtract(to, B[at], t[1 + d + j], m)
+        for r in range(m):
+            to[r] /= diagonal[r]
+    for i in range(d):
+        to, at = t[1 + i], i * (i + 1) // 2 + i
+        for j in range(i, d):
+            shift, of, by = t[1 + d + j], t[1 + j], B[at]
+            for r in range(m):
+                start = to[r] if j > i else 0.0
+                to[r] = start + by[r] * (of[r] + shift[r])
+            at += j + 1
+
+
+@in_order
+def _drawn_levels(log_weight: Any, V: Any, B: Any, d: int, t: Any, out: Any) -> None:
+    """Fill the first entries of natural parameters."""
+    m = len(out)
+    level, product, by = t[0], t[1 + d], t[2 + d]
+    for r in range(m):
+        level[r], product[r] = 0.0, 1.0
+    for i in range(d):
+        at = i * (i + 1) // 2 + i
+        chi, diagonal = B[at], V[at]
+        for r in range(m):
+            by[r] = chi[r] * diagonal[r]
+        multiply(product, by, level[:m])
+    logarithms(product, level[:m])
+    for r in range(m):
+        level[r] += log_weight[r]
+        product[r] = 0.0
+    for i in range(d):
+        add(product, t[1 + i], t[1 + i], m)
+    for r in range(m):
+        out[r, 0] = level[r] - 0.5 * product[r]
+
+
+@in_order
+def _drawn_precisions(V: Any, B: Any, d: int, t: Any, M: Any, out: Any) -> None:
+    """Fill ``M = L'^-1 B``, (d, d), and the other entries of natural parameters."""
+    m, to, q = len(out), t[0], 1 + d
+    for i in range(d):
+        for j in range(d):
+            one, last = M[i * d + j], max(i, j)
+            at = last * (last + 1) // 2
+            for r in range(m):
+                one[r] = 0.0
+            for a in range(last, d):
+                add(one, V[at + i], B[at + j], m)
+                at += a + 1
+    for i in range(d):
+        for r in range(m):
+            to[r] = 0.0
+        for j in range(d):
+            add(to, M[i * d + j], t[1 + j], m)
+        for r in range(m):
+            out[r, 1 + i] = to[r]
+        for j in range(i, d):
+            for r in range(m):
+                to[r] = 0.0
+            for a in range(d):
+                subtract(to, M[i * d + a], M[j * d + a], m)
+            for r in range(m):
+                out[r, q] = to[r] * (0.5 if i == j else 1.0)
             q += 1
-        V[i, i] = 1.0 / L[i, i]
-        for j in range(i):
-            one, other = L[i, j:i], V[j, j:i]
-            s = 0.0
-            for a in range(i - j):
-                s += one[a] * other[a]
-            V[j, i] = -s * V[i, i]

@@ -8,106 +8,138 @@ from __future__ import annotations
 
 from typing import Any
 
-from scstream.kernels.compiling import bare, part
+from scstream.kernels.compiling import bare, in_order
+from scstream.kernels.side_by_side import ROWS, SIDE, add, rows_of, subtract
 
-ROOM = 96  # numbers that forms are worked on in
+MOST = 8  # columns that forms may have
+ROOM = SIDE * (
+    MOST * (MOST + 1) // 2 + MOST * (MOST + 3) + ROWS
+)  # numbers that they are worked on in
 
 
 @bare
 def forms(
-    eta: Any, power: Any, const: Any, d: int, room: Any, to: Any, step: int, centre: Any
+    eta: Any, power: Any, const: Any, which: Any, d: int, room: Any, to: Any, step: int, centre: Any
 ) -> None:  # fmt: skip
-    """Fill the numbers of forms (k, p): of each in turn, or with a ``step`` one after the other.
+    """Fill the numbers of the forms ``which`` (m,) of k, (k, p): of each in turn, or side by side.
 
-    Also their centres (k, d), as far as there is room for them.
+    Those of one are ``step`` apart: 1, or m. Also fills their centres (m, d), as far as there is
+    room for them.
     """
-    k, width = len(power), 3 + d + eta.shape[1] - 1
-    for c in range(k):
-        at = c if step > 1 else c * width
-        _form(eta[c], power[c], const[c], d, room, to, at, step)
-        if len(centre) >= k * d:
+    m, width = len(which), 3 + d + eta.shape[1] - 1
+    apart = 1 if step > 1 else width
+    half = d * (d + 1) // 2
+    rows, side = rows_of(room, half + d * d + 3 * d + ROWS)
+    A, x = rows[half:], rows[half + d * d :]
+    for a in range(0, m, side):
+        some, there = which[a : a + side], to[a * apart :]
+        _read_forms(eta, power, some, d, rows, A, x)
+        _find_centres(rows, A, d, len(some), x)
+        for i in range(d):
+            for r in range(len(some)):
+                there[r * apart + i * step] = x[i, r]
+                x[i, r] = there[r * apart + i * step]  # as it is rounded
+        _about_centres(eta, some, d, rows, x)
+        for r in range(len(some)):
+            at, c = r * apart, some[r]
+            there[at + d * step] = x[2 * d, r] - (1.0 if power[c] > 0 else 0.0)
+            there[at + (d + 1) * step], there[at + (d + 2) * step] = power[c], const[c]
+        for q in range(d + half):
+            row = x[d + q] if q < d else rows[q - d]
+            for r in range(len(some)):
+                there[r * apart + (d + 3 + q) * step] = row[r]
+        if len(centre) >= m * d:
             for i in range(d):
-                centre[c * d + i] = to[at + i * step]
+                for r in range(len(some)):
+                    centre[(a + r) * d + i] = x[i, r]
+
+
+@in_order
+def _read_forms(
+    eta: Any, power: Any, which: Any, d: int, rows: Any, A: Any, x: Any
+) -> None:  # fmt: skip
+    """Put coefficients side by side, and what is solved for the centres: matrices, vectors."""
+    m, q = len(which), 0
+    for i in range(d):
+        for r in range(m):
+            sign = 1.0 if power[which[r]] > 0 else -1.0
+            x[i, r] = -0.5 * sign * eta[which[r], 1 + i]
+        for j in range(i, d):
+            to, row, times = A[i * d + j], rows[q], 1.0 if i == j else 0.5
+            for r in range(m):
+                sign = 1.0 if power[which[r]] > 0 else -1.0
+                row[r] = eta[which[r], 1 + d + q]
+                to[r] = times * sign * row[r]
+            q += 1
+
+
+@in_order
+def _find_centres(rows: Any, A: Any, d: int, m: int, x: Any) -> None:
+    """Solve for the centres by elimination, whose pivots are positive if there is one.
+
+    A form without, as it is not curved or not the same way in all directions, is taken about 0.
+    """
+    definite, by, at = x[d], x[d + 1], 0
+    for r in range(m):
+        definite[r] = 1.0
+    for i in range(d):
+        pivot, square = A[i * d + i], rows[at]
+        for r in range(m):
+            fine = pivot[r] > 1e-12 * abs(square[r])
+            definite[r] = definite[r] if fine else 0.0
+            pivot[r] = pivot[r] if fine else 1.0
+        for c in range(i + 1, d):
+            first = A[i * d + c]
+            for r in range(m):
+                by[r] = first[r] / pivot[r]
+            subtract(x[c], by, x[i], m)
+            for j in range(c, d):
+                subtract(A[c * d + j], by, A[i * d + j], m)
+        at += d - i
+    for i in range(d - 1, -1, -1):
+        for j in range(i + 1, d):
+            subtract(x[i], A[i * d + j], x[j], m)
+        to, pivot = x[i], A[i * d + i]
+        for r in range(m):
+            to[r] = to[r] / pivot[r] if definite[r] > 0.0 else 0.0
+
+
+@in_order
+def _about_centres(eta: Any, which: Any, d: int, rows: Any, x: Any) -> None:
+    """Fill slopes (d rows) and values of forms at their centres x, behind these."""
+    m, value, q = len(which), x[2 * d], 0
+    for r in range(m):
+        value[r] = eta[which[r], 0]
+    for i in range(d):
+        slope, here = x[d + i], x[i]
+        for r in range(m):
+            slope[r] = eta[which[r], 1 + i]
+        add(value, slope, here, m)
+    for i in range(d):
+        for j in range(i, d):
+            row, one, other, here, there = rows[q], x[d + i], x[d + j], x[i], x[j]
+            for r in range(m):
+                value[r] += row[r] * here[r] * there[r]
+            add(one, row, there, m)
+            add(other, row, here, m)
+            q += 1
 
 
 @bare
-def trial(
-    eta: Any, power: Any, const: Any, which: Any, sums: Any, d: int, room: Any, to: Any,
-    centre: Any, rank: Any,
-) -> None:  # fmt: skip
-    """Fill the numbers of the pairs of the clusters ``which`` (m,), of forms (2 k, p).
+def trial(which: Any, sums: Any, d: int, centre: Any, rank: Any) -> None:
+    """Fill about where the clusters ``which`` (m,) are, by the sums (k, 2, 1 + d) of all.
 
-    Also about where these clusters are, by sums (k, 2, 1 + d), and which of the m each one is, from
-    1 on, or 0.
+    Also which of the m each cluster is, from 1 on, or 0.
     """
-    m = len(which)
     for r in range(len(sums)):
         rank[r] = 0
-    for i in range(m):
+    for i in range(len(which)):
         r = which[i]
         rank[r] = i + 1
         n = sums[r, 0, 0] + sums[r, 1, 0]
         for j in range(d):
             whole = sums[r, 0, 1 + j] + sums[r, 1, 1 + j]
             centre[i * d + j] = whole / n if n > 1e-9 else 0.0
-        for j in range(2):
-            c = 2 * r + j
-            _form(eta[c], power[c], const[c], d, room, to, 2 * i + j, 2 * m)
-
-
-@part
-def _form(
-    eta: Any, power: float, const: float, d: int, room: Any, to: Any, at: int, step: int
-) -> None:  # fmt: skip
-    """Fill the numbers of a form (p,), ``step`` apart.
-
-    One without a centre, as it is not curved or not the same way in all directions, is taken
-    about 0.
-    """
-    A, x, slope = room[: d * d].reshape(d, d), room[d * d : d * d + d], room[d * d + d :]
-    sign = 1.0 if power > 0 else -1.0
-    q = 1 + d
-    for i in range(d):
-        x[i] = -0.5 * sign * eta[1 + i]
-        for j in range(i, d):
-            A[i, j] = A[j, i] = sign * eta[q] * (1.0 if i == j else 0.5)
-            q += 1
-    definite = True
-    for i in range(d):  # elimination, whose pivots are positive if there is a centre
-        if not A[i, i] > 1e-12 * abs(eta[1 + d + i * d - i * (i - 1) // 2]):
-            definite = False
-            break
-        for r in range(i + 1, d):
-            factor = A[r, i] / A[i, i]
-            x[r] -= factor * x[i]
-            for j in range(i, d):
-                A[r, j] -= factor * A[i, j]
-    for i in range(d - 1, -1, -1):
-        if not definite:
-            x[i] = 0.0
-            continue
-        for j in range(i + 1, d):
-            x[i] -= A[i, j] * x[j]
-        x[i] /= A[i, i]
-    for i in range(d):
-        to[at + i * step] = x[i]
-        x[i] = to[at + i * step]  # as it is rounded
-        slope[i] = eta[1 + i]
-    value = eta[0] - (1.0 if power > 0 else 0.0)
-    q = 1 + d
-    for i in range(d):
-        value += eta[1 + i] * x[i]
-        for j in range(i, d):
-            value += eta[q] * x[i] * x[j]
-            slope[i] += eta[q] * x[j]
-            slope[j] += eta[q] * x[i]
-            to[at + (d + 2 + q) * step] = eta[q]
-            q += 1
-    for i in range(d):
-        to[at + (d + 3 + i) * step] = slope[i]
-    to[at + d * step] = value
-    to[at + (d + 1) * step] = power
-    to[at + (d + 2) * step] = const
 
 
 @bare
@@ -192,6 +224,14 @@ def ids(names: Any, known: Any, out: Any) -> None:
                 name = names[r, i, j]
                 out[at] = 2 * known[name >> 1] + (name & 1) if name >= 0 else -2
                 at += 1
+
+
+@bare
+def read_codes(codes: Any, ids: Any, sublabels: Any) -> None:
+    """Read ids and sub-labels (n,) of codes, twice the id plus the sub-label; -2 is nobody's."""
+    for i in range(len(codes)):
+        ids[i] = codes[i] >> 1
+        sublabels[i] = codes[i] & 1
 
 
 @bare

@@ -28,11 +28,12 @@ from scstream.kernels.arguments import (
     Workspace,
 )
 from scstream.kernels.compiling import bare, brief, brief_part
-from scstream.kernels.elementary import log_gamma
 from scstream.kernels.gaussian_moves import Clusters, Merges, log_marginal, merged
+from scstream.kernels.keeping import Trial, shares_kept
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import log_split, log_weights, shapes, stacked
 from scstream.kernels.pooling import zeros
+from scstream.kernels.side_by_side import ROWS, SIDE
 from scstream.kernels.small_labels import best_labels, log_totals
 from scstream.kernels.small_rows import sweep_rows
 from scstream.kernels.workspace import line, table
@@ -56,8 +57,7 @@ def sweep(
     prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
     sums, levels, plain, drawn = Sums(*sums), Levels(*levels), len(state) > 0, key[3]
     k, p = len(sums.rows), past.shape[2]
-    side = prior.columns + 1
-    some, at = line(room.floats, np.int64(0), matrices.ROOM * side * side)
+    some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
     totals, at = table(room.floats, at, 3 * k, p)
     factors, at = table(room.floats, at, 3 * k, p)
     eta, at = table(room.floats, at, 3 * k, p)
@@ -88,6 +88,28 @@ def sweep(
         stacked(past, sums.current, totals)
         failed = log_marginals(totals, prior, some, log_det, levels)
     return failed
+
+
+@bare
+def drawn(
+    past: Floats, now: Floats, state: Words, alpha: float, prior: Any, room: Any, eta: Floats
+) -> Any:  # fmt: skip
+    """Fill the parameters (3 k, p) of clusters and sub-clusters, drawn as in `sweep`.
+
+    Returns how many matrices, or shapes of gammas, do not allow that.
+    """
+    prior, room = Prior(*prior), Workspace(*room)
+    m, p = eta.shape
+    some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
+    totals, at = table(room.floats, at, m, p)
+    factors, at = table(room.floats, at, m, p)
+    each, at = table(room.floats, at, np.int64(2), m)
+    stacked(past, now, totals)
+    groups, nobody = totals.reshape(m, 1, p), room.floats[:0].reshape(0, prior.columns)
+    failed = matrices.factor(groups, prior.row, nobody, some, factors, each[0])
+    if failed > 0:
+        return failed
+    return draw(state, totals, alpha, prior, factors, each[1], some, room.floats[at:], eta)
 
 
 @brief_part
@@ -126,7 +148,7 @@ def draw(
     if failed == 0:
         diagonal, normal = chi.reshape(m, d), noise.reshape(m, p - 1 - d)
         low, shift = normal[:, d:], normal[:, :d]
-        matrices.draw_wishart(factors, diagonal, low, shift, log_weight, some, eta)
+        matrices.wishart(factors, diagonal, low, shift, log_weight, some, eta)
     return failed
 
 
@@ -188,7 +210,7 @@ def densities(
 
 @brief
 def forget(
-    past: Any, now: Floats, shares: Floats, margins: Any, alpha: float, prior: Any, room: Floats,
+    past: Any, now: Floats, shares: Floats, margins: Any, alpha: float, prior: Any, room: Any,
     new: Any,
 ) -> Any:  # fmt: skip
     """Fill a new past (k, 2, p) and its doubts (k, k) with what is worth keeping of the old.
@@ -197,72 +219,21 @@ def forget(
     least share must leave for less to be kept, and those that are kept then. Returns how many
     matrices fail, or -1 if all of the past is worth keeping: then it is filled as it was.
     """
-    prior, past, new = Prior(*prior), Division(*past), Division(*new)
-    reluctance, behind, least = margins
+    prior, past, new, room = Prior(*prior), Division(*past), Division(*new), Workspace(*room)
     k, p = len(now), now.shape[2]
-    kept, at = line(room, np.int64(0), k)
-    level, at = line(room, at, np.int64(2))
-    rows, at = table(room, at, np.int64(2), p)
-    rest = room[at:]
-    failed, less = 0, False
+    each, at = table(room.floats, np.int64(0), np.int64(5), k)
+    trial = Trial(past.sums, now, each[0], each[1], each[2], each[3], each[4])
+    which, _ = line(room.ints, np.int64(0), k)
+    failed = shares_kept(trial, shares, margins, alpha, prior, which, room.floats[at:])
+    kept, less = trial.kept, False
     for r in range(k):
-        kept[r] = 1.0
-        m = now[r, 0, 0] + now[r, 1, 0]
-        if not m > 0.0:
-            continue
-        best = share = halved = whole = 0.0
-        for i in range(len(shares) + 1):
-            last = i == len(shares)  # then it is the present alone, where less is kept
-            if last and not (halved > whole and share < 1.0):
-                break
-            part = 0.0 if last else shares[i]
-            failed += _given_share(past.sums[r], now[r], part, prior, rows, rest, level)
-            evidence = level[1] - level[0]
-            if last:
-                n = max(past.sums[r, 0, 0] + past.sums[r, 1, 0], 1e-12)
-                anew = log(alpha) + log_gamma(m) + log_gamma(n) - log_gamma(n + m) + level[1]
-                if anew < best:
-                    kept[r] = share
-                    less = True
-                if shares[i - 1] * n < behind:
-                    break
-                while kept[r] <= shares[i - 1] and 0.5 * kept[r] * n >= least:
-                    failed += _given_share(
-                        past.sums[r], now[r], 0.5 * kept[r], prior, rows, rest, level
-                    )
-                    if not level[1] - level[0] > best:
-                        break
-                    best, kept[r] = level[1] - level[0], 0.5 * kept[r]
-            elif i == 0:
-                whole, best, share = evidence, evidence + reluctance, shares[0]
-            else:
-                if i == 1:
-                    halved = evidence
-                    if not halved > whole:
-                        break
-                if evidence > best:
-                    best, share = evidence, shares[i]
-    for r in range(k):
+        less = less or kept[r] < 1.0
         for q in range(p):
             new.sums[r, 0, q] = kept[r] * past.sums[r, 0, q]
             new.sums[r, 1, q] = kept[r] * past.sums[r, 1, q]
         for s in range(k):
             new.doubt[r, s] = min(kept[r], kept[s]) * past.doubt[r, s]
     return failed if failed > 0 or less else -1
-
-
-@brief_part
-def _given_share(
-    past: Floats, now: Floats, share: float, prior: Any, rows: Floats, rest: Floats, level: Floats
-) -> Any:
-    """Fill log marginals (2,) of a share of a past (2, p), and of it and the present together.
-
-    Returns how many matrices fail.
-    """
-    for q in range(past.shape[1]):
-        rows[0, q] = share * (past[0, q] + past[1, q])
-        rows[1, q] = rows[0, q] + now[0, q] + now[1, q]
-    return log_marginal(rows, prior, rest, level)
 
 
 @brief

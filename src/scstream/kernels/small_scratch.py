@@ -10,6 +10,7 @@ import numpy as np
 from scstream.kernels.arguments import Floats, Ints, Singles, Workspace
 from scstream.kernels.compiling import part
 from scstream.kernels.label_proposals import GROUP, WIDTH, squares
+from scstream.kernels.side_by_side import ROWS, SIDE
 from scstream.kernels.workspace import line, room_of, table
 
 
@@ -57,8 +58,8 @@ def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Floats, Ints
 def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int, int]:
     """Return how much room that takes."""
     floats, ints, singles = room_needed(n, k, p)
-    matrices = (30 + neighbours) * (k + 1) * (p + 1) + 16 * p
-    return floats + 2 * n + matrices, ints + (3 * neighbours + 1) * k, singles
+    of_clusters = (30 + neighbours) * (k + 1) * (p + 1) + SIDE * (4 * p + ROWS)
+    return floats + 2 * n + of_clusters, ints + (3 * neighbours + 1) * k, singles
 
 
 @part

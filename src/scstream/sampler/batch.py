@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -164,34 +165,16 @@ def _learned_tails(steps: Steps, state: State, n_rows: int) -> bool:
 def later_batch(
     steps: Steps, plan: Plan, state: State, time: float, dormant: Dormant | None = None
 ) -> tuple[State, Events]:
-    """Run the loaded batch: sampled sweeps, more while clusters become more, the deterministic one.
+    """Run the loaded batch: sampled sweeps, then the deterministic one.
 
-    Parameters drawn for the first sweep know nothing of the new points yet. Where a cluster gets
-    fewer points than it has parameters the draws are mostly noise, the more so the smaller the
-    cluster, and points would flow to the large ones: there the predictives draw the labels.
+    Of a batch without rows clusters that are forgotten are dropped.
     """
     events, first_new = Events(), state.next_id
+    if steps.engine.n_rows == 0:
+        return drop_forgotten(steps, state), events
     state = found_clusters(steps, plan, state, events, time)
     state = found_in_background(steps, plan, state, time)
-    few = steps.engine.n_rows < state.k * state.past.shape[2]
-    sweep, before = 0, state.k
-    state, done, divided = steps.take_usual_steps(state, plan, few=few)
-    if divided is not None:
-        state = settle_division(steps, divided)
-        state = split_merge_and_drop(steps, plan, state, events, time)
-    if done > NOTHING:
-        sweep = plan.sweeps
-    most = plan.sweeps + steps.rules.more_sweeps
-    while sweep < plan.sweeps or (sweep < most and state.k > before):
-        before = state.k
-        by_predictives = few and sweep == 0
-        state = (steps.predictive_sweep if by_predictives else steps.restricted_sweep)(state)
-        if sweep == 0 and state.window.forgetting.adaptive:
-            state = _forget(steps, state)
-        if plan.splits:
-            state = seek_subclusters(steps, state)
-        state = split_merge_and_drop(steps, plan, state, events, time)
-        sweep += 1
+    state, done = _sampled(steps, plan, state, events, time)
     before = len(events.splits)
     if done < SWEPT:
         state = steps.last_sweep(state)
@@ -203,6 +186,40 @@ def later_batch(
     if dormant is not None and len(dormant.ids):
         state, events.returns = dormant.reunite(steps, state)
     return _renumbered(state, events, first_new)
+
+
+def _sampled(
+    steps: Steps, plan: Plan, state: State, events: Events, time: float
+) -> tuple[State, int]:
+    """Run the sampled sweeps, some more while clusters become more; also returns what is done.
+
+    Parameters drawn for the first sweep know nothing of the new points yet. Where a cluster gets
+    fewer points than it has parameters the draws are mostly noise, the more so the smaller the
+    cluster, and points would flow to the large ones: there the predictives draw the labels.
+    """
+    sweep, before = 0, state.k
+    few = steps.engine.n_rows < state.k * state.past.shape[2]
+    state, done, divided = steps.take_usual_steps(state, plan, few=few)
+    if divided is not None:
+        state = settle_division(steps, divided)
+        state = split_merge_and_drop(steps, plan, state, events, time)
+    if done > NOTHING:
+        sweep = plan.sweeps
+    most = plan.sweeps + steps.rules.more_sweeps
+    while sweep < plan.sweeps or (sweep < most and state.k > before):
+        before = state.k
+        by_predictives = few and sweep == 0
+        state = (steps.predictive_sweep if by_predictives else steps.restricted_sweep)(state)
+        forget = None
+        if sweep == 0 and state.window.forgetting.adaptive:
+            forget = partial(_forget, steps)
+        if forget is not None and (steps.family.has_heavy_tails() or not plan.splits):
+            state, forget = forget(state), None  # which may sweep again
+        if plan.splits:
+            state = seek_subclusters(steps, state, forget)
+        state = split_merge_and_drop(steps, plan, state, events, time)
+        sweep += 1
+    return state, done
 
 
 def _forget(steps: Steps, state: State) -> State:

@@ -8,7 +8,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.scores import Points
 from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
-from scstream.sampler.gaussian import GaussianSteps, SmallSweeps
+from scstream.sampler.gaussian import LargeGaussianSteps, SmallSweeps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rules import Rules
@@ -41,7 +41,7 @@ def choose_steps(family: Family, engine: Engine, rules: Rules, *, records: bool)
         few_rows = engine.few_rows() is not None
         if records:
             return SmallSweeps if few_rows else GenericSteps
-        return SmallGaussianSteps if few_rows else GaussianSteps
+        return SmallGaussianSteps if few_rows else LargeGaussianSteps
     heavy = few_heavy_columns(family, rules) and not records
     return SmallStudentSteps if heavy and engine.few_rows() is not None else GenericSteps
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
+from scstream.families.scores import LinearScore
 from scstream.kernels import (
     gaussian_moves,
     small_batch,
@@ -153,7 +154,7 @@ class GaussianSteps(_Compiled):
             now = completed_by_present(self, state)[:, None] * [[1.0], [0.0]]  # all in one part
         failed = small_batch.forget(
             (state.past, state.past_doubt), now, as_array(self.rules.keep_shares),
-            self.forget_margins, self.alpha, self.prior, self.room(state.k)[0], (past, doubt),
+            self.forget_margins, self.alpha, self.prior, self.room(state.k), (past, doubt),
         )  # fmt: skip
         if failed > 0:
             return super().forget(state)
@@ -235,6 +236,22 @@ class GaussianSteps(_Compiled):
             self.margins, self.ratio, self.prior, room, merges,
         )  # fmt: skip
         return found
+
+
+class LargeGaussianSteps(GaussianSteps):
+    """The same for many rows: parameters are drawn in one compiled call."""
+
+    def restricted_sweep(self, state: State, key: Key | None = None) -> State:
+        """Draw weights and parameters, then every point's label and sub-label."""
+        k, draws = state.k, self.rng.words.copy()
+        eta = np.empty((3 * k, state.past.shape[2]))
+        if small_batch.drawn(
+            state.past, state.now.current, draws, self.alpha, self.prior, self.room(k), eta
+        ):
+            return super().restricted_sweep(state, key)
+        self.rng, key = Draws(draws), self.next_key() if key is None else key
+        score = self.all_components(LinearScore(eta[:k]), state)
+        return state.having(now=self.engine.sweep(score, LinearScore(eta[k:]), k, key))
 
 
 def copied(state: State) -> tuple[Array, Array]:

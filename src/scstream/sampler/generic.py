@@ -9,7 +9,7 @@ from scstream.engines import Key
 from scstream.families.contract import Array
 from scstream.sampler import forgetting, split_merge, subclusters, sweep
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.steps import Divided, Steps
+from scstream.sampler.steps import Divided, Forget, Steps
 
 
 class GenericSteps(Steps):
@@ -36,10 +36,14 @@ class GenericSteps(Steps):
         return forgetting.forget(self, state)
 
     def divide(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
-    ) -> Divided:
-        """Try a new division of the chosen clusters, and judge it."""
-        current, doubt = subclusters.try_division(self, state, chosen, key)
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
+        keep_better: bool, forget: Forget | None = None,
+    ) -> Divided:  # fmt: skip
+        """Try a new division of the chosen clusters, let them forget, and judge it."""
+        tried = subclusters.try_division(self, state, chosen, key)
+        if forget is not None:
+            state = forget(state)
+        current, doubt = tried()
         state, apart = self.judge_division(state, chosen, current, doubt, keep_better=keep_better)
         return Divided(state, current, doubt, apart)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from scstream.families import Family
@@ -89,18 +90,18 @@ class Outcome:
     record: BatchRecord
 
 
-def labels_of(ctx: Context, state: State, n: int) -> tuple[Any, Any]:
-    """Return the ids of clusters, and the sub-labels, of the last n rows that the engine holds."""
-    return ctx.engine.named_labels(state.ids, ctx.engine.n_rows - n)
+def labels_of(ctx: Context, state: State, n: int) -> Callable[[], tuple[Any, Any]]:
+    """Return what gives the ids of clusters, and the sub-labels, of the engine's last n rows."""
+    return ctx.engine.bring_labels(state.ids, ctx.engine.n_rows - n)
 
 
 def outcome_of(
     ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events,
-    state: State, labels: tuple[Any, Any],
+    state: State, labels: Callable[[], tuple[Any, Any]],
 ) -> Outcome:  # fmt: skip
     """Return what happened to clusters, seen from outside the batch, and the labels, as ids.
 
-    ``state`` holds the clusters before they were settled.
+    ``state`` holds the clusters before they were settled. The labels may still be on their way.
     """
     known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
@@ -108,7 +109,7 @@ def outcome_of(
     changes = *_changes(before, after, events), batch.widened
     here = after.n_batches - 1, batch.time, n, after.state.k, level
     record = made(BatchRecord, *here, *changes)
-    return Outcome(*labels, record)
+    return Outcome(*labels(), record)
 
 
 def _changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,6 @@ from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import load_rows, some_rows, some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
-from scstream.sampler.split_merge import drop_forgotten
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import is_due, kept_with
@@ -119,8 +117,9 @@ def _learn_later(
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
+    steps = _begin(learner, batch, recipe, engine, past)
     scores = _scores(before, batch, recipe.rules, past, engine)
-    steps, state, events = _run_later(learner, batch, recipe, engine, past)
+    state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
     if born and is_suspected(learner, past, state, batch, recipe):
         if begins_anew(learner, steps, state, batch, recipe, engine):
@@ -171,7 +170,13 @@ def _learn_later(
 def _run_later(
     learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past: State
 ) -> tuple[Steps, State, Events]:
-    """Run a batch on clusters that are left of the past; returns the steps and what they made.
+    """Run a batch on clusters that are left of the past; returns the steps and what they made."""
+    steps = _begin(learner, batch, recipe, engine, past)
+    return steps, *later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
+
+
+def _begin(learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past: State) -> Steps:
+    """Return the steps of a batch that the engine has taken.
 
     A background that is learned has seen the batch only if the batch gave rise to it.
     """
@@ -184,9 +189,7 @@ def _run_later(
     if outliers is not None and outliers.held is not None and outliers.batch is None:
         kept = past.share_left_of(learner.state)
         steps.outliers = background_of(outliers, steps, batch.X, kept)
-    if batch.X.shape[0] == 0:
-        return steps, drop_forgotten(steps, past), Events()
-    return steps, *later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
+    return steps
 
 
 def _scores(
@@ -194,8 +197,8 @@ def _scores(
 ) -> Callable[[], Sketch]:
     """Return what gives the sketch of scores with those of a batch.
 
-    ``past`` is what is left at its time. While an engine passes over many rows, or waits for a
-    device, another thread computes it.
+    ``past`` is what is left at its time. While an engine that has taken the batch passes over many
+    rows, or waits for a device, another thread computes it.
     """
     n = batch.X.shape[0]
     if rules.scored_rows == 0 or n == 0:
@@ -207,8 +210,11 @@ def _scores(
     if not is_scored(learner.n_batches, share):
         return lambda: learner.scores
     kept = past.share_left_of(learner.state)
-    some = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
-    scores = partial(scores_with, learner.scores, learner, some, rules, kept, share)
+
+    def scores() -> Sketch:
+        some = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
+        return scores_with(learner.scores, learner, some, rules, kept, share)
+
     idle = engine.takes_tensors or (engine.n_threads > 1 and not few)
     return beside(scores) if idle else scores
 

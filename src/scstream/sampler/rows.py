@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scstream.engines import Engine, RemoteRows
-from scstream.engines.tensors import to_host
+from scstream.engines.tensors import is_tensor, on_device, to_host
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Points
@@ -20,16 +20,32 @@ def some_rows(X: Points, most: int) -> Points:
     Which row of a stratum depends on nothing but the number of rows: a batch gives the same rows
     wherever they are, and nothing is drawn from the generator of the model.
     """
-    rows = _chosen(X.shape[0], most)
-    return X.take(rows)[0] if isinstance(X, RemoteRows) else to_host(X[rows])
+    if isinstance(X, RemoteRows):
+        return X.take(_chosen(X.shape[0], most))[0]
+    return to_host(X[_chosen_beside(X, most)])
 
 
 def some_weighted_rows(X: Points, weight: Array, most: int) -> tuple[Points, Array]:
     """Return the same rows and what they count; those elsewhere have their weights with them."""
     rows = _chosen(X.shape[0], most)
-    return X.take(rows) if isinstance(X, RemoteRows) else (to_host(X[rows]), weight[rows])
+    if isinstance(X, RemoteRows):
+        return X.take(rows)
+    return to_host(X[_chosen_beside(X, most)]), weight[rows]
 
 
+def _chosen_beside(X: Points, most: int) -> Any:
+    """Return the places of so many rows at most, on the device of a tensor."""
+    n = X.shape[0]
+    return _chosen_on(X.device, n, most) if is_tensor(X) else _chosen(n, most)
+
+
+@lru_cache(maxsize=8)
+def _chosen_on(device: Any, n: int, most: int) -> Any:
+    """Return places that are on a device: to take them there takes longer than to take rows."""
+    return on_device(_chosen(n, most), device)
+
+
+@lru_cache(maxsize=8)
 def _chosen(n: int, most: int) -> Any:
     """Return the places of so many of n rows at most, in order; all of them as a slice."""
     if n <= most:

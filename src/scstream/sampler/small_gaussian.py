@@ -33,7 +33,7 @@ from scstream.sampler.gaussian import (
     now_copied,
 )
 from scstream.sampler.recipe import Plan
-from scstream.sampler.steps import DIVIDED, SETTLED, SWEPT, Ahead, Divided
+from scstream.sampler.steps import DIVIDED, SETTLED, SWEPT, Ahead, Divided, Forget
 
 Arrays = tuple[Array, Ints, Ints, Array]  # what `scstream.engines.Sums` has
 Division = tuple[Array, Array]  # sums (k, 2, p) and doubts (k, k)
@@ -44,9 +44,11 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
     """All steps of a small batch."""
 
     def divide(
-        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *, keep_better: bool
-    ) -> Divided:
-        """Try a new division of the chosen clusters, and judge it."""
+        self, state: State, chosen: NDArray[np.bool_], key: Key | None = None, *,
+        keep_better: bool, forget: Forget | None = None,
+    ) -> Divided:  # fmt: skip
+        """Try a new division of the chosen clusters, once they have forgotten, and judge it."""
+        state = state if forget is None else forget(state)
         k, p = state.k, state.past.shape[2]
         key = self.next_key() if key is None else key
         member = nobody(k, p)
@@ -135,7 +137,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
             return copied(state)
         past, shares = (np.empty(old[0].shape), np.empty(old[1].shape)), as_array(rules.keep_shares)
         failed = small_batch.forget(
-            old, now[0], shares, self.forget_margins, alpha, prior, room[0], past
+            old, now[0], shares, self.forget_margins, alpha, prior, room, past
         )
         return None if failed > 0 else past
 

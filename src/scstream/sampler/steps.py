@@ -8,6 +8,7 @@ to their rows where these are few. `scstream.sampler.choose` chooses, once a bat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.merged_frames import Together, together
 from scstream.sampler.recipe import Plan
+
+Forget = Callable[[State], State]  # what lets clusters forget a part of their past
 
 
 class Divided(NamedTuple):
@@ -108,8 +111,11 @@ class Steps(Context, ABC):
         """Keep the share of each cluster's past that best predicts its present."""
 
     @abstractmethod
-    def divide(self, state: State, chosen: NDArray[np.bool_], *, keep_better: bool) -> Divided:
-        """Try a new division of the chosen clusters, and judge it."""
+    def divide(
+        self, state: State, chosen: NDArray[np.bool_], *, keep_better: bool,
+        forget: Forget | None = None,
+    ) -> Divided:  # fmt: skip
+        """Try a new division of the chosen clusters, let them forget if asked to, and judge it."""
 
     @abstractmethod
     def judge_division(

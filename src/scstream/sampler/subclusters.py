@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,14 +15,19 @@ from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.log_marginals import filled, log_marginals
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
-from scstream.sampler.steps import Divided, Steps
+from scstream.sampler.steps import Divided, Forget, Steps
 
 
-def seek_subclusters(steps: Steps, state: State) -> State:
-    """Restart the sub-clusters of all clusters present, then set the present apart."""
+def seek_subclusters(steps: Steps, state: State, forget: Forget | None = None) -> State:
+    """Restart the sub-clusters of all clusters present, then set the present apart.
+
+    Clusters may have to forget something before that is judged. A division is sought in the present
+    alone, so a device may do that meanwhile.
+    """
     if not (steps.rules.restarts and np.count_nonzero(state.present)):
-        return set_present_apart(steps, state)
-    return settle_division(steps, steps.divide(state, state.present, keep_better=True))
+        return set_present_apart(steps, state if forget is None else forget(state))
+    divided = steps.divide(state, state.present, keep_better=True, forget=forget)
+    return settle_division(steps, divided)
 
 
 def settle_division(steps: Steps, divided: Divided) -> State:
@@ -39,8 +45,8 @@ def restart(steps: Steps, state: State, chosen: NDArray[np.bool_]) -> State:
 
 def try_division(
     ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None = None
-) -> tuple[Array, Array]:
-    """Seek a new division of the chosen clusters; returns sums (k, 2, p) and doubts (k,).
+) -> Callable[[], tuple[Array, Array]]:
+    """Seek a new division of the chosen clusters; returns what gives sums (k, 2, p), doubts (k,).
 
     A functional of the statistics proposes it (a principal axis, a random point), and a few rounds
     of hard assignment refine it. The engine remembers the sub-labels that were tried until they are

@@ -31,6 +31,7 @@ from scstream.engines.torch.triton import AVAILABLE  # noqa: E402
 _BLOCK_NUMBERS = {"cuda": 2**27, "cpu": 2**20}  # of statistics and scores at a time
 _LEAST_BLOCK = 256
 _MOST_ROWS = 2**31  # that kernels can count
+_MOST_ID = 2**30  # of a cluster that goes with a sub-label into half of a number
 
 
 class TorchEngine(Engine):
@@ -81,6 +82,7 @@ class TorchEngine(Engine):
         self._courier = Courier(self._device) if fit else None
         self._scratch = Scratch(self._device)
         self._few: FewColumns | None = None
+        self._uploaded = 0  # where rows of an array were last put
 
     def serves(self, device: str) -> bool:
         """Whether it is for this device."""
@@ -90,7 +92,9 @@ class TorchEngine(Engine):
         """Return the rows of an array on the GPU, if they are few enough to be there twice."""
         if self._courier is None or X.nbytes > UPLOAD:
             return X
-        return self._courier.upload(X)
+        there = self._courier.upload(X)
+        self._uploaded = there.data_ptr()
+        return there
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
@@ -225,15 +229,22 @@ class TorchEngine(Engine):
 
     def refine(
         self, sub: Score, chosen: NDArray[np.bool_], family: Family, alpha: float, rounds: int
-    ) -> tuple[Array, Array]:
+    ) -> Callable[[], tuple[Array, Array]]:
         """Try new sub-labels for the chosen clusters, and refine them: on the device if it can."""
-        few, pairs, prior, done = self._fused, self._forms(sub), family.small_gaussian(), None
-        if isinstance(few, FewColumns) and prior is not None and pairs and chosen.any():
-            done = few.refine(pairs, chosen, self._ledger, self._batch, prior, alpha, rounds)
-        if done is None:
-            return super().refine(sub, chosen, family, alpha, rounds)
-        self._ledger.trial(chosen, done.rows, done.current)
-        return done.current, done.own
+        few, pairs, prior = self._fused, self._forms(sub), family.small_gaussian()
+        plain = super().refine(sub, chosen, family, alpha, rounds)
+        if not (isinstance(few, FewColumns) and prior is not None and pairs and chosen.any()):
+            return plain
+        wait = few.refine(pairs, chosen, self._ledger, self._batch, prior, alpha, rounds)
+
+        def refined() -> tuple[Array, Array]:
+            done = wait()
+            if done is None:
+                return plain()
+            self._ledger.trial(chosen, done.rows, done.current)
+            return done.current, done.own
+
+        return refined
 
     def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keep the sub-labels last tried for the chosen clusters."""
@@ -280,6 +291,15 @@ class TorchEngine(Engine):
             z = table[self._batch.z[skip:].long()]  # a label of -1 finds the last entry
             sub = self._batch.sub[skip:].long()
         return (z, sub) if is_tensor(self._rows.X) else (z.cpu().numpy(), sub.cpu().numpy())
+
+    def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
+        """Start to bring what `named_labels` returns: to the host if the rows came from there."""
+        few, X = self._fused, self._rows.X
+        from_here = is_tensor(X) and X.data_ptr() == self._uploaded
+        short = from_here and skip < self._batch.n and int(ids.max(initial=0)) < _MOST_ID
+        if short and isinstance(few, FewColumns):
+            return few.bring_names(ids, skip, self._batch)
+        return super().bring_labels(ids, skip)
 
     @property
     def n_rows(self) -> int:

@@ -21,9 +21,11 @@ from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
 from scstream.engines.torch.passes import Pass, Recorded, grid, on_its_device, rounded
 from scstream.engines.torch.triton import least_bits, least_row
-from scstream.engines.torch.workspace import TILE, Workspace
+from scstream.engines.torch.workspace import TILE, Workspace, places
 from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
+from scstream.kernels import packing
+from scstream.support.threads import beside
 
 FEW = 8  # columns up to which this is the way
 _BLOCK, _UNROLL = {False: 512, True: 256}, 4  # rows of a program that labels, components at once
@@ -58,6 +60,7 @@ class FewColumns:
         self._same: float | None = None
         self._frame = torch.zeros(2 * d, dtype=torch.float64, device=device)
         self._framed: tuple[Array, Array] | None = None
+        self._brought: Tensor | None = None  # codes of labels, on the host
         self._raw: dict[torch.dtype, Tensor] = {}
         self._loads: dict[Any, Recorded] = {}
         self._workspaces: dict[int, Workspace] = {}
@@ -123,7 +126,7 @@ class FewColumns:
         work.components(score, sub)
         flags = score.student, sub.student, key is not None
         self._run(work, ("sweep", *flags), lambda: self._launch_sweep(work, *flags))
-        return work.read(np.arange(k), k, tables=True)
+        return work.read(places(k), k, tables=True)
 
     def resplit(self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch) -> Pass:
         """Try sub-labels; see `Engine.resplit`. Sums are taken about where the ledger says."""
@@ -137,22 +140,23 @@ class FewColumns:
     def refine(
         self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch,
         prior: GaussianPrior, alpha: float, rounds: int,
-    ) -> Pass | None:  # fmt: skip
+    ) -> Callable[[], Pass | None]:  # fmt: skip
         """Try sub-labels, and refine them; see `Engine.refine`.
 
-        None if some scatter is not safely positive definite.
+        It gives None if some scatter is not safely positive definite.
         """
         which = np.flatnonzero(chosen)
         work = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
         work.predicted(prior, alpha)
-        student = sub.student
-        self._run(
-            work, ("refine", student, rounds), lambda: self._launch_trials(work, student, rounds)
-        )
+        student, name = sub.student, ("refine", sub.student, rounds)
+        self._run(work, name, lambda: self._launch_trials(work, student, rounds), wait=False)
         batch.renamed()
-        if work.failed(len(which), rounds):
-            return None
-        return work.read(which, len(chosen))
+
+        def refined() -> Pass | None:
+            work.recorded[name].wait()
+            return None if work.failed(len(which), rounds) else work.read(which, len(chosen))
+
+        return refined
 
     def _for_trial(
         self, sub: Forms, which: NDArray[np.int64], sums: Array, batch: Batch
@@ -180,6 +184,30 @@ class FewColumns:
         out, subs = self._named[:, skip : batch.n].clone().unbind()
         return out, subs
 
+    def bring_names(
+        self, ids: Labels, skip: int, batch: Batch
+    ) -> Callable[[], tuple[Labels, Labels]]:
+        """Start to bring the same to the host, in half of a number for both."""
+        names = old_names(len(ids)) if batch.names is None else batch.names
+        work = self._workspace(len(names))
+        work.call(names, ids)
+        self._run(work, ("codes",), lambda: self._launch_codes(work))
+        if self._brought is None:
+            self._brought = torch.empty(self._size, dtype=torch.int32, pin_memory=True)
+        here, n = self._brought[: batch.n], batch.n
+        here.copy_(self._code[:n], non_blocking=True)
+        event: Any = torch.cuda.Event  # PyTorch is not all typed
+        arrived = event()
+        arrived.record(torch.cuda.current_stream(self.device.index))
+
+        def read() -> tuple[Labels, Labels]:
+            arrived.synchronize()
+            out, subs = np.empty((2, n - skip), dtype=np.int64)
+            packing.read_codes(here.numpy()[skip:], out, subs)
+            return out, subs
+
+        return beside(read)
+
     # -- launches -------------------------------------------------------------------------------
 
     def _workspace(self, k: int) -> Workspace:
@@ -193,11 +221,14 @@ class FewColumns:
             )
         return self._workspaces[size]
 
-    def _run(self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None]) -> None:
+    def _run(
+        self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None], *,
+        wait: bool = True,
+    ) -> None:  # fmt: skip
         """Run launches with what was filled in, and wait for what comes back."""
         if name not in work.recorded:
             work.recorded[name] = Recorded(self.device, launch)
-        work.recorded[name].run()
+        work.recorded[name].run(wait=wait)
 
     def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
         work.send()
@@ -246,6 +277,12 @@ class FewColumns:
         work.send()
         kernels.read_names[(grid(self._size, _ROW_BLOCK),)](
             work.there[-1], self._z, self._sub, self._trial, *self._named, block=_ROW_BLOCK
+        )
+
+    def _launch_codes(self, work: Workspace) -> None:
+        work.send()
+        kernels.read_codes[(grid(self._size, _ROW_BLOCK),)](
+            work.there[-1], self._z, self._sub, self._trial, self._code, block=_ROW_BLOCK
         )
 
     def _launch_members(self, work: Workspace) -> None:

@@ -81,6 +81,16 @@ def read_names(names, z, sub, trial, ids, subs, block: tl.constexpr):
 
 
 @jit
+def read_codes(names, z, sub, trial, codes, block: tl.constexpr):
+    """Read twice the id plus the sub-label of each row, see `read_names`."""
+    row = tl.program_id(0) * block + tl.arange(0, block)
+    label = tl.load(z + row)
+    known = label >= 0
+    name = tl.load(names + _code(label, sub, trial, row, known), mask=known, other=-2)
+    tl.store(codes + row, name.to(tl.int32))
+
+
+@jit
 def _code(label, sub, trial, row, known):
     code = 4 * label + 2 * tl.load(sub + row, mask=known, other=0)
     return code + tl.load(trial + row, mask=known, other=0)

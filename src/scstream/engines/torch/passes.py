@@ -108,7 +108,11 @@ class Recorded:
                     self._launch()
                     self._compiled = True
         if wait:
-            torch.cuda.current_stream(self._device.index).synchronize()
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until it is done."""
+        torch.cuda.current_stream(self._device.index).synchronize()
 
     def _record(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,15 +73,17 @@ class Workspace:
         """Fill in the components of a sweep, and the pairs of all clusters."""
         d, some = self._d, room_of(packing.ROOM, 0).floats
         one, two = (score.eta, score.power, score.const), (sub.eta, sub.power, sub.const)
-        packing.forms(*one, d, some, self._numbers, 1, self._centre)
-        packing.forms(*two, d, some, self._pairs, len(sub.eta), self._centre[:0])
+        n, m = len(score.eta), len(sub.eta)
+        packing.forms(*one, places(n), d, some, self._numbers, 1, self._centre)
+        packing.forms(*two, places(m), d, some, self._pairs, m, self._centre[:0])
 
     def trial(self, sub: Forms, which: NDArray[np.int64], sums: Array) -> None:
         """Fill in the pairs of some clusters, with all clusters' first sums (k, 2, 1 + d)."""
-        packing.trial(
-            sub.eta, sub.power, sub.const, which, sums, self._d, room_of(packing.ROOM, 0).floats,
-            self._pairs, self._centre, self._rank,
-        )  # fmt: skip
+        d, some, pairs = self._d, room_of(packing.ROOM, 0).floats, np.repeat(2 * which, 2)
+        pairs[1::2] += 1
+        two = sub.eta, sub.power, sub.const, pairs
+        packing.forms(*two, d, some, self._pairs, len(pairs), self._centre[:0])
+        packing.trial(which, sums, d, self._centre, self._rank)
 
     def predicted(self, prior: GaussianPrior, alpha: float) -> None:
         """Fill in what predictives are made of."""
@@ -118,3 +121,9 @@ class Workspace:
         out = np.empty((k, self._p))
         packing.points(self.values, n, self._d, out)
         return out
+
+
+@lru_cache
+def places(k: int) -> NDArray[np.int64]:
+    """Return the places of k clusters or forms, which nobody changes."""
+    return np.arange(k)

@@ -1,0 +1,93 @@
+"""Compiled log-normalisers of normal-inverse-Wishart densities, many `side_by_side`.
+
+Statistics are packed as in `scstream.kernels.matrices`.
+"""
+
+from __future__ import annotations
+
+from math import log, pi
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scstream.kernels.compiling import bare, in_order
+from scstream.kernels.elementary import log_gammas, logs
+from scstream.kernels.side_by_side import (
+    ROWS,
+    SIDE,
+    log_determinants,
+    logarithms,
+    multiply,
+    rows_of,
+    scatters,
+)
+
+
+def room() -> NDArray[np.float64]:
+    """Return room for `finish` to work in."""
+    return np.empty(ROWS * SIDE)
+
+
+@bare
+def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) -> Any:
+    """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.
+
+    ``more`` is by how much the degrees of freedom exceed the count. NaN where the scatter is not
+    positive definite; returns how often. There is room for p and `ROWS`
+    more rows, see `side_by_side.rows_of`.
+    """
+    p, failed = len(prior), 0
+    both, side = rows_of(room, p + ROWS)
+    tau, rows, groups = both[:p], both[p:], s.reshape(len(s), 1, p)
+    for a in range(0, len(s), side):
+        level = out[a : a + side]
+        scatters(groups[a : a + side], np.int64(0), prior, d, tau, rows[0])
+        failed += log_determinants(tau[1 + d :], d, rows, level)
+        _finish(tau[0], more, d, rows, level)
+    return failed
+
+
+@bare
+def finish(kappa: Any, more: float, d: int, room: Any, out: Any) -> None:
+    """Replace log determinants (k,) of scatters by log-normalisers, see `log_partition`."""
+    rows, side = rows_of(room, np.int64(ROWS))
+    for a in range(0, len(out), side):
+        _finish(kappa[a : a + side], more, d, rows, out[a : a + side])
+
+
+@in_order
+def _finish(kappa: Any, more: float, d: int, rows: Any, out: Any) -> None:
+    """Replace log determinants (m,) by log-normalisers."""
+    m = len(out)
+    gammas, product, of = rows[0], rows[1], rows[2]
+    for r in range(m):
+        nu = kappa[r] + more
+        out[r] = 0.5 * nu * (d * log(2.0) - out[r])
+        of[r] = nu - 1.0
+        product[r] = kappa[r]
+    logs(product, m)
+    for r in range(m):
+        out[r] -= 0.5 * d * product[r]
+    if d % 2 == 1:  # sum over j < d of lgamma(nu / 2 - j / 2): in pairs
+        for r in range(m):
+            gammas[r] = 0.5 * (kappa[r] + more)
+        log_gammas(gammas, m, rows[3:])
+        for r in range(m):
+            out[r] += gammas[r]
+    if d > 1:
+        for r in range(m):
+            gammas[r] = of[r]
+        log_gammas(gammas, m, rows[3:])
+        for r in range(m):
+            each = gammas[r] + 0.5 * log(pi) - (of[r] - 1.0) * log(2.0)
+            out[r] += d // 2 * each
+            product[r], gammas[r] = 1.0, 0.0
+        for j in range(2, d):
+            for r in range(m):
+                rows[3, r] = 0.5 * (of[r] + (1.0 - j))
+            for _ in range((d + 1 - j) // 2):
+                multiply(product, rows[3], gammas[:m])
+        logarithms(product, gammas[:m])
+        for r in range(m):
+            out[r] -= gammas[r]
