@@ -170,7 +170,7 @@ def test_every_sweep_is_sampled_where_none_is_deterministic(
         return sample(steps, state)
 
     monkeypatch.setattr(GenericSteps, "restricted_sweep", counted)
-    rules = Rules(warmup_rows=0, compiled_columns=0)
+    rules = Rules(warmup_rows=0, compiled_columns=0, more_sweeps=0)
     model = ours.SampledThroughout("gaussian", random_state=0, n_jobs=1, rules=rules)
     for batch in stream:
         model.partial_fit(batch.X)

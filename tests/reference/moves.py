@@ -150,6 +150,16 @@ def propose_splits(batch, clusters, time, *, room, log_u):
     return events
 
 
+def survives(clusters, totals, a, b):
+    """Whether of two clusters that merge the id of the first is kept, not that of the second.
+
+    It is that of the heavier one, but not of one born in this batch if the other was not.
+    """
+    if (clusters.lived[a] == 0) != (clusters.lived[b] == 0):
+        return clusters.lived[b] == 0
+    return heavier(totals[a][0], totals[b][0])
+
+
 def propose_merges(
     batch,
     clusters,
@@ -186,8 +196,7 @@ def propose_merges(
         if (pair in wanted or len(chosen) < must_go) and taken.isdisjoint(pair):
             chosen.append(pair)
             taken.update(pair)
-    # the heavier one's id survives
-    chosen = [(b, a) if heavier(totals[b][0], totals[a][0]) else (a, b) for a, b in chosen]
+    chosen = [(b, a) if survives(clusters, totals, b, a) else (a, b) for a, b in chosen]
     in_frames = {pair: together(batch, clusters, pair) for pair in chosen if tames(batch.family)}
     events, gone = [], []
     for a, b in chosen:

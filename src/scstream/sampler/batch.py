@@ -197,15 +197,15 @@ def _sampled(
     fewer points than it has parameters the draws are mostly noise, the more so the smaller the
     cluster, and points would flow to the large ones: there the predictives draw the labels.
     """
-    sweep, before = 0, state.k
-    few = steps.engine.n_rows < state.k * state.past.shape[2]
+    before, _, p = state.past.shape
+    few = steps.engine.n_rows < before * p
     state, done, divided = steps.take_usual_steps(state, plan, few=few)
+    if done >= SWEPT:
+        return state, done
     if divided is not None:
         state = settle_division(steps, divided)
         state = split_merge_and_drop(steps, plan, state, events, time)
-    if done > NOTHING:
-        sweep = plan.sweeps
-    most = plan.sweeps + steps.rules.more_sweeps
+    sweep, most = 0 if done == NOTHING else plan.sweeps, plan.sweeps + steps.rules.more_sweeps
     while sweep < plan.sweeps or (sweep < most and state.k > before):
         before = state.k
         by_predictives = few and sweep == 0

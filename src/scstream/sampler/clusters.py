@@ -110,11 +110,13 @@ class State(Standing):
     ) -> tuple[State, Ints, Ints]:
         """Return the clusters with disjoint pairs merged, and where points went, (k, 2) each.
 
-        The heavier of a pair keeps its id. The two become the merged cluster's sub-clusters. Log
-        marginals are known of the merged ones if their ``level`` is given, that of each pair.
+        The heavier of a pair keeps its id, but one that was born in this batch leaves its to one
+        that was not. The two become the merged cluster's sub-clusters. Log marginals are known of
+        the merged ones if their ``level`` is given, that of each pair.
         """
-        n = self.totals[:, 0]
+        n, new = self.totals[:, 0], self.lived == 0
         lighter = heavier(n[second], n[first])
+        lighter = np.where(new[first] == new[second], lighter, new[first])
         a, b = np.where(lighter, second, first), np.where(lighter, first, second)
         kept = np.ones(self.k, dtype=bool)
         kept[b] = False
