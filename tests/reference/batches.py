@@ -204,9 +204,9 @@ def renumber(clusters, events, first):
 # -- the first batch ------------------------------------------------------------------------------
 
 
-def first_batch(batch, plan, clusters, *, again=False, many=False, turned=False):
+def first_batch(batch, plan, clusters, *, again=False, turned=False):
     """Sweep until the log posterior no longer rises, then settle by deterministic sweeps."""
-    converge(batch, plan, clusters, again=again, many=many, turned=turned)
+    converge(batch, plan, clusters, again=again, turned=turned)
     if tamed_in_vain(batch.family):
         return
     if tames(batch.family):
@@ -220,20 +220,20 @@ def first_batch(batch, plan, clusters, *, again=False, many=False, turned=False)
             break
 
 
-def converge(batch, plan, clusters, *, again=False, sample=False, many=True, turned=False):
+def converge(batch, plan, clusters, *, again=False, sample=False, turned=False):
     """Sweep until nothing rises, and again from a better start if what was found leads to one."""
-    gain = sweep_until_calm(batch, plan, clusters, again=again, sample=sample, many=many)
+    gain = sweep_until_calm(batch, plan, clusters, again=again, sample=sample)
     moving = plan.splits and plan.merges and batch.outliers is None
     if turned and moving and not tamed_in_vain(batch.family) and turn(batch, plan, clusters):
-        gain = sweep_until_calm(batch, plan, clusters, again=again, sample=sample, many=many)
+        gain = sweep_until_calm(batch, plan, clusters, again=again, sample=sample)
     return gain
 
 
-def sweep_until_calm(batch, plan, clusters, *, again, sample, many):
+def sweep_until_calm(batch, plan, clusters, *, again, sample):
     """Sweep until the log posterior no longer rises; returns by how much it did since a sweep.
 
-    Of many rows, and of clusters that have converged before, it is not waited for if no cluster was
-    split or merged from the first sweep on: eight times, or three if other rows are swept too.
+    Of a sample, and of clusters that have converged before, it is not waited for if no cluster was
+    split or merged from the first sweep on.
 
     The prior follows the clusters during the first 15 sweeps, where that is more probable. Those
     of other rows that have converged before may end sooner: there rows must be more probable by a
@@ -265,8 +265,7 @@ def sweep_until_calm(batch, plan, clusters, *, again, sample, many):
         waited = 0 if level > best + gain else waited + 1
         best, begin = max(best, level), level if begin is None else begin
         patience = 3 if again else 8
-        enough = 3 if again or sample else 8
-        if (again or many) and calm == sweep + 1 >= enough:
+        if (sample or again) and calm == sweep + 1 >= 3:
             break
         if waited >= patience and (again or sweep >= 15):
             break

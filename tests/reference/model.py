@@ -193,8 +193,7 @@ class Model:
             deterministic_sweep(batch, swept)
             batch.outliers, _ = arising(batch, swept)
         turned = labels is None and not again
-        many = 0 < self.sample_rows <= len(batch.X)
-        first_batch(batch, self.plan, clusters, again=again, many=many, turned=turned)
+        first_batch(batch, self.plan, clusters, again=again, turned=turned)
         return clusters
 
     def learn_first(self, X, weight, time, labels):

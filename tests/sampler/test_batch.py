@@ -1,7 +1,5 @@
 """One batch: what is swept and moved, when the first one ends, and what is left behind."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import reference
@@ -235,14 +233,12 @@ def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
 
 
 @pytest.mark.parametrize(
-    ("course", "many", "untouched", "touched"),
-    [({}, 401, 16, 16), ({}, 400, 8, 16), ({"sample": True}, 401, 3, 16),
-     ({"again": True}, 401, 3, 4)],
-)  # fmt: skip
-def test_clusters_that_no_sweep_touches_are_soon_believed(course, many, untouched, touched):
+    ("course", "untouched", "touched"),
+    [({}, 16, 16), ({"sample": True}, 3, 16), ({"again": True}, 3, 4)],
+)
+def test_clusters_that_no_sweep_touches_are_soon_believed(course, untouched, touched):
     for parts, least in [(1, untouched), (2, touched)]:
         batch, told = Batches(n=400), []
-        batch.ctx.rules = replace(batch.ctx.rules, sample_rows=many)
         labels = parts * batch.truth + np.arange(batch.n) % parts
         start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
         told_of = Course(adapt=True, progress=lambda *seen, to=told: to.append(seen), **course)

@@ -96,9 +96,8 @@ def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converge
 def _swept(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
     """Run the sweeps.
 
-    Clusters of many rows that no sweep splits or merges from the first one on are soon believed,
-    sooner if other rows show them too. What else would change is which labels are drawn where
-    clusters touch.
+    Clusters of a sample, or of one before, that no sweep splits or merges from the first one on are
+    soon believed. What else would change is which labels are drawn where clusters touch.
 
     Where the prior follows the clusters ``steps.family`` is replaced. Sweeps end as soon as rows
     turn out to have been tamed in vain.
@@ -110,9 +109,6 @@ def _swept(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
     patience = rules.patience_again if again else rules.patience
     gain = max(rules.gain_again * steps.engine.n_rows, 1.0) if again else 1.0
     least_sweeps = 0 if again else rules.adapt_sweeps
-    others = sample or again
-    enough = rules.patience_again if others else rules.patience
-    many = others or 0 < rules.sample_rows <= steps.engine.n_rows
     state, _ = give_up(steps, state)
     for sweep in range(plan.max_sweeps):
         state = steps.restricted_sweep(state)
@@ -139,7 +135,7 @@ def _swept(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
         waited = 0 if level > best + gain else waited + 1
         best = max(best, level)
         begin = level if sweep == 0 else begin
-        untouched = many and calm > sweep and calm >= enough
+        untouched = (sample or again) and calm > sweep and calm >= rules.patience_again
         if untouched or (waited >= patience and sweep >= least_sweeps):
             break
     return Converged(state, best - begin)

@@ -58,13 +58,12 @@ class Rules(GroupRules):
     adapt_sweeps : int
         Sampled sweeps of the first batch during which the prior follows the clusters.
     patience : float
-        Sampled sweeps without a better log posterior that end the first batch; or, of `sample_rows`
-        or more, that move no cluster from the first one on. Without the latter the same clusters
-        were found, of 20,000 rows 1.3 to 1.5 times as slowly where they are far apart.
+        Sampled sweeps without a better log posterior that end the first batch.
     patience_again : float
-        The same where clusters were found among other rows before, see `sample_rows`; and for
-        sweeps of a sample that move none. With 8 there 2 of 180 batches had other clusters, one 3
-        more and one 1 less, and where they are far apart 50,000 rows took a tenth longer.
+        The same where clusters were found among other rows before, see `sample_rows`. There, and in
+        samples, so many from the first one on that move no cluster end it too. With 8 in samples,
+        of 180 batches (nine shapes, most of 50,000 rows) one had three clusters more and one had
+        one less, and those of clusters far apart took a tenth longer.
     gain_again : float
         There a log posterior is only better if a row is more probable by this, in nats. Among
         400,000 rows of clusters far apart labels that are drawn anew change it by some 20.
