@@ -210,6 +210,15 @@ def test_directions_are_principal_axes_through_the_mean(d, k):
         assert_allclose(got, towards * d / np.trace(np.linalg.inv(expected)), rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_two_rows_have_one_axis_and_rounding_none(d):
+    family, _ = groups(d, 2)
+    X = np.random.default_rng(d).normal(size=(2, d)) + 20.0
+    s = np.tile(family.statistics(X).sum(axis=0), (min(d, 4), 1))
+    got = family.directions(s, 0.0 * s, 2 * np.arange(min(d, 4)))
+    assert_array_equal(got, np.tile(got[0], (len(got), 1)))
+
+
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_a_group_without_extent_still_gets_a_direction(d):
     family, s = groups(d, 2)

@@ -260,7 +260,7 @@ def moments(s, d):
 
 def principal_axis(cov, metric, rank):
     """Return about the axis with ``rank`` others before it: at most 50 power iterations."""
-    cov = cov.copy()
+    cov, whole = cov.copy(), np.trace(cov)
     for found in range(rank + 1):
         start = np.eye(len(cov))[np.argmax(np.diag(cov))]
         v, variance = start, 0.0
@@ -275,6 +275,8 @@ def principal_axis(cov, metric, rank):
                 break
         if found < rank:
             cov -= variance * np.outer(w, w)
+            if not np.trace(cov) > 1e-9 * whole:  # but for rounding nothing is left
+                break
     return v
 
 

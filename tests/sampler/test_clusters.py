@@ -145,6 +145,17 @@ def test_merged_clusters_are_the_subclusters_and_the_heavier_keeps_the_id(state)
     assert_allclose(new.totals.sum(axis=0), state.totals.sum(axis=0))
 
 
+def test_one_born_in_this_batch_leaves_its_id_to_one_that_was_not(state):
+    n = state.totals[:, 0]
+    heavy, light = (4, 0) if n[4] >= n[0] else (0, 4)
+    for lived, survivor in ((0, light), (1, heavy)):
+        ages = np.full(state.k, 3)
+        ages[heavy] = lived
+        new, _, _ = state.having(lived=ages).merge(np.array([heavy]), np.array([light]))
+        assert state.ids[survivor] in new.ids
+        assert state.ids[heavy + light - survivor] not in new.ids
+
+
 def test_merge_leaves_the_others_alone(state):
     new, label, sublabel = state.merge(np.array([4, 1]), np.array([0, 2]))
     place = new.ids.tolist().index(state.ids[3])

@@ -32,13 +32,12 @@ def test_they_are_cut_less():
     widths = {}
     for rules in (Rules(), BY_BEST_LABELS):
         model = ScStream(random_state=0, rules=rules)
-        for X in side_by_side(1, 3.0, n=20_000, batches=2):
-            model.partial_fit(X)
+        model.partial_fit(next(side_by_side(1, 3.0, n=20_000)))
         assert model.n_clusters_ == 3
         middle = sorted(model.clusters_, key=lambda cluster: cluster.mean[0])[1]
         widths[rules] = float(np.sqrt(middle.covariance[0, 0]))
     assert widths[BY_BEST_LABELS] < 0.75  # that of a normal cut off at one and a half
-    assert widths[Rules()] > widths[BY_BEST_LABELS] + 0.02
+    assert widths[Rules()] > widths[BY_BEST_LABELS] + 0.05
 
 
 def test_labels_are_the_best_ones_all_the_same():

@@ -13,6 +13,7 @@ from scstream.kernels.directions import factored, solve_back, white
 
 OF_A_KIND = 8  # attempts in the deviations of what is expected; as many others follow
 _ROUNDS = 50  # power iterations for one axis, at most
+_LEFT = 1e-9  # of the variance of all columns that is more than rounding
 _GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
 
 
@@ -128,9 +129,12 @@ def _principal_axis(cov: Any, metric: Any, in_columns: bool, rank: int, w: Any, 
     """Fill ``v`` (d,) with the principal axis that has ``rank`` others before it; w is room.
 
     The axes are sought by power iteration from the column of largest variance; one that was found
-    is taken out of the covariance before the next.
+    is taken out of the covariance before the next. If nothing but rounding is left, as of two rows,
+    it is the last one.
     """
-    d = len(v)
+    d, whole = len(v), 0.0
+    for i in range(d):
+        whole += cov[i, i]
     for found in range(rank + 1):
         start = 0
         for i in range(d):
@@ -161,9 +165,13 @@ def _principal_axis(cov: Any, metric: Any, in_columns: bool, rank: int, w: Any, 
             if step > 1 and variance - before <= _GROWTH * variance:
                 break
         if found < rank:
+            left = 0.0
             for i in range(d):
                 for j in range(d):
                     cov[i, j] -= variance * w[i] * w[j]
+                left += cov[i, i]
+            if not left > _LEFT * whole:
+                break
 
 
 @brief

@@ -11,94 +11,20 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from scstream.sampler.group_rules import GroupRules
+from scstream.sampler.start_rules import StartRules
 
 
 @dataclass(frozen=True)
-class Rules(GroupRules):
-    """How the sampler decides, wherever the data do not; and, as `GroupRules` has it, groups.
+class Rules(StartRules, GroupRules):
+    """How the sampler decides, wherever the data do not.
+
+    How it starts is in `StartRules`, and how clusters are joined to groups in `GroupRules`.
 
     The defaults serve all streams that we know. They are here for experiments:
     ``ScStream(rules=Rules(founders=0))``.
 
     Attributes
     ----------
-    prior_rows : int
-        Rows of a first batch that its prior is prepared from, at most. More change it by less than
-        the noise of a seed.
-    seed_rows : int
-        Rows of a batch that groups are made from by k-means, at most. Twice as many gave the same K
-        and ARI (13 shapes of 20,000 to 60,000 rows, 20 or 25 seeds each).
-    points_a_group : int
-        Points for each such group: with fewer nothing new can be distinguished.
-    seeds : int
-        Groups that a first batch starts from, at most. One group gives a start from one cluster,
-        as in the paper: two-way splits are then a barrier, and results differ from seed to seed.
-    few_seeds : int
-        Groups of the second start, by the most informative columns alone. Where clusters differ in
-        a few of many columns, 200 small groups are chance neighbours in all the others.
-    sliced_columns : int
-        Columns up to which groups that no longer merge may be slices of clusters. One cluster in
-        one column came out as 31 to 60, three as up to 18. In two columns slices merge.
-    flat_by : float
-        By how much the fourth moment of an informative column must be below a normal's 3.
-    least_column_weight : float
-        What all other columns count in the second start.
-    turns : int
-        How often groups are made again by distances in the deviations within the clusters found so
-        far, at most. Twenty uneven clusters beside 13 columns of noise: 17 for one seed of eight
-        without, 20 for all with it.
-    turn_gain : float
-        Nats by which clusters must become more probable if that is to be done again.
-    round_by : float
-        Largest over smallest variance within clusters up to which they are about round, so that
-        it is not done at all. With 4, one of the seeds above stays at 4 clusters.
-    complete_rounds : int
-        How often missing entries are completed by clusters whose labels are given. Each round
-        leaves the missing share of what the last one was off: .3 to the power of 5 is nothing.
-    adapt_sweeps : int
-        Sampled sweeps of the first batch during which the prior follows the clusters.
-    patience : float
-        Sampled sweeps without a better log posterior that end the first batch.
-    patience_again : float
-        The same where clusters were found among other rows before, see `sample_rows`. There, and in
-        samples, so many from the first one on that move no cluster end it too. With 8 in samples,
-        of 180 batches (nine shapes, most of 50,000 rows) one had three clusters more and one had
-        one less, and those of clusters far apart took a tenth longer.
-    gain_again : float
-        There a log posterior is only better if a row is more probable by this, in nats. Among
-        400,000 rows of clusters far apart labels that are drawn anew change it by some 20.
-    sample_rows : int
-        Rows of a first batch that its clusters are found among. They are then looked for among
-        `sample_growth` times as many, and so on, until that neither changes how many there are nor
-        makes a row more probable by `sample_gain` nats; and only then among all rows. A batch of
-        less than `sample_growth` times as many is taken whole.
-    sample_growth : int
-    sample_gain : float
-    single_points : int
-        Random points of a first batch, or of `fit`, that draw their labels one by one after each
-        sampled sweep, all parameters integrated out: the move by which a point founds a cluster
-        alone. The distance from the posterior over partitions of seven points falls from .37 to an
-        exact sampler's .1 (`tests/statistical`). For up to 4,096 rows on the CPU.
-    settle_sweeps : int
-        Deterministic sweeps at the end of the first batch, at most.
-    settled_share : float
-        They end when no more than this share of rows got another label. Where clusters overlap some
-        rows always do: all ten sweeps were taken, and after four or five hardly any row changed.
-    warmup_rows : int
-        Rows that make a start for good. The first rows of a stream are kept, and clustered again
-        whenever there are twice as many, until there are so many of them: twenty points of ten
-        clusters look like three (batches of 20 points: .839 without, .974 with).
-    enough_alone : int
-        Rows of a single batch that make a start for good: there is no need to wait for the next.
-    moved_on : float
-        Nats by which labels must distinguish a batch from the rows before it, to end the warm-up:
-        clusters that move so fast are better followed than clustered together.
-    moved_on_a_row : float
-        The same for each row of the batch.
-    same_rows : float
-        The share of rows that a repeated start must find in the same clusters as before, for these
-        to be the same clusters. With `enough_alone` rows they have then converged before, as in
-        `patience_again`, and the warm-up is over if batches have half as many.
     half_life : float
         The half-life of ``half_life="auto"``, in batches: so many times their usual spacing.
     spacing_memory : int
@@ -298,33 +224,6 @@ class Rules(GroupRules):
         labels are the same.
     """
 
-    prior_rows: int = 100_000
-    seed_rows: int = 4096
-    points_a_group: int = 4
-    seeds: int = 200
-    few_seeds: int = 30
-    sliced_columns: int = 1
-    flat_by: float = 0.5
-    least_column_weight: float = 0.05
-    turns: int = 8
-    turn_gain: float = 1.0
-    round_by: float = 2.0
-    complete_rounds: int = 5
-    adapt_sweeps: int = 15
-    patience: float = 8.0
-    patience_again: float = 3.0
-    gain_again: float = 1e-4
-    sample_rows: int = 8192
-    sample_growth: int = 4
-    sample_gain: float = 0.01
-    single_points: int = 0
-    settle_sweeps: int = 10
-    settled_share: float = 0.001
-    warmup_rows: int = 1000
-    enough_alone: int = 500
-    moved_on: float = 5.0
-    moved_on_a_row: float = 0.3
-    same_rows: float = 0.99
     half_life: float = 5.0
     spacing_memory: int = 5
     spacing_jump: float = 4.0
