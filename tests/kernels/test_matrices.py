@@ -220,6 +220,16 @@ def test_two_rows_have_one_axis_and_rounding_none(d):
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
+def test_a_row_alone_is_on_the_first_side_whatever_the_rounding(d):
+    family, _ = groups(d, 2)
+    T = family.statistics(np.random.default_rng(d).normal(size=(200, d)) * 7.0 + 20.0)
+    for attempt in range(16):
+        cut = family.directions(T, T, np.full(len(T), attempt))
+        assert ((T * cut).sum(axis=1) <= 0.0).all()
+        assert ((T[:, ::-1] * cut[:, ::-1]).sum(axis=1) <= 0.0).all()  # in another order
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
 def test_a_group_without_extent_still_gets_a_direction(d):
     family, s = groups(d, 2)
     got = family.directions(0.0 * s, 0.0 * s, np.array([0, 6]))

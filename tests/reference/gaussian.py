@@ -216,7 +216,9 @@ class Gaussian:
         else:
             normal = metric @ (member[1 : 1 + d] - mean)
         out = np.zeros(len(s))
-        out[0], out[1 : 1 + d] = -normal @ mean, normal
+        # a row at the mean, as one alone is, is on the first side
+        out[0] = -normal @ mean - 1e-12 * np.abs(normal * mean).sum()
+        out[1 : 1 + d] = normal
         return out
 
     def cut(self, past, first, second):

@@ -12,6 +12,7 @@ from scstream.kernels.compiling import brief, brief_part
 from scstream.kernels.directions import factored, solve_back, white
 
 OF_A_KIND = 8  # attempts in the deviations of what is expected; as many others follow
+_BESIDE = 1e-12  # of its distance from the origin that a plane is beside the mean
 _ROUNDS = 50  # power iterations for one axis, at most
 _LEFT = 1e-9  # of the variance of all columns that is more than rounding
 _GROWTH = 1e-5  # relative growth of the variance along an axis below which it is found
@@ -67,7 +68,8 @@ def directions(
     Even attempts cut across a principal axis, the first ``axes`` in turn, odd ones towards the
     given member (k, p). The first attempts do so in the deviations of the covariance that the prior
     (p,) expects, in which directions of noise are as short as any other, the next ones in those of
-    the columns, and so on.
+    the columns, and so on. A row at the mean, as one alone is, is on the first side whatever the
+    rounding.
     """
     cov, metric = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
     w = room[2 * d * d : 2 * d * d + d]
@@ -85,7 +87,8 @@ def directions(
                 w[i] = member[r, 1 + i] - s[r, 1 + i] / n
             _measured(metric, in_columns, w, normal)
         for i in range(d):
-            out[r, 0] -= normal[i] * s[r, 1 + i] / n
+            level = normal[i] * s[r, 1 + i] / n
+            out[r, 0] -= level + _BESIDE * abs(level)
 
 
 @brief_part
