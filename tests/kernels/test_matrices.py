@@ -224,7 +224,7 @@ def test_a_row_alone_is_on_the_first_side_whatever_the_rounding(d):
     family, _ = groups(d, 2)
     T = family.statistics(np.random.default_rng(d).normal(size=(200, d)) * 7.0 + 20.0)
     for attempt in range(16):
-        cut = family.directions(T, T, np.full(len(T), attempt))
+        cut = family.directions(3.1 * T, T, np.full(len(T), attempt))
         assert ((T * cut).sum(axis=1) <= 0.0).all()
         assert ((T[:, ::-1] * cut[:, ::-1]).sum(axis=1) <= 0.0).all()  # in another order
 
