@@ -50,10 +50,11 @@ OTHER_USES = """
 model.predict_proba(rng.normal(size=(10, 2)))
 model.score_samples(rng.normal(size=(10, 2)))
 from importlib import import_module
+here = {name for helper in ahead._HELPERS.values() for name in helper.meanwhile}
 for name in ahead.signatures():
     module, _, kernel = name.partition(".")
     kernel = getattr(import_module(f"scstream.kernels.{module}"), kernel)
-    if kernel.stats.cache_misses:
+    if len(kernel.stats.cache_misses) > (name in here):
         print(name, "was compiled for", *kernel.stats.cache_misses)
 """
 FIXED = """

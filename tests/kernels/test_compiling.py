@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 from importlib import import_module
+from threading import Thread, Timer
+from time import sleep
 
 import pytest
 
@@ -208,3 +210,26 @@ def test_a_second_process_is_started_only_where_there_is_python_and_a_core(monke
     monkeypatch.undo()
     monkeypatch.setattr(ahead, "_cores", lambda: 1)
     assert not ahead.can_help()
+
+
+def test_who_waits_for_the_second_process_compiles_what_was_left_for_that(monkeypatch):
+    compiled, (reads, writes) = [], os.pipe()
+    said, says = os.fdopen(reads), os.fdopen(writes, "w")
+    monkeypatch.setattr(ahead, "_compile", lambda name, arguments: compiled.append(name))
+    helper = ahead._Helper(lambda: {"a": (), "b": (), "c": (), "mine": ()}, {"mine"})
+    helper._process, helper._in_hand = object(), frozenset("abc")
+    listening = Thread(target=helper._listen, args=(said,))
+    listening.start()
+    print("a", file=says, flush=True)
+    while "a" not in helper._done:
+        sleep(0.001)
+    assert helper.wait_for("a")
+    assert compiled == []  # nobody had to wait
+    Timer(0.05, lambda: print("b", file=says, flush=True)).start()
+    assert helper.wait_for("b")
+    assert compiled == ["mine"]
+    assert not helper.wait_for("mine")  # which the second process does not have in hand
+    Timer(0.05, says.close).start()
+    assert not helper.wait_for("c")  # it ended before
+    listening.join()
+    assert compiled == ["mine"]

@@ -83,7 +83,57 @@ def changed(x):
     return y
 
 
-CASES = [last_of, from_the_end, strided, carried, chosen, ranges, larger, powers, changed]
+def rows(x):
+    """Use rows of tables, and tables of a stack, from both ends."""
+    total = 0.0
+    for i in range(len(x)):
+        table = x[i - len(x)]
+        row, other = table[-1], x[i][i]
+        for j in range(len(row)):
+            total = 2.0 * total + row[j] - other[len(row) - 1 - j]
+        total += 10.0 * len(table) + 7.0 * table[1:].shape[0] + table[:, 1][2]
+    return total
+
+
+def stretches(x):
+    """Use stretches that begin and end anywhere."""
+    flat = x.reshape(x.size)
+    table = x.reshape(x.shape[0] * x.shape[1], x.shape[2])
+    total = 0.0
+    for a in range(-9, 10):
+        for b in range(-9, 10):
+            some, line = table[a:b], flat[a : 3 * b]
+            total += (a + 20) * len(some) * some.shape[1] + 0.5 * len(line)
+            for i in range(len(some)):
+                total += some[i, -1]
+            for i in range(len(line)):
+                total = 0.999 * total + line[i]
+    return total + len(table[2:]) + table[:2][1, 0] + table[:][0, 1]
+
+
+def later(x):
+    """Use a place that was not negative at first."""
+    i, total = 0, 0.0
+    for j in range(3):
+        total = 2.0 * total + x[i, j, 0]
+        i = i - 1 if j == 0 else i + 2
+    return total
+
+
+CASES = [
+    rows,
+    stretches,
+    later,
+    last_of,
+    from_the_end,
+    strided,
+    carried,
+    chosen,
+    ranges,
+    larger,
+    powers,
+    changed,
+]
 
 
 @pytest.mark.parametrize("decorator", [bare, brief])

@@ -41,9 +41,13 @@ class NormalWishart(Family):
     def _with(self, kappa: float, nu: float, psi: Array, m: Array | None = None) -> Self:
         """Return a copy with another prior in the same frame; its mean is the same unless given."""
         m = self._m if m is None else m
-        row = np.empty(1 + len(psi) + len(psi) * (len(psi) + 1) // 2)
-        log_z = matrices.prior(kappa, nu, m, psi, row)
-        numbers = GaussianPrior(row, nu - kappa, log_z, len(m))
+        d = len(m)
+        p = 1 + d + d * (d + 1) // 2
+        row, none, room = np.empty(p), np.zeros(p), np.empty(1 + normalisers.room_for_one(p, d))
+        matrices.prior(kappa, nu, m, psi, row)
+        normalisers.log_partition(row[None], none, nu - kappa, d, room[1:], room[:1])
+        log_z = room.item(0)
+        numbers = GaussianPrior(row, nu - kappa, log_z, d)
         new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
         new.__dict__.update(
             self.__dict__, _kappa=kappa, _nu=nu, _psi=psi, _m=m, _prior=row, _log_z=log_z,

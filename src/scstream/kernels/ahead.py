@@ -1,7 +1,8 @@
 """A second process compiles half of what a first batch needs, while this one compiles the rest.
 
 It is started by the first kernel of a batch that is not on disk, where there are two cores and a
-Python to start, and writes to the same folder. Who needs a kernel that it has in hand waits for it.
+Python to start, and writes to the same folder. Who needs a kernel that it has in hand compiles what
+was left for such moments, and then waits for it.
 Small batches of Gaussian clusters have kernels of their own, Student-t ones two more, and so have
 large batches. Those of all other batches are compiled while this process compiles the large one
 that labels rows.
@@ -13,9 +14,10 @@ import atexit
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from pathlib import Path
+from threading import Condition, Thread
 from time import monotonic
 from typing import Any
 
@@ -118,6 +120,7 @@ def _of_small_batches() -> dict[str, Any]:
     i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
     prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1, float32[::1]))
     sums, levels = types.Tuple((f3, i2, i2, f2)), types.Tuple((f2, f1))
+    known = types.Tuple((f2, f1, bool_))
     past, rows = types.Tuple((f3, f2)), types.Tuple((f2, f1, i1, i1))
     who, how = types.Tuple((i1, i1, f2, bool_)), types.Tuple((int64, int64, bool_))
     tried, limits = types.Tuple((f3, f1)), types.UniTuple(float64, 2)
@@ -125,8 +128,12 @@ def _of_small_batches() -> dict[str, Any]:
     frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, float64, uint64[::1]))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
     return {
+        "pooling.outlying": (f2, int64),
+        "pooling.pooled": (f2, f2),
         "mixture.many_rows": (i2, int64, b1),
+        "mixture.standing": (f3, f3, types.UniTuple(f2, 2), f2, f2, f2),
         "labelling.rename": (i2, i2, i1, i1),
+        "labelling.named": (i1, i1, i1),
         "mixture.log_joint": (f2, f1, float64),
         "draws.log_uniforms": (uint64[::1], f1),
         "mixture.log_split": (float64, f2, f2, f1, f1, float64, f1),
@@ -136,8 +143,14 @@ def _of_small_batches() -> dict[str, Any]:
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
         "small_batch.moves": (
-            past, sums, levels, decisions, i1, margins, ratio, prior, room, merges,
+            past, sums, known, decisions, i1, margins, ratio, prior, room, merges,
         ),
+        "matrices.student_level": (f2, f1, float64, int64, f1, f1, f1),
+        "matrices.student": (f2, int64, f1, f2),
+        "scores.products": (f2, f2, f2),
+        "scores.student": (f2, f1, f1),
+        "scores.log_totals": (f2, f1, f1, f1, f1),
+        "sketches.merge": (types.UniTuple(f1, 2), types.UniTuple(f1, 2), i1, float64, f2),
         "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, room, past),
         "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
@@ -170,13 +183,26 @@ def _of_heavy_batches() -> dict[str, Any]:
 
 
 class _Helper:
-    """A second process for some kernels, seen from this one."""
+    """A second process for some kernels, seen from this one.
 
-    def __init__(self, kernels: Callable[[], dict[str, Any]]) -> None:
+    Parameters
+    ----------
+    kernels : callable
+        Returns the kernels, see `signatures`.
+    meanwhile : collection of str
+        Those that this process compiles while it waits for others.
+    """
+
+    def __init__(
+        self, kernels: Callable[[], dict[str, Any]], meanwhile: Collection[str] = ()
+    ) -> None:
         self._kernels = kernels
+        self.meanwhile = sorted(meanwhile)
+        self._left = list(self.meanwhile)
         self._process: subprocess.Popen[str] | None = None
         self._in_hand: frozenset[str] | None = None
         self._done: set[str] = set()
+        self._news = Condition()
         self.last_done = 0.0
 
     def start(self) -> None:
@@ -187,7 +213,8 @@ class _Helper:
         environment = {**os.environ, _HELPER: "1"}
         environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
         environment["NUMBA_CACHE_DIR"] = getattr(config, "CACHE_DIR", "")
-        script = f"import {__name__} as a; a.help_out(a.{self._kernels.__name__}())"
+        wanted = f"a.{self._kernels.__name__}(), but={self.meanwhile!r}"
+        script = f"import {__name__} as a; a.help_out({wanted})"
         command = [sys.executable, "-W", "ignore", "-c", script]
         try:
             self._process = subprocess.Popen(
@@ -200,33 +227,45 @@ class _Helper:
             )
         except OSError:
             return
-        self._in_hand = frozenset(self._kernels())
+        self._in_hand = frozenset(self._kernels()) - {*self.meanwhile}
+        self._listener = Thread(target=self._listen, args=(self._process.stdout,), daemon=True)
+        self._listener.start()
         atexit.register(self.stop)
+
+    def _listen(self, said: Any) -> None:
+        """Take note of what is done, until there is no more to come."""
+        with said:
+            for line in said:
+                with self._news:
+                    self._done.add(line.strip())
+                    self.last_done = monotonic()
+                    self._news.notify_all()
+        with self._news:
+            self._in_hand = frozenset(self._done)
+            self._news.notify_all()
 
     def wait_for(self, name: str) -> bool:
         """Wait until a kernel is on disk; false if this will not happen."""
         if self._process is None or name not in (self._in_hand or ()):
             return False
-        assert self._process.stdout is not None
-        while name not in self._done:
-            line = self._process.stdout.readline()
-            if not line:
-                self.stop()
-                break
-            self._done.add(line.strip())
-            self.last_done = monotonic()
+        while name not in self._done and self._left:
+            mine = self._left.pop()
+            _compile(mine, self._kernels()[mine])
+        with self._news:
+            self._news.wait_for(lambda: name in self._done or name not in (self._in_hand or ()))
         return name in self._done
 
     def stop(self) -> None:
         """End it, done or not."""
         if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            self._process.wait()
+            self._listener.join()
             self._process = None
 
 
 _HELPERS = {
-    _BEGINS: _Helper(_of_small_batches),
+    _BEGINS: _Helper(_of_small_batches, {"small_batch.assign"}),
     _BEGINS_HEAVY: _Helper(_of_heavy_batches),
     _BEGINS_LARGE: _Helper(_of_large_batches),
     _BEGINS_OTHERS: _Helper(_of_other_batches),
@@ -277,9 +316,14 @@ def seconds_for(name: str) -> int:
     return seconds if can_help() else round(1.5 * seconds)
 
 
-def help_out(kernels: dict[str, Any]) -> None:
-    """Be the second process: compile, and say what is done."""
+def help_out(kernels: dict[str, Any], but: Collection[str] = ()) -> None:
+    """Be the second process: compile all kernels but some, and say what is done."""
     for name, arguments in kernels.items():
-        module, _, kernel = name.partition(".")
-        getattr(import_module(f"scstream.kernels.{module}"), kernel).compile(arguments)
-        print(name, flush=True)
+        if name not in but:
+            _compile(name, arguments)
+            print(name, flush=True)
+
+
+def _compile(name: str, arguments: Any) -> None:
+    module, _, kernel = name.partition(".")
+    getattr(import_module(f"scstream.kernels.{module}"), kernel).compile(arguments)

@@ -28,12 +28,14 @@ _BARE: dict[str, Any] = {"_nrt": False}
 _BRIEF: dict[str, Any] = {"_nrt": False}
 _PART: dict[str, Any] = {"no_cpython_wrapper": True, "_nrt": False}
 _BRIEF_PART: dict[str, Any] = {"no_cpython_wrapper": True, "_nrt": False}
+_APART: dict[str, Any] = {"no_cpython_wrapper": True, "_nrt": False}
 if quick_compiler.APPLIES:
     _KERNEL["pipeline_class"] = quick_compiler.KernelCompiler
     _BARE["pipeline_class"] = quick_compiler.BareCompiler
     _BRIEF["pipeline_class"] = quick_compiler.BriefCompiler
     _PART["pipeline_class"] = quick_compiler.PartCompiler
     _BRIEF_PART["pipeline_class"] = quick_compiler.BriefPartCompiler
+    _APART["pipeline_class"] = quick_compiler.ApartCompiler
 
 
 def compiled(function: Function, *, kept: bool = False, **options: Any) -> Function:
@@ -93,6 +95,11 @@ def brief_part(function: Function) -> Function:
 def in_order(function: Function) -> Function:
     """Do the same with a function whose sums must be taken in the order in which they stand."""
     return compiled(function, **_PART, **{**_OPTIONS, "fastmath": {"contract", "nsz"}})
+
+
+def in_order_apart(function: Function) -> Function:
+    """Do the same with a function that machine code has once, whoever calls it and how often."""
+    return compiled(function, **_APART, **{**_OPTIONS, "fastmath": {"contract", "nsz"}})
 
 
 def numbers(function: Function) -> Function:

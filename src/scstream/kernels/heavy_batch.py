@@ -15,7 +15,6 @@ import numpy as np
 from scstream.kernels import matrices, taming
 from scstream.kernels.arguments import (
     Floats,
-    Levels,
     Prior,
     Rows,
     Scores,
@@ -27,7 +26,7 @@ from scstream.kernels.compiling import bare, brief_part, part
 from scstream.kernels.labelling import uniforms
 from scstream.kernels.mixture import stacked
 from scstream.kernels.side_by_side import ROWS, SIDE
-from scstream.kernels.small_batch import draw, log_marginals, log_shares, student
+from scstream.kernels.small_batch import draw, log_shares, student
 from scstream.kernels.small_labels import label_rows
 from scstream.kernels.small_rows import sublabel_rows
 from scstream.kernels.small_scratch import block_of, order_of, search_of
@@ -53,17 +52,17 @@ class Frames(NamedTuple):
 @bare
 def sweep(
     past: Floats, now: Floats, state: Words, alpha: float, prior: Any, rows: Any, tails: Any,
-    key: Any, room: Any, out: Any,
+    key: Any, room: Any, sums: Any,
 ) -> Any:  # fmt: skip
     """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
-    Arguments are those of `small_batch.sweep`, ``out`` being its sums and levels. Of ``rows`` the
-    last are the statistics (n, p) as they came; the first are filled with the tamed ones. Returns
-    how many matrices, or shapes of gammas, do not allow that.
+    Arguments are those of `small_batch.sweep`. Of ``rows`` the last are the statistics (n, p) as
+    they came; the first are filled with the tamed ones. Returns how many matrices, or shapes of
+    gammas, do not allow that.
     """
     seen, prior, tails, room = rows[4], Prior(*prior), Tails(*tails), Workspace(*room)
     rows = Rows(rows[0], rows[1], rows[2], rows[3])
-    sums, levels, plain, drawn = Sums(*out[0]), Levels(*out[1]), len(state) > 0, key[3]
+    sums, plain, drawn = Sums(*sums), len(state) > 0, key[3]
     k, p, d = len(sums.rows), past.shape[2], prior.columns
     some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
     totals, at = table(room.floats, at, 3 * k, p)
@@ -97,9 +96,6 @@ def sweep(
         _predictive(clusters, tails, prior, quad, by)
     fill_frames(totals, prior, tails.df, Frames(centre, quad))
     _sweep_rows(rows, seen, tails, Frames(centre, quad), by, u, (drawn, plain), rest, sums)
-    if not drawn:
-        stacked(past, sums.current, totals)
-        failed = log_marginals(totals, prior, some, log_det, levels)
     return failed
 
 

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from scstream.kernels import side_by_side
 from scstream.kernels.arguments import Int
-from scstream.kernels.compiling import bare, brief, brief_part, in_order, kernel
+from scstream.kernels.compiling import bare, brief, brief_part, in_order_apart, kernel
 from scstream.kernels.elementary import log_gamma
-from scstream.kernels.normalisers import log_partition
 from scstream.kernels.side_by_side import (
     ROWS,
     SIDE,
@@ -61,8 +60,7 @@ def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -
     for a in range(0, len(s), side):
         some, level = s[a : a + side], log_det[a : a + side]
         for g in range(groups):
-            scatters(some, g, prior, d, tau, more[0])
-            _as_lower(tau[1 + d :], d, len(some), g, L)
+            scatters(some, g, prior, d, tau, more[0], L)
         failed += side_by_side.factor(L, d, inverse, more[0], level)
         _solve_side_by_side(some, prior, vector[a : a + side], L, inverse, tau)
         _write(tau[: 1 + d], np.int64(0), out[a : a + side])
@@ -70,19 +68,7 @@ def factor(s: Any, prior: Any, vector: Any, room: Any, out: Any, log_det: Any) -
     return failed
 
 
-@in_order
-def _as_lower(A: Any, d: int, m: int, g: int, L: Any) -> None:
-    """Add packed upper triangles to lower ones, which are those of the groups before group g."""
-    at = 0
-    for j in range(d):
-        for i in range(j, d):
-            to, new = L[i * (i + 1) // 2 + j], A[at]
-            for r in range(m):
-                to[r] = new[r] + (to[r] if g > 0 else 0.0)
-            at += 1
-
-
-@in_order
+@in_order_apart
 def _solve_side_by_side(
     s: Any, prior: Any, vector: Any, L: Any, inverse: Any, out: Any
 ) -> None:  # fmt: skip
@@ -101,7 +87,7 @@ def _solve_side_by_side(
         at += i + 1
 
 
-@in_order
+@in_order_apart
 def _write(rows: Any, first: Int, out: Any) -> None:
     """Write numbers that stand side by side to the columns of a table (m, p) from a first one."""
     for q in range(len(rows)):
@@ -110,7 +96,7 @@ def _write(rows: Any, first: Int, out: Any) -> None:
             out[r, first + q] = row[r]
 
 
-@in_order
+@in_order_apart
 def _read(table: Any, first: Int, rows: Any) -> None:
     """Put columns of a table (m, p) from a first one side by side."""
     for q in range(len(rows)):
@@ -119,9 +105,9 @@ def _read(table: Any, first: Int, rows: Any) -> None:
             row[r] = table[r, first + q]
 
 
-@kernel
-def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
-    """Fill the row (p,) of a normal-inverse-Wishart prior; returns its log-normaliser."""
+@brief
+def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> None:
+    """Fill the row (p,) of a normal-inverse-Wishart prior."""
     d = len(m)
     out[0] = kappa
     q = 1 + d
@@ -130,9 +116,6 @@ def prior(kappa: float, nu: float, m: Any, psi: Any, out: Any) -> Any:
         for j in range(i, d):
             out[q] = nu * psi[i, j] + kappa * m[i] * m[j]
             q += 1
-    level, room = np.empty(1), np.empty(len(out) + ROWS)
-    log_partition(out.reshape(1, -1), np.zeros(len(out)), nu - kappa, d, room, level)
-    return level[0]
 
 
 @brief
@@ -233,7 +216,7 @@ def student(factors: Any, d: int, room: Any, out: Any) -> None:
         _write(to[:p], np.int64(0), out[a : a + side])
 
 
-@in_order
+@in_order_apart
 def _student(V: Any, t: Any, d: int, m: int, out: Any) -> None:
     """Fill p rows of the functionals, by ``V = L^-1`` and ``t = (n, L^-1 mean)``."""
     g, square, q = t[0], out[0], 1 + d
@@ -287,7 +270,7 @@ def wishart(
         _drawn_precisions(V, B, d, t, M, to)
 
 
-@in_order
+@in_order_apart
 def _bartlett(chi: Any, low: Any, B: Any) -> None:
     """Put Bartlett's factors side by side, as lower triangles."""
     m, d = chi.shape
@@ -300,7 +283,7 @@ def _bartlett(chi: Any, low: Any, B: Any) -> None:
         at += i + 1
 
 
-@in_order
+@in_order_apart
 def _draw_means(noise: Any, B: Any, d: int, t: Any) -> None:
     """Replace rows ``(n, L^-1 mean)`` by ``M'`` times the drawn means; the first becomes room."""
     m, size = len(noise), t[0]
@@ -326,7 +309,7 @@ def _draw_means(noise: Any, B: Any, d: int, t: Any) -> None:
             at += j + 1
 
 
-@in_order
+@in_order_apart
 def _drawn_levels(log_weight: Any, V: Any, B: Any, d: int, t: Any, out: Any) -> None:
     """Fill the first entries of natural parameters."""
     m = len(out)
@@ -349,7 +332,7 @@ def _drawn_levels(log_weight: Any, V: Any, B: Any, d: int, t: Any, out: Any) -> 
         out[r, 0] = level[r] - 0.5 * product[r]
 
 
-@in_order
+@in_order_apart
 def _drawn_precisions(V: Any, B: Any, d: int, t: Any, M: Any, out: Any) -> None:
     """Fill ``M = L'^-1 B``, (d, d), and the other entries of natural parameters."""
     m, to, q = len(out), t[0], 1 + d

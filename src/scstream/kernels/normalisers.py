@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, in_order
+from scstream.kernels.compiling import bare, in_order_apart
 from scstream.kernels.elementary import log_gammas, logs
 from scstream.kernels.side_by_side import (
     ROWS,
     SIDE,
-    log_determinants,
+    factor,
     logarithms,
     multiply,
     rows_of,
@@ -29,21 +29,27 @@ def room() -> NDArray[np.float64]:
     return np.empty(ROWS * SIDE)
 
 
+def room_for_one(p: int, d: int) -> int:
+    """Return how many numbers `log_partition` needs room for where there is one density."""
+    return p + d + ROWS
+
+
 @bare
 def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) -> Any:
     """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.
 
     ``more`` is by how much the degrees of freedom exceed the count. NaN where the scatter is not
-    positive definite; returns how often. There is room for p and `ROWS`
-    more rows, see `side_by_side.rows_of`.
+    positive definite; returns how often. There is room for p, d and `ROWS` more rows, see
+    `side_by_side.rows_of`.
     """
     p, failed = len(prior), 0
-    both, side = rows_of(room, p + ROWS)
-    tau, rows, groups = both[:p], both[p:], s.reshape(len(s), 1, p)
+    every, side = rows_of(room, p + d + ROWS)
+    tau, L, rows = every[: 1 + d], every[1 + d : p], every[p + d :]
+    inverse, groups = every[p : p + d], s.reshape(len(s), 1, p)
     for a in range(0, len(s), side):
         level = out[a : a + side]
-        scatters(groups[a : a + side], np.int64(0), prior, d, tau, rows[0])
-        failed += log_determinants(tau[1 + d :], d, rows, level)
+        scatters(groups[a : a + side], np.int64(0), prior, d, tau, rows[0], L)
+        failed += factor(L, d, inverse, rows[0], level)
         _finish(tau[0], more, d, rows, level)
     return failed
 
@@ -56,7 +62,7 @@ def finish(kappa: Any, more: float, d: int, room: Any, out: Any) -> None:
         _finish(kappa[a : a + side], more, d, rows, out[a : a + side])
 
 
-@in_order
+@in_order_apart
 def _finish(kappa: Any, more: float, d: int, rows: Any, out: Any) -> None:
     """Replace log determinants (m,) by log-normalisers."""
     m = len(out)

@@ -2,8 +2,8 @@
 
 Numba optimises every function that kernels call, makes machine code of it, and then does both again
 in each kernel. Here that is done in the kernels alone. It also looks up again and again what an
-operator does to given types, and prepares for closures and expressions of whole arrays, which our
-kernels do not have.
+operator does to given types, notes where variables end, and prepares for closures, literals and
+expressions of whole arrays, which our kernels do not have.
 
 This reaches into numba, so it is for the versions it was tried with. With others all is compiled in
 numba's own way, to the same code.
@@ -29,11 +29,18 @@ APPLIES = numba.__version__.split(".")[:2] == ["0", "68"]
 INSTEAD: dict[Any, Any] = {}  # what numba's own versions take long to compile
 
 _NOT_NEEDED = {
+    "LiteralPropagation",
+    "annotate_types",
+    "dead_branch_prune",
+    "find_literally",
     "inline_closure_likes",
     "inline_overloads",
+    "ir_legalization",
     "literal_unroll",
     "make_function_op_code_to_jit_function",
     "nopython_rewrites",
+    "nopython_supported_feature_validation",
+    "rewrite_semantic_constants",
     "with_lifting",
 }
 
@@ -120,6 +127,8 @@ class _Typing:
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """Return the signature of a call; what implements it is noted where numba notes it."""
+        if func is operator.getitem:
+            func = self._context.resolve_value_type(func)
         if kws or not isinstance(func, types.Function):
             return self._context.resolve_function_type(func, args, kws)
         key, known = (func, args, self._flags), getattr(func, "_impl_keys", {})
@@ -208,6 +217,15 @@ class PartCompiler(BareCompiler):
 
 class BriefPartCompiler(PartCompiler, BriefCompiler):
     """Compiles parts whose loops are short."""
+
+
+class ApartCompiler(PartCompiler):
+    """Compiles parts that stay functions of their own."""
+
+    def define_pipelines(self) -> Any:
+        """Return the passes over a part."""
+        self.state.targetctx.apart = True
+        return super().define_pipelines()
 
 
 def _not_executable(library: Any, fndesc: Any, env: Any) -> Any:

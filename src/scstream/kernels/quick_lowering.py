@@ -26,11 +26,13 @@ from numba.core.cpu import CPUContext
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
-_DATA, _SHAPE, _STRIDES = 4, 5, 6  # places in what describes an array
+_ITEMS, _DATA, _SHAPE, _STRIDES = 2, 4, 5, 6  # places in what describes an array
 _START, _STOP = 0, 1  # in what describes a range
 _AT, _STEP, _LEFT = 0, 2, 3  # in what goes through one
 _NUMBERS = types.Integer, types.Float
 _TUPLE: Any = types.BaseTuple
+_IDLE = ir.instructions.InsertValue, ir.instructions.ExtractValue, ir.instructions.GEPInstr
+_OF_NATURALS = {operator.add, operator.iadd, operator.mul, operator.imul}
 _BY_CONSTANTS = {operator.pow, operator.ipow}  # numba has these anew for constant exponents
 
 
@@ -60,10 +62,11 @@ class _Builder(ir.IRBuilder):
 class QuickContext(CPUContext):
     """Numba's target, without what it looks up in vain, and with short loops over ranges.
 
-    Of what is ``brief`` loops are neither unrolled nor made vector code.
+    Of what is ``brief`` loops are neither unrolled nor made vector code. What is ``apart`` stays a
+    function that others call.
     """
 
-    brief = False
+    brief = apart = False
     _sizes: ClassVar[dict[str, int]] = {}
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
@@ -106,7 +109,7 @@ class QuickContext(CPUContext):
 
 
 def _length(builder: Any, args: Any, loc: Any = None) -> Any:
-    return builder.extract_value(args[0], [_SHAPE, 0])
+    return _natural(builder.extract_value(args[0], [_SHAPE, 0]))
 
 
 def _shape(context: Any, builder: Any, typ: Any, value: Any, attr: str) -> Any:
@@ -142,6 +145,7 @@ def _iterator(kind: Any, usual: Any) -> Any:
             return usual(builder, args)
         start, stop = builder.extract_value(value, _START), builder.extract_value(value, _STOP)
         at, left = _memory(builder, start.type), _memory(builder, start.type)
+        at.from_the_front = _is_natural(start)
         many, none = builder.sub(stop, start), start.type(0)
         builder.store(start, at)
         builder.store(builder.select(builder.icmp_signed(">", many, none), many, none), left)
@@ -155,6 +159,8 @@ def _next(builder: Any, args: Any, loc: Any = None) -> Any:
     (state,) = args
     at, left = builder.extract_value(state, _AT), builder.extract_value(state, _LEFT)
     number, many = builder.load(at), builder.load(left)
+    if getattr(at, "from_the_front", False):
+        _natural(number)
     one, valid = many.type(1), builder.icmp_signed(">", many, many.type(0))
     with builder.if_then(valid):
         builder.store(builder.sub(many, one, flags=["nsw"]), left)
@@ -174,6 +180,13 @@ class _Lower(Lower):
         self.builder.__class__ = _Builder
         if self.context.brief:
             self.function.attributes.add("optsize")
+        if self.context.apart:
+            self.function.attributes.add("noinline")
+
+    def lower_normal_function(self, fndesc: Any) -> None:
+        """Write a function down."""
+        super().lower_normal_function(fndesc)
+        _drop_unused(self.function)
 
     def _find_singly_assigned_variable(self) -> None:
         """Find the variables that need no memory: one assignment leads to all uses."""
@@ -214,8 +227,10 @@ class _Lower(Lower):
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         """Read an element, or whatever else stands in brackets."""
-        array = self.typeof(value.name)
-        if not self._is_element(array, self.typeof(index.name)):
+        array, of = self.typeof(value.name), self.typeof(index.name)
+        if self._is_view(array, of, resty):
+            return self._view(array, of, value, index, resty)
+        if not self._is_element(array, of):
             return super().lower_getitem(resty, expr, value, index, signature)
         place = self._place(value, index)
         item = _arrays().load_item(self.context, self.builder, array, place)
@@ -245,6 +260,8 @@ class _Lower(Lower):
             for of, to in zip((expr.lhs, expr.rhs), signature.args, strict=True)
         ]
         found = self.context.get_function(known, signature)(builder, args)
+        if op in _OF_NATURALS and all(map(_is_natural, args)):
+            _natural(found)
         return self.context.cast(builder, found, signature.return_type, resty)
 
     def _is_element(self, array: Any, index: Any) -> bool:
@@ -255,6 +272,61 @@ class _Lower(Lower):
         plain = isinstance(array.dtype, (*_NUMBERS, types.Boolean)) and array.layout in "CA"
         return plain and len(each) == array.ndim and all(isinstance(i, types.Integer) for i in each)
 
+    def _is_view(self, array: Any, index: Any, found: Any) -> bool:
+        """Whether what is found is a row of a table, or some successive ones of an array."""
+        if self._counts or type(array) is not types.Array or type(found) is not types.Array:
+            return False
+        if not array.layout == found.layout == "C" or self.context.enable_boundscheck:
+            return False
+        one = isinstance(index, types.Integer) and found.ndim == array.ndim - 1
+        return one or (index == types.slice2_type and found.ndim == array.ndim)
+
+    def _view(self, array: Any, of: Any, value: Any, index: Any, found: Any) -> Any:
+        """Return what describes a row of a table, or some successive ones of an array."""
+        builder, whole, at = self.builder, self.loadvar(value.name), self.loadvar(index.name)
+        first, length = self._stretch(of, at, builder.extract_value(whole, [_SHAPE, 0]))
+        shape = [builder.extract_value(whole, [_SHAPE, i]) for i in range(1, array.ndim)]
+        strides = [builder.extract_value(whole, [_STRIDES, i]) for i in range(array.ndim)]
+        one = _product(builder, shape)
+        data = builder.extract_value(whole, _DATA)
+        data = builder.gep(data, [first if one is None else builder.mul(first, one)])
+        if length is None:
+            strides = strides[1:]
+        else:
+            shape = [length, *shape]
+        model = self.context.get_value_type(found)
+        made = _structure(builder, model, [builder.extract_value(whole, i) for i in range(_ITEMS)])
+        places = {
+            _ITEMS: _product(builder, shape),
+            _ITEMS + 1: builder.extract_value(whole, _ITEMS + 1),
+            _DATA: data,
+            _SHAPE: _structure(builder, model.elements[_SHAPE], shape),
+            _STRIDES: _structure(builder, model.elements[_STRIDES], strides),
+        }
+        for place, part in places.items():
+            made = builder.insert_value(made, part, place)
+        return made
+
+    def _stretch(self, of: Any, at: Any, size: Any) -> tuple[Any, Any]:
+        """Return the first of the rows at a place, and how many they are: None of one alone."""
+        builder = self.builder
+        if isinstance(of, types.Integer):
+            return self._from_the_front(of, at, size), None
+        ends = []
+        for i in (_START, _STOP):
+            end = builder.extract_value(at, i)
+            end = self._from_the_front(types.intp, end, size)
+            end = _larger(builder, end, end.type(0))
+            ends.append(_smaller(builder, end, size))
+        first, last = ends
+        return first, _larger(builder, builder.sub(last, first), size.type(0))
+
+    def _from_the_front(self, of: Any, at: Any, size: Any) -> Any:
+        """Return a place that may be counted from the end."""
+        if at.type == size.type and _is_natural(at):
+            return at
+        return _arrays().fix_integer_index(self.context, self.builder, of, at, size)
+
     def _place(self, array: Any, index: Any) -> Any:
         """Return a pointer to an element."""
         typ, of, builder = self.typeof(array.name), self.typeof(index.name), self.builder
@@ -263,9 +335,8 @@ class _Lower(Lower):
         if isinstance(of, _TUPLE):
             each, places = of.types, [builder.extract_value(at, i) for i in range(len(of))]
         for i, (kind, place) in enumerate(zip(each, places, strict=True)):
-            if not (isinstance(place, ir.Constant) and place.constant >= 0):
-                size = builder.extract_value(value, [_SHAPE, i])
-                places[i] = _arrays().fix_integer_index(self.context, builder, kind, place, size)
+            size = builder.extract_value(value, [_SHAPE, i])
+            places[i] = self._from_the_front(kind, place, size)
         if typ.layout == "A":
             bytes_ = ir.IntType(8).as_pointer()
             steps = [builder.extract_value(value, [_STRIDES, i]) for i in range(typ.ndim)]
@@ -276,6 +347,51 @@ class _Lower(Lower):
             size = builder.extract_value(value, [_SHAPE, i])
             steps.insert(0, builder.mul(size, steps[0]) if steps else size)
         return builder.gep(data, [_combined(builder, places, steps)])
+
+
+def _natural(number: Any) -> Any:
+    """Take note that a number is not negative; returns it."""
+    number.natural = True
+    return number
+
+
+def _is_natural(number: Any) -> bool:
+    """Whether a number is known not to be negative."""
+    if isinstance(number, ir.Constant):
+        return isinstance(number.constant, int) and number.constant >= 0
+    return getattr(number, "natural", False)
+
+
+def _drop_unused(function: Any) -> None:
+    """Drop what was put into structures from which nobody takes it, and places nobody goes to."""
+    lines = [line for block in function.blocks for line in block.instructions]
+    waiting = [line for line in lines if not isinstance(line, _IDLE)]
+    used = set(map(id, waiting))
+    while waiting:
+        line = waiting.pop()
+        merged = [value for value, _ in getattr(line, "incomings", ())]
+        for operand in (*line.operands, *merged):
+            if isinstance(operand, _IDLE) and id(operand) not in used:
+                used.add(id(operand))
+                waiting.append(operand)
+    for block in function.blocks:
+        block.instructions[:] = [line for line in block.instructions if id(line) in used]
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", a, b), b, a)
+
+
+def _smaller(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+
+def _product(builder: Any, sizes: Any) -> Any:
+    """Return the product of sizes, None of none."""
+    total = None
+    for size in sizes:
+        total = size if total is None else builder.mul(total, size)
+    return total
 
 
 def _arrays() -> Any:

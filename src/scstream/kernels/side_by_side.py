@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scstream.kernels.arguments import Int
-from scstream.kernels.compiling import in_order, part
+from scstream.kernels.compiling import in_order_apart, part
 from scstream.kernels.elementary import logs
 
 SIDE = 32  # matrices side by side, at most
@@ -33,60 +33,35 @@ def rows_of(room: Any, n: Int) -> Any:
     return room[: n * side].reshape(n, side), side
 
 
-@in_order
-def scatters(s: Any, g: Int, prior: Any, d: int, tau: Any, mean: Any) -> None:
-    """Fill counts, sums and packed scatters of group g at ``prior + s``, s being (m, groups, p)."""
-    m = len(s)
-    for q in range(len(prior)):
+@in_order_apart
+def scatters(s: Any, g: Int, prior: Any, d: int, tau: Any, mean: Any, L: Any) -> None:
+    """Fill counts and sums (1 + d rows) of group g at ``prior + s``, s being (m, groups, p).
+
+    The packed lower triangle of its scatter is added to those of the groups before it.
+    """
+    m, at = len(s), 1 + d
+    for q in range(1 + d):
         row = tau[q]
         for r in range(m):
             row[r] = prior[q] + s[r, g, q]
-    at = 1 + d
     for i in range(d):
         first = tau[1 + i]
         for r in range(m):
             mean[r] = first[r] / tau[0, r]
         for j in range(i, d):
-            square, other = tau[at], tau[1 + j]
+            to, other = L[j * (j + 1) // 2 + i], tau[1 + j]
             for r in range(m):
-                square[r] -= mean[r] * other[r]
+                new = prior[at] + s[r, g, at] - mean[r] * other[r]
+                to[r] = new + (to[r] if g > 0 else 0.0)
             at += 1
 
 
-@in_order
-def log_determinants(A: Any, d: int, rows: Any, out: Any) -> Any:
-    """Fill the log determinants (m,) of packed upper triangles, which are lost.
-
-    NaN where a matrix is not positive definite; returns how often.
-    """
-    m = len(out)
-    product, by, inverse = rows[0], rows[1], rows[2]
-    for r in range(m):
-        product[r], out[r] = 1.0, 0.0
-    at = 0
-    for t in range(d):
-        pivot = A[at]
-        _take_pivots(pivot, product, out)
-        for r in range(m):
-            inverse[r] = 1.0 / pivot[r]
-        below = at + d - t
-        for i in range(t + 1, d):
-            first = A[at + i - t]
-            for r in range(m):
-                by[r] = first[r] * inverse[r]
-            for j in range(i, d):
-                subtract(A[below], by, A[at + j - t], m)
-                below += 1
-        at += d - t
-    return logarithms(product, out)
-
-
-@in_order
+@in_order_apart
 def factor(L: Any, d: int, inverse: Any, product: Any, out: Any) -> Any:
     """Replace packed lower triangles by their Cholesky factors; fill the log determinants (m,).
 
-    Also the inverses of their diagonals. Returns how many are not positive definite, see
-    `log_determinants`.
+    Also the inverses of their diagonals. Where a matrix is not positive definite the log
+    determinant is NaN; returns how often.
     """
     m, at = len(out), 0
     for r in range(m):
@@ -112,7 +87,7 @@ def factor(L: Any, d: int, inverse: Any, product: Any, out: Any) -> Any:
     return logarithms(product, out)
 
 
-@in_order
+@in_order_apart
 def invert(L: Any, d: int, m: int, out: Any) -> None:
     """Fill the packed inverses of m packed lower triangles."""
     at = 0
@@ -132,21 +107,21 @@ def invert(L: Any, d: int, m: int, out: Any) -> None:
         at += i + 1
 
 
-@in_order
+@in_order_apart
 def add(to: Any, one: Any, other: Any, m: int) -> None:
     """Add products."""
     for r in range(m):
         to[r] += one[r] * other[r]
 
 
-@in_order
+@in_order_apart
 def subtract(to: Any, one: Any, other: Any, m: int) -> None:
     """Subtract products."""
     for r in range(m):
         to[r] -= one[r] * other[r]
 
 
-@in_order
+@in_order_apart
 def _take_pivots(pivot: Any, product: Any, level: Any) -> None:
     """Multiply determinants (m,) by pivots; the level becomes NaN where one is not positive."""
     far = 0
@@ -159,7 +134,7 @@ def _take_pivots(pivot: Any, product: Any, level: Any) -> None:
         _bound(product, level)
 
 
-@in_order
+@in_order_apart
 def multiply(product: Any, by: Any, level: Any) -> None:
     """Multiply products (m,) of which `logarithms` are sought, the levels (m,) being a part."""
     far = 0
@@ -170,7 +145,7 @@ def multiply(product: Any, by: Any, level: Any) -> None:
         _bound(product, level)
 
 
-@in_order
+@in_order_apart
 def _bound(product: Any, level: Any) -> None:
     """Take the logarithms of products that have become too large or too small: they begin anew."""
     for r in range(len(level)):
@@ -179,7 +154,7 @@ def _bound(product: Any, level: Any) -> None:
             product[r] = 1.0
 
 
-@in_order
+@in_order_apart
 def logarithms(product: Any, level: Any) -> Any:
     """Add the logarithms of products (m,) to their levels; returns how many are NaN."""
     logs(product, len(level))

@@ -38,24 +38,23 @@ from scstream.kernels.small_labels import best_labels, log_totals
 from scstream.kernels.small_rows import sweep_rows
 from scstream.kernels.workspace import line, table
 
-MOVES = -2  # what `moves` may return
+FAILED, MOVES = -1, -2  # what `moves` may return
 
 
 @bare
 def sweep(
     past: Floats, now: Floats, state: Words, alpha: float, prior: Any, rows: Any, key: Any,
-    room: Any, sums: Any, levels: Any,
+    room: Any, sums: Any,
 ) -> Any:  # fmt: skip
     """Label the rows by clusters and sub-clusters with the given past and present (k, 2, p).
 
     With the state of a generator weights and parameters are drawn, and it moves on. Without, scores
     are by the predictives; weights are those of `scstream.sampler.sweep`. The key is (seed, batch,
-    sweep), and whether labels are drawn: if not, they are the best. Fills ``sums`` and, unless
-    labels are drawn, the log marginals then. Returns how many matrices, or shapes of gammas, do not
-    allow that.
+    sweep), and whether labels are drawn: if not, they are the best. Fills ``sums``. Returns how
+    many matrices, or shapes of gammas, do not allow that.
     """
     prior, rows, room = Prior(*prior), Rows(*rows), Workspace(*room)
-    sums, levels, plain, drawn = Sums(*sums), Levels(*levels), len(state) > 0, key[3]
+    sums, plain, drawn = Sums(*sums), len(state) > 0, key[3]
     k, p = len(sums.rows), past.shape[2]
     some, at = line(room.floats, np.int64(0), SIDE * (4 * p + ROWS))
     totals, at = table(room.floats, at, 3 * k, p)
@@ -84,9 +83,6 @@ def sweep(
             log_weight[r] = log(totals[r, 0] + 0.5 * alpha)
         student(factors, log_det, prior, log_weight, some, by)
     sweep_rows(rows, by, u, (drawn, plain), prior.columns, rest, sums)
-    if not drawn:
-        stacked(past, sums.current, totals)
-        failed = log_marginals(totals, prior, some, log_det, levels)
     return failed
 
 
@@ -241,10 +237,11 @@ def moves(
     past: Any, now: Any, levels: Any, decisions: Any, lived: Ints, margins: Any, ratio: Any,
     prior: Any, room: Any, merges: Any,
 ) -> Any:  # fmt: skip
-    """Return ``MOVES`` if some cluster is to be split, merged or dropped, -1 if a matrix fails.
+    """Return `MOVES` if some cluster is to be split, merged or dropped, `FAILED` if a matrix fails.
 
     Otherwise fills ``merges``, see `gaussian_moves.Merges`, and returns how many there are. They
-    may be without room for pairs: then nobody wants them.
+    may be without room for pairs: then nobody wants them. ``levels`` are log marginals, and whether
+    these are known: if not, they are filled before anything else.
     ``decisions`` are what the log ratios must exceed, for k splits and then for merges, whether
     they are greedy, the points that clusters must have together for them to hold (if not, something
     moves), and the state of a generator that draws them: without it they are given, and infinities
@@ -253,7 +250,8 @@ def moves(
     has ``lived`` (k,). What makes up margins and a ``ratio`` is as in `arguments`.
     """
     prior, past, now, how = Prior(*prior), Division(*past), Sums(*now), Ratio(*ratio)
-    room, levels, margins = Workspace(*room), Levels(*levels), Margins(*margins)
+    room, margins = Workspace(*room), Margins(*margins)
+    levels, known = Levels(levels[0], levels[1]), levels[2]
     log_u, greedy, least, state = decisions
     if len(state) > 0:
         draws.log_uniforms(state, log_u)
@@ -264,6 +262,10 @@ def moves(
     own, gains = each[0], each[1]
     stacked(past.sums, now.current, sums)
     totals, parts = sums[:k], sums[k:].reshape(k, 2, p)
+    if not known:
+        some, behind = line(room.floats, at, 3 * k)
+        if log_marginals(sums, prior, room.floats[behind:], some, levels) > 0:
+            return FAILED
     points = 0.0
     for r in range(k):
         points += totals[r, 0]

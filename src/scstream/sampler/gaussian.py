@@ -29,7 +29,6 @@ from scstream.sampler.log_marginals import log_marginals
 from scstream.support.once import once
 
 _NOBODY, _NOTHING = np.empty((0, 0)), np.empty(0)
-NO_LEVELS = _NOBODY, _NOTHING
 NO_DRAWS = np.empty(0, dtype=np.uint64)
 NO_KEY = 0, 0, 0, False
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
@@ -119,26 +118,19 @@ class SmallSweeps(_Compiled):
         if self.outliers is not None:
             return None
         k, p = state.k, state.past.shape[2]
-        now, drawn = Sums.nothing(k, p), key is not None
-        each, whole = NO_LEVELS if drawn else (np.empty((k, 2)), np.empty(k))
+        now = Sums.nothing(k, p)
         failed = self._fill(
             state, draws, NO_KEY if key is None else (key.seed, key.batch, key.sweep, True),
-            self.room(k),
-            (now.current, now.rows, now.rivals, now.doubt), (each, whole),
+            self.room(k), (now.current, now.rows, now.rivals, now.doubt),
         )  # fmt: skip
-        if failed:
-            return None
-        new = state.having(now=now)
-        if not drawn:
-            new.learn(LogMarginals(self.family, each, whole))
-        return new
+        return None if failed else state.having(now=now)
 
-    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any) -> int:
+        """Fill the sums of a sweep; returns failures."""
         rows = self.rows
         failed: int = small_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            (rows.points, rows.weight, rows.labels, rows.sublabels), key, room, sums, levels,
+            (rows.points, rows.weight, rows.labels, rows.sublabels), key, room, sums,
         )  # fmt: skip
         return failed
 
@@ -227,14 +219,19 @@ class GaussianSteps(_Compiled):
 
     def _moves(self, state: State, decisions: Any, most: int, merges: Any) -> int:
         """Fill merges with up to ``most`` neighbours of a cluster, see `small_batch.moves`."""
-        known, now, rules, k = log_marginals(self, state), state.now, self.rules, state.k
+        now, rules, k = state.now, self.rules, state.k
         usual = most <= rules.neighbours
+        if state.recalled is not None:
+            log_marginals(self, state)
+        known, levels = self._levels(state)
         room = self.room(k) if usual else workspace(0, k, state.past.shape[2], most)
         found: int = small_batch.moves(
             (state.past, state.past_doubt), (now.current, now.rows, now.rivals, now.doubt),
-            (known.each, known.whole), decisions, state.lived,
+            (*levels, known is not None), decisions, state.lived,
             self.margins, self.ratio, self.prior, room, merges,
         )  # fmt: skip
+        if known is None and found != small_batch.FAILED:
+            state.learn(LogMarginals(self.family, *levels))
         return found
 
 

@@ -17,12 +17,12 @@ from scstream.families.cutting import CERTAIN
 from scstream.families.gaussian_cuts import AXES
 from scstream.kernels import small_batch, small_divisions
 from scstream.kernels.draws import Draws
+from scstream.kernels.small_batch import FAILED
 from scstream.kernels.small_divisions import APART, CLEAR, TAKEN
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.gaussian import (
     NO_DRAWS,
     NO_KEY,
-    NO_LEVELS,
     GaussianSteps,
     SmallSweeps,
     as_array,
@@ -101,23 +101,27 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         before, log_u = draws.copy(), np.empty((1 + rules.neighbours) * k)
         how = state.lived, self.margins, ratio, prior, room, no_merges(rules.neighbours)
         drawn = log_u, False, self.left_out_below(k), draws
-        if found & (APART | CLEAR) or small_batch.moves(past, now, levels, drawn, *how) < 0:
+        if (
+            found & (APART | CLEAR)
+            or small_batch.moves(past, now, (*levels, True), drawn, *how) < 0
+        ):
             self.rng, self._sweeps = Draws(before), self._sweeps + 2
             state = self._learned(state, past, now, levels, attempt)
             return Ahead(state, DIVIDED, _divided(state, tried, found))
 
         # last_sweep, and what moves then
-        rows, levels = self.rows, (np.empty((k, 2)), np.empty(k))
+        rows = self.rows
         seen = rows.points, rows.weight, rows.labels, rows.sublabels
-        if small_batch.sweep(
-            past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end, levels
-        ):
+        if small_batch.sweep(past[0], now[0], NO_DRAWS, self.alpha, prior, seen, NO_KEY, room, end):
+            return Ahead(state)
+        log_u.fill(0.0)
+        greedy = log_u, True, 0.0, NO_DRAWS
+        moves = small_batch.moves(past, end, (*levels, False), greedy, *how)
+        if moves == FAILED:
             return Ahead(state)
         self.rng, self._sweeps = Draws(draws), self._sweeps + 2
-        log_u.fill(0.0)
-        moves = small_batch.moves(past, end, levels, (log_u, True, 0.0, NO_DRAWS), *how) < 0
         state = self._learned(state, past, end, levels, attempt)
-        return Ahead(state, SWEPT if moves else SETTLED)
+        return Ahead(state, SETTLED if moves >= 0 else SWEPT)
 
     def _sample(self, state: State, draws: Any, given: Given, now: Arrays) -> Division | None:
         """Take the restricted sweep, or the predictive one without draws, and forget.
@@ -130,7 +134,7 @@ class SmallGaussianSteps(SmallSweeps, GaussianSteps):
         if small_batch.sweep(
             state.past, state.now.current, draws, alpha, prior,
             (rows.points, rows.weight, rows.labels, rows.sublabels),
-            (self.seed, self.batch, self._sweeps + 1, True), room, now, NO_LEVELS,
+            (self.seed, self.batch, self._sweeps + 1, True), room, now,
         ):  # fmt: skip
             return None
         if not state.window.forgetting.adaptive:

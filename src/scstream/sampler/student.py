@@ -46,11 +46,11 @@ class SmallStudentSteps(SmallGaussianSteps):
         """Take none: pairs that may merge are judged in frames, not by `small_batch.moves`."""
         return Ahead(state)
 
-    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any, levels: Any) -> int:
-        """Fill the sums of a sweep and, without a key, the log marginals; returns failures."""
+    def _fill(self, state: State, draws: Any, key: Any, room: Any, sums: Any) -> int:
+        """Fill the sums of a sweep; returns failures."""
         failed: int = heavy_batch.sweep(
             state.past, state.now.current, draws, self.alpha, self.prior,
-            self._rows, self.student.tails, key, room, (sums, levels),
+            self._rows, self.student.tails, key, room, sums,
         )  # fmt: skip
         return failed
 
