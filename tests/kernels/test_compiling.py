@@ -216,7 +216,9 @@ def test_who_waits_for_the_second_process_compiles_what_was_left_for_that(monkey
     compiled, (reads, writes) = [], os.pipe()
     said, says = os.fdopen(reads), os.fdopen(writes, "w")
     monkeypatch.setattr(ahead, "_compile", lambda name, arguments: compiled.append(name))
-    helper = ahead._Helper(lambda: {"a": (), "b": (), "c": (), "mine": ()}, {"mine"})
+    helper = ahead._Helper(
+        lambda: dict.fromkeys(["a", "mine", "b", "c", "later"]), {"mine", "later"}
+    )
     helper._process, helper._in_hand = object(), frozenset("abc")
     listening = Thread(target=helper._listen, args=(said,))
     listening.start()

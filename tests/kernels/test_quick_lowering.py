@@ -111,6 +111,22 @@ def stretches(x):
     return total + len(table[2:]) + table[:2][1, 0] + table[:][0, 1]
 
 
+def reshaped(x):
+    """Use arrays of other sizes, some of which follow from the rest."""
+    a, b, c = x.shape
+    table, flat, stack = x.reshape(a * b, c), x.reshape(-1), x[1].reshape(c, 1, b)
+    total = 10.0 * len(flat) + stack[2, 0, 1] + stack.shape[2] + flat[-1]
+    for i in range(len(table)):
+        row = table[i]
+        for j in range(len(row)):
+            total = 0.5 * total + row[j]
+    return total + table[1:3].reshape(2, 2, 2)[1, 0, 1] + x.reshape(2, -1)[1, 3]
+
+
+def bits(x):
+    return np.float64(x[0, 1, 1]).view(np.int64) + np.float32(x[1, 2, 3]).view(np.int32)
+
+
 def later(x):
     """Use a place that was not negative at first."""
     i, total = 0, 0.0
@@ -121,6 +137,8 @@ def later(x):
 
 
 CASES = [
+    reshaped,
+    bits,
     rows,
     stretches,
     later,

@@ -142,6 +142,7 @@ def _of_small_batches() -> dict[str, Any]:
         ),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
+        "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
         "small_batch.moves": (
             past, sums, known, decisions, i1, margins, ratio, prior, room, merges,
         ),
@@ -151,10 +152,9 @@ def _of_small_batches() -> dict[str, Any]:
         "scores.student": (f2, f1, f1),
         "scores.log_totals": (f2, f1, f1, f1, f1),
         "sketches.merge": (types.UniTuple(f1, 2), types.UniTuple(f1, 2), i1, float64, f2),
-        "small_batch.assign": (f2, frame, f2, float64, prior, room, i1, i1),
+        "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, room, past),
         "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
-        "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
         "sketches.follow": (f1, f1, f1, float64, f1),
         "cuts.between": (f3, f1, float64, f2, f2, f1),
         "cuts.discriminant": (f2, f1, f2, f3, f2, f1),
@@ -190,7 +190,7 @@ class _Helper:
     kernels : callable
         Returns the kernels, see `signatures`.
     meanwhile : collection of str
-        Those that this process compiles while it waits for others.
+        Those that this process compiles while it waits for one that comes after them.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class _Helper:
     ) -> None:
         self._kernels = kernels
         self.meanwhile = sorted(meanwhile)
-        self._left = list(self.meanwhile)
+        self._left = set(meanwhile)
         self._process: subprocess.Popen[str] | None = None
         self._in_hand: frozenset[str] | None = None
         self._done: set[str] = set()
@@ -248,9 +248,12 @@ class _Helper:
         """Wait until a kernel is on disk; false if this will not happen."""
         if self._process is None or name not in (self._in_hand or ()):
             return False
-        while name not in self._done and self._left:
-            mine = self._left.pop()
-            _compile(mine, self._kernels()[mine])
+        kernels = self._kernels()
+        order = list(kernels)
+        for mine in order[: order.index(name)]:
+            if mine in self._left and name not in self._done:
+                self._left.remove(mine)
+                _compile(mine, kernels[mine])
         with self._news:
             self._news.wait_for(lambda: name in self._done or name not in (self._in_hand or ()))
         return name in self._done
@@ -265,7 +268,7 @@ class _Helper:
 
 
 _HELPERS = {
-    _BEGINS: _Helper(_of_small_batches, {"small_batch.assign"}),
+    _BEGINS: _Helper(_of_small_batches, {"small_batch.assign", "small_batch.densities"}),
     _BEGINS_HEAVY: _Helper(_of_heavy_batches),
     _BEGINS_LARGE: _Helper(_of_large_batches),
     _BEGINS_OTHERS: _Helper(_of_other_batches),

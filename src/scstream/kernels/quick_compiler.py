@@ -20,8 +20,10 @@ from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.typed_passes import NativeLowering
+from numba.core.typing.templates import signature
 
-from scstream.kernels.quick_lowering import QuickContext, QuickLowering
+from scstream.kernels.quick_context import QuickContext, is_other_view
+from scstream.kernels.quick_lowering import QuickLowering
 
 _dynfunc: Any = import_module("numba._dynfunc")
 APPLIES = numba.__version__.split(".")[:2] == ["0", "68"]
@@ -127,19 +129,21 @@ class _Typing:
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """Return the signature of a call; what implements it is noted where numba notes it."""
+        if isinstance(func, types.BoundFunction) and is_other_view(func, args):
+            return signature(args[0].instance_type, *args, recvr=func.this)
         if func is operator.getitem:
             func = self._context.resolve_value_type(func)
         if kws or not isinstance(func, types.Function):
             return self._context.resolve_function_type(func, args, kws)
         key, known = (func, args, self._flags), getattr(func, "_impl_keys", {})
         if key not in self._found:
-            signature = self._context.resolve_function_type(func, args, kws)
-            if signature is None or signature.args not in known:
-                return signature
-            self._found[key] = signature, known[signature.args]
-        signature, implementation = self._found[key]
-        known[signature.args] = implementation
-        return signature
+            found = self._context.resolve_function_type(func, args, kws)
+            if found is None or found.args not in known:
+                return found
+            self._found[key] = found, known[found.args]
+        found, implementation = self._found[key]
+        known[found.args] = implementation
+        return found
 
     def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
         """Return the signature of writing to a place."""

@@ -15,21 +15,31 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 from llvmlite import ir
 from numba.core import ir as numba_ir
 from numba.core import types
 from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
 from numba.core.compiler_machinery import register_pass
-from numba.core.cpu import CPUContext
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
-_ITEMS, _DATA, _SHAPE, _STRIDES = 2, 4, 5, 6  # places in what describes an array
-_START, _STOP = 0, 1  # in what describes a range
-_AT, _STEP, _LEFT = 0, 2, 3  # in what goes through one
+from scstream.kernels.quick_context import (
+    DATA,
+    ITEMS,
+    SHAPE,
+    START,
+    STOP,
+    STRIDES,
+    is_natural,
+    memory,
+    natural,
+    structure,
+)
+
 _NUMBERS = types.Integer, types.Float
+_PLAIN = *_NUMBERS, types.Boolean
 _TUPLE: Any = types.BaseTuple
 _IDLE = ir.instructions.InsertValue, ir.instructions.ExtractValue, ir.instructions.GEPInstr
 _OF_NATURALS = {operator.add, operator.iadd, operator.mul, operator.imul}
@@ -57,115 +67,6 @@ class _Builder(ir.IRBuilder):
             if len(source.indices) != 1:
                 break
         return super().extract_value(agg, places, name) if places else agg
-
-
-class QuickContext(CPUContext):
-    """Numba's target, without what it looks up in vain, and with short loops over ranges.
-
-    Of what is ``brief`` loops are neither unrolled nor made vector code. What is ``apart`` stays a
-    function that others call.
-    """
-
-    brief = apart = False
-    _sizes: ClassVar[dict[str, int]] = {}
-
-    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """Return what implements a function; plain arrays are nobody's wrapping."""
-        first = sig.args[0] if sig.args else None
-        if fn == "__array__" and type(first) is types.Array:
-            raise NotImplementedError
-        if fn == "iternext" and isinstance(first, types.RangeIteratorType):
-            return _next
-        if isinstance(fn, types.Function):
-            if fn.typing_key is len and type(first) is types.Array and first.ndim > 0:
-                return _length
-            if fn.typing_key is range and len(sig.args) < 3:
-                return _range
-        found = super().get_function(fn, sig, _firstcall)
-        if fn == "getiter" and isinstance(first, types.RangeType):
-            return _iterator(self.get_value_type(sig.return_type), found)
-        return found
-
-    def get_getattr(self, typ: Any, attr: str) -> Any:
-        """Return what implements an attribute."""
-        if attr == "shape" and type(typ) is types.Array:
-            return _shape
-        return super().get_getattr(typ, attr)
-
-    def get_abi_sizeof(self, ty: Any) -> int:
-        """Return the size of a type, which LLVM is asked for once."""
-        key = str(ty)
-        if key not in self._sizes:
-            self._sizes[key] = super().get_abi_sizeof(ty)
-        return self._sizes[key]
-
-    def pair_first(self, builder: Any, val: Any, ty: Any) -> Any:
-        """Return the first of two."""
-        return builder.extract_value(val, 0)
-
-    def pair_second(self, builder: Any, val: Any, ty: Any) -> Any:
-        """Return the second of two."""
-        return builder.extract_value(val, 1)
-
-
-def _length(builder: Any, args: Any, loc: Any = None) -> Any:
-    return _natural(builder.extract_value(args[0], [_SHAPE, 0]))
-
-
-def _shape(context: Any, builder: Any, typ: Any, value: Any, attr: str) -> Any:
-    return builder.extract_value(value, _SHAPE)
-
-
-def _structure(builder: Any, kind: Any, values: Any) -> Any:
-    made = ir.Constant(kind, ir.Undefined)
-    for i, value in enumerate(values):
-        made = builder.insert_value(made, value, i)
-    return made
-
-
-def _memory(builder: Any, kind: Any, name: str = "") -> Any:
-    with builder.goto_entry_block():
-        return builder.alloca(kind, name=name)
-
-
-def _range(builder: Any, args: Any, loc: Any = None) -> Any:
-    kind = args[0].type
-    start, stop = (kind(0), *args)[-2:]
-    made = _structure(builder, ir.LiteralStructType([kind] * 3), (start, stop, kind(1)))
-    made.by_one = True
-    return made
-
-
-def _iterator(kind: Any, usual: Any) -> Any:
-    """Return what makes an iterator of a range whose step is 1, or any in the usual way."""
-
-    def made(builder: Any, args: Any, loc: Any = None) -> Any:
-        (value,) = args
-        if not getattr(value, "by_one", False):
-            return usual(builder, args)
-        start, stop = builder.extract_value(value, _START), builder.extract_value(value, _STOP)
-        at, left = _memory(builder, start.type), _memory(builder, start.type)
-        at.from_the_front = _is_natural(start)
-        many, none = builder.sub(stop, start), start.type(0)
-        builder.store(start, at)
-        builder.store(builder.select(builder.icmp_signed(">", many, none), many, none), left)
-        return _structure(builder, kind, (at, stop, start.type(1), left))
-
-    return made
-
-
-def _next(builder: Any, args: Any, loc: Any = None) -> Any:
-    """Return the next number of a range, and whether there is one."""
-    (state,) = args
-    at, left = builder.extract_value(state, _AT), builder.extract_value(state, _LEFT)
-    number, many = builder.load(at), builder.load(left)
-    if getattr(at, "from_the_front", False):
-        _natural(number)
-    one, valid = many.type(1), builder.icmp_signed(">", many, many.type(0))
-    with builder.if_then(valid):
-        builder.store(builder.sub(many, one, flags=["nsw"]), left)
-        builder.store(builder.add(number, builder.extract_value(state, _STEP)), at)
-    return _structure(builder, ir.LiteralStructType([number.type, valid.type]), (number, valid))
 
 
 class _Lower(Lower):
@@ -223,7 +124,7 @@ class _Lower(Lower):
         """Return memory for a variable."""
         if self._counts:
             return super().alloca_lltype(name, lltype, datamodel)
-        return _memory(self.builder, lltype, name)
+        return memory(self.builder, lltype, name)
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         """Read an element, or whatever else stands in brackets."""
@@ -239,7 +140,7 @@ class _Lower(Lower):
     def lower_setitem(self, target: Any, index: Any, value: Any, signature: Any) -> Any:
         """Write an element, or whatever else stands in brackets."""
         array, given = self.typeof(target.name), self.typeof(value.name)
-        number = isinstance(given, (*_NUMBERS, types.Boolean))
+        number = isinstance(given, _PLAIN)
         if not (number and self._is_element(array, self.typeof(index.name))):
             return super().lower_setitem(target, index, value, signature)
         item = self.context.cast(self.builder, self.loadvar(value.name), given, signature.args[2])
@@ -260,8 +161,8 @@ class _Lower(Lower):
             for of, to in zip((expr.lhs, expr.rhs), signature.args, strict=True)
         ]
         found = self.context.get_function(known, signature)(builder, args)
-        if op in _OF_NATURALS and all(map(_is_natural, args)):
-            _natural(found)
+        if op in _OF_NATURALS and all(map(is_natural, args)):
+            natural(found)
         return self.context.cast(builder, found, signature.return_type, resty)
 
     def _is_element(self, array: Any, index: Any) -> bool:
@@ -269,7 +170,7 @@ class _Lower(Lower):
         if type(array) is not types.Array or self.context.enable_boundscheck:
             return False
         each = index.types if isinstance(index, _TUPLE) else (index,)
-        plain = isinstance(array.dtype, (*_NUMBERS, types.Boolean)) and array.layout in "CA"
+        plain = isinstance(array.dtype, _PLAIN) and array.layout in "CA"
         return plain and len(each) == array.ndim and all(isinstance(i, types.Integer) for i in each)
 
     def _is_view(self, array: Any, index: Any, found: Any) -> bool:
@@ -284,24 +185,24 @@ class _Lower(Lower):
     def _view(self, array: Any, of: Any, value: Any, index: Any, found: Any) -> Any:
         """Return what describes a row of a table, or some successive ones of an array."""
         builder, whole, at = self.builder, self.loadvar(value.name), self.loadvar(index.name)
-        first, length = self._stretch(of, at, builder.extract_value(whole, [_SHAPE, 0]))
-        shape = [builder.extract_value(whole, [_SHAPE, i]) for i in range(1, array.ndim)]
-        strides = [builder.extract_value(whole, [_STRIDES, i]) for i in range(array.ndim)]
+        first, length = self._stretch(of, at, builder.extract_value(whole, [SHAPE, 0]))
+        shape = [builder.extract_value(whole, [SHAPE, i]) for i in range(1, array.ndim)]
+        strides = [builder.extract_value(whole, [STRIDES, i]) for i in range(array.ndim)]
         one = _product(builder, shape)
-        data = builder.extract_value(whole, _DATA)
+        data = builder.extract_value(whole, DATA)
         data = builder.gep(data, [first if one is None else builder.mul(first, one)])
         if length is None:
             strides = strides[1:]
         else:
             shape = [length, *shape]
         model = self.context.get_value_type(found)
-        made = _structure(builder, model, [builder.extract_value(whole, i) for i in range(_ITEMS)])
+        made = structure(builder, model, [builder.extract_value(whole, i) for i in range(ITEMS)])
         places = {
-            _ITEMS: _product(builder, shape),
-            _ITEMS + 1: builder.extract_value(whole, _ITEMS + 1),
-            _DATA: data,
-            _SHAPE: _structure(builder, model.elements[_SHAPE], shape),
-            _STRIDES: _structure(builder, model.elements[_STRIDES], strides),
+            ITEMS: _product(builder, shape),
+            ITEMS + 1: builder.extract_value(whole, ITEMS + 1),
+            DATA: data,
+            SHAPE: structure(builder, model.elements[SHAPE], shape),
+            STRIDES: structure(builder, model.elements[STRIDES], strides),
         }
         for place, part in places.items():
             made = builder.insert_value(made, part, place)
@@ -313,7 +214,7 @@ class _Lower(Lower):
         if isinstance(of, types.Integer):
             return self._from_the_front(of, at, size), None
         ends = []
-        for i in (_START, _STOP):
+        for i in (START, STOP):
             end = builder.extract_value(at, i)
             end = self._from_the_front(types.intp, end, size)
             end = _larger(builder, end, end.type(0))
@@ -323,7 +224,7 @@ class _Lower(Lower):
 
     def _from_the_front(self, of: Any, at: Any, size: Any) -> Any:
         """Return a place that may be counted from the end."""
-        if at.type == size.type and _is_natural(at):
+        if at.type == size.type and is_natural(at):
             return at
         return _arrays().fix_integer_index(self.context, self.builder, of, at, size)
 
@@ -331,35 +232,22 @@ class _Lower(Lower):
         """Return a pointer to an element."""
         typ, of, builder = self.typeof(array.name), self.typeof(index.name), self.builder
         value, at = self.loadvar(array.name), self.loadvar(index.name)
-        data, each, places = builder.extract_value(value, _DATA), (of,), [at]
+        data, each, places = builder.extract_value(value, DATA), (of,), [at]
         if isinstance(of, _TUPLE):
             each, places = of.types, [builder.extract_value(at, i) for i in range(len(of))]
         for i, (kind, place) in enumerate(zip(each, places, strict=True)):
-            size = builder.extract_value(value, [_SHAPE, i])
+            size = builder.extract_value(value, [SHAPE, i])
             places[i] = self._from_the_front(kind, place, size)
         if typ.layout == "A":
             bytes_ = ir.IntType(8).as_pointer()
-            steps = [builder.extract_value(value, [_STRIDES, i]) for i in range(typ.ndim)]
+            steps = [builder.extract_value(value, [STRIDES, i]) for i in range(typ.ndim)]
             moved = builder.gep(builder.bitcast(data, bytes_), [_combined(builder, places, steps)])
             return builder.bitcast(moved, data.type)
         steps = []
         for i in range(typ.ndim - 1, 0, -1):
-            size = builder.extract_value(value, [_SHAPE, i])
+            size = builder.extract_value(value, [SHAPE, i])
             steps.insert(0, builder.mul(size, steps[0]) if steps else size)
         return builder.gep(data, [_combined(builder, places, steps)])
-
-
-def _natural(number: Any) -> Any:
-    """Take note that a number is not negative; returns it."""
-    number.natural = True
-    return number
-
-
-def _is_natural(number: Any) -> bool:
-    """Whether a number is known not to be negative."""
-    if isinstance(number, ir.Constant):
-        return isinstance(number.constant, int) and number.constant >= 0
-    return getattr(number, "natural", False)
 
 
 def _drop_unused(function: Any) -> None:
