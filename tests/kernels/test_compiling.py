@@ -220,7 +220,7 @@ def test_who_waits_for_the_second_process_compiles_what_was_left_for_that(monkey
         lambda: dict.fromkeys(["a", "mine", "b", "c", "later"]), {"mine", "later"}
     )
     helper._process, helper._in_hand = object(), frozenset("abc")
-    listening = Thread(target=helper._listen, args=(said,))
+    listening = Thread(target=helper._listen, args=(said,), daemon=True)
     listening.start()
     print("a", file=says, flush=True)
     while "a" not in helper._done:
