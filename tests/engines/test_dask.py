@@ -16,8 +16,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
-from scstream.engines import CpuEngine, DaskEngine, Key
+from scstream.engines import CpuEngine, DaskEngine, EngineLost, Key
 from scstream.engines.dask.rows import DaskRows
+from scstream.engines.dask.shard import Shard, led_by
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
@@ -236,16 +237,27 @@ def test_sparse_counts_in_chunks(client):
 
 @pytest.fixture
 def wire(monkeypatch):
-    """Return a list that is filled with (method, bytes sent, bytes received) of every call."""
-    seen, call = [], DaskEngine._all
+    """Return a list that is filled with (method, bytes sent, bytes received) of every message.
 
-    def counting(self, name, *args, each=None):
-        answers = call(self, name, *args, each=each)
-        sent = each if each is not None else [args] * len(answers)
-        seen.append((name, *(sum(len(pickle.dumps(x)) for x in xs) for xs in (sent, answers))))
+    A message is from the client to a shard, or from one shard to another.
+    """
+    seen, pass_on, each = [], Shard.call_all, DaskEngine._each
+
+    def size(values):
+        return len(pickle.dumps(values))
+
+    def passed_on(self, step, name, *args):
+        answers = pass_on(self, step, name, *args)
+        seen.append((name, size(args), size(answers)))
         return answers
 
-    monkeypatch.setattr(DaskEngine, "_all", counting)
+    def own(self, name, args):
+        answers = each(self, name, args)
+        seen.extend((name, size(x), size(y)) for x, y in zip(args, answers, strict=True))
+        return answers
+
+    monkeypatch.setattr(Shard, "call_all", passed_on)
+    monkeypatch.setattr(DaskEngine, "_each", own)
     return seen
 
 
@@ -265,23 +277,42 @@ def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
         engine.members(8, KEY)
         engine.relabel(np.zeros((8, 2), dtype=np.int64), np.zeros((8, 2), dtype=np.int64))
         costs.append([(name, sent) for name, sent, _ in wire])
-        received = {name: got for name, _, got in wire}
         sums = 8 * (8 * 2 * 6 + 8 * 2 + 2 * 8 * 8)
-        assert received["sweep"] < 3 * 12 * (sums + 1000)  # at most 12 parts of each shard
-        assert max(received.values()) < 100_000
+        sweeps = [got for name, _, got in wire if name == "sweep"]
+        assert len(sweeps) == 3
+        assert max(sweeps) < 12 * (sums + 1000)  # at most 12 parts, of one shard or of all
+        assert max(got for _, _, got in wire) < 50_000
     assert costs[0] == costs[1]
+
+
+def test_a_shard_passes_a_call_on_to_a_few(client):
+    """Its helpers lead the others, and whoever leads adds up what they send."""
+    assert [len(group) for group in led_by(range(999))] == [250, 250, 250, 249]
+    assert led_by([]) == []
+    family, n = problem("gaussian-2d").family, 8 * SMALL.leaf_rows
+    engine = DaskEngine(client, in_small_leaves, leaf_rows=SMALL.leaf_rows)
+    engine.load(family, points(n), np.ones(n))
+    first, *others = engine._actors
+    assert len(others) == 4
+    first.lead(list(zip(others, engine._workers[1:], strict=True))[:2]).result()
+    step, eta = engine._steps, LinearScore(np.zeros((3, 6)))
+    answers = first.call_all(step, "sweep", eta, LinearScore(np.zeros((6, 6))), 3, KEY).result()
+    edge = engine._edges[3]  # of the rows of the first and those that it leads
+    assert [sum(part.values[1].sum() for part in parts) for parts in answers] == [edge]
+    with pytest.raises(EngineLost, match="lost what it held"):
+        others[0].call_all(step, "keep_labels").result()  # a step that was taken
 
 
 def test_neither_rows_nor_labels_come_to_the_client(client, wire, monkeypatch):
     rules = replace(SHORT, prior_rows=100, seed_rows=100, sample_rows=1000)
-    fetched, each = [], DaskRows.each
+    fetched, gathered = [], DaskRows._gathered
 
-    def counting(self, *args):
-        out = each(self, *args)
+    def counting(self, done):
+        out = gathered(self, done)
         fetched.append(len(pickle.dumps(out)))
         return out
 
-    monkeypatch.setattr(DaskRows, "each", counting)
+    monkeypatch.setattr(DaskRows, "_gathered", counting)
     n = 60_000
     X = da.from_array(points(n), chunks=(12_500, 2))
     engine = partial(in_small_shards, client, 5)

@@ -102,8 +102,15 @@ class RemoteRows(ABC):
     shape: tuple[int, int]
 
     @abstractmethod
+    def order(self, rows: NDArray[np.int64] | slice) -> Callable[[], tuple[Points, Array]]:
+        """Ask for the given rows, in ascending order, and their weights; a slice means all.
+
+        Returns what fetches them. An engine that loads the batch meanwhile does not delay them.
+        """
+
     def take(self, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
-        """Fetch the given rows, in ascending order, and their weights; a slice means all."""
+        """Fetch the given rows and their weights."""
+        return self.order(rows)()
 
     @abstractmethod
     def here(self, values: Any) -> Any:

@@ -25,7 +25,7 @@ from scstream.sampler.other_units import begins_anew, is_suspected, share_of_nob
 from scstream.sampler.recent import recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
-from scstream.sampler.rows import load_rows, some_rows, some_weighted_rows
+from scstream.sampler.rows import load_rows, ordered_rows, some_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
 from scstream.sampler.steps import Steps
@@ -117,8 +117,9 @@ def _learn_later(
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
+    ordered = _ordered_scores(before, batch, recipe.rules, past)
     steps = _begin(learner, batch, recipe, engine, past)
-    scores = _scores(before, batch, recipe.rules, past, engine)
+    scores = _computed_beside(ordered, engine, few=is_small(family, recipe.rules, batch.X.shape[0]))
     state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
     if born and is_suspected(learner, past, state, batch, recipe):
@@ -155,7 +156,7 @@ def _learn_later(
         spacing,
         learner.n_batches + 1,
         learner.dormant.after(learner.state, state, events, recipe.rules),
-        scores(),
+        learner.scores if scores is None else scores(),
         warmup=(),
         recent=recent_after((learner.state.ids, learner.recent), state, events, kept),
         suspicion=suspicion,
@@ -192,31 +193,36 @@ def _begin(learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past:
     return steps
 
 
-def _scores(
-    learner: Learner, batch: Batch, rules: Rules, past: State, engine: Engine
-) -> Callable[[], Sketch]:
-    """Return what gives the sketch of scores with those of a batch.
+def _ordered_scores(
+    learner: Learner, batch: Batch, rules: Rules, past: State
+) -> Callable[[], Sketch] | None:
+    """Return what computes the sketch of scores with those of a batch; None if it is not scored.
 
-    ``past`` is what is left at its time. While an engine that has taken the batch passes over many
-    rows, or waits for a device, another thread computes it.
+    ``past`` is what is left at its time. Rows that are elsewhere are asked for at once.
     """
     n = batch.X.shape[0]
     if rules.scored_rows == 0 or n == 0:
-        return lambda: learner.scores
-    family = learner.family
-    few = is_small(family, rules, n) and not family.narrows
+        return None
+    few = is_small(learner.family, rules, n) and not learner.family.narrows
     quick = few or isinstance(batch.X, RemoteRows)  # of those elsewhere some must be fetched
     share = share_scored(learner.scores, learner.n_batches, rules, quick=quick)
     if not is_scored(learner.n_batches, share):
-        return lambda: learner.scores
+        return None
     kept = past.share_left_of(learner.state)
+    some = ordered_rows(batch.X, batch.weight, rules.scored_rows)
+    return lambda: scores_with(learner.scores, learner, some(), rules, kept, share)
 
-    def scores() -> Sketch:
-        some = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
-        return scores_with(learner.scores, learner, some, rules, kept, share)
 
-    idle = engine.takes_tensors or (engine.n_threads > 1 and not few)
-    return beside(scores) if idle else scores
+def _computed_beside(
+    scores: Callable[[], Sketch] | None, engine: Engine, *, few: bool
+) -> Callable[[], Sketch] | None:
+    """Return the same, computed by another thread while the engine has many rows to pass over.
+
+    Or while it waits for a device, or for workers.
+    """
+    waits = engine.takes_tensors or engine.takes_collections
+    idle = waits or (engine.n_threads > 1 and not few)
+    return scores if scores is None or not idle else beside(scores)
 
 
 def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:
