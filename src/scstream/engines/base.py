@@ -105,12 +105,16 @@ class RemoteRows(ABC):
     def order(self, rows: NDArray[np.int64] | slice) -> Callable[[], tuple[Points, Array]]:
         """Ask for the given rows, in ascending order, and their weights; a slice means all.
 
-        Returns what fetches them. An engine that loads the batch meanwhile does not delay them.
+        Returns what fetches them, whatever happens meanwhile.
         """
 
     def take(self, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
         """Fetch the given rows and their weights."""
         return self.order(rows)()
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let go of the rows that an engine has loaded: asked for again, they are read again."""
 
     @abstractmethod
     def here(self, values: Any) -> Any:

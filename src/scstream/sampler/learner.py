@@ -117,9 +117,10 @@ def _learn_later(
         learner = _turned(learner, batch, recipe.rules)
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
-    ordered = _ordered_scores(before, batch, recipe.rules, past)
     steps = _begin(learner, batch, recipe, engine, past)
-    scores = _computed_beside(ordered, engine, few=is_small(family, recipe.rules, batch.X.shape[0]))
+    scores = _scores(before, batch, recipe.rules, past, engine)
+    if isinstance(batch.X, RemoteRows):
+        batch.X.release()
     state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
     if born and is_suspected(learner, past, state, batch, recipe):
@@ -156,7 +157,7 @@ def _learn_later(
         spacing,
         learner.n_batches + 1,
         learner.dormant.after(learner.state, state, events, recipe.rules),
-        learner.scores if scores is None else scores(),
+        scores(),
         warmup=(),
         recent=recent_after((learner.state.ids, learner.recent), state, events, kept),
         suspicion=suspicion,
@@ -193,36 +194,31 @@ def _begin(learner: Learner, batch: Batch, recipe: Recipe, engine: Engine, past:
     return steps
 
 
-def _ordered_scores(
-    learner: Learner, batch: Batch, rules: Rules, past: State
-) -> Callable[[], Sketch] | None:
-    """Return what computes the sketch of scores with those of a batch; None if it is not scored.
+def _scores(
+    learner: Learner, batch: Batch, rules: Rules, past: State, engine: Engine
+) -> Callable[[], Sketch]:
+    """Return what gives the sketch of scores with those of a batch.
 
-    ``past`` is what is left at its time. Rows that are elsewhere are asked for at once.
+    ``past`` is what is left at its time. While an engine that has taken the batch passes over many
+    rows, or waits for a device or for workers, another thread computes it.
     """
     n = batch.X.shape[0]
     if rules.scored_rows == 0 or n == 0:
-        return None
-    few = is_small(learner.family, rules, n) and not learner.family.narrows
+        return lambda: learner.scores
+    family = learner.family
+    few = is_small(family, rules, n) and not family.narrows
     quick = few or isinstance(batch.X, RemoteRows)  # of those elsewhere some must be fetched
     share = share_scored(learner.scores, learner.n_batches, rules, quick=quick)
     if not is_scored(learner.n_batches, share):
-        return None
+        return lambda: learner.scores
     kept = past.share_left_of(learner.state)
     some = ordered_rows(batch.X, batch.weight, rules.scored_rows)
-    return lambda: scores_with(learner.scores, learner, some(), rules, kept, share)
 
+    def scores() -> Sketch:
+        return scores_with(learner.scores, learner, some(), rules, kept, share)
 
-def _computed_beside(
-    scores: Callable[[], Sketch] | None, engine: Engine, *, few: bool
-) -> Callable[[], Sketch] | None:
-    """Return the same, computed by another thread while the engine has many rows to pass over.
-
-    Or while it waits for a device, or for workers.
-    """
     waits = engine.takes_tensors or engine.takes_collections
-    idle = waits or (engine.n_threads > 1 and not few)
-    return scores if scores is None or not idle else beside(scores)
+    return beside(scores) if waits or (engine.n_threads > 1 and not few) else scores
 
 
 def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:

@@ -32,10 +32,7 @@ def some_weighted_rows(X: Points, weight: Array, most: int) -> tuple[Points, Arr
 
 
 def ordered_rows(X: Points, weight: Array, most: int) -> Callable[[], tuple[Points, Array]]:
-    """Ask for the same rows: before an engine loads them, if they are elsewhere.
-
-    Returns what gives them.
-    """
+    """Ask for the same rows, if they are elsewhere; returns what gives them."""
     rows = _chosen(X.shape[0], most)
     if isinstance(X, RemoteRows):
         return X.order(rows)

@@ -95,9 +95,20 @@ class DaskEngine(Engine):
                 ],
                 actors=True,
             )
-            self._actors = self.client.gather(self._done(shards))
+            self._actors = self._proxies(self._done(shards))
             first, *others = zip(self._actors, self._workers, strict=True)
             self._gaps = self._answer(first[0].lead(others))
+
+    def _proxies(self, shards: list[Any]) -> list[Any]:
+        """Return what calls the shards; their workers are known, so that none is asked for it."""
+        from distributed.actor import Actor
+
+        for shard in shards:
+            if shard.status != "finished":
+                shard.result()
+        own = zip(self._workers, shards, strict=True)
+        with self.client.as_current():
+            return [Actor(Shard, worker, shard.key) for worker, shard in own]
 
     def _threads(self) -> dict[str, int]:
         """Return the workers that are there and the number of threads of each."""
@@ -124,7 +135,6 @@ class DaskEngine(Engine):
     ) -> tuple[list[list[Any]], list[list[tuple[int, int]]]]:
         """Do the same with chunks that are on the workers already."""
         chunks = X.chunks()
-        X.release()  # the shards will hold the rows
         pieces = [X.pieces(a, b) for a, b in runs]
         self._workers = self._nearest(workers, pieces, chunks)
         sources = [[chunks[i] for i, _ in piece] for piece in pieces]

@@ -79,7 +79,7 @@ class DaskRows(RemoteRows):
     def chunks(self) -> list[Any]:
         """Return futures of the chunks, computed if they are not there."""
         if self._futures is None:
-            self._futures = self._client.compute(self._parts)
+            self._futures = self._client.compute(self._parts, optimize_graph=False)
         return self._futures
 
     def _wait(self) -> None:
@@ -91,7 +91,7 @@ class DaskRows(RemoteRows):
                     chunk.result()
 
     def release(self) -> None:
-        """Let go of the chunks; they are computed again if they are asked for."""
+        """Let go of the chunks, which are in the shards; asked for, they are computed again."""
         self._futures = None
 
     def each(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
