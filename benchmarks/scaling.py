@@ -1,7 +1,7 @@
 """How a sweep scales over the workers of a Dask cluster on this machine, and a model of its cost.
 
 Run ``python benchmarks/scaling.py``; ``--full`` takes 2 million points and 1 to 8 workers,
-``--picture docs/scaling.png`` draws the model out to 1,000. Sweeps of all engines alternate, and
+``--picture FILE`` draws the model out to 1,000. Sweeps of all engines alternate, and
 medians are reported. Workers have one thread each; beyond the number of cores they share them.
 
 The model's constants come from other, smaller batches than those that it is checked with. The CPU

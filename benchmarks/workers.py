@@ -97,7 +97,7 @@ class Contestant:
 def contestants(client: Any, workers: Sequence[int], threads: Sequence[int]) -> dict[str, Any]:
     """Return the engines to be timed, by name."""
     out = {f"{n} workers": Contestant(client, n) for n in workers}
-    out |= {f"{n} threads": Contestant(client, n_jobs=n) for n in threads}
+    out |= {f"{n} threads": Contestant(client, engine="cpu", n_jobs=n) for n in threads}
     return out
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from scstream.engines.dask.shard import Shard, led_by
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -324,6 +326,40 @@ def test_neither_rows_nor_labels_come_to_the_client(client, wire, monkeypatch):
     assert max(fetched) < shard
     assert {name for name, _, _ in wire}.isdisjoint({"labels", "sublabels", "named_labels"})
     assert model.labels_.shape == (n,)
+
+
+def test_rows_are_read_once(client, tmp_path):
+    """Some are scored besides; a collection that is read from files need not be read again."""
+    X = [points(800, seed) for seed in range(3)]
+
+    def read(batch, i):
+        (tmp_path / f"{batch}-{i}-{uuid4()}").touch()
+        return X[batch][200 * i : 200 * (i + 1)]
+
+    model = ScStream(
+        random_state=0, max_sweeps=3, engine=partial(in_small_shards, client, 3), rules=SHORT
+    )
+    for batch in range(3):
+        chunks = [dask.delayed(read, pure=False)(batch, i) for i in range(4)]
+        model.partial_fit(
+            da.concatenate([da.from_delayed(chunk, (200, 2), float) for chunk in chunks])
+        )
+        assert model._learner.scores.seen == 800 * (batch + 1)
+    times = sorted(path.name[:3] for path in tmp_path.iterdir())
+    assert times == [f"{batch}-{i}" for batch in range(3) for i in range(4)]
+
+
+def test_labels_stay_while_someone_holds_them(client):
+    """Sub-labels take a byte on the workers, and come as whole numbers of the usual kind."""
+    X, engine = points(800), partial(in_small_shards, client, 3)
+    model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
+    model.partial_fit(in_chunks(X, [300, 500]))
+    labels, sublabels = model.labels_, model.sublabels_
+    model.partial_fit(in_chunks(X, [300, 500]))
+    for array, top in ((labels, 3), (sublabels, 1)):
+        values = array.compute()
+        assert values.dtype == array.dtype == np.int64
+        assert (values.shape, values.min(), values.max()) == ((800,), 0, top)
 
 
 # -- what is refused ------------------------------------------------------------------------------

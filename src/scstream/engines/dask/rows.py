@@ -109,15 +109,16 @@ class DaskRows(RemoteRows):
 
     def order(self, rows: NDArray[np.int64] | slice) -> Callable[[], tuple[Points, Array]]:
         """Have the given rows picked now; returns what fetches them and their weights."""
-        if isinstance(rows, slice):
-            return self.fetch
-        ends = np.cumsum(self.lengths)
-        cuts = np.split(rows, np.searchsorted(rows, ends[:-1]))
-        within = [at - end + n for at, end, n in zip(cuts, ends, self.lengths, strict=True)]
-        begun = self._begun(_taken, within)
+        within: list[Any] = [rows] * len(self.lengths)
+        if not isinstance(rows, slice):
+            ends = np.cumsum(self.lengths)
+            cuts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+            within = [at - end + n for at, end, n in zip(cuts, ends, self.lengths, strict=True)]
+        begun, held = self._begun(_taken, within), self.chunks().copy()
 
         def fetched() -> tuple[Points, Array]:
             parts = self._gathered(begun)
+            held.clear()  # let go of before, they might be gone before the tasks are known
             return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
 
         return fetched
@@ -150,12 +151,6 @@ class DaskRows(RemoteRows):
 
         narrowed = delayed(partial(_narrowed, family), pure=False)
         return DaskRows(self._client, [narrowed(part) for part in self._parts])
-
-    def fetch(self) -> tuple[Points, Array]:
-        """Fetch everything."""
-        rows, weights = zip(*self.each(_whole), strict=True)
-        ones = [np.ones(n) if w is None else w for n, w in zip(self.lengths, weights, strict=True)]
-        return stack(rows), np.concatenate(ones)
 
     def pieces(self, start: int, stop: int) -> list[tuple[int, tuple[int, int]]]:
         """Return which chunks a run of rows is cut from, and from which row to which of each."""
@@ -251,18 +246,14 @@ def _narrowed(family: Family, chunk: Chunk) -> Chunk:
     return family.narrowed(chunk[0]), chunk[1]
 
 
-def _whole(chunk: Chunk) -> Chunk:
-    return chunk
-
-
 def _shape(chunk: Chunk) -> tuple[int, int]:
     n, d = chunk[0].shape
     return n, d
 
 
-def _taken(chunk: Chunk, rows: NDArray[np.int64]) -> tuple[Points, Array]:
-    X, weight = chunk
-    return X[rows], np.ones(len(rows)) if weight is None else weight[rows]
+def _taken(chunk: Chunk, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
+    X, weight = chunk[0][rows], chunk[1]
+    return X, np.ones(X.shape[0]) if weight is None else weight[rows]
 
 
 @contextmanager
