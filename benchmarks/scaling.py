@@ -1,7 +1,7 @@
 """How a sweep scales over the workers of a Dask cluster on this machine, and a model of its cost.
 
 Run ``python benchmarks/scaling.py``; ``--full`` takes 2 million points and 1 to 8 workers,
-``--picture docs/scaling.png`` draws the model out to 1,000. Sweeps of all engines alternate, and
+``--picture FILE`` draws the model out to 1,000. Sweeps of all engines alternate, and
 medians are reported. Workers have one thread each; beyond the number of cores they share them.
 
 The model's constants come from other, smaller batches than those that it is checked with. The CPU
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import pickle
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from scipy.optimize import nnls
 
 from scstream import Gaussian, ScStream
 from scstream.engines import CpuEngine, DaskEngine, Engine, Key
-from scstream.engines.ordered_sums import LEAF_ROWS, Part
+from scstream.engines.dask.shard import cut_evenly, led_by
+from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree
 from scstream.engines.sizes import SIZES
 from scstream.families.scores import LinearScore
 from scstream.support.blas import single_threaded
@@ -46,6 +47,10 @@ class Problem:
     @property
     def k(self) -> int:
         return len(self.score.eta)
+
+    def bytes(self, n: int, workers: int) -> float:
+        """Return the bytes of a sweep of n rows, to a worker and back."""
+        return bytes_of(self.k, len(self.family.prior), parts_sent(n, workers))
 
     @staticmethod
     def make(n: int, d: int, k: int) -> Problem:
@@ -85,29 +90,30 @@ def alternate(jobs: dict[Any, Callable[[int], float]], rounds: int) -> dict[Any,
     return {name: float(np.median(values)) for name, values in seconds.items()}
 
 
-# -- bytes
+# -- messages
 
 
-class Counting(DaskEngine):
-    """Counts what is sent to all workers and received from them, as pickles, and the parts."""
-
-    sent = received = parts = 0
-    counts = True  # which takes time
-
-    def _all(self, name: str, *args: Any, each: Any = None) -> list[Any]:
-        answers = super()._all(name, *args, each=each)
-        if not self.counts:
-            return answers
-        own = [args] * len(answers) if each is None else each
-        self.sent = sum(len(pickle.dumps(x)) for x in own)
-        self.received = sum(len(pickle.dumps(x)) for x in answers)
-        self.parts = sum(len(x) for x in answers) if name == "sweep" else 0
-        return answers
+def messages(workers: int) -> int:
+    """Return how many messages of a call are sent one after the other, see `Shard.call_all`."""
+    groups = led_by(range(1, workers))
+    return 1 + _below(max(map(len, groups))) + len(groups) if groups else 1
 
 
-def bytes_by_formula(k: int, p: int, workers: int, parts: float) -> float:
-    """Return the bytes of a sampled sweep, both ways: 24 K p to each worker; its parts back."""
-    return workers * (24 * k * p + parts * (16 * k * p + 16 * k * k + 16 * k))
+def _below(shards: int) -> int:
+    """Return how many a helper sends that leads so many shards, itself among them."""
+    return messages(shards) - 1
+
+
+def parts_sent(n: int, workers: int) -> float:
+    """Return how many nodes of the tree of sums a worker completes, on average."""
+    edges = [-(-edge // LEAF_ROWS) for edge in cut_evenly(n, [1] * workers)]
+    runs = [Tree(Part(leaf, 1, ()) for leaf in range(a, b)).parts for a, b in pairwise(edges)]
+    return float(np.mean([len(parts) for parts in runs]))
+
+
+def bytes_of(k: int, p: int, parts: float) -> float:
+    """Return the bytes of a sampled sweep to a worker and back: 24 K p, and its sums."""
+    return 24 * k * p + parts * (16 * k * p + 16 * k * k + 16 * k)
 
 
 # -- the model of the cost
@@ -115,33 +121,34 @@ def bytes_by_formula(k: int, p: int, workers: int, parts: float) -> float:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a sweep: ``point * n / workers + call + worker * workers + byte * bytes``.
+    """Seconds of a sweep: ``point * n / workers + call + messages * (message + byte * bytes)``.
 
     Attributes
     ----------
-    call, worker, byte : float
-        What talking costs.
+    call, message, byte : float
+        What talking costs: at all, for each message after another, and for a byte of each.
     point : dict of (bool, bool) to float
         What a worker needs for a point, by whether all cores of its machine are busy and
         whether the statistics of its rows are kept between sweeps.
     """
 
     call: float
-    worker: float
+    message: float
     byte: float
     point: dict[tuple[bool, bool], float] = field(default_factory=dict)
 
     @staticmethod
     def fit(workers: Sequence[int], sizes: Sequence[float], seconds: Sequence[float]) -> Cost:
         """Return the cost of sweeps that compute next to nothing, relative errors alike."""
-        columns = np.column_stack([np.ones(len(sizes)), workers, sizes])
+        sent = np.array([messages(w) for w in workers])
+        columns = np.column_stack([np.ones(len(sizes)), sent, sent * np.array(sizes)])
         weight = 1.0 / np.array(seconds)
         scale = np.abs(columns).max(axis=0)
         found, _ = nnls(columns / scale * weight[:, None], np.ones(len(sizes)))
         return Cost(*(found / scale))
 
-    def communication(self, workers: Any, size: Any) -> Any:
-        return self.call + self.worker * workers + self.byte * size
+    def communication(self, workers: int, size: float) -> float:
+        return self.call + messages(workers) * (self.message + self.byte * size)
 
     def sweep(self, n: int, p: int, workers: int, size: float, *, cores: int, busy: bool) -> float:
         """Return the seconds of a sweep of n points with p statistics each.
@@ -161,12 +168,15 @@ class Idle(CpuEngine):
     """Answers at once, with sums of the right size."""
 
     def load(self, family: Any, X: Any, weight: Any, first_row: int = 0) -> None:
-        self._width = len(family.prior)
+        self._width, self._leaf = len(family.prior), first_row // LEAF_ROWS
+
+    def has_gaps(self) -> bool:
+        return False
 
     def sweep_parts(self, score: Any, sub: Any, k: int, key: Any) -> list[Part]:
         square = np.zeros((k, k))
         values = (np.zeros((k, 2, self._width)), np.zeros((k, 2)), square, square.copy())
-        return [Part(0, 0, values)]
+        return [Part(self._leaf, 1, values)]
 
 
 def measure_calls(client: Any, counts: Sequence[int], d: int, rounds: int) -> list[dict[str, Any]]:
@@ -175,12 +185,10 @@ def measure_calls(client: Any, counts: Sequence[int], d: int, rounds: int) -> li
     for k in (5, 50, 150):
         problem = Problem.make(max(counts) * LEAF_ROWS, d, k)
         for workers in counts:
-            engine = Counting(client, Idle, list(client.nthreads())[:workers])
+            engine = DaskEngine(client, Idle, list(client.nthreads())[:workers])
             rows = problem.X[: workers * LEAF_ROWS]
             engine.load(problem.family, rows, np.ones(len(rows)))
-            problem.sweep(engine, 0)
-            size = engine.sent + engine.received
-            engine.counts = False
+            size = bytes_of(k, len(problem.family.prior), 1)
             took = alternate({"": lambda turn, e=engine, q=problem: q.sweep(e, turn)}, rounds)
             found.append({"k": k, "workers": workers, "bytes": size, "seconds": took[""]})
     return found
@@ -201,11 +209,9 @@ def measure_points(
         rows = workers * (
             min(most, n // workers) // 2 if kept else min(5 * most // 4, n // workers)
         )
-        engine = Counting(client, workers=list(client.nthreads())[:workers])
+        engine = DaskEngine(client, workers=list(client.nthreads())[:workers])
         engine.load(problem.family, problem.X[:rows], np.ones(rows))
-        problem.sweep(engine, 0)
-        talk = cost.communication(workers, engine.sent + engine.received)
-        engine.counts = False
+        talk = cost.communication(workers, problem.bytes(rows, workers))
         sizes[busy, kept] = workers / rows, talk
         jobs[busy, kept] = lambda turn, e=engine: problem.sweep(e, turn)
     took = alternate(jobs, rounds)
@@ -226,24 +232,16 @@ def measure_alone(problem: Problem, rounds: int) -> dict[str, float]:
 
 def measure_sweeps(
     client: Any, problem: Problem, counts: Sequence[int], rounds: int
-) -> tuple[dict[str, float], dict[int, dict[str, Any]]]:
-    """Return the seconds of a sweep by engine, and the bytes by the number of workers."""
+) -> dict[str, float]:
+    """Return the seconds of a sweep by engine."""
     engines: dict[str, Engine] = {f"cpu-{n}": CpuEngine(n) for n in (1, 2)}
-    wire = {}
     for workers in counts:
-        counting = Counting(client, workers=list(client.nthreads())[:workers])
-        problem.load(counting)
-        problem.sweep(counting, 0)
-        wire[workers] = {
-            "sent": counting.sent,
-            "received": counting.received,
-            "parts": counting.parts / workers,
-        }
-        engines[f"dask-{workers}"] = DaskEngine(client, workers=counting.workers)
+        mine = list(client.nthreads())[:workers]
+        engines[f"dask-{workers}"] = DaskEngine(client, workers=mine)
     for engine in engines.values():
         problem.load(engine)
     jobs = {name: lambda turn, e=engine: problem.sweep(e, turn) for name, engine in engines.items()}
-    return alternate(jobs, rounds), wire
+    return alternate(jobs, rounds)
 
 
 def client_memory(client: Any, n: int, d: int) -> tuple[int, int]:
@@ -284,13 +282,10 @@ def draw(path: Path, result: dict[str, Any], cost: Cost) -> None:
     here.set_title(f"{n:,} points, {k} clusters, p = {p}", fontsize=10)
     here.legend(frameon=False)
     many = np.unique(np.logspace(0, 3, 60).astype(int))
-    parts = np.mean([wire["parts"] for wire in result["wire"].values()])
+    size = max(result["bytes"].values())
     for rows in (2_000_000, 20_000_000, 200_000_000, 2_000_000_000):
         alone = one * rows / n
-        sweeps = [
-            cost.sweep(rows, p, w, bytes_by_formula(k, p, w, parts), cores=w, busy=True)
-            for w in many.tolist()
-        ]
+        sweeps = [cost.sweep(rows, p, w, size, cores=w, busy=True) for w in many.tolist()]
         far.plot(many, alone / np.array(sweeps), label=f"{rows:,} points")
     far.plot(many, many, color="0.7", lw=1, label="perfect")
     far.set(xscale="log", yscale="log", xlabel="workers of one core each")
@@ -308,15 +303,12 @@ def report(result: dict[str, Any], cost: Cost) -> None:
             f"{name:8s}{1e3 * alone:10.1f} ms a sweep before the cluster is started, "
             f"{1e3 * seconds[name]:.1f} beside it"
         )
-    print("workers        ms     model  of cpu-2   parts   sent KiB  received KiB   by formula KiB")
+    print("workers        ms     model  of cpu-2  messages  KiB of each")
     for workers in result["workers"]:
-        took, wire = seconds[f"dask-{workers}"], result["wire"][str(workers)]
-        share = result["alone"]["cpu-2"] / took
-        formula = bytes_by_formula(k, p, workers, wire["parts"])
+        took, size = seconds[f"dask-{workers}"], result["bytes"][str(workers)]
         print(
             f"{workers:7d}{1e3 * took:10.1f}{1e3 * result['model'][str(workers)]:10.1f}"
-            f"{share:10.2f}{wire['parts']:8.1f}{wire['sent'] / 1024:11.0f}"
-            f"{wire['received'] / 1024:14.0f}{formula / 1024:17.0f}"
+            f"{result['alone']['cpu-2'] / took:10.2f}{messages(workers):10d}{size / 1024:13.0f}"
         )
     for (busy, kept), point in sorted(cost.point.items()):
         print(
@@ -324,8 +316,8 @@ def report(result: dict[str, Any], cost: Cost) -> None:
             f"statistics {'kept' if kept else 'made anew'}"
         )
     print(
-        f"a sweep that computes nothing: {1e3 * cost.call:.2f} ms + {1e3 * cost.worker:.2f} ms a "
-        f"worker + {1e9 * cost.byte:.2f} ns a byte"
+        f"a sweep that computes nothing: {1e3 * cost.call:.2f} ms + {1e3 * cost.message:.2f} ms a "
+        f"message + {1e9 * cost.byte:.2f} ns a byte"
     )
     if "client_peak" in result:
         peak, shard = result["client_peak"] / 2**20, result["shard"] / 2**20
@@ -369,7 +361,7 @@ def main() -> None:
         cost = Cost.fit(*columns)
         points = measure_points(client, problem, counts, cores, cost, args.rounds)
         cost = replace(cost, point=points)
-        seconds, wire = measure_sweeps(client, problem, counts, args.rounds)
+        seconds = measure_sweeps(client, problem, counts, args.rounds)
         result: dict[str, Any] = {
             "rows": rows,
             "clusters": args.clusters,
@@ -378,9 +370,9 @@ def main() -> None:
             "workers": counts,
             "alone": alone,
             "seconds": seconds,
-            "wire": {str(w): value for w, value in wire.items()},
+            "bytes": {str(w): problem.bytes(rows, w) for w in counts},
             "calls": calls,
-            "cost": {"call": cost.call, "worker": cost.worker, "byte": cost.byte},
+            "cost": {"call": cost.call, "message": cost.message, "byte": cost.byte},
             "points": [
                 {"busy": busy, "kept": kept, "seconds": point}
                 for (busy, kept), point in points.items()
@@ -390,8 +382,8 @@ def main() -> None:
             result["client_peak"], result["shard"] = client_memory(client, rows, args.dims)
     p = len(problem.family.prior)
     result["model"] = {
-        str(w): cost.sweep(rows, p, w, v["sent"] + v["received"], cores=cores, busy=w > 1)
-        for w, v in wire.items()
+        str(w): cost.sweep(rows, p, w, result["bytes"][str(w)], cores=cores, busy=w > 1)
+        for w in counts
     }
     report(result, cost)
     if args.json:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -16,11 +17,13 @@ from scipy import sparse
 from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
-from scstream.engines import CpuEngine, DaskEngine, Key
+from scstream.engines import CpuEngine, DaskEngine, EngineLost, Key
 from scstream.engines.dask.rows import DaskRows
+from scstream.engines.dask.shard import Shard, led_by
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -236,16 +239,27 @@ def test_sparse_counts_in_chunks(client):
 
 @pytest.fixture
 def wire(monkeypatch):
-    """Return a list that is filled with (method, bytes sent, bytes received) of every call."""
-    seen, call = [], DaskEngine._all
+    """Return a list that is filled with (method, bytes sent, bytes received) of every message.
 
-    def counting(self, name, *args, each=None):
-        answers = call(self, name, *args, each=each)
-        sent = each if each is not None else [args] * len(answers)
-        seen.append((name, *(sum(len(pickle.dumps(x)) for x in xs) for xs in (sent, answers))))
+    A message is from the client to a shard, or from one shard to another.
+    """
+    seen, pass_on, each = [], Shard.call_all, DaskEngine._each
+
+    def size(values):
+        return len(pickle.dumps(values))
+
+    def passed_on(self, step, name, *args):
+        answers = pass_on(self, step, name, *args)
+        seen.append((name, size(args), size(answers)))
         return answers
 
-    monkeypatch.setattr(DaskEngine, "_all", counting)
+    def own(self, name, args):
+        answers = each(self, name, args)
+        seen.extend((name, size(x), size(y)) for x, y in zip(args, answers, strict=True))
+        return answers
+
+    monkeypatch.setattr(Shard, "call_all", passed_on)
+    monkeypatch.setattr(DaskEngine, "_each", own)
     return seen
 
 
@@ -265,23 +279,42 @@ def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
         engine.members(8, KEY)
         engine.relabel(np.zeros((8, 2), dtype=np.int64), np.zeros((8, 2), dtype=np.int64))
         costs.append([(name, sent) for name, sent, _ in wire])
-        received = {name: got for name, _, got in wire}
         sums = 8 * (8 * 2 * 6 + 8 * 2 + 2 * 8 * 8)
-        assert received["sweep"] < 3 * 12 * (sums + 1000)  # at most 12 parts of each shard
-        assert max(received.values()) < 100_000
+        sweeps = [got for name, _, got in wire if name == "sweep"]
+        assert len(sweeps) == 3
+        assert max(sweeps) < 12 * (sums + 1000)  # at most 12 parts, of one shard or of all
+        assert max(got for _, _, got in wire) < 50_000
     assert costs[0] == costs[1]
+
+
+def test_a_shard_passes_a_call_on_to_a_few(client):
+    """Its helpers lead the others, and whoever leads adds up what they send."""
+    assert [len(group) for group in led_by(range(999))] == [250, 250, 250, 249]
+    assert led_by([]) == []
+    family, n = problem("gaussian-2d").family, 8 * SMALL.leaf_rows
+    engine = DaskEngine(client, in_small_leaves, leaf_rows=SMALL.leaf_rows)
+    engine.load(family, points(n), np.ones(n))
+    first, *others = engine._actors
+    assert len(others) == 4
+    first.lead(list(zip(others, engine._workers[1:], strict=True))[:2]).result()
+    step, eta = engine._steps, LinearScore(np.zeros((3, 6)))
+    answers = first.call_all(step, "sweep", eta, LinearScore(np.zeros((6, 6))), 3, KEY).result()
+    edge = engine._edges[3]  # of the rows of the first and those that it leads
+    assert [sum(part.values[1].sum() for part in parts) for parts in answers] == [edge]
+    with pytest.raises(EngineLost, match="lost what it held"):
+        others[0].call_all(step, "keep_labels").result()  # a step that was taken
 
 
 def test_neither_rows_nor_labels_come_to_the_client(client, wire, monkeypatch):
     rules = replace(SHORT, prior_rows=100, seed_rows=100, sample_rows=1000)
-    fetched, each = [], DaskRows.each
+    fetched, gathered = [], DaskRows._gathered
 
-    def counting(self, *args):
-        out = each(self, *args)
+    def counting(self, done):
+        out = gathered(self, done)
         fetched.append(len(pickle.dumps(out)))
         return out
 
-    monkeypatch.setattr(DaskRows, "each", counting)
+    monkeypatch.setattr(DaskRows, "_gathered", counting)
     n = 60_000
     X = da.from_array(points(n), chunks=(12_500, 2))
     engine = partial(in_small_shards, client, 5)
@@ -293,6 +326,40 @@ def test_neither_rows_nor_labels_come_to_the_client(client, wire, monkeypatch):
     assert max(fetched) < shard
     assert {name for name, _, _ in wire}.isdisjoint({"labels", "sublabels", "named_labels"})
     assert model.labels_.shape == (n,)
+
+
+def test_rows_are_read_once(client, tmp_path):
+    """Some are scored besides; a collection that is read from files need not be read again."""
+    X = [points(800, seed) for seed in range(3)]
+
+    def read(batch, i):
+        (tmp_path / f"{batch}-{i}-{uuid4()}").touch()
+        return X[batch][200 * i : 200 * (i + 1)]
+
+    model = ScStream(
+        random_state=0, max_sweeps=3, engine=partial(in_small_shards, client, 3), rules=SHORT
+    )
+    for batch in range(3):
+        chunks = [dask.delayed(read, pure=False)(batch, i) for i in range(4)]
+        model.partial_fit(
+            da.concatenate([da.from_delayed(chunk, (200, 2), float) for chunk in chunks])
+        )
+        assert model._learner.scores.seen == 800 * (batch + 1)
+    times = sorted(path.name[:3] for path in tmp_path.iterdir())
+    assert times == [f"{batch}-{i}" for batch in range(3) for i in range(4)]
+
+
+def test_labels_stay_while_someone_holds_them(client):
+    """Sub-labels take a byte on the workers, and come as whole numbers of the usual kind."""
+    X, engine = points(800), partial(in_small_shards, client, 3)
+    model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
+    model.partial_fit(in_chunks(X, [300, 500]))
+    labels, sublabels = model.labels_, model.sublabels_
+    model.partial_fit(in_chunks(X, [300, 500]))
+    for array, top in ((labels, 3), (sublabels, 1)):
+        values = array.compute()
+        assert values.dtype == array.dtype == np.int64
+        assert (values.shape, values.min(), values.max()) == ((800,), 0, top)
 
 
 # -- what is refused ------------------------------------------------------------------------------

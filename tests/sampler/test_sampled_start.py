@@ -129,3 +129,18 @@ def test_rows_of_a_sample_count_what_they_count():
     model = ScStream(random_state=0, rules=FEW).partial_fit(rows, sample_weight=weight)
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(y, model.labels_[::2]) > 0.99
+
+
+def test_samples_take_the_threads_of_the_model_whatever_the_engine(monkeypatch):
+    """Another engine than that of the CPU has one thread, and waits for a device or for workers."""
+    asked = []
+
+    def noted(n_threads):
+        asked.append(n_threads)
+        return CpuEngine(n_threads)
+
+    monkeypatch.setattr("scstream.sampler.choose.CpuEngine", noted)
+    X, _ = heaps(3000)
+    ScStream(random_state=0, n_jobs=3, engine=lambda: CpuEngine(1), rules=FEW).partial_fit(X)
+    assert asked
+    assert set(asked) == {3}

@@ -102,8 +102,19 @@ class RemoteRows(ABC):
     shape: tuple[int, int]
 
     @abstractmethod
+    def order(self, rows: NDArray[np.int64] | slice) -> Callable[[], tuple[Points, Array]]:
+        """Ask for the given rows, in ascending order, and their weights; a slice means all.
+
+        Returns what fetches them, whatever happens meanwhile.
+        """
+
     def take(self, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
-        """Fetch the given rows, in ascending order, and their weights; a slice means all."""
+        """Fetch the given rows and their weights."""
+        return self.order(rows)()
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let go of the rows that an engine has loaded: asked for again, they are read again."""
 
     @abstractmethod
     def here(self, values: Any) -> Any:
@@ -125,9 +136,9 @@ class RemoteRows(ABC):
     def narrowed(self, family: Family) -> RemoteRows:
         """Return the rows by the coordinates in which the family computes, see the family's."""
 
-    @abstractmethod
     def fetch(self) -> tuple[Points, Array]:
         """Fetch everything, rows and weights: for batches of a few rows."""
+        return self.take(slice(None))
 
 
 class Engine(ABC):

@@ -15,6 +15,7 @@ from scstream.sampler.rules import Rules
 from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.steps import Steps
 from scstream.sampler.student import SmallStudentSteps
+from scstream.support.threads import threads_allowed
 
 
 def few_columns(family: Family, rules: Rules) -> bool:
@@ -62,9 +63,10 @@ def steps_beside(
 ) -> Steps:  # fmt: skip
     """Return the steps of other rows, held on this machine, that go on from where some have come.
 
+    They take the threads that the model may take: an engine of a device or of a cluster waits.
     Whoever goes on with those afterwards calls their `go_on_from`: no uniform is used twice.
     """
-    engine, family = CpuEngine(steps.engine.n_threads), steps.family
+    engine, family = CpuEngine(threads_allowed()), steps.family
     engine.load(family, X, weight)
     rules = steps.rules if rules is None else rules
     kind = choose_steps(family, engine, rules, records=records)

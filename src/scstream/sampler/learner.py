@@ -25,7 +25,7 @@ from scstream.sampler.other_units import begins_anew, is_suspected, share_of_nob
 from scstream.sampler.recent import recent_after
 from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
-from scstream.sampler.rows import load_rows, some_rows, some_weighted_rows
+from scstream.sampler.rows import load_rows, ordered_rows, some_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
 from scstream.sampler.steps import Steps
@@ -119,6 +119,8 @@ def _learn_later(
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps = _begin(learner, batch, recipe, engine, past)
     scores = _scores(before, batch, recipe.rules, past, engine)
+    if isinstance(batch.X, RemoteRows):
+        batch.X.release()
     state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
     if born and is_suspected(learner, past, state, batch, recipe):
@@ -198,7 +200,7 @@ def _scores(
     """Return what gives the sketch of scores with those of a batch.
 
     ``past`` is what is left at its time. While an engine that has taken the batch passes over many
-    rows, or waits for a device, another thread computes it.
+    rows, or waits for a device or for workers, another thread computes it.
     """
     n = batch.X.shape[0]
     if rules.scored_rows == 0 or n == 0:
@@ -210,13 +212,13 @@ def _scores(
     if not is_scored(learner.n_batches, share):
         return lambda: learner.scores
     kept = past.share_left_of(learner.state)
+    some = ordered_rows(batch.X, batch.weight, rules.scored_rows)
 
     def scores() -> Sketch:
-        some = some_weighted_rows(batch.X, batch.weight, rules.scored_rows)
-        return scores_with(learner.scores, learner, some, rules, kept, share)
+        return scores_with(learner.scores, learner, some(), rules, kept, share)
 
-    idle = engine.takes_tensors or (engine.n_threads > 1 and not few)
-    return beside(scores) if idle else scores
+    waits = engine.takes_tensors or engine.takes_collections
+    return beside(scores) if waits or (engine.n_threads > 1 and not few) else scores
 
 
 def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:

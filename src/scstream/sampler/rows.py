@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -27,10 +28,15 @@ def some_rows(X: Points, most: int) -> Points:
 
 def some_weighted_rows(X: Points, weight: Array, most: int) -> tuple[Points, Array]:
     """Return the same rows and what they count; those elsewhere have their weights with them."""
+    return ordered_rows(X, weight, most)()
+
+
+def ordered_rows(X: Points, weight: Array, most: int) -> Callable[[], tuple[Points, Array]]:
+    """Ask for the same rows, if they are elsewhere; returns what gives them."""
     rows = _chosen(X.shape[0], most)
     if isinstance(X, RemoteRows):
-        return X.take(rows)
-    return to_host(X[_chosen_beside(X, most)]), weight[rows]
+        return X.order(rows)
+    return lambda: (to_host(X[_chosen_beside(X, most)]), weight[rows])
 
 
 def _chosen_beside(X: Points, most: int) -> Any:

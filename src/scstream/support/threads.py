@@ -37,6 +37,11 @@ def allowed(n_threads: int) -> Iterator[None]:
         _allowed.reset(before)
 
 
+def threads_allowed() -> int:
+    """Return how many threads are allowed here."""
+    return _allowed.get()
+
+
 def together(
     n_threads: int, job: Callable[[_Item], _Result], items: Sequence[_Item]
 ) -> list[_Result]:

@@ -1,10 +1,10 @@
 """The engine of several machines: a batch in shards on the workers of a Dask cluster.
 
 Each worker holds a run of rows in an actor, with an engine of its own. A sweep sends the
-parameters to all of them and adds up the sums that come back; points and labels stay where they
-are. Draws are keyed by the number of the row within the batch and sums are taken along one fixed
-tree (`scstream.engines.ordered_sums`), so the labels are those that one machine would give,
-whatever the number of workers.
+parameters to the first of them. Each passes them on to a few others and adds up the sums that come
+back; points and labels stay where they are. Draws are keyed by the number of the row within the
+batch and sums are taken along one fixed tree (`scstream.engines.ordered_sums`), so the labels are
+those that one machine would give, whatever the number of workers.
 
 Actors, because a sweep is one call to each worker and nothing else: a call and its answer, with
 the parameters of 50 clusters in 10-D, took 5 ms with actors and 26 ms with tasks pinned to
@@ -15,22 +15,19 @@ would also be repeated silently, on fresh labels, if the worker died; an actor's
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines.base import Engine, EngineLost, Key, RemoteRows, Sums, finished_sweep
+from scstream.engines.base import Engine, Key, RemoteRows, Sums, finished_sweep
 from scstream.engines.cpu import CpuEngine
 from scstream.engines.dask.rows import DaskRows, joined_array, lost_is_an_error, require_dask
-from scstream.engines.dask.shard import EngineMaker, Shard, cut_evenly
+from scstream.engines.dask.shard import EngineMaker, Shard, answered, cut_evenly
 from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree, Values
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack
 from scstream.families.taming import Frames
-
-_PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
 
 
 class DaskEngine(Engine):
@@ -67,7 +64,7 @@ class DaskEngine(Engine):
         self._actors: list[Any] = []
         self._edges: list[int] = [0]
         self._steps = 0
-        self._remote = False
+        self._remote = self._gaps = False
 
     # -- the batch ------------------------------------------------------------------------------
 
@@ -79,7 +76,8 @@ class DaskEngine(Engine):
         """Take a batch: local rows are sent once, those of a cluster move among workers only."""
         self._actors, self._workers, self._steps = [], [], 0
         threads = self._threads()
-        self._edges = cut_evenly(X.shape[0], list(threads.values()), self.leaf_rows)
+        n = X.shape[0]
+        self._edges = cut_evenly(n, list(threads.values()), self.leaf_rows)
         self._remote = isinstance(X, RemoteRows)
         runs = list(zip(self._edges[:-1], self._edges[1:], strict=True))
         with lost_is_an_error():
@@ -87,26 +85,31 @@ class DaskEngine(Engine):
                 sources, cuts = self._cut_remote(X, runs, list(threads))
             else:
                 sources, cuts = self._scatter(X, weight, runs, list(threads))
-            futures = [
-                self.client.submit(
-                    Shard,
-                    self.shard_engine,
-                    threads[worker],
-                    family,
-                    source,
-                    cut,
-                    first_row + run[0],
-                    run is runs[-1],
-                    actor=True,
-                    workers=[worker],
-                    pure=False,
-                )
-                for worker, source, cut, run in zip(self._workers, sources, cuts, runs, strict=True)
-            ]
-            self._actors = [
-                self._answer(future, worker)
-                for future, worker in zip(futures, self._workers, strict=True)
-            ]
+            shards = self._on_each(
+                Shard,
+                [
+                    (self.shard_engine, threads[worker], family, source, cut, first_row + a, b == n)
+                    for worker, source, cut, (a, b) in zip(
+                        self._workers, sources, cuts, runs, strict=True
+                    )
+                ],
+                actors=True,
+            )
+            self._actors = self._proxies(self._done(shards))
+            first, *others = zip(self._actors, self._workers, strict=True)
+            self._gaps = self._answer(first[0].lead(others))
+
+    def _proxies(self, shards: list[Any]) -> list[Any]:
+        """Return what calls the shards; their workers are known, so that none is asked for it."""
+        from distributed import actor
+
+        make: Any = actor.Actor  # which has no types
+        for shard in shards:
+            if shard.status != "finished":
+                shard.result()
+        own = zip(self._workers, shards, strict=True)
+        with self.client.as_current():
+            return [make(Shard, worker, shard.key) for worker, shard in own]
 
     def _threads(self) -> dict[str, int]:
         """Return the workers that are there and the number of threads of each."""
@@ -133,7 +136,6 @@ class DaskEngine(Engine):
     ) -> tuple[list[list[Any]], list[list[tuple[int, int]]]]:
         """Do the same with chunks that are on the workers already."""
         chunks = X.chunks()
-        X.release()  # the shards will hold the rows
         pieces = [X.pieces(a, b) for a, b in runs]
         self._workers = self._nearest(workers, pieces, chunks)
         sources = [[chunks[i] for i, _ in piece] for piece in pieces]
@@ -156,27 +158,49 @@ class DaskEngine(Engine):
 
     # -- calls ----------------------------------------------------------------------------------
 
-    def _all(self, name: str, *args: Any, each: list[tuple[Any, ...]] | None = None) -> list[Any]:
-        """Call a method of every shard at once, with the same arguments or each its own."""
+    def _on_each(self, job: Any, args: list[tuple[Any, ...]], *, actors: bool = False) -> list[Any]:
+        """Return futures of a job's results on each worker, which stay there: one message to all.
+
+        Orders for one worker at a time would take the scheduler twice as long.
+        """
+        import dask
+        from dask.delayed import delayed
+
+        placed: Any = dask
+        make, tasks = delayed(job, pure=False), []
+        for worker, own in zip(self._workers, args, strict=True):
+            with placed.annotate(workers=[worker]):
+                tasks.append(make(*own))
+        futures: list[Any] = self.client.compute(tasks, actors=actors, optimize_graph=False)
+        return futures
+
+    def _all(self, name: str, *args: Any) -> list[Any]:
+        """Call a method of every shard with the same arguments, which they pass on.
+
+        Returns an answer of each, or one of all where these are sums.
+        """
         step, self._steps = self._steps, self._steps + 1
-        own = [args] * len(self._actors) if each is None else each
+        with lost_is_an_error():
+            answers: list[Any] = self._answer(self._actors[0].call_all(step, name, *args))
+            return answers
+
+    def _each(self, name: str, args: list[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of every shard with its own arguments: what has to do with single rows."""
+        step, self._steps = self._steps, self._steps + 1
         with lost_is_an_error():
             calls = [
-                actor.call(step, name, *mine) for actor, mine in zip(self._actors, own, strict=True)
+                actor.call(step, name, *own) for actor, own in zip(self._actors, args, strict=True)
             ]
-            return [
-                self._answer(call, worker)
-                for call, worker in zip(calls, self._workers, strict=True)
-            ]
+            return [self._answer(call) for call in calls]
 
-    def _answer(self, future: Any, worker: str) -> Any:
-        """Wait for an answer as long as the worker lives."""
-        while True:
-            try:
-                return future.result(timeout=_PATIENCE)
-            except TimeoutError:
-                if worker not in self.client.nthreads():
-                    raise EngineLost(f"The Dask worker {worker} is gone.") from None
+    def _answer(self, future: Any) -> Any:
+        """Wait for an answer as long as all workers live."""
+        return answered(future, self._workers, lambda: self.client)
+
+    def _done(self, tasks: list[Any]) -> list[Any]:
+        """Return the same futures when their tasks are done, as long as all workers live."""
+        answered(_All(tasks), self._workers, lambda: self.client)
+        return tasks
 
     # -- the contract ---------------------------------------------------------------------------
 
@@ -202,11 +226,11 @@ class DaskEngine(Engine):
 
     def start(self, labels: Labels) -> None:
         """Set the labels."""
-        self._all("start", each=[(cut,) for cut in np.split(labels, self._edges[1:-1])])
+        self._each("start", [(cut,) for cut in np.split(labels, self._edges[1:-1])])
 
     def has_gaps(self) -> bool:
         """Whether some worker's rows have missing entries."""
-        return any(self._all("has_gaps"))
+        return self._gaps
 
     def complete(self, score: Score) -> None:
         """Complete the rows with gaps by the components of their labels."""
@@ -233,7 +257,7 @@ class DaskEngine(Engine):
         rows = np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
         cuts = np.split(rows, np.searchsorted(rows, self._edges[1:-1]))
         within = [(cut - edge,) for cut, edge in zip(cuts, self._edges[:-1], strict=True)]
-        return stack(self._all("take", each=within))
+        return stack(self._each("take", within))
 
     @property
     def n_rows(self) -> int:
@@ -243,12 +267,12 @@ class DaskEngine(Engine):
     @property
     def labels(self) -> Labels:
         """The labels (n,), fetched from the workers."""
-        return np.concatenate(self._all("labels"))
+        return np.concatenate(self._each("labels", [()] * len(self._actors)))
 
     @property
     def sublabels(self) -> Labels:
         """The sub-labels (n,), fetched from the workers."""
-        return np.concatenate(self._all("sublabels"))
+        return np.concatenate(self._each("sublabels", [()] * len(self._actors)))
 
     def keep_labels(self) -> None:
         """Remember the labels where they are."""
@@ -265,33 +289,22 @@ class DaskEngine(Engine):
     def first_labels(self, n: int) -> Labels:
         """Return the labels of the first n rows."""
         left = [(max(n - edge, 0),) for edge in self._edges[:-1]]
-        return np.concatenate(self._all("first_labels", each=left))
+        return np.concatenate(self._each("first_labels", left))
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
         """Return ids and sub-labels: Dask arrays on the workers if the rows were there before."""
         skips = [max(skip - edge, 0) for edge in self._edges[:-1]]
         if not self._remote:
-            found = self._all("named_labels", each=[(ids, s) for s in skips])
+            found = self._each("named_labels", [(ids, s) for s in skips])
             labels, sublabels = zip(*found, strict=True)
             return np.concatenate(labels), np.concatenate(sublabels)
         step, self._steps = self._steps, self._steps + 1
         with lost_is_an_error():
-            pairs = [
-                self.client.submit(
-                    _left_there, actor, step, ids, skip, workers=[worker], pure=False
-                )
-                for actor, skip, worker in zip(self._actors, skips, self._workers, strict=True)
-            ]
-            # the actors go when the engine does: what they hold must be out before
-            for pair, worker in zip(pairs, self._workers, strict=True):
-                self._answer(self.client.submit(len, pair, workers=[worker], pure=False), worker)
+            own = zip(self._actors, skips, strict=True)
+            pairs = self._on_each(_left_there, [(actor, step, ids, skip) for actor, skip in own])
+            self._done(pairs)  # the actors go when the engine does
         lengths = np.diff(self._edges) - np.minimum(skips, np.diff(self._edges))
-        return self._array(pairs, 0, lengths), self._array(pairs, 1, lengths)
-
-    def _array(self, pairs: list[Any], which: int, lengths: NDArray[np.int64]) -> Any:
-        """Return a Dask array of the first or the second of a pair of arrays on each worker."""
-        futures = self.client.map(partial(_item, which=which), pairs, pure=False)
-        return joined_array(futures, lengths.tolist(), np.zeros(0, dtype=np.int64))
+        return _array(pairs, 0, lengths), _array(pairs, 1, lengths)
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], Any]
@@ -313,16 +326,36 @@ def current_client() -> Any:
         ) from None
 
 
+class _All:
+    """Tasks that are waited for together."""
+
+    def __init__(self, tasks: list[Any]) -> None:
+        self._tasks = tasks
+
+    def result(self, timeout: float) -> None:
+        """Wait until all are done, well or not."""
+        require_dask().wait(self._tasks, timeout=timeout)
+
+
 def _joined(answers: list[list[Part]]) -> Values:
     """Return the sums over all shards, whose parts come in their order."""
     return Tree(part for parts in answers for part in parts).total()
 
 
 def _left_there(actor: Any, step: int, ids: Labels, skip: int) -> tuple[Labels, Labels]:
-    """Return ids and sub-labels of a shard, on its worker."""
-    pair: tuple[Labels, Labels] = actor.call(step, "named_labels", ids, skip).result()
-    return pair
+    """Return ids and sub-labels of a shard, on its worker; the latter take little room."""
+    labels, sublabels = actor.call(step, "named_labels", ids, skip).result()
+    return labels, sublabels.astype(np.int8)
+
+
+def _array(pairs: list[Any], which: int, lengths: NDArray[np.int64]) -> Any:
+    """Return a Dask array of the first or the second of a pair of arrays on each worker."""
+    from dask.delayed import delayed
+
+    item = delayed(_item, pure=False)
+    parts = [item(pair, which) for pair in pairs]
+    return joined_array(parts, lengths.tolist(), np.zeros(0, dtype=np.int64))
 
 
 def _item(pair: tuple[Labels, Labels], which: int) -> Labels:
-    return pair[which]
+    return pair[which].astype(np.int64, copy=False)

@@ -43,13 +43,20 @@ class DaskRows(RemoteRows):
     client : distributed.Client
     parts : list of Delayed
         Chunks, see `scstream.engines.dask.shard.Chunk`, as Dask is to compute them.
+    shapes : ndarray (chunks, 2), optional
+        Rows and columns of each chunk, where they are known; else the workers are asked.
     """
 
-    def __init__(self, client: Any, parts: list[Any]) -> None:
+    def __init__(
+        self, client: Any, parts: list[Any], shapes: NDArray[np.int64] | None = None
+    ) -> None:
         self._client, self._parts = client, parts
         self._futures: list[Any] | None = None
-        shapes = np.array(self.each(_shape), dtype=np.int64).reshape(-1, 2)
-        self.lengths = shapes[:, 0]
+        if shapes is None:
+            shapes = np.array(self.each(_shape), dtype=np.int64).reshape(-1, 2)
+        else:
+            self._wait()
+        self._shapes, self.lengths = shapes, shapes[:, 0]
         self.shape = int(self.lengths.sum()), int(shapes[0, 1])
 
     @classmethod
@@ -58,7 +65,7 @@ class DaskRows(RemoteRows):
         from dask.delayed import delayed
 
         read = delayed(partial(_read, check), pure=False)
-        return cls(client, [read(block) for block in blocks_of(X)])
+        return cls(client, [read(block) for block in blocks_of(X)], _known_shapes(X))
 
     def weighed(self, weight: Any, check: Callable[[Any], Array]) -> DaskRows:
         """Return the rows with weights (n,), a local array or a Dask one, checked likewise."""
@@ -67,33 +74,54 @@ class DaskRows(RemoteRows):
         weigh = delayed(partial(_weighed, check), pure=False)
         blocks = weight_blocks(weight, self.lengths)
         parts = [weigh(part, w) for part, w in zip(self._parts, blocks, strict=True)]
-        return DaskRows(self._client, parts)
+        return DaskRows(self._client, parts, self._shapes)
 
     def chunks(self) -> list[Any]:
         """Return futures of the chunks, computed if they are not there."""
         if self._futures is None:
-            self._futures = self._client.compute(self._parts)
+            self._futures = self._client.compute(self._parts, optimize_graph=False)
         return self._futures
 
+    def _wait(self) -> None:
+        """Wait until all chunks are there; raises what was wrong with one."""
+        with lost_is_an_error():
+            require_dask().wait(self.chunks())
+            for chunk in self.chunks():
+                if chunk.status == "error":
+                    chunk.result()
+
     def release(self) -> None:
-        """Let go of the chunks; they are computed again if they are asked for."""
+        """Let go of the chunks, which are in the shards; asked for, they are computed again."""
         self._futures = None
 
     def each(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
         """Return what a job makes of each chunk, done where the chunk is."""
+        return self._gathered(self._begun(job, *others))
+
+    def _begun(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
         with lost_is_an_error():
-            done = self._client.map(job, self.chunks(), *others, pure=False)
+            done: list[Any] = self._client.map(job, self.chunks(), *others, pure=False)
+            return done
+
+    def _gathered(self, done: list[Any]) -> list[Any]:
+        with lost_is_an_error():
             return list(self._client.gather(done))
 
-    def take(self, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
-        """Fetch the given rows and their weights."""
-        if isinstance(rows, slice):
-            return self.fetch()
-        ends = np.cumsum(self.lengths)
-        cuts = np.split(rows, np.searchsorted(rows, ends[:-1]))
-        within = [at - end + n for at, end, n in zip(cuts, ends, self.lengths, strict=True)]
-        parts = self.each(_taken, within)
-        return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
+    def order(self, rows: NDArray[np.int64] | slice) -> Callable[[], tuple[Points, Array]]:
+        """Have the given rows picked now; returns what fetches them and their weights."""
+        within: list[Any] = [rows] * len(self.lengths)
+        if not isinstance(rows, slice):
+            ends = np.cumsum(self.lengths)
+            cuts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+            within = [at - end + n for at, end, n in zip(cuts, ends, self.lengths, strict=True)]
+        begun, held = self._begun(_taken, within), self.chunks().copy()
+
+        def fetched() -> tuple[Points, Array]:
+            parts = self._gathered(begun)
+            held.clear()  # let go of before, they might be gone before the tasks are known
+            return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
+
+        return fetched
 
     def here(self, values: Any) -> Any:
         """Fetch a Dask array; one that is here stays as it is."""
@@ -115,7 +143,7 @@ class DaskRows(RemoteRows):
         unrounded = delayed(partial(_unrounded, family, batch), pure=False)
         begins = np.cumsum(self.lengths) - self.lengths
         parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
-        return DaskRows(self._client, parts)
+        return DaskRows(self._client, parts, self._shapes)
 
     def narrowed(self, family: Family) -> DaskRows:
         """Return the rows by the coordinates in which the family computes."""
@@ -123,12 +151,6 @@ class DaskRows(RemoteRows):
 
         narrowed = delayed(partial(_narrowed, family), pure=False)
         return DaskRows(self._client, [narrowed(part) for part in self._parts])
-
-    def fetch(self) -> tuple[Points, Array]:
-        """Fetch everything."""
-        rows, weights = zip(*self.each(_whole), strict=True)
-        ones = [np.ones(n) if w is None else w for n, w in zip(self.lengths, weights, strict=True)]
-        return stack(rows), np.concatenate(ones)
 
     def pieces(self, start: int, stop: int) -> list[tuple[int, tuple[int, int]]]:
         """Return which chunks a run of rows is cut from, and from which row to which of each."""
@@ -155,6 +177,16 @@ def blocks_of(X: Any) -> list[Any]:
     if hasattr(X, "chunks"):
         X = X.rechunk({1: -1})
     return list(np.ravel(X.to_delayed()))
+
+
+def _known_shapes(X: Any) -> NDArray[np.int64] | None:
+    """Return rows and columns of each chunk of a Dask array, or None if some are not known.
+
+    A check of rows changes neither.
+    """
+    if not hasattr(X, "chunks") or np.isnan(X.shape).any():
+        return None
+    return np.array([(n, X.shape[1]) for n in X.chunks[0]], dtype=np.int64)
 
 
 def weight_blocks(weight: Any, lengths: NDArray[np.int64]) -> list[Any]:
@@ -214,18 +246,14 @@ def _narrowed(family: Family, chunk: Chunk) -> Chunk:
     return family.narrowed(chunk[0]), chunk[1]
 
 
-def _whole(chunk: Chunk) -> Chunk:
-    return chunk
-
-
 def _shape(chunk: Chunk) -> tuple[int, int]:
     n, d = chunk[0].shape
     return n, d
 
 
-def _taken(chunk: Chunk, rows: NDArray[np.int64]) -> tuple[Points, Array]:
-    X, weight = chunk
-    return X[rows], np.ones(len(rows)) if weight is None else weight[rows]
+def _taken(chunk: Chunk, rows: NDArray[np.int64] | slice) -> tuple[Points, Array]:
+    X, weight = chunk[0][rows], chunk[1]
+    return X, np.ones(X.shape[0]) if weight is None else weight[rows]
 
 
 @contextmanager

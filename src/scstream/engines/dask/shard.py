@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ Chunk = tuple[Points, Array | None]  # rows and their weights, None for ones
 EngineMaker = Callable[[int], Engine]  # called on the worker with the number of its threads
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as malloc.h has them
 _FINENESS = 16  # an even share of the rows is met up to one part in so many
+_PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
+_HELPERS = 4  # to whom a shard passes a call on, at most
+_SUMMED = frozenset({"sweep", "resplit", "gap_sums", "joined"})  # what returns parts of sums
 
 
 class Shard:
@@ -66,6 +70,7 @@ class Shard:
         keep_freed_memory()
         self._engine = make_engine(n_threads)
         self._steps = 0
+        self._helpers: list[tuple[Any, str]] = []
         with single_threaded():
             self._engine.load(family, self._X, weight, first_row)
 
@@ -80,6 +85,36 @@ class Shard:
         self._steps += 1
         with single_threaded():
             return getattr(self, name)(*args)
+
+    def lead(self, others: Sequence[tuple[Any, str]]) -> bool:
+        """Pass calls on to these shards from now on, whose runs follow; each with its worker.
+
+        Returns whether this shard or one of them has rows with missing entries.
+        """
+        groups = led_by(others)
+        self._helpers = [group[0] for group in groups]
+        asked = [group[0][0].lead(group[1:]) for group in groups]
+        return any([self._engine.has_gaps(), *self._answers(asked)])
+
+    def call_all(self, step: int, name: str, *args: Any) -> list[Any]:
+        """Run a method here and on all shards that this one leads; returns their answers in order.
+
+        Sums are added up on the way, as far as the tree of sums goes, to one answer.
+        """
+        asked = [helper.call_all(step, name, *args) for helper, _ in self._helpers]
+        answers = [self.call(step, name, *args)]
+        for theirs in self._answers(asked):
+            answers += theirs
+        if name not in _SUMMED:
+            return answers
+        return [Tree(part for parts in answers for part in parts).parts]
+
+    def _answers(self, asked: list[Any]) -> list[Any]:
+        """Wait for what the helpers answer, as long as they are there: this worker must go on."""
+        from distributed import get_client
+
+        workers = [worker for _, worker in self._helpers]
+        return [answered(answer, workers, get_client) for answer in asked]
 
     # -- the contract, for this run of rows -----------------------------------------------------
 
@@ -114,10 +149,6 @@ class Shard:
     def restore_labels(self) -> None:
         """Set the labels to those last kept."""
         self._engine.restore_labels()
-
-    def has_gaps(self) -> bool:
-        """Whether some rows of the run have missing entries."""
-        return self._engine.has_gaps()
 
     def complete(self, score: Score) -> None:
         """Complete the rows with gaps by the components of their labels."""
@@ -169,6 +200,35 @@ class Shard:
 
     def _sent(self, parts: list[Part]) -> list[Part]:
         return Tree(parts).closed() if self._last else parts
+
+
+def answered(future: Any, workers: Collection[str], client: Callable[[], Any]) -> Any:
+    """Wait for an answer as long as some workers live."""
+    while True:
+        try:
+            return future.result(timeout=_PATIENCE)
+        except TimeoutError:
+            check_there(workers, client())
+
+
+def check_there(workers: Collection[str], client: Any) -> None:
+    """Raise if one of the workers is gone."""
+    gone = set(workers) - set(client.nthreads())
+    if gone:
+        raise EngineLost(f"The Dask worker {gone.pop()} is gone.")
+
+
+def led_by(others: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return shards in groups of neighbours, the first of each of which leads the group.
+
+    Examples
+    --------
+    >>> led_by(range(1, 10))
+    [range(1, 4), range(4, 6), range(6, 8), range(8, 10)]
+    """
+    n = min(len(others), _HELPERS)
+    edges = [-(-len(others) * i // n) for i in range(n + 1)] if n else [0]
+    return [others[a:b] for a, b in pairwise(edges)]
 
 
 @cache
