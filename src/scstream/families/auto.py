@@ -47,9 +47,10 @@ def choose_family(X: Any) -> tuple[Family, str]:
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
     are negative binomial counts (counts of real events vary more than Poisson ones), all other
     numbers are Gaussian with a full covariance; where many rows have one value exactly and the
-    others are spread out, as amounts that are often 0, these others are. A data frame's column of floating-point numbers is
-    real-valued whatever it holds, unless it is whole and has gaps: so do frames hold counts with
-    gaps. What a column turns out to be later, it becomes then, see `scstream.families.widening`.
+    others are spread out, as amounts that are often 0, these others are. A data frame's column of
+    floating-point numbers is real-valued whatever it holds, unless it is whole and has gaps: so do
+    frames hold counts with gaps. What a column turns out to be later, it becomes then, see
+    `scstream.families.widening`.
 
     Columns of one real number alone, and empty ones, are idle, if there are others.
     """
