@@ -266,7 +266,7 @@ def check_readable(family: Family) -> None:
     """Raise `TypeError` for a family that has to see a whole batch to read its rows."""
     if type(family).meet is not Family.meet:
         raise TypeError(
-            f"The family {family.name!r} learns its categories from all rows at once and cannot "
+            f"The family {family.name!r} learns what columns hold from all rows at once and cannot "
             "read a Dask collection. Give X.compute(); engine='dask' takes local rows too."
         )
 

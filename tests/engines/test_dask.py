@@ -448,7 +448,7 @@ def test_weights_are_checked_where_they_are(client, weight, match):
 
 def test_what_needs_all_rows_at_once_is_refused(client):
     X = da.from_array(np.ones((30, 2)))
-    with pytest.raises(TypeError, match="'categorical' learns its categories"):
+    with pytest.raises(TypeError, match="'categorical' learns what columns hold"):
         ScStream("categorical", engine=client).fit(X)
     with pytest.raises(TypeError, match="name the family"):
         ScStream("auto", engine=client).fit(X)

@@ -107,6 +107,33 @@ def test_rows_of_the_warm_up_go_with_their_columns():
     assert wider.family.sound(wider.rows(X))
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_flags_become_amounts_exactly(value):
+    """Zeros and ones are known, whichever of them is the common value: so are the rows."""
+    X = np.column_stack([FLAGS, RNG.normal(size=120)])
+    prepared, groups = learned(Product({"bernoulli": [0, 1, 2], "gaussian": [3]}), X)
+    new = X.copy()
+    new[:, [0, 2]] = np.where(RNG.random((120, 2)) < 0.5, value, RNG.gamma(3.0, 5.0, (120, 2)))
+    wider = widened(prepared, columns_of(new), groups)
+    assert [(change.column, change.now) for change in wider.changes] == [
+        ("0", "hurdle"), ("2", "hurdle")
+    ]  # fmt: skip
+    blocks = wider.family.independent_blocks(4)
+    assert [list(block.columns) for block in blocks] == [[1], [3], [0, 2]]
+    family = blocks[2].family
+    T = family.statistics(family.check(X[:, [0, 2]]))
+    expected = np.stack([T[i::3].sum(axis=0) for i in range(3)])
+    assert_allclose(wider.family.parts_of(wider.carried(groups))[2], expected, rtol=1e-12)
+    rows = wider.rows(prepared.check(X))
+    assert_array_equal(rows, wider.family.check(X))
+    assert wider.family.sound(rows)
+    again = new.copy()
+    again[0, 1] = 7.0  # another column, later: amounts stay what they are
+    later = widened(wider.family, columns_of(again), wider.carried(groups))
+    assert_array_equal(later.rows(rows), later.family.check(X))
+    assert later.carried(wider.carried(groups)).shape == (3, len(later.family.prior))
+
+
 def test_text_among_numbers_is_not_widened():
     prepared, groups = learned(Poisson(), COUNTS)
     new = COUNTS.astype(object)

@@ -45,7 +45,7 @@ def test_the_warning_comes_once_and_its_advice_helps() -> None:
 
 
 def test_of_a_mixed_table_the_column_is_named() -> None:
-    X, y = with_codes(0, -999.0)
+    X, y = with_codes(0, -999.0, share=0.03)  # where it is common it is no cluster
     table = X.assign(kind=np.array(["a", "b", "c", "d", "e"])[y % 5], load=X["load"].clip(-99.5))
     with pytest.warns(UserWarning, match="Column 'heat' holds -999 in [0-9.]+% of the rows"):
         ScStream("auto").fit(table[["kind", "load", "heat"]])

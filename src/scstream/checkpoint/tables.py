@@ -162,12 +162,13 @@ def _unpack_outliers(node: Node, p: int) -> Outliers:
 
 def row_width(family: Family, d: int) -> int:
     """Return how many columns the checked rows of a table of d columns have, or raise."""
-    places = [j for block in family.independent_blocks(d) for j in block.columns]
-    if any(j >= d for j in places):
+    blocks = family.independent_blocks(d)
+    if any(j >= d for block in blocks for j in block.columns):
         raise CheckpointError(f"A block of the checkpoint's product is beyond {d} columns.")
-    if family.columns_taken() not in (None, len(places)):
+    width = sum(block.family.width(len(block.columns)) for block in blocks)
+    if family.columns_taken() not in (None, width):
         raise CheckpointError(f"The family in the checkpoint is not for {d} columns.")
-    return len(places)
+    return width
 
 
 # -- clusters -----------------------------------------------------------------------------------

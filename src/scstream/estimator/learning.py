@@ -15,7 +15,7 @@ from scstream.estimator.codes import warn_of_codes
 from scstream.estimator.describing import Describing
 from scstream.estimator.successive import warn_if_alike
 from scstream.events import Sight
-from scstream.families import Family
+from scstream.families import Family, Hurdle
 from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
 from scstream.sampler.choose import few_columns, is_small
@@ -194,7 +194,10 @@ class Learning(Describing):
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
         names = self._columns()
         blocks = family.independent_blocks(len(names))
-        columns = [names[j] if part.real else None for part, places in blocks for j in places]
+        columns: list[Any] = []
+        for part, places in blocks:
+            own = [names[j] for j in places] if part.real or part.name == Hurdle.name else []
+            columns += [None] * (part.width(len(places)) - len(own)) + own
         if "codes" not in told and warn_of_codes(batch.X, columns, level=6):
             told += ("codes",)
         alike = batch.even and family.real and "likeness" not in told

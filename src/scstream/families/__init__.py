@@ -13,6 +13,7 @@ from scstream.families.directional import Directional as Directional
 from scstream.families.gamma import Exponential as Exponential
 from scstream.families.gamma import Gamma as Gamma
 from scstream.families.gaussian import Gaussian as Gaussian
+from scstream.families.hurdle import Hurdle as Hurdle
 from scstream.families.multinomial import Multinomial as Multinomial
 from scstream.families.negative_binomial import NegativeBinomial as NegativeBinomial
 from scstream.families.poisson import Poisson as Poisson

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from scstream.families.amounts import common_value
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
 from scstream.families.columns import Column, Columns, absent, columns_of, is_frame, kind_of
 from scstream.families.contract import Family
 from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
+from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
 from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.product import Product
@@ -34,6 +36,7 @@ MAKE: dict[str, type[Family]] = {
     "negative-binomial": NegativeBinomial,
     "bernoulli": Bernoulli,
     "categorical": Categorical,
+    "hurdle": Hurdle,
     Idle.name: Idle,
 }
 
@@ -43,9 +46,11 @@ def choose_family(X: Any) -> tuple[Family, str]:
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
     are negative binomial counts (counts of real events vary more than Poisson ones), all other
-    numbers are Gaussian with a full covariance. A data frame's column of floating-point numbers is
-    real-valued whatever it holds, unless it is whole and has gaps: so do frames hold counts with
-    gaps. What a column turns out to be later, it becomes then, see `scstream.families.widening`.
+    numbers are Gaussian with a full covariance; where many rows have one value exactly and the
+    others are spread out, as amounts that are often 0, these others are. A data frame's column of
+    floating-point numbers is real-valued whatever it holds, unless it is whole and has gaps: so do
+    frames hold counts with gaps. What a column turns out to be later, it becomes then, see
+    `scstream.families.widening`.
 
     Columns of one real number alone, and empty ones, are idle, if there are others.
     """
@@ -63,9 +68,15 @@ def choose_family(X: Any) -> tuple[Family, str]:
     for name, label in zip(names, table.labels, strict=True):
         blocks.setdefault(name, []).append(label)
     words = "; ".join(f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items())
-    if len(blocks) == 1:
-        return MAKE[next(iter(blocks))](), words
-    return Product(blocks), words
+    chosen: dict[Any, list[Any]] = dict(blocks)
+    if Hurdle.name in blocks:  # beside real columns, with which amounts may vary
+        real = [*chosen.pop("gaussian", []), *chosen.pop(Hurdle.name)]
+        real = [label for label in table.labels if label in real]
+        chosen = {Hurdle(amount=Gaussian()): real, **chosen}
+    if len(chosen) == 1:
+        (family,) = chosen
+        return family if isinstance(family, Family) else MAKE[family](), words
+    return Product(chosen), words
 
 
 def names_rows(distinct: int, n: int) -> bool:
@@ -99,10 +110,13 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
         return "bernoulli"
     whole = bool(np.all(numbers == np.floor(numbers))) and numbers.min() >= 0
     real = typed and values.dtype.kind == "f" and not (whole and len(present) < len(values))
-    if whole and not real and np.median(numbers) <= _SMALL:
-        return "bernoulli" if np.isin(numbers, (0.0, 1.0)).all() else "negative-binomial"
+    small = whole and not real and np.median(numbers) <= _SMALL
+    if small and np.isin(numbers, (0.0, 1.0)).all():
+        return "bernoulli"
+    if not np.isnan(common_value(numbers)):
+        return "hurdle"
     constant = len(numbers) >= _ENOUGH and np.all(numbers == numbers[0])
-    return Idle.name if constant else "gaussian"
+    return "negative-binomial" if small else Idle.name if constant else "gaussian"
 
 
 def _check_words(table: Columns, j: int, present: Column) -> None:

@@ -36,7 +36,7 @@ class HeavyTailed(Family):
     """
 
     missing: ClassVar[bool] = False
-    completes: ClassVar[bool] = False
+    completes: bool = False
     learns_tails: ClassVar[bool] = True
     tames: bool = True  # unless its degrees of freedom leave no tails
     surely: bool = False  # whether clusters that were found without tails have shown some

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from scstream.families import rowwise
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Block, Family
-from scstream.families.cutting import Projection, Side
-from scstream.families.gaps import Completion
+from scstream.families.joined import Joined
 from scstream.families.product_blocks import (
     Blocks,
     beside_others,
@@ -26,11 +23,10 @@ from scstream.families.product_blocks import (
     resolved,
     slices,
 )
-from scstream.families.product_scores import SumScore, completion_of
-from scstream.families.scores import LinearScore, Points, Score, to_dense
+from scstream.families.scores import Points, to_dense
 
 
-class Product(Family):
+class Product(Joined):
     """Clusters of a mixed table: independent blocks of columns, each with its own family.
 
     Parameters
@@ -65,10 +61,7 @@ class Product(Family):
     tabular: ClassVar[bool] = True
     text: ClassVar[bool] = True
 
-    _families: Sequence[Family] = ()  # one for each block, once the table was met
     _places: Sequence[Sequence[int]] = ()  # the columns of each block in the table
-    _columns: Sequence[slice] = ()  # the same in the checked rows
-    _parts: Sequence[slice] = ()  # the statistics of each block, once it is prepared
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
@@ -96,7 +89,6 @@ class Product(Family):
         new = copy.copy(self)
         new._places = [[table.place(c) for c in listed(columns)] for _, columns in pairs]
         check_places(new._places, table)
-        new._columns = slices([len(places) for places in new._places])
         families = self._families or [resolved(family) for family, _ in pairs]
         old: Sequence[Family | None] = [None] * len(families)
         if isinstance(before, Product):
@@ -107,6 +99,7 @@ class Product(Family):
             family.meet(table.select(places), known)
             for family, places, known in zip(families, new._places, old, strict=True)
         ]
+        new._columns = _columns(new._families, new._places)
         return new
 
     def check(self, X: Points) -> Points:
@@ -133,36 +126,6 @@ class Product(Family):
         ]
         return new._with_parts()
 
-    def _changed(self, change: Callable[[Family, Array], Family], clusters: Array) -> Self:
-        """Return a copy with each block's family changed, given its part of the clusters."""
-        parts = zip(self._families, self.parts_of(clusters), strict=True)
-        return self._having([change(family, s) for family, s in parts])
-
-    def _having(self, families: list[Family]) -> Self:
-        """Return a copy with other families for its blocks."""
-        new = copy.copy(self)
-        new._families = families
-        return new
-
-    def adapt(self, clusters: Array) -> Self:
-        """Return a copy whose blocks suit the clusters (k, p)."""
-        return self._changed(lambda family, s: family.adapt(s), clusters)
-
-    def held(self, hold: bool) -> Self:
-        """Return a copy whose blocks are held, or not; itself if there is nothing to hold."""
-        families = [family.held(hold) for family in self._families]
-        same = all(a is b for a, b in zip(families, self._families, strict=True))
-        return self if same else self._having(families)
-
-    def follow(self, clusters: Array, latest: Array) -> Self:
-        """Return a copy whose blocks follow the clusters (k, p)."""
-        own = iter(self.parts_of(latest))
-        return self._changed(lambda family, s: family.follow(s, next(own)), clusters)
-
-    def settled(self, k: int) -> Self:
-        """Return the copy for the rest of the stream."""
-        return self._having([family.settled(k) for family in self._families])
-
     def to_saved(self) -> dict[str, Any]:
         """Return the blocks' families and where their columns are."""
         if not self._parts:
@@ -180,13 +143,17 @@ class Product(Family):
         check_saved_places(places)
         made = [family for family in families if isinstance(family, Family)]
         both = zip(made, places, strict=True)
-        if any((family.columns_taken() or len(p)) != len(p) for family, p in both):
+        if any(f.columns_taken() not in (None, f.width(len(p))) for f, p in both):
             raise ValueError("a block's family does not fit its columns")
         return self.of_prepared(made, places)
 
     def columns_taken(self) -> int:
-        """Return how many columns the blocks have."""
-        return sum(len(places) for places in self._places)
+        """Return how many columns checked rows have."""
+        return self._columns[-1].stop if self._columns else 0
+
+    def width(self, d: int) -> int:
+        """Return the same: columns of the table in no block are left out."""
+        return self.columns_taken()
 
     def independent_blocks(self, d: int) -> list[Block]:
         """Return the blocks, each with its columns in the table."""
@@ -199,50 +166,22 @@ class Product(Family):
         blocks = zip(self._families, self._columns, strict=True)
         return all(f.sound(sparse.csr_array(X[:, c]) if f.sparse else X[:, c]) for f, c in blocks)
 
-    def _with_parts(self) -> Self:
-        """Set where each block's statistics are in this copy's."""
-        self._parts = [
-            slice(part.start + 1, part.stop + 1)
-            for part in slices([len(f.prior) - 1 for f in self._families])
-        ]
-        return self
-
     def of_prepared(self, families: Sequence[Family], places: Sequence[Sequence[int]]) -> Self:
         """Return the copy whose blocks have these families, prepared, and these columns."""
         new = copy.copy(self)
         new._families, new._places = [beside_others(f) for f in families], places
-        new._columns = slices([len(block) for block in places])
+        new._columns = _columns(new._families, places)
         return new._with_parts()
 
     def parts_of(self, s: Array) -> list[Array]:
         """Return each block's part of statistics (..., p), the count in front of each."""
-        return [np.concatenate([s[..., :1], s[..., part]], axis=-1) for part in self._parts]
+        return self._divided(s)
 
-    # -- missing entries that are completed -----------------------------------------------------
+    def split_posterior(self, tau: Array) -> list[Array]:
+        """Return each block's ``tau`` (..., p)."""
+        return self._divided_posterior(tau)
 
-    def gaps(self, X: Points) -> NDArray[np.int64]:
-        """Return the rows that have gaps in some block."""
-        rows = [f.gaps(X[:, c]) for f, c in self._completing()]
-        return np.unique(np.concatenate(rows)) if rows else super().gaps(X)
-
-    def _completing(self) -> list[tuple[Family, slice]]:
-        pairs = zip(self._families, self._columns, strict=True)
-        return [(family, columns) for family, columns in pairs if family.completes]
-
-    def filled(self, X: Points) -> Points:
-        """Return rows with a first guess in place of the blocks' gaps."""
-        if len(self.gaps(X)) == 0:
-            return X
-        out = X.copy()
-        for family, columns in self._completing():
-            out[:, columns] = family.filled(X[:, columns])
-        return out
-
-    def completion(self, score: Score) -> Completion:
-        """Return what scores and completes rows with gaps, block by block."""
-        return completion_of(score, self._families, self._parts)
-
-    # -- the family proper ----------------------------------------------------------------------
+    # -- coarse columns -------------------------------------------------------------------------
 
     def is_coarse(self) -> bool:
         """Whether some block is."""
@@ -257,70 +196,7 @@ class Product(Family):
             out[:, columns] = family.unrounded(X[:, columns], batch, first_row)
         return out
 
-    def statistics(self, X: Points) -> Points:
-        """Return the blocks' statistics behind one common count."""
-        parts = [f.statistics(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)]
-        if any(sparse.issparse(part) for part in parts):
-            rows = [parts[0], *(part[:, 1:] for part in parts[1:])]
-            return sparse.hstack([sparse.csr_array(r) for r in rows], format="csr")
-        return np.concatenate([parts[0], *(part[:, 1:] for part in parts[1:])], axis=1)
-
-    def log_base(self, X: Points) -> Array:
-        """Return the sum of the blocks' base measures (n,)."""
-        blocks = zip(self._families, self._columns, strict=True)
-        return rowwise.sums(np.column_stack([f.log_base(X[:, c]) for f, c in blocks]))
-
-    @property
-    def prior(self) -> Array:
-        """The blocks' priors behind a count of 0; each block adds its own count again."""
-        return np.concatenate([[0.0], *(family.prior[1:] for family in self._families)])
-
-    def split_posterior(self, tau: Array) -> list[Array]:
-        """Return each block's ``tau`` (..., p)."""
-        parts = self.parts_of(tau)
-        for family, part in zip(self._families, parts, strict=True):
-            part[..., 0] += family.prior[0]
-        return parts
-
-    def log_partition(self, tau: Array) -> Array:
-        """Return the sum of the blocks' log-normalisers."""
-        parts = zip(self._families, self.split_posterior(tau), strict=True)
-        out: Array = np.sum([family.log_partition(part) for family, part in parts], axis=0)
-        return out
-
-    def log_marginal(self, s: Array) -> Array:
-        """Return the sum of the blocks' log marginal likelihoods."""
-        parts = zip(self._families, self.parts_of(s), strict=True)
-        out: Array = np.sum([family.log_marginal(part) for family, part in parts], axis=0)
-        return out
-
-    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
-        """Draw each block's parameters."""
-        parts = zip(self._families, self.split_posterior(tau), strict=True)
-        return self._joined([family.draw(rng, part) for family, part in parts])
-
-    def _joined(self, parts: Sequence[Array]) -> Array:
-        """Return functionals (k, p) that are the sums of the blocks' own."""
-        constant = np.sum([part[:, :1] for part in parts], axis=0)
-        return np.concatenate([constant, *(part[:, 1:] for part in parts)], axis=1)
-
-    def predictive_score(self, s: Array, log_weight: Array) -> Score:
-        """Score points by the product of the blocks' predictives."""
-        nothing = np.zeros(len(s))
-        scores = [
-            family.predictive_score(part, nothing)
-            for family, part in zip(self._families, self.parts_of(s), strict=True)
-        ]
-        eta = np.zeros(s.shape)
-        eta[:, 0] = log_weight
-        other = []
-        for score, part in zip(scores, self._parts, strict=True):
-            if isinstance(score, LinearScore):
-                eta[:, 0] += score.eta[:, 0]
-                eta[:, part] = score.eta[:, 1:]
-            else:
-                other.append((score, part))
-        return SumScore(LinearScore(eta), other)
+    # -- the family proper ----------------------------------------------------------------------
 
     def embed(self, X: Points) -> Array:
         """Return the blocks' embeddings side by side, each as wide as it has columns."""
@@ -365,35 +241,7 @@ class Product(Family):
             ]
         }
 
-    # -- moves ----------------------------------------------------------------------------------
 
-    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
-        """Propose to cut by one block in turn, or by all of them together."""
-        m = len(self._families)
-        turn, attempt = attempt % (m + 1), attempt // (m + 1)
-        found = []
-        for i, (family, own, point) in enumerate(
-            zip(self._families, self.parts_of(s), self.parts_of(member), strict=True)
-        ):
-            alone = family.directions(own, point, attempt)
-            together = family.directions(own, point, 2 * attempt + 1)
-            used = np.where((turn == i)[:, None], alone, 0.0)
-            found.append(np.where((turn == m)[:, None], together, used))
-        return self._joined(found)
-
-    def discriminant(self, first: Array, second: Array) -> list[Any]:
-        """Return the blocks' discriminants, whose sum it is."""
-        groups = zip(self._families, self.parts_of(first), self.parts_of(second), strict=True)
-        return [family.discriminant(a, b) for family, a, b in groups]
-
-    def project(self, past: Array, discriminant: list[Any]) -> Projection:
-        """Return the sums of the blocks' means and variances, which are independent."""
-        pieces = zip(self._families, self.parts_of(past), discriminant, strict=True)
-        each = [family.project(own, cut) for family, own, cut in pieces]
-        return Projection(*(np.sum(both, axis=0) for both in zip(*each, strict=True)))
-
-    def cut(self, past: Array, discriminant: list[Any], side: Side) -> Array:
-        """Return the blocks' parts on a side of their common discriminant."""
-        pieces = zip(self._families, self.parts_of(past), discriminant, strict=True)
-        parts = [family.cut(own, cut, side) for family, own, cut in pieces]
-        return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
+def _columns(families: Sequence[Family], places: Sequence[Sequence[int]]) -> list[slice]:
+    """Return where the checked rows of each block are, side by side."""
+    return slices([f.width(len(block)) for f, block in zip(families, places, strict=True)])

@@ -18,7 +18,7 @@ class RowForms:
     """The part of a family that is about rows. By default it takes finite numbers, as they are."""
 
     missing: ClassVar[bool] = False
-    completes: ClassVar[bool] = False
+    completes: bool = False
     sparse: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     tabular: ClassVar[bool] = False
@@ -48,6 +48,10 @@ class RowForms:
     def columns_taken(self) -> int | None:
         """Return how many columns checked rows have, None if the family does not know."""
         return None
+
+    def width(self, d: int) -> int:
+        """Return how many columns the checked rows of d columns of a table have."""
+        return d
 
     # -- coarse columns -------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """Wider families for columns that hold what nobody expected, and what becomes of the past.
 
-A column of yes/no becomes one of counts, or of codes where a number is negative; it and counts
-become real numbers, independent of the other columns, where a number is not whole; idle ones become
-whatever they hold. What is known of a cluster's column is its moments, which are carried over:
+A column of yes/no becomes one of amounts that are mostly 0 (or 1), where the batch is like that, or
+else of counts, or of codes where a number is negative; it and counts become real numbers,
+independent of the other columns, where a number is not whole; idle ones become whatever they hold.
+What is known of a cluster's column is its moments, which are carried over:
 
 - yes/no: the numbers of zeros and ones are known, so counts, shares, sums and squares are exact;
 - counts: number and sum are exact, the squares are those of such counts with that mean;
@@ -26,6 +27,7 @@ from scstream.families.columns import Columns, absent, kind_of
 from scstream.families.contract import Array, Block, Family
 from scstream.families.diagonal import Diagonal
 from scstream.families.factorised import Factorised
+from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
 from scstream.families.poisson import Poisson
 from scstream.families.product import Product
@@ -80,10 +82,18 @@ class Wider:
 
     def rows(self, X: Array) -> Array:
         """Return checked rows of the old family as those of the wider one."""
-        blocks = self.old.independent_blocks(self.width)
-        starts = np.cumsum([0, *(len(block.columns) for block in blocks)])
-        order = [starts[o.block] + j for o in self.origins for j in o.columns]
-        return np.ascontiguousarray(X[:, order])
+        blocks, d = self.old.independent_blocks(self.width), self.width
+        widths = [family.width(len(columns)) for family, columns in blocks]
+        starts, out = np.cumsum([0, *widths]), []
+        for origin, new in zip(self.origins, self.family.independent_blocks(d), strict=True):
+            old, start = blocks[origin.block].family, starts[origin.block]
+            if type(new.family) is not Hurdle:
+                out.append(X[:, [start + j for j in origin.columns]])
+            elif type(old) is Hurdle:  # a block that stays whole
+                out.append(X[:, start : start + widths[origin.block]])
+            else:
+                out.append(new.family.check(X[:, [start + j for j in origin.columns]]))
+        return np.concatenate(out, axis=1)
 
 
 def widened(family: Family, table: Columns, totals: Array) -> Wider | None:
@@ -153,6 +163,8 @@ def _wider_name(family: Family, table: Columns, place: int, j: int) -> str | Non
     x = values[~absent(values)].astype(np.float64)
     if np.isinf(x).any() or family.refusal(x) is None:
         return None
+    if isinstance(family, Bernoulli) and choice_of(column, 0) == Hurdle.name:
+        return Hurdle.name
     if Poisson().refusal(x) is None:
         return "negative-binomial"
     codes = isinstance(family, Bernoulli) and np.all(x == np.floor(x))
@@ -171,6 +183,8 @@ def _new_block(name: str, old: Family, table: Columns) -> Family:
         family = family.meet(Columns([np.arange(2)] * len(table.values), table.labels, 2), None)
     met = family.meet(table, family)
     new = met.prepare(met.check(table))
+    if isinstance(new, Hurdle):
+        return new.as_wide_as_all()
     if not isinstance(new, Diagonal):
         return new
     return new.as_wide_as_all() if isinstance(old, Idle) else new.with_cells(_CELL)
@@ -194,6 +208,11 @@ def _carried(old: Family, s: Array, columns: Sequence[int], new: Family) -> Arra
         return np.concatenate([count, np.zeros((*s.shape[:-1], len(new.prior) - 1))], axis=-1)
     assert isinstance(old, Bernoulli | Poisson)
     n, x = (b[..., columns] for b in old.split_up(s))
+    if isinstance(new, Hurdle):
+        no, yes = new.statistics(new.check(np.repeat([[0.0], [1.0]], len(columns), 1)))[:, 1:]
+        blocks = len(yes) // len(columns)
+        both = np.concatenate([n - x] * blocks, axis=-1) * no
+        return np.concatenate([count, both + np.concatenate([x] * blocks, axis=-1) * yes], axis=-1)
     if isinstance(new, Poisson):
         return np.concatenate([count, n, x], axis=-1)
     if isinstance(new, Categorical):

@@ -46,7 +46,7 @@ class Shapes:
         d = mean.shape[1]
         if "covariance" in described:
             cov = described["covariance"]
-        elif "variance" in described and "shape" not in described:
+        elif "variance" in described and not {"shape", "common_value"} & set(described):
             each = np.broadcast_to(described["variance"].reshape(k, -1), mean.shape)
             cov = each[:, :, None] * np.eye(d)
         else:

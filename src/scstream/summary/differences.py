@@ -67,6 +67,8 @@ def _of_one(i: int, clusters: Sequence[Cluster]) -> str:
         words = shares(about)
         if words is not None:
             found += _words(column_name(name), words, others)
+        elif "common_share" in about:
+            found += _amount(column_name(name), about, others)
         elif location(about) is not None:
             found += _number(column_name(name), about, others)
     found.sort(key=lambda difference: -difference.strength)
@@ -87,6 +89,24 @@ def _words(
         return []
     how = "mostly" if own[word] > 0.5 else "more often"
     return [_Difference(5.0 * gain[word], f"{name} {how} {word}")]
+
+
+def _amount(
+    name: str, about: Mapping[str, Any], others: Sequence[tuple[float, Mapping[str, Any]]]
+) -> list[_Difference]:
+    """Return how often a cluster has a column's common value, and how far other values are."""
+    total = sum(weight for weight, _ in others)
+    value, here = in_number(about["common_value"]), about["common_share"]
+    there = sum(w * other["common_share"] for w, other in others) / total
+    said = f"{name} {value} in {here:.0%} (others {there:.0%})"
+    often = [_Difference(5.0 * abs(here - there), said)] if abs(here - there) >= _SHARE else []
+    rest = [(w * (1.0 - other["common_share"]), _of_others(other)) for w, other in others]
+    return often + _number(f"{name} other than {value}", _of_others(about), rest)
+
+
+def _of_others(about: Mapping[str, Any]) -> dict[str, float]:
+    """Return what is known of the values of a column that are not the common one."""
+    return {"mean": about["other_mean"], "variance": about["other_variance"]}
 
 
 def _number(

@@ -10,6 +10,7 @@ from scipy.stats import vonmises_fisher
 
 from scstream import validation as check
 from scstream.families.contract import Array, Family
+from scstream.families.hurdle import Hurdle
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -39,6 +40,9 @@ def sample_rows(model: ScStream, n: int, random_state: Any) -> tuple[NDArray[Any
 
 def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generator) -> Any:
     """Return rows (n, d) of a block of columns, each of the cluster in its place."""
+    if isinstance(family, Hurdle):
+        parts = family.parts(tau)
+        return family.unscaled(*(_draw(part, own, place, d, rng) for part, own in parts))
     about = family.describe(tau)
     if "covariance" in about:
         root = np.linalg.cholesky(about["covariance"])[place]

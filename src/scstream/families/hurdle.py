@@ -1,0 +1,314 @@
+"""Clusters of amounts that are one common value in many rows, such as 0, and differ in the rest."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from scstream.families import amounts, rounding, rowwise
+from scstream.families.bernoulli import Bernoulli
+from scstream.families.contract import Array, Family
+from scstream.families.diagonal import Diagonal
+from scstream.families.frame import column_frame
+from scstream.families.gaussian import Gaussian
+from scstream.families.given import as_floats, finite_vector, positive_vector
+from scstream.families.joined import Joined
+from scstream.families.product_blocks import beside_others, slices
+from scstream.families.saved import checked
+from scstream.families.scores import Points
+
+_MOST, _WIDEST = 300.0, 25.0  # means and variances on the scale that have moments in data's units
+
+
+class Hurdle(Joined):
+    """Clusters of amounts: real columns in some of which many rows have one common value.
+
+    Money spent, rain or time on a page are 0 for many rows and spread out for the others; a sensor
+    that is capped has its largest value often, and -1 may say that nothing was measured. A cluster
+    has a probability of another value than the common one, and a normal distribution of these
+    others, on a scale that is logarithmic where that suits them.
+
+    Parameters
+    ----------
+    value : float or array-like (d,), optional
+        The common value, NaN for a column that has none. Default: what at least 5 % of the rows of
+        the first batch have, and ten, and five times as many as any other value, if two of the
+        other rows are equal in one case of ten at most.
+    unit : float or array-like (d,), optional
+        Of the scale of the other values, ``unit * arcsinh(x / unit)``: those far below it go by
+        their differences, those far above by their ratios. Default: a small amount of the first
+        batch if all have one sign and the scale makes them more like a normal distribution,
+        otherwise a very large one.
+    presence : Bernoulli, optional
+        The prior of the probabilities of another value than the common one.
+    amount : Diagonal or Gaussian, optional
+        What the others are on the scale, with its prior: independent columns, the default, or ones
+        with a full covariance, where entries with the common value are not observed.
+
+    Notes
+    -----
+    Missing entries are left out. The density of a row is a probability where it has the common
+    value, and a density where it has another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scstream import ScStream
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(2, size=400)
+    >>> spent = np.exp(rng.normal(np.array([[2, 6, 4], [5, 1, 7]])[y], 0.3))
+    >>> spent[rng.random(spent.shape) < 0.6] = 0.0
+    >>> model = ScStream("hurdle", random_state=0).fit(spent)
+    >>> model.n_clusters_
+    2
+    >>> about = model.clusters_[0].columns[0]
+    >>> about["common_value"], bool(0.5 < about["common_share"] < 0.8)
+    (0.0, True)
+    """
+
+    name: ClassVar[str] = "hurdle"
+    missing: ClassVar[bool] = True
+    tabular: ClassVar[bool] = True
+
+    _value: Array = np.zeros(0)  # (d,): the common value
+    _unit: Array  # (d,): of the scale
+    _step: Array  # (d,): the width of cells, where other numbers are coarse
+
+    def __init__(
+        self,
+        value: ArrayLike | None = None,
+        unit: ArrayLike | None = None,
+        presence: Bernoulli | None = None,
+        amount: Diagonal | Gaussian | None = None,
+    ) -> None:
+        self.value = value
+        self.unit = unit
+        self.presence = presence
+        self.amount = amount
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def check_given(self) -> None:
+        """Raise `ValueError` if the priors are not of the families that they must be."""
+        kinds = {"presence": (Bernoulli,), "amount": (Diagonal, Gaussian)}
+        for name, some in kinds.items():
+            given = getattr(self, name)
+            if given is not None and type(given) not in some:
+                told = " or ".join(kind.__name__ for kind in some)
+                raise ValueError(f"{name} must be a {told}; got {given!r}.")
+
+    def meet(self, X: Points, before: Family | None) -> Family:
+        """Return a copy that knows the columns' common values and units."""
+        if len(self._value):
+            return self
+        new = copy.copy(self)
+        if isinstance(before, Hurdle) and len(before._value):
+            new._value, new._unit = before._value, before._unit
+            return new
+        x = Diagonal().check(X)
+        d = x.shape[1]
+        new._value = np.array([amounts.common_value(column[~np.isnan(column)]) for column in x.T])
+        if self.value is not None:
+            new._value = _values(self.value, d)
+        seen = [
+            column[~np.isnan(column) & (column != v)]
+            for column, v in zip(x.T, new._value, strict=True)
+        ]
+        new._unit = np.array(
+            [
+                amounts.straight_unit(some) if np.isnan(v) else amounts.unit_of(some)
+                for some, v in zip(seen, new._value, strict=True)
+            ]
+        )
+        if self.unit is not None:
+            new._unit = positive_vector(self.unit, d, "unit")
+        return new
+
+    def check(self, X: Points) -> Points:
+        """Return rows (n, 2 d): whether each entry is another than the common value, and these.
+
+        The amounts are on the scale. NaN stands for what is missing: the amounts at the common
+        value, and whether it is that in a column that has none.
+        """
+        if not len(self._value):
+            return self.meet(X, None).check(X)
+        x = Diagonal().check(X)
+        other = self._value != x
+        unknown = np.isnan(x) | np.isnan(self._value)
+        scaled = amounts.on_scale(np.where(other, x, np.nan), self._unit)
+        return np.concatenate([np.where(unknown, np.nan, other), scaled], axis=1)
+
+    def sound(self, X: Points) -> bool:
+        """Whether rows have the form that `check` returns."""
+        d = len(self._value)
+        if not isinstance(X, np.ndarray):
+            return False
+        return Bernoulli().sound(X[:, :d]) and Diagonal().sound(X[:, d:])
+
+    def width(self, d: int) -> int:
+        """Return how many columns checked rows have."""
+        return 2 * d
+
+    def columns_taken(self) -> int:
+        """Return the same."""
+        return 2 * len(self._value)
+
+    def prepare(self, X: Points) -> Self:
+        """Return a copy with its priors, the open parts of these still to be adapted."""
+        self.check_given()
+        new = copy.copy(self)._with_columns()
+        amount = self.amount or Diagonal()
+        new._step = np.zeros(len(self._value))
+        if (amount.variance if isinstance(amount, Diagonal) else amount.cov) is None:
+            x = amounts.off_scale(X[:, new._columns[1]], self._unit)
+            new._step = rounding.steps(x, column_frame(x)[1])
+        rows = new.unrounded(X, 0)
+        pairs = zip((self.presence or Bernoulli(), amount), new._columns, strict=True)
+        return new._having([beside_others(f.prepare(rows[:, c])) for f, c in pairs])._with_parts()
+
+    def _with_columns(self) -> Self:
+        """Set where the two parts are in this copy's checked rows."""
+        self._columns = slices([len(self._value)] * 2)
+        return self
+
+    def as_wide_as_all(self) -> Self:
+        """Return the copy that expects amounts in a cluster as wide as all, see `Diagonal`."""
+        presence, amount = self._families
+        assert isinstance(amount, Diagonal)
+        return self._having([presence, amount.as_wide_as_all()])
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return the scale and the two families; columns without a common value by a mask."""
+        if not self._parts:
+            return {}
+        none = np.isnan(self._value)
+        scale = {"value": np.where(none, 0.0, self._value), "none": none.astype(np.float64)}
+        own = {"unit": self._unit, "step": self._step, "families": list(self._families)}
+        return {**scale, **own}
+
+    def from_saved(self, saved: Mapping[str, Any]) -> Self:
+        """Return the prepared copy that `to_saved` describes."""
+        numbers = {name: value for name, value in saved.items() if name != "families"}
+        found = checked(numbers, {"value": "d", "none": "d", "unit": "d+", "step": "d"})
+        families = saved.get("families")
+        if not isinstance(families, list) or len(families) != 2:
+            raise ValueError("a hurdle has not its two families")
+        presence, amount = families
+        if type(presence) is not Bernoulli or type(amount) not in (Diagonal, Gaussian):
+            raise ValueError("a hurdle's families are of other kinds")
+        new = copy.copy(self)
+        new._value = np.where(found["none"] > 0, np.nan, found["value"])
+        new._unit, new._step = found["unit"], found["step"]
+        if any(family.columns_taken() != len(new._value) for family in families):
+            raise ValueError("a hurdle's families are not for its columns")
+        new._families = [beside_others(family) for family in families]
+        return new._with_columns()._with_parts()
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the scale and the priors, as families."""
+        presence, amount = (type(f)(**f.hyperparameters()) for f in self._families)
+        scale = {"value": self._value.copy(), "unit": self._unit.copy()}
+        return {**scale, "presence": presence, "amount": amount}
+
+    # -- coarse columns -------------------------------------------------------------------------
+
+    @property
+    def cell_widths(self) -> Array:
+        """Widths (d,) of the cells of coarse columns, in data's units."""
+        return self._step
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return checked rows with coarse amounts at places within their cells."""
+        if not self.is_coarse():
+            return X
+        coarse, own = self._step > 0, X[:, self._columns[1]]
+        x = amounts.off_scale(own, self._unit)
+        moved = amounts.on_scale(rounding.unrounded(x, self._step, batch, first_row), self._unit)
+        return np.concatenate([X[:, self._columns[0]], np.where(coarse, moved, own)], axis=1)
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def log_base(self, X: Points) -> Array:
+        """Return the sum of the parts' base measures, the change of scale included (n,)."""
+        stretch = amounts.log_stretch(X[:, self._columns[1]], self._unit)
+        return super().log_base(X) - rowwise.sums(np.where(np.isnan(stretch), 0.0, stretch))
+
+    def embed(self, X: Points) -> Array:
+        """Return both parts in units of their deviations, 0 for what is not there (n, 2 d).
+
+        Where amounts are completed, groups must not be made of rows that lack one: they would
+        complete it by themselves, each in its own way, and never merge. So the amounts decide.
+        """
+        p = self._families[0].hyperparameters()["mean"]
+        shift, scale = self._families[1].frame
+        out = (X - np.append(p, shift)) / np.append(np.sqrt(p * (1.0 - p)), scale)
+        if self.completes:
+            out[:, self._columns[0]] = 0.0
+        return np.where(np.isnan(out), 0.0, out)
+
+    # -- how it shows itself --------------------------------------------------------------------
+
+    def parts(self, tau: Array) -> list[tuple[Family, Array]]:
+        """Return the families of the two parts of checked rows, with their posteriors."""
+        return list(zip(self._families, self._divided_posterior(tau), strict=True))
+
+    def unscaled(self, other: Array, amount: Array) -> Array:
+        """Return rows (n, d) of a table from the two parts of checked rows."""
+        common = (other == 0) & ~np.isnan(self._value)
+        return np.where(common, self._value, amounts.off_scale(amount, self._unit))
+
+    def describe(self, tau: Array) -> dict[str, Array]:
+        """Return moments of the columns, those of the values that are not common, and the shares.
+
+        The others are ``sinh`` of a normal variable, in units.
+        """
+        other, scaled = (family.describe(own) for family, own in self.parts(tau))
+        if "covariance" in scaled:
+            scaled["variance"] = np.diagonal(scaled["covariance"], axis1=1, axis2=2)
+        none = np.isnan(self._value)
+        p = np.where(none, 1.0, other["probability"])
+        value = np.where(none, 0.0, self._value) + 0.0 * p
+        centre = np.clip(scaled["mean"] / self._unit, -_MOST, _MOST)
+        spread = np.clip((np.sqrt(scaled["variance"]) / self._unit) ** 2, 1e-300, _WIDEST)
+        mean = self._unit * np.sinh(centre) * np.exp(0.5 * spread)
+        wider = 0.5 * np.expm1(2.0 * spread) * np.cosh(2.0 * centre)
+        wider = (wider - np.expm1(spread) * np.sinh(centre) ** 2) / spread
+        variance = scaled["variance"] * wider
+        return {
+            "mean": p * mean + (1.0 - p) * value,
+            "variance": p * variance + p * (1.0 - p) * (mean - value) ** 2,
+            "common_value": value,
+            "common_share": 1.0 - p,
+            "other_mean": mean,
+            "other_variance": variance,
+        }
+
+    def describe_columns(self, tau: Array, names: Sequence[Any]) -> list[dict[Any, Any]]:
+        """Return the same by column; mean and variance alone where there is no common value."""
+        out = super().describe_columns(tau, names)
+        plain = [name for name, v in zip(names, self._value, strict=True) if np.isnan(v)]
+        for cluster in out:
+            for name in plain:
+                cluster[name] = {key: cluster[name][key] for key in ("mean", "variance")}
+        return out
+
+    def example(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return amounts, many of them 0, with some missing."""
+        groups = []
+        for n, log_mean in ((12, [1.0, 6.0, -2.0, 3.0, 9.0]), (18, [5.0, 1.0, 2.0, 8.0, 4.0])):
+            spent = np.exp(rng.normal(log_mean, 0.4, (n, 5)))
+            nothing = rng.permuted(np.arange(n)[:, None] < np.full(5, 0.35 * n), axis=0)
+            groups.append(np.where(nothing, 0.0, spent))
+            groups[-1][3, 0] = groups[-1][5, 1] = np.nan
+        return groups[0], groups[1]
+
+
+def _values(value: ArrayLike, d: int) -> Array:
+    """Return common values (d,) as they were given, NaN for none."""
+    given = as_floats(value, "value")
+    none = np.isnan(given)
+    return np.where(none, np.nan, finite_vector(np.where(none, 0.0, given), d, "value"))

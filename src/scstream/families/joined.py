@@ -1,0 +1,202 @@
+"""Families that are made of others: independent parts of a row, each with a family of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scstream.families import rowwise
+from scstream.families.contract import Array, Family
+from scstream.families.cutting import Projection, Side
+from scstream.families.gaps import Completion
+from scstream.families.product_blocks import slices
+from scstream.families.product_scores import SumScore, completion_of
+from scstream.families.scores import LinearScore, Points, Score
+
+
+class Joined(Family):
+    """A family whose statistics are those of its parts behind one common count.
+
+    Parts are independent within a cluster. So densities and marginals are products of the parts'.
+    """
+
+    _families: Sequence[Family] = ()  # one for each part
+    _columns: Sequence[slice] = ()  # the checked rows of each part
+    _parts: Sequence[slice] = ()  # the statistics of each part, once it is prepared
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _having(self, families: list[Family]) -> Self:
+        """Return a copy with other families for its parts."""
+        new = copy.copy(self)
+        new._families = families
+        return new
+
+    def _with_parts(self) -> Self:
+        """Set where each part's statistics are in this copy's."""
+        self.completes = any(family.completes for family in self._families)
+        self._parts = [
+            slice(part.start + 1, part.stop + 1)
+            for part in slices([len(f.prior) - 1 for f in self._families])
+        ]
+        return self
+
+    def _divided(self, s: Array) -> list[Array]:
+        """Return each part of statistics (..., p), the count in front of each."""
+        return [np.concatenate([s[..., :1], s[..., part]], axis=-1) for part in self._parts]
+
+    def _divided_posterior(self, tau: Array) -> list[Array]:
+        """Return each part's ``tau`` (..., p)."""
+        parts = self._divided(tau)
+        for family, part in zip(self._families, parts, strict=True):
+            part[..., 0] += family.prior[0]
+        return parts
+
+    def _changed(self, change: Callable[[Family, Array], Family], clusters: Array) -> Self:
+        """Return a copy with each part's family changed, given its part of the clusters."""
+        parts = zip(self._families, self._divided(clusters), strict=True)
+        return self._having([change(family, s) for family, s in parts])
+
+    # -- set-up ---------------------------------------------------------------------------------
+
+    def adapt(self, clusters: Array) -> Self:
+        """Return a copy whose parts suit the clusters (k, p)."""
+        return self._changed(lambda family, s: family.adapt(s), clusters)
+
+    def held(self, hold: bool) -> Self:
+        """Return a copy whose parts are held, or not; itself if there is nothing to hold."""
+        families = [family.held(hold) for family in self._families]
+        same = all(a is b for a, b in zip(families, self._families, strict=True))
+        return self if same else self._having(families)
+
+    def follow(self, clusters: Array, latest: Array) -> Self:
+        """Return a copy whose parts follow the clusters (k, p)."""
+        own = iter(self._divided(latest))
+        return self._changed(lambda family, s: family.follow(s, next(own)), clusters)
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream."""
+        return self._having([family.settled(k) for family in self._families])
+
+    # -- missing entries that are completed -----------------------------------------------------
+
+    def gaps(self, X: Points) -> NDArray[np.int64]:
+        """Return the rows that have gaps in some part."""
+        rows = [f.gaps(X[:, c]) for f, c in self._completing()]
+        return np.unique(np.concatenate(rows)) if rows else super().gaps(X)
+
+    def _completing(self) -> list[tuple[Family, slice]]:
+        pairs = zip(self._families, self._columns, strict=True)
+        return [(family, columns) for family, columns in pairs if family.completes]
+
+    def filled(self, X: Points) -> Points:
+        """Return rows with a first guess in place of the parts' gaps."""
+        if len(self.gaps(X)) == 0:
+            return X
+        out = X.copy()
+        for family, columns in self._completing():
+            out[:, columns] = family.filled(X[:, columns])
+        return out
+
+    def completion(self, score: Score) -> Completion:
+        """Return what scores and completes rows with gaps, part by part."""
+        return completion_of(score, self._families, self._parts)
+
+    # -- the family proper ----------------------------------------------------------------------
+
+    def statistics(self, X: Points) -> Points:
+        """Return the parts' statistics behind one common count."""
+        parts = [f.statistics(X[:, c]) for f, c in zip(self._families, self._columns, strict=True)]
+        if any(sparse.issparse(part) for part in parts):
+            each = [parts[0], *(part[:, 1:] for part in parts[1:])]
+            return sparse.hstack([sparse.csr_array(r) for r in each], format="csr")
+        return np.concatenate([parts[0], *(part[:, 1:] for part in parts[1:])], axis=1)
+
+    def log_base(self, X: Points) -> Array:
+        """Return the sum of the parts' base measures (n,)."""
+        parts = zip(self._families, self._columns, strict=True)
+        return rowwise.sums(np.column_stack([f.log_base(X[:, c]) for f, c in parts]))
+
+    @property
+    def prior(self) -> Array:
+        """The parts' priors behind a count of 0; each part adds its own count again."""
+        return np.concatenate([[0.0], *(family.prior[1:] for family in self._families)])
+
+    def log_partition(self, tau: Array) -> Array:
+        """Return the sum of the parts' log-normalisers."""
+        parts = zip(self._families, self._divided_posterior(tau), strict=True)
+        out: Array = np.sum([family.log_partition(part) for family, part in parts], axis=0)
+        return out
+
+    def log_marginal(self, s: Array) -> Array:
+        """Return the sum of the parts' log marginal likelihoods."""
+        parts = zip(self._families, self._divided(s), strict=True)
+        out: Array = np.sum([family.log_marginal(part) for family, part in parts], axis=0)
+        return out
+
+    def draw(self, rng: np.random.Generator, tau: Array) -> Array:
+        """Draw each part's parameters."""
+        parts = zip(self._families, self._divided_posterior(tau), strict=True)
+        return _summed([family.draw(rng, part) for family, part in parts])
+
+    def predictive_score(self, s: Array, log_weight: Array) -> Score:
+        """Score points by the product of the parts' predictives."""
+        nothing = np.zeros(len(s))
+        scores = [
+            family.predictive_score(part, nothing)
+            for family, part in zip(self._families, self._divided(s), strict=True)
+        ]
+        eta = np.zeros(s.shape)
+        eta[:, 0] = log_weight
+        other = []
+        for score, part in zip(scores, self._parts, strict=True):
+            if isinstance(score, LinearScore):
+                eta[:, 0] += score.eta[:, 0]
+                eta[:, part] = score.eta[:, 1:]
+            else:
+                other.append((score, part))
+        return SumScore(LinearScore(eta), other)
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
+        """Propose to cut by one part in turn, or by all of them together."""
+        m = len(self._families)
+        turn, attempt = attempt % (m + 1), attempt // (m + 1)
+        found = []
+        for i, (family, own, point) in enumerate(
+            zip(self._families, self._divided(s), self._divided(member), strict=True)
+        ):
+            alone = family.directions(own, point, attempt)
+            together = family.directions(own, point, 2 * attempt + 1)
+            used = np.where((turn == i)[:, None], alone, 0.0)
+            found.append(np.where((turn == m)[:, None], together, used))
+        return _summed(found)
+
+    def discriminant(self, first: Array, second: Array) -> list[Any]:
+        """Return the parts' discriminants, whose sum it is."""
+        groups = zip(self._families, self._divided(first), self._divided(second), strict=True)
+        return [family.discriminant(a, b) for family, a, b in groups]
+
+    def project(self, past: Array, discriminant: list[Any]) -> Projection:
+        """Return the sums of the parts' means and variances, which are independent."""
+        pieces = zip(self._families, self._divided(past), discriminant, strict=True)
+        each = [family.project(own, cut) for family, own, cut in pieces]
+        return Projection(*(np.sum(both, axis=0) for both in zip(*each, strict=True)))
+
+    def cut(self, past: Array, discriminant: list[Any], side: Side) -> Array:
+        """Return the parts of the past on a side of their common discriminant."""
+        pieces = zip(self._families, self._divided(past), discriminant, strict=True)
+        parts = [family.cut(own, cut, side) for family, own, cut in pieces]
+        return np.concatenate([parts[0], *(part[..., 1:] for part in parts[1:])], axis=-1)
+
+
+def _summed(parts: Sequence[Array]) -> Array:
+    """Return functionals (k, p) that are the sums of the parts' own."""
+    constant = np.sum([part[:, :1] for part in parts], axis=0)
+    return np.concatenate([constant, *(part[:, 1:] for part in parts)], axis=1)

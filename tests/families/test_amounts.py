@@ -1,0 +1,100 @@
+"""The common value of a column, and the scale of the others."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from scstream.families import amounts
+
+
+def column(name, n, rng):
+    """Return a column of that kind."""
+    often = rng.random(n) < 0.6
+    return {
+        "money": np.where(often, 0.0, np.round(np.exp(rng.normal(3.0, 1.0, n)), 2)),
+        "money in whole numbers": np.where(often, 0.0, np.round(np.exp(rng.normal(4.0, 1.0, n)))),
+        "rain": np.where(often, 0.0, np.round(rng.exponential(4.0, n), 1)),
+        "capped": np.minimum(rng.normal(100.0, 10.0, n), 108.0),
+        "not measured": np.where(rng.random(n) < 0.2, -1.0, rng.normal(50.0, 10.0, n)),
+        "nearly always 0": np.where(np.arange(n) >= 12, 0.0, rng.normal(50.0, 10.0, n)),
+        "rare events": rng.poisson(0.1, n),
+        "events": rng.poisson(1.0, n),
+        "many events": rng.poisson(30.0, n),
+        "wide counts": rng.negative_binomial(0.5, 0.1, n),
+        "counts, often none": rng.poisson(5.0, n) * often,
+        "rounded": np.round(rng.normal(0.0, 2.0, n)),
+        "ratings": rng.choice(np.arange(1.0, 6.0), n, p=[0.02, 0.03, 0.05, 0.1, 0.8]),
+        "a flag": 5.5 * often,
+        "two common values": np.clip(rng.normal(50.0, 60.0, n), 0.0, 100.0),
+        "real numbers": rng.normal(size=n),
+        "one number": np.full(n, 3.0),
+        "a few zeros": np.where(rng.random(n) < 0.02, 0.0, rng.normal(5.0, 1.0, n)),
+    }[name]
+
+
+COMMON = {
+    "money": 0.0, "money in whole numbers": 0.0, "rain": 0.0, "capped": 108.0,
+    "not measured": -1.0, "nearly always 0": 0.0,
+}  # fmt: skip
+NONE = [
+    "rare events", "events", "many events", "wide counts", "counts, often none", "rounded",
+    "ratings", "a flag", "two common values", "real numbers", "one number", "a few zeros",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [200, 1_000, 5_000])
+@pytest.mark.parametrize("name", COMMON)
+def test_a_value_that_many_rows_have_is_found(name, n):
+    for seed in range(5):
+        assert amounts.common_value(column(name, n, np.random.default_rng(seed))) == COMMON[name]
+
+
+@pytest.mark.parametrize("n", [200, 1_000, 5_000])
+@pytest.mark.parametrize("name", NONE)
+def test_counts_flags_ratings_and_rounded_numbers_have_none(name, n):
+    for seed in range(5):
+        assert np.isnan(amounts.common_value(column(name, n, np.random.default_rng(seed))))
+
+
+def test_few_numbers_have_none() -> None:
+    for x in ([], [0.0], [0.0] * 50, [0.0] * 50 + [1.0], [0.0] * 9 + [1.5, 2.5, 7.0]):
+        assert np.isnan(amounts.common_value(np.array(x)))
+    assert amounts.common_value(np.array([0.0] * 10 + [1.5, 2.5])) == 0.0
+
+
+def test_the_scale_is_straight_below_the_unit_and_logarithmic_above() -> None:
+    small, large = np.array([[1e-6, -2e-6]]), np.array([[1e6, -2e8]])
+    assert_allclose(amounts.on_scale(small, 1.0), small, rtol=1e-12)
+    assert_allclose(amounts.on_scale(large, 1.0), np.sign(large) * np.log(2.0 * np.abs(large)))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 50.0, 1e12])
+def test_amounts_come_back_and_lengths_are_as_the_stretch_says(unit):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 2)) * np.exp(rng.normal(0.0, 3.0, (50, 2)))
+    y = amounts.on_scale(x, unit)
+    assert_allclose(amounts.off_scale(y, unit), x, rtol=1e-10)
+    step = 1e-6 * np.abs(x)
+    slope = (amounts.on_scale(x + step, unit) - amounts.on_scale(x - step, unit)) / (2.0 * step)
+    assert_allclose(-amounts.log_stretch(y, unit), np.log(slope), atol=1e-3)
+
+
+def test_sizes_at_the_limits_have_places() -> None:
+    x = np.array([[1e154, -1e154, 1e-300, 0.0]])
+    for unit in (amounts.straight_unit(x), amounts.unit_of(np.array([1e-300, 1e154]))):
+        y = amounts.on_scale(x, unit)
+        assert np.isfinite(y).all()
+        assert np.isfinite(amounts.log_stretch(y, unit)).all()
+
+
+def test_skewed_amounts_go_by_their_logarithms_others_stay_what_they_are() -> None:
+    rng = np.random.default_rng(0)
+    skewed, normal = np.exp(rng.normal(3.0, 1.5, 500)), rng.normal(100.0, 5.0, 500)
+    assert amounts.unit_of(skewed) < np.median(skewed) < amounts.straight_unit(skewed)
+    assert amounts.unit_of(-skewed) == amounts.unit_of(skewed)
+    both = np.concatenate([skewed, [-1.0]])
+    assert amounts.unit_of(both) == amounts.straight_unit(both)
+    wide = rng.uniform(0.0, 1.0, 500)
+    for x in (normal, wide):
+        assert amounts.unit_of(x) == amounts.straight_unit(x)
+        assert_allclose(amounts.on_scale(x, amounts.unit_of(x)), x, rtol=1e-11)

@@ -1,0 +1,186 @@
+"""Amounts with a common value: densities, what clusters say of themselves, and what is saved."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+
+from scstream.families import Bernoulli, Diagonal, Gaussian, Hurdle, Product, check_family
+from scstream.families.gaps import observed_scores
+
+
+def rows(n=300, seed=0):
+    """Return amounts with many zeros, a capped column, and one without a common value."""
+    rng = np.random.default_rng(seed)
+    spent = np.where(rng.random(n) < 0.6, 0.0, np.exp(rng.normal(3.0, 1.0, n)))
+    heat = np.minimum(rng.normal(90.0, 8.0, n), 100.0)
+    X = np.column_stack([spent, heat, rng.normal(size=n)])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X
+
+
+def prepared(family, X):
+    met = family.meet(X, None)
+    points = met.check(X)
+    return met.prepare(points), points
+
+
+def of_parts(X):
+    """Return the same as a product of its two parts, by which it can be computed, and its rows."""
+    value, d = (0.0, 100.0, np.nan), X.shape[1]
+    unit = Hurdle().meet(X, None)._unit
+    flags = np.where(np.isnan(X) | np.isnan(value), np.nan, value != X)
+    scaled = unit * np.arcsinh(np.where(value == X, np.nan, X) / unit)
+    jacobian = -0.5 * np.log1p((np.where(value == X, np.nan, X) / unit) ** 2)
+    made = Product([("bernoulli", [0, 1, 2]), ("gaussian", [3, 4, 5])])
+    return (*prepared(made, np.column_stack([flags, scaled])), np.nansum(jacobian, axis=1), d)
+
+
+@pytest.mark.parametrize("amount", [None, Gaussian()])
+def test_densities_come_to_one_with_the_common_value_as_one_row(amount):
+    rng = np.random.default_rng(0)
+    places = np.sinh(np.linspace(-30.0, 30.0, 200_001))
+    places = places[places != 0.0]
+    for log_sd in (0.3, 1.5):
+        X = np.where(rng.random(60) < 0.4, 0.0, np.exp(rng.normal(0.0, log_sd, 60)))[:, None]
+        family, points = prepared(Hurdle(amount=amount), X)
+        seen = family.statistics(points)[: len(X) // 2]
+        s = np.nansum(seen, axis=0)[None]
+        everything = family.check(np.append(0.0, places)[:, None])
+        density = np.exp(family.log_predictive(everything, s)[:, 0])
+        assert density[0] + np.trapezoid(density[1:], places) == pytest.approx(1.0, abs=1e-3)
+        assert 0.2 < density[0] < 0.6
+    assert len(check_family(Hurdle())) == 9
+
+
+def test_it_is_the_product_of_its_parts() -> None:
+    """Columns that have a covariance: where a value is the common one, it is not observed."""
+    X = rows()
+    family, points = prepared(Hurdle(amount=Gaussian()), X)
+    product, same, jacobian, d = of_parts(X)
+    assert_allclose(points, same, rtol=1e-12)
+    assert family.columns_taken() == family.width(d) == points.shape[1]
+    whole = ~np.isnan(points[:, d:]).any(axis=1)
+    assert_array_equal(family.gaps(points), np.flatnonzero(~whole))
+    s = np.stack([family.statistics(points[whole])[i::2].sum(axis=0) for i in (0, 1)])
+    expected = product.log_predictive(same, s) + jacobian[:, None]
+    assert_allclose(family.log_predictive(points, s), expected, rtol=1e-8)
+    score = family.sampled_score(np.random.default_rng(1), s, np.zeros(2))
+    other = product.sampled_score(np.random.default_rng(1), s, np.zeros(2))
+    assert_allclose(
+        observed_scores(family, score, points), observed_scores(product, other, same), rtol=1e-8
+    )
+    assert not np.isnan(family.statistics(family.filled(points))[:, 1 + 2 * d :]).any()
+
+
+def test_groups_to_start_from_are_not_made_by_who_lacks_an_amount() -> None:
+    X = rows()
+    for amount, told in ((None, True), (Gaussian(), False)):
+        family, points = prepared(Hurdle(amount=amount), X)
+        assert family.embed(family.filled(points))[:, :3].any() == told
+
+
+def test_priors_adapt_settle_and_follow_as_those_of_the_parts() -> None:
+    X = rows()
+    family, points = prepared(Hurdle(), X)
+    s = np.stack([family.statistics(points)[i::2].sum(axis=0) for i in (0, 1)])
+    parts = [Bernoulli().prepare(points[:, :3]), Diagonal().prepare(points[:, 3:])]
+    split = [s[:, :7], np.concatenate([s[:, :1], s[:, 7:]], axis=1)]
+    changed = family.adapt(s).settled(2).follow(s, 0.5 * s)
+    expected = [
+        f.adapt(own).settled(2).follow(own, 0.5 * own) for f, own in zip(parts, split, strict=True)
+    ]
+    assert_allclose(changed.prior, np.concatenate([[0.0], *(f.prior[1:] for f in expected)]))
+
+
+def test_a_cluster_says_what_its_rows_are() -> None:
+    X = rows(20_000)
+    family, points = prepared(Hurdle(amount=Diagonal()), X)
+    s = family.statistics(points).sum(axis=0)[None]
+    (columns,) = family.describe_columns(family.prior + s, ["spent", "heat", "x"])
+    for j, name in enumerate(("spent", "heat", "x")):
+        x = X[~np.isnan(X[:, j]), j]
+        about = columns[name]
+        assert about["mean"] == pytest.approx(x.mean(), rel=0.15, abs=0.1)
+        assert about["variance"] == pytest.approx(x.var(), rel=0.5)
+        assert ("common_share" in about) == (name != "x")
+        if "common_share" in about:
+            assert about["common_share"] == pytest.approx(np.mean(x == about["common_value"]), 0.05)
+            others = x[x != about["common_value"]]
+            assert about["other_mean"] == pytest.approx(others.mean(), rel=0.15)
+    assert columns["heat"]["common_value"] == 100.0
+
+
+def test_means_are_numbers_however_far_amounts_are() -> None:
+    X = rows()
+    family, _ = prepared(Hurdle(), X)
+    far = family.check(np.where(np.isnan(X) | (X == 0.0), X, 1e153 * np.sign(X)))
+    with np.errstate(all="raise", under="ignore"):
+        s = family.statistics(far).sum(axis=0)[None]
+        about = family.describe(family.prior + s)
+    assert all(np.isfinite(about[key]).all() for key in ("mean", "variance"))
+
+
+def test_coarse_amounts_are_moved_and_the_common_value_is_not() -> None:
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((400, 1)) < 0.5, 0.0, rng.integers(1, 15, (400, 1)))
+    family, points = prepared(Hurdle(value=0.0), X)
+    assert family.is_coarse()
+    moved = family.unrounded(points, 3)
+    zero = X[:, 0] == 0.0
+    assert_array_equal(moved[:, 0], points[:, 0])
+    assert np.isnan(moved[zero, 1]).all()
+    assert len(np.unique(moved[~zero, 1])) > 0.9 * np.sum(~zero)
+    back = family.unscaled(moved[:, :1], np.where(zero[:, None], 0.0, moved[:, 1:]))
+    assert np.abs(back - X).max() < 3.0
+    assert np.abs((back - X)[~zero].mean()) < 0.2
+
+
+def test_what_is_given_is_used_and_checked() -> None:
+    X = rows()
+    given = Hurdle(value=[0.0, np.nan, np.nan], unit=2.0, presence=Bernoulli(strength=3.0))
+    family, _ = prepared(given, X)
+    assert_array_equal(family.hyperparameters()["value"], [0.0, np.nan, np.nan])
+    assert_array_equal(family.hyperparameters()["unit"], [2.0] * 3)
+    assert_array_equal(family.hyperparameters()["presence"].strength, [3.0] * 3)
+    for wrong in (
+        {"value": [0.0, 1.0]}, {"value": np.inf}, {"unit": -1.0},
+        {"presence": Gaussian()}, {"amount": Bernoulli()},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            prepared(Hurdle(**wrong), X)
+
+
+@pytest.mark.parametrize("amount", [None, Gaussian()])
+def test_what_is_saved_makes_the_same_family(amount):
+    X = rows()
+    family, points = prepared(Hurdle(amount=amount), X)
+    saved = family.to_saved()
+    again = Hurdle(amount=amount).from_saved(saved)
+    assert_array_equal(again.prior, family.prior)
+    assert_array_equal(again.check(X), points)
+    assert_array_equal(again.log_base(points), family.log_base(points))
+    assert again.completes == family.completes == (amount is not None)
+    for wrong in (
+        {"families": saved["families"][:1]}, {"families": saved["families"][::-1]},
+        {"families": [saved["families"][0], saved["families"][0]]},
+        {"unit": -saved["unit"]}, {"value": saved["value"][:2]}, {"step": "a"},
+        {"families": [Bernoulli().prepare(points[:, :2]), saved["families"][1]]},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"."):
+            Hurdle(amount=amount).from_saved({**saved, **wrong})
+
+
+def test_an_amount_of_one_column_is_normal_on_its_scale() -> None:
+    """By another way: the density of the logarithm of large amounts, moved back."""
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.normal(8.0, 0.5, (4_000, 1)))
+    X[rng.random(4_000) < 0.3] = 0.0
+    family, points = prepared(Hurdle(value=0.0, unit=1.0), X)
+    s = family.statistics(points).sum(axis=0)[None]
+    x = np.array([[0.0], [1_000.0], [3_000.0], [9_000.0]])
+    found = family.log_predictive(family.check(x), s)[:, 0]
+    logs = np.log(X[X > 0])
+    density = multivariate_normal(logs.mean(), logs.var()).logpdf(np.log(x[1:, 0]))
+    assert_allclose(found[1:], np.log(0.7) + density - np.log(x[1:, 0]), atol=0.06)
+    assert found[0] == pytest.approx(np.log(0.3), abs=0.05)
