@@ -139,6 +139,19 @@ def flags(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.column_stack([rng.random((n, 6)) < 0.01, np.full((n, 3), 2.0)])
 
 
+def often_none(seed: int, n_batches: int = 8, n: int = 1000) -> list:
+    """Four clusters of three amounts, 0 in a fifth to two thirds of the rows, beside a real column."""
+    rng = np.random.default_rng(seed)
+    level, none = rng.normal(3.0, 1.5, size=(4, 3)), rng.uniform(0.2, 0.65, size=(4, 3))
+    batches = []
+    for _ in range(n_batches):
+        y = rng.integers(4, size=n)
+        amount = np.exp(level[y] + 0.4 * rng.normal(size=(n, 3)))
+        amount[rng.random((n, 3)) < none[y]] = 0.0
+        batches.append((np.column_stack([4.0 * y + rng.normal(size=n), amount]), y))
+    return batches
+
+
 def with_gaps(stream: Iterable, seed: int, share: float = 0.3) -> list:
     """Return a stream some of whose entries are missing, for the oracle too."""
     rng = np.random.default_rng(seed)
@@ -226,6 +239,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "noise columns": lambda s: few_tell(s, lambda rng, n: rng.normal(size=(n, 20))),
     "flags": lambda s: few_tell(s, flags),
     "wide counts": lambda s: few_tell(s, wide_counts),
+    "amounts, often 0": often_none,
     "2-D, gaps": lambda s: with_gaps(gaussian_stream(30, n_clusters=6, random_state=s), s),
     "5-D, gaps": lambda s: with_gaps(
         gaussian_stream(30, n_features=5, n_clusters=10, random_state=s), s
@@ -255,7 +269,7 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     ),
 }
 SYNTHETIC |= SHAPES
-FAMILY = {"multinomial": "multinomial", "wide counts": "auto"}
+FAMILY = {"multinomial": "multinomial", "wide counts": "auto", "amounts, often 0": "auto"}
 OPTIONS = {name: {"outlier_weight": "auto"} for name in ("5 % noise, 2-D", "20 % noise, 10-D")}
 
 # file: batch size, batches, whether the order is shuffled first

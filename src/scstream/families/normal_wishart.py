@@ -11,6 +11,7 @@ from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore,
 from scstream.families.packed import means, unpack
 from scstream.families.scores import Score
 from scstream.kernels import cholesky, matrices, normalisers, pruning
+from scstream.kernels.side_by_side import ROWS
 
 
 class Posterior(NamedTuple):
@@ -43,10 +44,11 @@ class NormalWishart(Family):
         m = self._m if m is None else m
         d = len(m)
         p = 1 + d + d * (d + 1) // 2
-        row, none, room = np.empty(p), np.zeros(p), np.empty(1 + normalisers.room_for_one(p, d))
+        row, room = np.empty(p), np.zeros(1 + 2 * p + d + ROWS)
+        level, nothing, rest = room[:1], room[1 : 1 + p], room[1 + p :]
         matrices.prior(kappa, nu, m, psi, row)
-        normalisers.log_partition(row[None], none, nu - kappa, d, room[1:], room[:1])
-        log_z = room.item(0)
+        normalisers.log_partition(row[None], nothing, nu - kappa, d, rest, level)
+        log_z = level.item()
         numbers = GaussianPrior(row, nu - kappa, log_z, d)
         new = object.__new__(type(self))  # as copy.copy takes longer than a batch should wait
         new.__dict__.update(

@@ -29,11 +29,6 @@ def room() -> NDArray[np.float64]:
     return np.empty(ROWS * SIDE)
 
 
-def room_for_one(p: int, d: int) -> int:
-    """Return how many numbers `log_partition` needs room for where there is one density."""
-    return p + d + ROWS
-
-
 @bare
 def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) -> Any:
     """Fill the log-normalisers (k,) of normal-inverse-Wishart densities at ``prior + s``.

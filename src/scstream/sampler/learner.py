@@ -119,7 +119,7 @@ def _learn_later(
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps = _begin(learner, batch, recipe, engine, past)
     scores = _scores(before, batch, recipe.rules, past, engine)
-    if isinstance(batch.X, RemoteRows):
+    if engine.takes_collections and isinstance(batch.X, RemoteRows):
         batch.X.release()
     state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
