@@ -140,7 +140,7 @@ def flags(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def often_none(seed: int, n_batches: int = 8, n: int = 1000) -> list:
-    """Four clusters of three amounts, 0 in a fifth to two thirds of the rows, beside a real column."""
+    """Four clusters of three amounts, 0 in .2 to .65 of the rows, beside a real column."""
     rng = np.random.default_rng(seed)
     level, none = rng.normal(3.0, 1.5, size=(4, 3)), rng.uniform(0.2, 0.65, size=(4, 3))
     batches = []
