@@ -15,7 +15,7 @@ from scstream.estimator.codes import warn_of_codes
 from scstream.estimator.describing import Describing
 from scstream.estimator.successive import warn_if_alike
 from scstream.events import Sight
-from scstream.families import Family, Hurdle
+from scstream.families import Family
 from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
 from scstream.sampler.choose import few_columns, is_small
@@ -196,8 +196,8 @@ class Learning(Describing):
         blocks = family.independent_blocks(len(names))
         columns: list[Any] = []
         for part, places in blocks:
-            own = [names[j] for j in places] if part.real or part.name == Hurdle.name else []
-            columns += [None] * (part.width(len(places)) - len(own)) + own
+            own = part.real_numbers(len(places))
+            columns += [None if j is None else names[places[j]] for j in own]
         if "codes" not in told and warn_of_codes(batch.X, columns, level=6):
             told += ("codes",)
         alike = batch.even and family.real and "likeness" not in told

@@ -153,8 +153,12 @@ class Hurdle(Joined):
         """Return how many columns checked rows have."""
         return 2 * d
 
+    def real_numbers(self, d: int) -> list[int | None]:
+        """Return which columns of checked rows are amounts, and of which column of a table each."""
+        return [None] * d + list(range(d))
+
     def columns_taken(self) -> int:
-        """Return the same."""
+        """Return how many columns checked rows have."""
         return 2 * len(self._value)
 
     def prepare(self, X: Points) -> Self:
