@@ -10,6 +10,7 @@ from scstream.families.scores import LinearScore, StudentScore
 from scstream.kernels import elementary, label_proposals, small_rows, small_scratch
 from scstream.kernels.arguments import Rows, Scores, Sums, Workspace
 from scstream.kernels.compiling import bare, kernel
+from scstream.kernels.elementary import POSSIBLE
 
 
 @kernel
@@ -30,14 +31,14 @@ def swept(rows, scores, u, drawn, d, room, sums):
 
 
 def test_exponentials_are_exact_to_rounding():
-    x = np.concatenate([np.linspace(-36.0, 1.0, 1001)[1:], [0.0, -1e-300, -1e-9]])
+    x = np.concatenate([np.linspace(POSSIBLE, 1.0, 1001)[1:], [0.0, -1e-300, -1e-9]])
     out = x.copy()
     exponentials(out)
     assert_allclose(out, np.exp(x), rtol=1e-15)
 
 
 def test_what_is_too_small_to_matter_is_0():
-    x = np.array([-36.0, -37.0, -1e9, -np.inf, np.nan])
+    x = np.array([POSSIBLE, POSSIBLE - 1.0, -1e9, -np.inf, np.nan])
     exponentials(x)
     assert_array_equal(x, np.zeros(5))
 

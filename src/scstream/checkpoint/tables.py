@@ -98,7 +98,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
 def _unpack_recent(node: Node, state: State) -> NDArray[Any]:
     """Return the clusters' recent rows; what they remember if the file is of a time before that."""
     if "recent" not in node.tree:
-        remembered: NDArray[Any] = state.totals[:, 0]
+        remembered: NDArray[Any] = state.totals[:, 0].copy()
         return remembered
     recent = node.array("recent", float, state.k)
     if np.any(recent < 0):

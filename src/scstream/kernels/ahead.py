@@ -116,7 +116,7 @@ def _of_large_batches() -> dict[str, Any]:
 
 def _of_small_batches() -> dict[str, Any]:
     """Return those of small batches of Gaussian clusters, in the order in which they are needed."""
-    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
+    f1, f2, f3, f4 = float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, :, ::1]
     i1, i2, b1 = int64[::1], int64[:, ::1], bool_[::1]
     prior, room = types.Tuple((f1, float64, float64, int64)), types.Tuple((f1, i1, float32[::1]))
     sums, levels = types.Tuple((f3, i2, i2, f2)), types.Tuple((f2, f1))
@@ -153,8 +153,11 @@ def _of_small_batches() -> dict[str, Any]:
         "scores.log_totals": (f2, f1, f1, f1, f1),
         "sketches.merge": (types.UniTuple(f1, 2), types.UniTuple(f1, 2), i1, float64, f2),
         "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
+        "mixture.faded": (float64, f4, f3, types.Tuple((f4, f3))),
+        "mixture.older": (i1, i1, i1),
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, room, past),
         "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
+        "mixture.recent": (float64, f1, f2, f1),
         "sketches.follow": (f1, f1, f1, float64, f1),
         "cuts.between": (f3, f1, float64, f2, f2, f1),
         "cuts.discriminant": (f2, f1, f2, f3, f2, f1),

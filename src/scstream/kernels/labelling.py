@@ -2,7 +2,7 @@
 
 Labels themselves are the business of `screened_blocks`.
 
-A gap of 36 between log-probabilities (a factor of 4e15) is taken for certainty.
+What gap between log-probabilities is taken for certainty says `elementary`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.compiling import bare, helper, kernel, part
+from scstream.kernels.elementary import CERTAIN, POSSIBLE
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
@@ -53,42 +54,48 @@ def uniforms(seed: Any, batch: Any, sweep: Any, first: Any, out: Any) -> None:
 def first_uniforms(seed: Any, batch: Any, sweep: Any, first: Any, n: int, out: Any) -> None:
     """Fill the first n columns of ``out``.
 
-    Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed. Words are
-    cut to 32 bits, whose products are several times as fast as those of longer ones, and two rows
-    are taken at a time: the one need not wait for the other.
+    Philox 4x32 with ten rounds: the counter is (row, sweep, batch), the key is the seed. Each word
+    of 32 bits has one of 64 to itself, and no round is a turn of a loop: so several rows are taken
+    at a time.
     """
-    for i in range(0, n, 2):
-        j = min(i + 1, n - 1)
-        row, other = np.uint64(first + i), np.uint64(first + j)
-        a0, a1 = np.uint32(row & _LOW), np.uint32(row >> _S32)
-        b0, b1 = np.uint32(other & _LOW), np.uint32(other >> _S32)
-        a2 = b2 = np.uint32(np.uint64(sweep) & _LOW)
-        a3 = b3 = np.uint32(np.uint64(batch) & _LOW)
-        k0, k1 = np.uint32(np.uint64(seed) & _LOW), np.uint32(np.uint64(seed) >> _S32)
-        for _ in range(10):
-            p, q = _M0 * np.uint64(a0), _M1 * np.uint64(a2)
-            r, s = _M0 * np.uint64(b0), _M1 * np.uint64(b2)
-            a0, a1 = np.uint32(np.uint32(q >> _S32) ^ a1 ^ k0), np.uint32(q & _LOW)
-            a2, a3 = np.uint32(np.uint32(p >> _S32) ^ a3 ^ k1), np.uint32(p & _LOW)
-            b0, b1 = np.uint32(np.uint32(s >> _S32) ^ b1 ^ k0), np.uint32(s & _LOW)
-            b2, b3 = np.uint32(np.uint32(r >> _S32) ^ b3 ^ k1), np.uint32(r & _LOW)
-            k0, k1 = np.uint32((k0 + _W0) & _LOW), np.uint32((k1 + _W1) & _LOW)
-        out[0, j], out[1, j] = _unit(b0, b1), _unit(b2, b3)
-        out[0, i], out[1, i] = _unit(a0, a1), _unit(a2, a3)
+    for i in range(n):
+        row, key = np.uint64(first + i), np.uint64(seed)
+        words = row & _LOW, row >> _S32, np.uint64(sweep) & _LOW, np.uint64(batch) & _LOW
+        half = _five_rounds(*words, key & _LOW, key >> _S32)
+        a, b, c, d, _, _ = _five_rounds(*half)
+        out[0, i], out[1, i] = _unit(a, b), _unit(c, d)
+
+
+@part
+def _five_rounds(a: Any, b: Any, c: Any, d: Any, k: Any, m: Any) -> Any:
+    """Return the words and the key of Philox five rounds later."""
+    a, b, c, d, k, m = _round(a, b, c, d, k, m)
+    a, b, c, d, k, m = _round(a, b, c, d, k, m)
+    a, b, c, d, k, m = _round(a, b, c, d, k, m)
+    a, b, c, d, k, m = _round(a, b, c, d, k, m)
+    return _round(a, b, c, d, k, m)
+
+
+@part
+def _round(a: Any, b: Any, c: Any, d: Any, k: Any, m: Any) -> Any:
+    """Return the words and the key a round later."""
+    p, q = _M0 * a, _M1 * c
+    next_key = (k + _W0) & _LOW, (m + _W1) & _LOW
+    return (q >> _S32) ^ b ^ k, q & _LOW, (p >> _S32) ^ d ^ m, p & _LOW, *next_key
 
 
 @part
 def _unit(high: Any, low: Any) -> Any:
     """Return the number in [0, 1) that two words of 32 bits are."""
-    return np.float64(((np.uint64(high) << _S32) | np.uint64(low)) >> _S11) * _UNIT
+    return np.float64(((high << _S32) | low) >> _S11) * _UNIT
 
 
 @helper
 def certainty(gap: Any) -> Any:
     """Return minus the log-probability of a label that leads another by ``-gap``."""
-    if gap < -36.0:
+    if gap < POSSIBLE:
         return 0.0
-    if gap > 36.0:
+    if gap > CERTAIN:
         return gap
     return log(1.0 + exp(gap))
 
@@ -98,7 +105,7 @@ def draw_pair(pairs: Any, u: Any, sub: Any, doubt: Any) -> None:
     """Draw one of two sub-labels with probability proportional to ``exp(pairs[i])``."""
     for i in range(len(pairs)):
         gap = pairs[i, 1] - pairs[i, 0]
-        if gap > 36.0 or gap < -36.0:
+        if not POSSIBLE < gap < CERTAIN:
             sub[i] = gap > 0.0
             doubt[i] = 0.0
         else:
@@ -128,7 +135,7 @@ def share_pair(pairs: Any, sub: Any, share: Any, doubt: Any) -> None:
         better = gap > 0.0
         sub[i] = better
         less = 0.0
-        if -36.0 < gap < 36.0:
+        if POSSIBLE < gap < CERTAIN:
             odds = exp(-abs(gap))
             less = odds / (1.0 + odds)
             doubt[i] = log(1.0 + odds) + less * abs(gap)

@@ -7,8 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import brief, brief_part, in_order
+from scstream.kernels.compiling import bare, brief, brief_part, in_order
+from scstream.kernels.cuts import OF_A_KIND
 from scstream.kernels.elementary import log_gamma
+
+
+@bare
+def faded(share: float, sums: Any, doubt: Any, left: Any) -> None:
+    """Fill a share of sums (b, k, 2, p) and of doubts (b, k, k)."""
+    sums_left, doubt_left = left
+    before, after = sums.reshape(sums.size), sums_left.reshape(sums.size)
+    for q in range(len(before)):
+        after[q] = share * before[q]
+    before, after = doubt.reshape(doubt.size), doubt_left.reshape(doubt.size)
+    for q in range(len(before)):
+        after[q] = share * before[q]
+
+
+@brief
+def older(lived: Any, now: Any, attempt: Any) -> None:
+    """Fill how many batches clusters (k,) have lived after one more, and their first attempts.
+
+    In every other batch attempts to divide a cluster begin with those of the other kind.
+    """
+    for r in range(len(lived)):
+        now[r] = lived[r] + 1
+        attempt[r] = OF_A_KIND * (now[r] & 1)
+
+
+@brief
+def recent(kept: float, had: Any, current: Any, out: Any) -> None:
+    """Fill the rows (k,) of clusters: a share of those before, and those of statistics (k, p)."""
+    for r in range(len(out)):
+        out[r] = had[r] * kept + current[r, 0]
 
 
 @brief

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.compiling import helper, part
+from scstream.kernels.elementary import POSSIBLE
 from scstream.kernels.labelling import certainty
 from scstream.kernels.screened_tiles import (
     BEST,
@@ -30,8 +31,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-_POSSIBLE = -36.0  # the log-probability, against the best label's, below which none is drawn
-IN_BITS = _POSSIBLE / float(np.log(2.0))
+IN_BITS = POSSIBLE / float(np.log(2.0))
 SINGLE = 2.4e-7  # more than the rounding of float32
 
 
@@ -147,7 +147,7 @@ def finished(x: float, const: Floats, power: Floats, c: int) -> Any:
 def doubt_of(chosen: float, other: float) -> float:
     """Return minus the log-probability of a score against another, 0 if they are no numbers."""
     gap = other - chosen
-    return certainty(gap) if gap > _POSSIBLE else 0.0
+    return certainty(gap) if gap > POSSIBLE else 0.0
 
 
 @part
@@ -158,11 +158,11 @@ def draw_one(score: Floats, u: float) -> int:
         top = s if s > top else top
     last = 0
     for j in range(len(score)):
-        if score[j] - top > _POSSIBLE:
+        if score[j] - top > POSSIBLE:
             total += exp(score[j] - top)
             last = j
     for j in range(len(score)):
-        if score[j] - top > _POSSIBLE:
+        if score[j] - top > POSSIBLE:
             run += exp(score[j] - top)
             if run > u * total:
                 return j

@@ -96,7 +96,7 @@ def learn_first(
         dormant,
         Sketch.nothing(),
         warmup,
-        state.totals[:, 0],
+        state.totals[:, 0].copy(),
     )
     new = replace(new, scores=first_scores(new, X, weight, rules))
     return new, outcome_of(steps, learner, new, batch, events, state, labels)

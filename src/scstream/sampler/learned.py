@@ -106,9 +106,12 @@ def outcome_of(
     known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
     level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
-    changes = *_changes(before, after, events), batch.widened
-    here = after.n_batches - 1, batch.time, n, after.state.k, level
-    record = made(BatchRecord, *here, *changes)
+    births, deaths, splits, merges, returns = _changes(before, after, events)
+    record = made(
+        BatchRecord, batch=after.n_batches - 1, time=batch.time, n_points=n,
+        n_clusters=after.state.k, log_posterior=level, births=births, deaths=deaths, splits=splits,
+        merges=merges, returns=returns, widened=batch.widened,
+    )  # fmt: skip
     return Outcome(*labels(), record)
 
 

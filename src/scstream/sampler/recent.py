@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from scstream.families.contract import Array
+from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.recipe import Events
 
@@ -23,11 +24,12 @@ def recent_after(before: tuple[Ints, Array], state: State, events: Events, kept:
     forget nothing else.
     """
     if not state.window.forgetting.adaptive:
-        count: Array = state.totals[:, 0]
+        count: Array = state.totals[:, 0].copy()
         return count
     ids, had = before
     if ids is state.ids:  # of a batch that changed no cluster
-        same: Array = had * kept + state.current[:, 0]
+        same = np.empty(state.k)
+        mixture.recent(kept, had, state.current, same)
         return same
     past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
     pairs = events.splits + events.merges

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
-from scstream.kernels.cuts import OF_A_KIND
 from scstream.sampler.window import Window
 from scstream.support.frozen import frozen
 from scstream.support.once import once
@@ -212,16 +211,13 @@ class Standing:
     # -- time -----------------------------------------------------------------------------------
 
     def advance(self, time: float) -> Self:
-        """Return the clusters at a later time, before its batch is seen.
-
-        In every other batch attempts to divide a cluster begin with those of the other kind.
-        """
+        """Return the clusters at a later time, before its batch is seen."""
         window = self.window.advance(time)
         past, past_doubt = window.past()
         k, _, p = past.shape
-        lived = self.lived + 1
+        lived, attempt = np.empty(k, np.int64), np.empty(k, np.int64)
+        mixture.older(self.lived, lived, attempt)
         named = self.ids, self.born, lived, self.next_id
-        attempt = OF_A_KIND * (lived & 1)
         return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
 
     def share_left_of(self, before: Standing) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scstream.families.contract import Array
+from scstream.kernels import mixture
 from scstream.sampler.rules import RULES
 from scstream.support.frozen import frozen
 from scstream.support.once import once
@@ -121,8 +122,10 @@ class Window:
             return self
         if self.forgetting.kernel is None:
             factor = self.forgetting.decay(time - self.times.item(-1))
-            left = factor * self.sums, factor * self.doubt
-            return Window(self.forgetting, *left, np.array([time]), self.weight)
+            left, times = (np.empty(self.sums.shape), np.empty(self.doubt.shape)), np.empty(1)
+            mixture.faded(factor, self.sums, self.doubt, left)
+            times[0] = time
+            return Window(self.forgetting, *left, times, self.weight)
         weight = self.forgetting.weights(time - self.times)
         kept = weight > self.forgetting.epsilon
         return replace(

@@ -17,7 +17,7 @@ def frozen(kind: type[_Class]) -> type[_Class]:
     return dataclass(unsafe_hash=True)(kind)
 
 
-def made(kind: type[_Class], *values: Any) -> _Class:
+def made(kind: type[_Class], **values: Any) -> _Class:
     """Make a dataclass that is frozen at run time, given all of its fields, in a quarter of that.
 
     Examples
@@ -26,9 +26,9 @@ def made(kind: type[_Class], *values: Any) -> _Class:
     ... class Place:
     ...     x: int
     ...     y: int = 0
-    >>> made(Place, 1, 2)
+    >>> made(Place, x=1, y=2)
     Place(x=1, y=2)
     """
     new = object.__new__(kind)
-    new.__dict__.update(zip(kind.__dataclass_fields__, values, strict=True))  # type: ignore[attr-defined]
+    new.__dict__.update(values)
     return new
