@@ -54,7 +54,8 @@ def alternate(jobs: Mapping[str, Job], turns: int, pause: float = 0.0) -> dict[s
     for turn in range(turns + 2):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
-            time.sleep(pause)
+            if pause:  # even none at all would hand the core to others
+                time.sleep(pause)
             with jobs[name].limits():
                 begin = time.perf_counter()
                 jobs[name].run(turn)

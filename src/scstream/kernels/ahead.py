@@ -158,6 +158,7 @@ def _of_small_batches() -> dict[str, Any]:
         "small_batch.forget": (past, f3, f1, ratio, float64, prior, room, past),
         "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
         "mixture.recent": (float64, f1, f2, f1),
+        "mixture.most": (f1, f2, f1),
         "sketches.follow": (f1, f1, f1, float64, f1),
         "cuts.between": (f3, f1, float64, f2, f2, f1),
         "cuts.discriminant": (f2, f1, f2, f3, f2, f1),

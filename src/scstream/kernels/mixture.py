@@ -43,6 +43,13 @@ def recent(kept: float, had: Any, current: Any, out: Any) -> None:
 
 
 @brief
+def most(before: Any, totals: Any, out: Any) -> None:
+    """Fill the most points (k,) that clusters ever counted, given those before and now (k, p)."""
+    for r in range(len(out)):
+        out[r] = max(before[r], totals[r, 0])
+
+
+@brief
 def dirichlets(past: Any, now: Any, alpha: float, sums: Any, n: Any) -> None:
     """Fill the statistics (3 k, p) of clusters and then of their sub-clusters, and n (3 k + 1,).
 

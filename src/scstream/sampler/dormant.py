@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from scstream.families.contract import Array, Family
+from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.recipe import Events
@@ -47,16 +48,18 @@ class Dormant:
         """Return the memory of a model that has just begun."""
         nobody = np.zeros(0, dtype=np.int64)
         p = state.past.shape[2]
-        return Dormant(nobody, np.zeros(0), np.zeros((0, p)), state.ids, state.totals[:, 0])
+        return Dormant(nobody, np.zeros(0), np.zeros((0, p)), state.ids, state.totals[:, 0].copy())
 
     def after(self, before: State, now: State, events: Events, rules: Rules) -> Dormant:
         """Return the memory after a batch, in which the clusters ``before`` became those of now.
 
         Those that were merged into others live on in them, and who was given up is no cluster.
         """
-        n = now.totals[:, 0]
         if now.ids is before.ids or np.array_equal(now.ids, self.awake):
-            return Dormant(self.ids, self.born, self.sums, now.ids, np.maximum(self.most, n))
+            most = np.empty(now.k)
+            mixture.most(self.most, now.totals, most)
+            return Dormant(self.ids, self.born, self.sums, now.ids, most)
+        n = now.totals[:, 0]
         known = dict(zip(self.awake.tolist(), self.most.tolist(), strict=True))
         most = np.maximum([known.get(i, 0.0) for i in now.ids.tolist()], n)
         awake = set(now.ids.tolist())
@@ -94,7 +97,7 @@ class Dormant:
     def beside(self, state: State) -> Dormant:
         """Return the memory of those who are not among the clusters, which have just begun."""
         still = ~np.isin(self.ids, state.ids)
-        n = state.totals[:, 0]
+        n = state.totals[:, 0].copy()
         return Dormant(self.ids[still], self.born[still], self.sums[still], state.ids, n)
 
     def reunite(self, ctx: Context, state: State) -> tuple[State, list[int]]:
