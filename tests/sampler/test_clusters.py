@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sampling import FORGETTINGS, arrays, check_state, random_state
 
+from scstream.kernels.cuts import OF_A_KIND
 from scstream.sampler.clusters import State
 
 K, P = 5, 3
@@ -251,7 +252,13 @@ def test_settling_and_advancing_turn_the_present_into_past(state):
     assert not new.present.any()
     assert_array_equal(new.ids, state.ids)
     assert_array_equal(new.lived, state.lived + 1)
-    assert_array_equal(new.attempt, 0)
+
+
+def test_in_every_other_batch_attempts_to_divide_begin_with_the_other_kind(state):
+    for first in (0, 1):
+        lived = first + np.arange(K)
+        new = state.having(lived=lived).settle(3.0).advance(4.0)
+        assert_array_equal(new.attempt, np.where(lived % 2 == 0, OF_A_KIND, 0))
 
 
 @pytest.mark.parametrize("name", ["half-life", "for-ever"])
