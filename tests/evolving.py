@@ -136,7 +136,7 @@ class Case:
     noise: int = 0
     noisy_from: int | None = None
     parts: bool = False
-    sample_rows: int = 8192
+    sample_rows: int = 4096
     drawn_rows: int = 300
     left_out: float = 0.15
 
@@ -237,6 +237,17 @@ def _cases() -> dict[str, Case]:
             batches=2,
             uneven=True,
             sample_rows=9,
+        )
+    for i, kind in enumerate(["gaussian-2", "diagonal"]):
+        out[f"{kind}, noise in samples"] = Case(
+            kind,
+            {"alpha": 0.3, "half_life": 2.0, "outlier_weight": "auto"},
+            n=240,
+            seed=30 + i,
+            given=False,
+            batches=2,
+            noise=24,
+            sample_rows=60,
         )
     for i, kind in enumerate(["gaussian-2", "gaussian-5", "diagonal", "poisson"]):
         out[f"{kind}, learned from draws"] = Case(

@@ -81,12 +81,33 @@ def arising(batch, clusters, suspicion=0.0):
     present = any(clusters.is_present(c) for c in range(clusters.k))
     if clusters.k < 2 or not (born or (present and batch.number % LOOKS == 0)):
         return None, suspicion
-    wide, past = stretched(batch), clusters.past()[..., 0].sum()
-    before = wide * (past / wide[0])
-    empty = Background(before, 0.0 * wide, 1.0 / (2.0 + past + wide[0]))
-    noise = empty.begin(batch, 1.0)
-    _, gain = worth_keeping(batch, noise, clusters, 0.0 * wide)
+    noise = empty(batch, clusters.past()[..., 0].sum())
+    _, gain = worth_keeping(batch, noise, clusters, 0.0 * noise.held)
     return (noise, 0.0) if suspicion + gain > BEGINS else (None, suspicion + gain)
+
+
+def arisen(batch, before):
+    """Return a background for rows of which fewer have shown noise, with the share it had there."""
+    if before is None:
+        return None
+    noise = empty(batch, 0.0)
+    noise.weight = before.weight
+    return noise
+
+
+def empty(batch, past):
+    """Return a background that holds nothing, beside a batch and so many points before it."""
+    wide = stretched(batch)
+    before = wide * (past / wide[0])
+    return Background(before, 0.0 * wide, 1.0 / (2.0 + past + wide[0])).begin(batch, 1.0)
+
+
+def left_after(batch, clusters):
+    """Return the background after a batch; one that holds less than a row is none."""
+    if batch.outliers is None:
+        return None
+    noise = batch.outliers.beside(clusters)
+    return None if noise.held[0] < 1.0 else noise
 
 
 def log_level(batch, family, clusters):

@@ -7,7 +7,14 @@ from math import inf
 
 import numpy as np
 
-from reference.background import found_in_background, give_up, log_level
+from reference.background import (
+    arisen,
+    arising,
+    found_in_background,
+    give_up,
+    left_after,
+    log_level,
+)
 from reference.clusters import Clusters
 from reference.moves import (
     drop_forgotten,
@@ -285,15 +292,17 @@ def learn_tails(batch, clusters, most):
     return batch.family.tails_differ(before)
 
 
-def start_from_samples(batch, plan, size):
+def start_from_samples(batch, plan, size, *, noisy):
     """Return the clusters that a sample of so many rows and one of four times as many agree on.
 
     They do if there are as many, and sweeps made the rows of the second no more probable than by
     a hundredth of a nat each; if not, the next sample is again four times as large. None if the
     batch has less than four times as many rows as the first. Rows that are tamed begin with fewer,
     among which pieces of a tail are small. 2,000 rows without tails are enough.
+
+    Where rows may be ``noisy`` the first sample shows it. Also returns the background of the last.
     """
-    found, n, before = None, len(batch.X), 1
+    found, n, before, noise = None, len(batch.X), 1, None
     sizes = [size * 4**i for i in range(20) if size and size * 4 ** (i + 1) <= n]
     if tames(batch.family) and n >= 800:
         few = min(max(n // 4, 400), 2000)
@@ -304,16 +313,22 @@ def start_from_samples(batch, plan, size):
         sample = batch.sampled(rows)
         if found is None:
             clusters = start_over_clustered(sample, plan)
+            if noisy:
+                swept = copy.deepcopy(clusters)
+                deterministic_sweep(sample, swept)
+                sample.outliers, _ = arising(sample, swept)
         else:
             clusters = Clusters.of(size / before * found.totals(), 0.0, 0)
+            sample.outliers = sample.outliers or arisen(sample, noise)
         first = found is None
         gain = converge(sample, plan, clusters, again=not first, sample=True, turned=first)
         batch.family, batch.sweep = sample.family, sample.sweep
         agree = found is not None and found.k == clusters.k and gain < 0.01 * size
         found, before = clusters, size
+        noise = left_after(sample, clusters) if noisy else None
         if agree or (size >= 2000 and tamed_in_vain(batch.family)):
             break
-    return found and Clusters.of(n / before * found.totals(), 0.0, 0)
+    return found and Clusters.of(n / before * found.totals(), 0.0, 0), noise
 
 
 def start_from_labels(batch, labels):

@@ -7,7 +7,7 @@ from math import lgamma
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from reference.background import Background, arising
+from reference.background import Background, arisen, arising, left_after
 from reference.batches import (
     Events,
     Plan,
@@ -49,7 +49,7 @@ class Model:
 
     def __init__(
         self, family, *, alpha=1.0, half_life="auto", kernel=None, epsilon=1e-8, outlier_weight=0.0,
-        random_state=None, sample_rows=8192, drawn_rows=300, left_out=0.15, **plan,
+        random_state=None, sample_rows=4096, drawn_rows=300, left_out=0.15, **plan,
     ):  # fmt: skip
         self.sample_rows, self.drawn_rows, self.left_out = sample_rows, drawn_rows, left_out
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
@@ -150,8 +150,7 @@ class Model:
         """Take over what a batch has come to."""
         self.log_posterior = log_posterior(batch.family, self.alpha, clusters.totals())
         if isinstance(batch.outliers, Background):
-            left = batch.outliers.beside(clusters)
-            self.outliers = left if left.held[0] >= 1.0 else None
+            self.outliers = left_after(batch, clusters)
         clusters.settle(time, self.forgetting)
         self.family, self.clusters, self.rng = batch.family, clusters, batch.rng
 
@@ -173,11 +172,11 @@ class Model:
 
     def started(self, batch, labels, old_ids):
         """Return the clusters of a batch, from labels that were given or many groups."""
-        if self.outlier_weight == "auto":
+        noisy, clusters, noise = self.outlier_weight == "auto", None, None
+        if noisy:
             batch.outliers = None
-        clusters = (
-            None if labels is not None else start_from_samples(batch, self.plan, self.sample_rows)
-        )
+        if labels is None:
+            clusters, noise = start_from_samples(batch, self.plan, self.sample_rows, noisy=noisy)
         again = clusters is not None
         if again and len(batch.X) >= 8000 and tamed_in_vain(batch.family):
             return clusters
@@ -188,7 +187,9 @@ class Model:
             n, d = batch.X.shape
             again = same_clusters(old_ids, batch.z[: len(old_ids)], clusters.k)
             again = again and n >= self.alone_rows(d)
-        if self.outlier_weight == "auto":  # the start is made without
+        if noisy:
+            batch.outliers = arisen(batch, noise)
+        if noisy and noise is None:  # the start is made without
             swept = copy.deepcopy(clusters)
             deterministic_sweep(batch, swept)
             batch.outliers, _ = arising(batch, swept)

@@ -40,9 +40,9 @@ def test_samples_grow_fourfold_while_all_rows_are_as_many_more(n, sizes):
         (799, []),
         (800, [400]),
         (4000, [1000]),
-        (32_767, [2000]),
-        (32_768, [2000, 8192]),
-        (10**6, [2000, 8192, 32_768, 131_072]),
+        (16_383, [2000]),
+        (16_384, [2000, 4096]),
+        (10**6, [2000, 4096, 16_384, 65_536]),
     ],
 )
 def test_heavy_tails_begin_with_few_rows(n, sizes):
@@ -76,6 +76,20 @@ def test_what_no_sample_shows_is_found_among_all_rows():
     rare = model.labels_[4_000:4_040]
     assert len(set(rare.tolist())) == 1
     assert np.count_nonzero(model.labels_ == rare[0]) == 40
+
+
+@pytest.mark.parametrize("rows", [512, 2048])  # of which two samples are taken, and one
+@pytest.mark.parametrize("seed", [0, 2])
+def test_noise_is_found_in_samples(rows, seed):
+    X, y = heaps(9_000, d=2, seed=seed)
+    noise = np.arange(len(X)) % 20 == 0
+    X[noise] = np.random.default_rng(1).uniform(-30.0, 30.0, size=(noise.sum(), 2))
+    rules = Rules(sample_rows=rows)
+    model = ScStream(random_state=0, outlier_weight="auto", rules=rules).partial_fit(X)
+    assert model.n_clusters_ == 8
+    assert (model.labels_[noise] == -1).mean() > 0.8  # some are within a cluster
+    assert (model.labels_[~noise] == -1).mean() < 0.01
+    assert adjusted_rand_score(y[~noise], model.labels_[~noise]) > 0.95
 
 
 class CountedEngine(KeyedEngine):

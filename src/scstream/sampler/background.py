@@ -73,14 +73,33 @@ def arising(
     looks = steps.batch % steps.rules.background_looks == 0 and state.present.any()
     if state.k < 2 or not (born or looks) or not tells_noise(steps.family):
         return None, suspicion
-    family, rules = steps.family, steps.rules
     rows = state.current.sum(axis=0)[None]
-    wide = _stretched(family, X, rows[0, 0], rules)
-    empty = Outliers.beginning(wide, float(state.past[..., 0].sum()))
-    outliers = empty.during(rows, wide, 1.0, family.enough_rows(X.shape[1]), rules)
+    outliers = _empty(steps, rows, X, float(state.past[..., 0].sum()))
     _, gain = worth_keeping(steps, outliers, state, 0.0 * rows)
     suspicion += gain
-    return (outliers, 0.0) if suspicion > rules.background_begins else (None, suspicion)
+    return (outliers, 0.0) if suspicion > steps.rules.background_begins else (None, suspicion)
+
+
+def arisen(steps: Steps, X: Points, before: Outliers | None) -> Outliers | None:
+    """Return a background for a first batch, or more of one, some rows of which have shown noise.
+
+    What arose ``before``, among fewer rows, says how large its share is.
+    """
+    if before is None:
+        return None
+    rows = everything(steps.engine, steps.family, steps.rules)
+    return replace(_empty(steps, rows, X, 0.0), weight=before.weight)
+
+
+def _empty(steps: Steps, rows: Array, X: Points, past: float) -> Outliers:
+    """Return a background that holds nothing, beside rows X with such statistics (1, p).
+
+    ``past`` is how many points there are from before.
+    """
+    family, rules = steps.family, steps.rules
+    wide = _stretched(family, X, rows[0, 0], rules)
+    empty = Outliers.beginning(wide, past)
+    return empty.during(rows, wide, 1.0, family.enough_rows(X.shape[1]), rules)
 
 
 def left_after(ctx: Context, state: State) -> Outliers | None:

@@ -16,7 +16,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws, Words
 from scstream.sampler.announcing import announce_long_start
-from scstream.sampler.background import arising, everything, left_after, tells_noise
+from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
 from scstream.sampler.batch import Course, as_learned, first_batch, tamed_in_vain
 from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
@@ -153,14 +153,14 @@ def _started(
     The start is made without one, and noise is in many small pieces there. Later it may be in a few
     wide clusters, which describe many rows of it better than a background does.
     """
-    learned = recipe.outlier_weight == "auto"
+    learned, noise = recipe.outlier_weight == "auto", None
     steps.outliers = None if learned else steps.outliers
     sizes = sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames)
     again = labels is None and len(sizes) > 0
     if labels is not None:
         start = start_from_labels(steps, recipe.forgetting, labels, adapt=True)
     elif again:
-        start = start_from_samples(steps, recipe, X, weight)
+        start, noise = start_from_samples(steps, recipe, X, weight)
         if max(sizes) >= steps.rules.heavy_rows and tamed_in_vain(steps.family):
             return start
     else:
@@ -168,6 +168,8 @@ def _started(
         n, d = X.shape
         again = n >= recipe.alone_rows(d) and _are_known(steps, start, old_ids)
     if learned:
+        steps.outliers = arisen(steps, X, noise)
+    if learned and noise is None:
         steps.outliers, _ = arising(steps, steps.deterministic_sweep(start), X)
     course = Course(True, again, recipe.progress, turn=labels is None and not again)
     return first_batch(steps, recipe.plan, start, course)

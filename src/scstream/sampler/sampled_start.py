@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from scstream.families.contract import Array
 from scstream.families.scores import Points
+from scstream.sampler.background import arisen, arising, left_after
 from scstream.sampler.batch import Course, converge, tamed_in_vain
 from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
+from scstream.sampler.context import Outliers
 from scstream.sampler.initialise import start_over_clustered
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rows import as_computed, some_weighted_rows
@@ -32,14 +34,18 @@ def sample_sizes(n: int, rules: Rules, *, tames: bool = False) -> list[int]:
     return sizes
 
 
-def start_from_samples(steps: Steps, recipe: Recipe, X: Points, weight: Array) -> State:
+def start_from_samples(
+    steps: Steps, recipe: Recipe, X: Points, weight: Array
+) -> tuple[State, Outliers | None]:
     """Return clusters that samples of the rows X (n, d) agree on, as large as those of all rows.
 
     Each sample starts from the clusters of the one before, under the prior that these have left.
     What is too small to be seen in a sample is split off when all rows are swept. If many rows of
     a sample were tamed in vain, see `tamed_in_vain`, no more of them are looked at.
+
+    Also returns the background of the last sample, where one is learned and the first showed noise.
     """
-    found, rows_seen = None, 0
+    found, rows_seen, noise = None, 0, None
     for size in sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames):
         rows, counts = some_weighted_rows(X, weight, size)
         sample = steps_beside(
@@ -48,8 +54,11 @@ def start_from_samples(steps: Steps, recipe: Recipe, X: Points, weight: Array) -
         )  # fmt: skip
         if found is None:
             start = start_over_clustered(sample, recipe.plan, recipe.forgetting, adapt=True)
+            if recipe.outlier_weight == "auto":
+                sample.outliers, _ = arising(sample, sample.deterministic_sweep(start), rows)
         else:
             start = _as_large(found, size / rows_seen, recipe)
+            sample.outliers = sample.outliers or arisen(sample, rows, noise)
         first = found is None
         course = Course(True, not first, recipe.progress, sample=True, turn=first)
         state, gain = converge(sample, recipe.plan, start, course)
@@ -57,10 +66,12 @@ def start_from_samples(steps: Steps, recipe: Recipe, X: Points, weight: Array) -
         steps.family = sample.family
         agree = found is not None and found.k == state.k and gain < steps.rules.sample_gain * size
         found, rows_seen = state, size
+        if recipe.outlier_weight == "auto":
+            noise = left_after(sample, state)
         if agree or (size >= steps.rules.heavy_rows and tamed_in_vain(steps.family)):
             break
     assert found is not None
-    return _as_large(found, X.shape[0] / rows_seen, recipe)
+    return _as_large(found, X.shape[0] / rows_seen, recipe), noise
 
 
 def _as_large(found: State, times: float, recipe: Recipe) -> State:
