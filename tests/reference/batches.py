@@ -297,16 +297,18 @@ def start_from_samples(batch, plan, size, *, noisy):
 
     They do if there are as many, and sweeps made the rows of the second no more probable than by
     a hundredth of a nat each; if not, the next sample is again four times as large. None if the
-    batch has less than four times as many rows as the first. Rows that are tamed begin with fewer,
-    among which pieces of a tail are small. 2,000 rows without tails are enough.
+    batch has less than four times as many rows as the first, which may be smaller then, but not
+    smaller than 2,048. Rows that are tamed begin with fewer, among which pieces of a tail are
+    small. 2,000 rows without tails are enough.
 
     Where rows may be ``noisy`` the first sample shows it. Also returns the background of the last.
     """
     found, n, before, noise = None, len(batch.X), 1, None
-    sizes = [size * 4**i for i in range(20) if size and size * 4 ** (i + 1) <= n]
+    first = min(size, n // 4) if n // 4 >= min(size, 2048) else 0
+    sizes = [first * 4**i for i in range(20) if first and first * 4 ** (i + 1) <= n]
     if tames(batch.family) and n >= 800:
         few = min(max(n // 4, 400), 2000)
-        sizes = [few, *(size for size in sizes if size > few)]
+        sizes = [few, *(size for size in sizes if size >= 2 * few)]
     for size in sizes:
         within = np.random.default_rng(0).random(size)
         rows = [min(int((i + within[i]) * (n / size)), n - 1) for i in range(size)]

@@ -40,7 +40,7 @@ def test_samples_grow_fourfold_while_all_rows_are_as_many_more(n, sizes):
         (799, []),
         (800, [400]),
         (4000, [1000]),
-        (16_383, [2000]),
+        (12_000, [2000]),
         (16_384, [2000, 4096]),
         (10**6, [2000, 4096, 16_384, 65_536]),
     ],
@@ -50,6 +50,13 @@ def test_heavy_tails_begin_with_few_rows(n, sizes):
     few = sample_sizes(n, Rules(sample_rows=100), tames=True)
     assert few == sorted(few)
     assert few[:1] == (sizes[:1] or [100])
+
+
+@pytest.mark.parametrize(
+    ("n", "sizes"), [(8191, []), (8192, [2048]), (12_000, [3000]), (65_536, [4096, 16_384])]
+)
+def test_the_first_sample_is_a_quarter_of_all_rows_at_most(n, sizes):
+    assert sample_sizes(n, Rules()) == sizes
 
 
 def test_there_may_be_no_samples():

@@ -23,12 +23,15 @@ def sample_sizes(n: int, rules: Rules, *, tames: bool = False) -> list[int]:
     looks as if it had no tail, and the more rows there are the clearer that looks. Among few rows
     the pieces are small enough. So clusters that tame their rows begin with a small sample.
     """
-    sizes, size, least = [], rules.sample_rows, 0
+    sizes, least = [], 0
+    size = min(rules.sample_rows, n // rules.sample_growth)
+    if size < min(rules.sample_rows, rules.sample_least):
+        size = 0
     if tames and n >= 2 * rules.heavy_least:
         least = min(max(n // rules.sample_growth, rules.heavy_least), rules.heavy_rows)
         sizes.append(least)
     while 0 < size <= n // rules.sample_growth:
-        if size > least:
+        if size >= 2 * least:
             sizes.append(size)
         size *= max(rules.sample_growth, 2)
     return sizes
