@@ -59,7 +59,7 @@ class TakesRows:
             known = learner.family.meet(table, before)
             learner = learner if known is learner.family else replace(learner, family=known)
         points = family.check(table)
-        if first and len(family.gaps(points)) == points.shape[0] and np.isnan(points).all():
+        if first and len(family.gaps(points[:1])) and np.isnan(points).all():
             raise ValueError("Every entry of the first batch is missing: nothing can be learned.")
         weight = check.check_weight(sample_weight, points.shape[0], shared=engine.takes_tensors)
         return points, weight, family, learner, changes
@@ -134,14 +134,17 @@ class TakesRows:
             return table
         if not reset and self._is_sound(X) and len(X) >= least:
             return X if X.dtype.char in "fd" else X.astype(np.float64)
-        check.check_complete(X, family)
+        plain = reset and type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
+        finite = plain and check.is_finite(X, self.n_jobs)
+        if not finite:
+            check.check_complete(X, family)
         return validate_data(
             self,
             X,
             reset=reset,
             accept_sparse="csr" if family.sparse else False,
             dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if family.missing else True,
+            ensure_all_finite=False if finite else "allow-nan" if family.missing else True,
             ensure_min_samples=least,
         )
 

@@ -19,6 +19,7 @@ from scstream.engines.torch import engine as torch_engine  # noqa: E402
 from scstream.engines.torch.engine import TorchEngine  # noqa: E402
 from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch.ledger import Ledger  # noqa: E402
+from scstream.engines.torch.staging import few_threads  # noqa: E402
 
 KEY = Key(seed=2**63 - 12345, batch=3, sweep=7)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -270,6 +271,18 @@ def test_reading_scores_on_the_device_is_reading_them_on_the_host(what):
     assert_array_equal(best, outputs.Best()(score.block(problem.family.statistics(problem.X))))
 
 
+def test_rows_are_copied_by_a_few_threads_of_pytorch():
+    before = torch.get_num_threads()
+    try:
+        for all_of_them, some in ((1, 1), (6, 4)):
+            torch.set_num_threads(all_of_them)
+            with few_threads():
+                assert torch.get_num_threads() == some
+            assert torch.get_num_threads() == all_of_them
+    finally:
+        torch.set_num_threads(before)
+
+
 # -- what is refused -------------------------------------------------------------------------------
 
 
@@ -391,7 +404,9 @@ def shared_sums(problem, sub, z, k):
 @needs_gpu
 @pytest.mark.parametrize("key", [KEY, None])
 @pytest.mark.parametrize("kind", ["drawn", "predictive", "outlying"])
-@pytest.mark.parametrize(("d", "k"), [(1, 3), (5, 80), (8, 7), (9, 40), (33, 5), (100, 4)])
+@pytest.mark.parametrize(
+    ("d", "k"), [(1, 3), (2, 150), (5, 80), (8, 7), (9, 40), (33, 5), (100, 4)]
+)
 def test_kernels_do_what_plain_operations_in_float64_do(d, k, kind, key):
     problem = Problem(d=d, k=k, n=20_001)
     scores = problem.outlying() if kind == "outlying" else getattr(problem, kind)

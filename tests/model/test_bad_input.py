@@ -74,6 +74,14 @@ def refused(model, error, match, offend, following=NEXT):
     assert after == unharmed[before][1]
 
 
+def test_a_first_batch_of_finite_numbers_is_looked_through_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr("scstream.validation.finite_numbers", lambda *args: looked.append(args))
+    for rows in (X, X.astype(np.float32), np.asfortranarray(X)):
+        ScStream(random_state=0, max_sweeps=2).partial_fit(rows)
+    assert not looked
+
+
 # -- the rows -----------------------------------------------------------------------------------
 
 BAD_ROWS = {

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, Key, Sums
-from scstream.engines.outputs import Best
 from scstream.engines.tensors import MissingEntries, is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
@@ -357,10 +356,6 @@ class TorchEngine(Engine):
             return to_host(X)
         rows = np.sort(rng.choice(n, size, replace=False))
         return to_host(X[torch.from_numpy(rows).to(X.device)]) if is_tensor(X) else X[rows]
-
-    def assign(self, family: Family, X: Points, score: Score) -> Labels:
-        """Return the best component (n,) of other rows."""
-        return self.evaluate(family, X, score, Best()).astype(np.int64, copy=False)
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], NDArray[np.generic]]

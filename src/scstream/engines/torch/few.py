@@ -16,12 +16,13 @@ from torch import Tensor
 
 from scstream.engines.base import Key
 from scstream.engines.torch import few_kernels as kernels
+from scstream.engines.torch import few_sums
 from scstream.engines.torch.batch import Batch, constant, old_names
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
 from scstream.engines.torch.passes import Pass, Recorded, grid, on_its_device, rounded
 from scstream.engines.torch.triton import least_bits, least_row
-from scstream.engines.torch.workspace import TILE, Workspace, places
+from scstream.engines.torch.workspace import Workspace, places
 from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
 from scstream.kernels import packing
@@ -57,10 +58,12 @@ class FewColumns:
         self._z, self._sub, self._trial, self._code = whole.unbind()
         self._named = torch.zeros((2, size), dtype=torch.int64, device=device)
         self._factors = torch.from_numpy(_factors(d, self._columns)).to(device).unbind()
+        self._n = 0
         self._same: float | None = None
         self._frame = torch.zeros(2 * d, dtype=torch.float64, device=device)
         self._framed: tuple[Array, Array] | None = None
         self._brought: Tensor | None = None  # codes of labels, on the host
+        self._under_way: Recorded | None = None  # that nobody has waited for yet
         self._raw: dict[torch.dtype, Tensor] = {}
         self._loads: dict[Any, Recorded] = {}
         self._workspaces: dict[int, Workspace] = {}
@@ -80,10 +83,13 @@ class FewColumns:
         n = len(weight)
         self._weigh(weight)
         self._scale(shift, scale)
-        self._z[n:].fill_(-1)
+        if n != self._n:
+            self._z[n:].fill_(-1)
+            self._n = n
+            self._memory = self._weight[:n], self._z[:n], self._sub[:n], self._trial[:n]
         for a, x in pieces:
             self._take_in(a, x)
-        return self._weight[:n], self._z[:n], self._sub[:n], self._trial[:n]
+        return self._memory
 
     def _take_in(self, a: int, x: Tensor) -> None:
         """Take rows to the family's frame, those from row a on; no row has a label yet."""
@@ -180,7 +186,7 @@ class FewColumns:
         names = old_names(len(ids)) if batch.names is None else batch.names
         work = self._workspace(len(names))
         work.call(names, ids)
-        self._run(work, ("named",), lambda: self._launch_named(work))
+        self._run(work, ("named",), lambda: self._launch_named(work, both=True), wait=False)
         out, subs = self._named[:, skip : batch.n].clone().unbind()
         return out, subs
 
@@ -191,7 +197,7 @@ class FewColumns:
         names = old_names(len(ids)) if batch.names is None else batch.names
         work = self._workspace(len(names))
         work.call(names, ids)
-        self._run(work, ("codes",), lambda: self._launch_codes(work))
+        self._run(work, ("codes",), lambda: self._launch_named(work, both=False), wait=False)
         if self._brought is None:
             self._brought = torch.empty(self._size, dtype=torch.int32, pin_memory=True)
         here, n = self._brought[: batch.n], batch.n
@@ -211,7 +217,11 @@ class FewColumns:
     # -- launches -------------------------------------------------------------------------------
 
     def _workspace(self, k: int) -> Workspace:
+        """Return a workspace for k clusters, whose memory here nobody reads any more."""
         size = rounded(k, _CLUSTERS)
+        if self._under_way is not None:
+            self._under_way.wait()
+            self._under_way = None
         if size not in self._workspaces:
             if len(self._workspaces) == _WORKSPACES:
                 del self._workspaces[next(iter(self._workspaces))]
@@ -225,10 +235,11 @@ class FewColumns:
         self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None], *,
         wait: bool = True,
     ) -> None:  # fmt: skip
-        """Run launches with what was filled in, and wait for what comes back."""
+        """Run launches with what was filled in, and wait: now, or before more is filled in."""
         if name not in work.recorded:
             work.recorded[name] = Recorded(self.device, launch)
         work.recorded[name].run(wait=wait)
+        self._under_way = None if wait else work.recorded[name]
 
     def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
         work.send()
@@ -273,16 +284,11 @@ class FewColumns:
             words, names, self._z, self._sub, self._trial, block=_ROW_BLOCK
         )
 
-    def _launch_named(self, work: Workspace) -> None:
+    def _launch_named(self, work: Workspace, *, both: bool) -> None:
         work.send()
+        to = self._named if both else (self._code, self._code)
         kernels.read_names[(grid(self._size, _ROW_BLOCK),)](
-            work.there[-1], self._z, self._sub, self._trial, *self._named, block=_ROW_BLOCK
-        )
-
-    def _launch_codes(self, work: Workspace) -> None:
-        work.send()
-        kernels.read_codes[(grid(self._size, _ROW_BLOCK),)](
-            work.there[-1], self._z, self._sub, self._trial, self._code, block=_ROW_BLOCK
+            work.there[-1], self._z, self._sub, self._trial, *to, both=both, block=_ROW_BLOCK
         )
 
     def _launch_members(self, work: Workspace) -> None:
@@ -303,13 +309,13 @@ class FewColumns:
         words, _, centre, *_ = work.there
         a, b = self._factors
         columns, groups, padded = self._columns, self._size // _GROUP, work.padded
-        kernels.sum_few[(groups, padded // TILE)](
+        few_sums.sum_few[(groups, padded // work.tile)](
             self._Y, self._size, self._code, self._share, self._weight, self._doubt, a, b, words,
             work.partial, padded,
-            p=self._p, columns=columns, rows=_GROUP, block=_STEP, tile=TILE, both=both, **_HOW,
+            p=self._p, columns=columns, rows=_GROUP, block=_STEP, tile=work.tile, both=both, **_HOW,
         )  # fmt: skip
         more = grid(work.size**2, _TABLE_BLOCK) if tables else 0
-        kernels.finish_few[(padded + more,)](
+        few_sums.finish_few[(padded + more,)](
             work.partial, centre, a, b, words, work.out, *work.tables, work.fixed, groups, padded,
             d=self._d, columns=columns, step=32, block=_TABLE_BLOCK, **_HOW,
         )  # fmt: skip

@@ -4,8 +4,7 @@ Launches are recorded and replayed, so whatever changes from one pass to the nex
 memory: ``words`` are (seed, sweep, batch, first row, n, components, k, copies, renamed or not).
 
 A component is a quadratic form about a centre: ``init + b . y + y' Q y`` with ``y = z - centre``.
-With a power it is a Student-t density: ``const - power * log1p(form)``. Sums by label are products
-with a matrix of zeros and ones on the matrix units.
+With a power it is a Student-t density: ``const - power * log1p(form)``.
 """
 
 # mypy: ignore-errors
@@ -14,7 +13,6 @@ with a matrix of zeros and ones on the matrix units.
 from __future__ import annotations
 
 from scstream.engines.torch.triton import (
-    add_tables,
     certainty,
     compare,
     jit,
@@ -25,7 +23,6 @@ from scstream.engines.torch.triton import (
     rival,
     shared,
     tally,
-    thirds,
     tl,
     uniforms,
 )
@@ -50,7 +47,8 @@ def take_in(
 
 
 @jit
-def _count(words, place):
+def count(words, place):
+    """Return one of the words."""
     return tl.load(words + place).to(tl.int32)
 
 
@@ -60,9 +58,9 @@ def rename(words, names, z, sub, trial, block: tl.constexpr):
 
     ``names`` has ``2 label + sub-label`` for each old label, sub-label, and sub-label last tried.
     """
-    if _count(words, 8) != 0:
+    if count(words, 8) != 0:
         row = tl.program_id(0) * block + tl.arange(0, block)
-        label = tl.load(z + row, mask=row < _count(words, 4), other=-1)
+        label = tl.load(z + row, mask=row < count(words, 4), other=-1)
         known = label >= 0
         name = tl.load(names + _code(label, sub, trial, row, known), mask=known, other=-2)
         tl.store(z + row, name >> 1, mask=known)
@@ -70,24 +68,20 @@ def rename(words, names, z, sub, trial, block: tl.constexpr):
 
 
 @jit
-def read_names(names, z, sub, trial, ids, subs, block: tl.constexpr):
-    """Read ids and sub-labels, by names as in `rename`; rows without a label have the id -1."""
+def read_names(names, z, sub, trial, ids, subs, both: tl.constexpr, block: tl.constexpr):
+    """Read twice the id plus the sub-label of each row, or both; by names as in `rename`.
+
+    Rows without a label have the id -1.
+    """
     row = tl.program_id(0) * block + tl.arange(0, block)
     label = tl.load(z + row)
     known = label >= 0
     name = tl.load(names + _code(label, sub, trial, row, known), mask=known, other=-2)
-    tl.store(ids + row, name >> 1)
-    tl.store(subs + row, name & 1)
-
-
-@jit
-def read_codes(names, z, sub, trial, codes, block: tl.constexpr):
-    """Read twice the id plus the sub-label of each row, see `read_names`."""
-    row = tl.program_id(0) * block + tl.arange(0, block)
-    label = tl.load(z + row)
-    known = label >= 0
-    name = tl.load(names + _code(label, sub, trial, row, known), mask=known, other=-2)
-    tl.store(codes + row, name.to(tl.int32))
+    if both:
+        tl.store(ids + row, name >> 1)
+        tl.store(subs + row, name & 1)
+    else:
+        tl.store(ids + row, name.to(tl.int32))
 
 
 @jit
@@ -100,9 +94,9 @@ def _code(label, sub, trial, row, known):
 def gather(Z, stride, row, words, out, d: tl.constexpr, block: tl.constexpr):
     """Fetch the numbers and the coordinates of one row of each of k clusters: (k, 1 + d)."""
     c = tl.arange(0, block) + tl.program_id(0) * block
-    mine = tl.load(row + c, mask=c < _count(words, 6), other=2**62)
-    found = mine < _count(words, 4)
-    tl.store(out + c * (1 + d), mine.to(tl.float64), mask=c < _count(words, 6))
+    mine = tl.load(row + c, mask=c < count(words, 6), other=2**62)
+    found = mine < count(words, 4)
+    tl.store(out + c * (1 + d), mine.to(tl.float64), mask=c < count(words, 6))
     for j in tl.static_range(d):
         x = tl.load(Z + j * stride + mine, mask=found, other=0.0)
         tl.store(out + c * (1 + d) + 1 + j, x.to(tl.float64), mask=found)
@@ -180,7 +174,7 @@ def label_few(
 
     Scores are never stored: drawing goes over the components twice.
     """
-    n, n_all, k, copies = _count(words, 4), _count(words, 5), _count(words, 6), _count(words, 7)
+    n, n_all, k, copies = count(words, 4), count(words, 5), count(words, 6), count(words, 7)
     row = tl.program_id(0) * block + tl.arange(0, block)
     inside = row < n
     z = _point(Z, stride, row, inside, d)
@@ -223,7 +217,7 @@ def divide_few(
 
     ``rank`` says for each label which of them it is, from 1 on, or 0.
     """
-    n, k = _count(words, 4), _count(words, 6)
+    n, k = count(words, 4), count(words, 6)
     row = tl.program_id(0) * block + tl.arange(0, block)
     inside = row < n
     label = tl.load(z_in + row, mask=inside, other=-1)
@@ -252,99 +246,6 @@ def _leave(
 
 
 @jit
-def _grouped(component, label, t, tile: tl.constexpr, columns: tl.constexpr):
-    """Return the sums (tile, columns) of the rows of each component; -1 and -2 are nobody's."""
-    belongs = (component[:, None] == label[None, :]).to(tl.bfloat16)
-    t1, t2, t3 = thirds(t)
-    part = tl.zeros((tile, columns), tl.float32)
-    part = tl.dot(belongs, t3, part)
-    part = tl.dot(belongs, t2, part)
-    return tl.dot(belongs, t1, part)
-
-
-@jit
-def sum_few(
-    Y, stride, code, share, weight, sub_doubt, factor_a, factor_b, words, partial, padded,
-    p: tl.constexpr, columns: tl.constexpr, rows: tl.constexpr, block: tl.constexpr,
-    tile: tl.constexpr, both: tl.constexpr,
-):  # fmt: skip
-    """Sum statistics about the centres by label and sub-label, for one group of rows.
-
-    With ``both`` every row goes to both sub-clusters, by its share of the second one. Column p
-    counts rows by sub-label, column p + 1 sums the doubts of sub-labels.
-    """
-    n, k = _count(words, 4), _count(words, 6)
-    group = tl.program_id(0)
-    first = tl.program_id(1) * tile
-    if first < 2 * k:
-        component = first + tl.arange(0, tile)
-        column = tl.arange(0, columns)
-        a, b = tl.load(factor_a + column), tl.load(factor_b + column)
-        acc = tl.zeros((tile, columns), tl.float32)
-        for start in range(0, rows, block):
-            row = group * rows + start + tl.arange(0, block)
-            inside = row < n
-            label = tl.load(code + row, mask=inside, other=-1)
-            w = tl.load(weight + row, mask=inside, other=0.0)
-            near = inside[:, None] & (a >= 0)[None, :]
-            t = tl.load(Y + a[None, :] * stride + row[:, None], mask=near, other=1.0)
-            near = inside[:, None] & (b >= 0)[None, :]
-            t *= tl.load(Y + b[None, :] * stride + row[:, None], mask=near, other=1.0)
-            t *= w[:, None]
-            doubt = tl.load(sub_doubt + row, mask=inside, other=0.0)
-            t = tl.where(column[None, :] == p, 1.0, t)
-            t = tl.where(column[None, :] == p + 1, doubt[:, None], t)
-            t = tl.where(column[None, :] > p + 1, 0.0, t)
-            if both:
-                second = tl.load(share + row, mask=inside, other=0.0)
-                two = tl.where(
-                    column[None, :] < p, second[:, None], (label & 1).to(tl.float32)[:, None]
-                )
-                two = tl.where(column[None, :] > p, 0.0, two)
-                acc += _grouped(component, 2 * (label >> 1), t * (1.0 - two), tile, columns)
-                acc += _grouped(component, 2 * (label >> 1) + 1, t * two, tile, columns)
-            else:
-                acc += _grouped(component, label, t, tile, columns)
-        at = (group * padded + component)[:, None] * columns + column[None, :]
-        tl.store(partial + at, acc)
-
-
-@jit(do_not_specialize=["groups"])
-def finish_few(
-    partial, centre, factor_a, factor_b, words, out, rivals, between, fixed, groups, padded,
-    d: tl.constexpr, columns: tl.constexpr, step: tl.constexpr, block: tl.constexpr,
-):  # fmt: skip
-    """Add up the groups of one component in order and move its sums from its centre to 0.
-
-    Programs beyond all components that there is room for add up the tables.
-    """
-    k, copies = _count(words, 6), _count(words, 7)
-    component = tl.program_id(0)
-    if component < 2 * k:
-        column = tl.arange(0, columns)
-        a, b = tl.load(factor_a + column), tl.load(factor_b + column)
-        at = centre + (component // 2) * d
-        ca = tl.load(at + a, mask=a >= 0, other=0.0).to(tl.float64)
-        cb = tl.load(at + b, mask=b >= 0, other=0.0).to(tl.float64)
-        own = tl.zeros((step, columns), tl.float64)
-        for start in range(0, groups, step):
-            group = start + tl.arange(0, step)
-            there = partial + ((group * padded + component) * columns)[:, None] + column[None, :]
-            own += tl.load(there, mask=(group < groups)[:, None], other=0.0).to(tl.float64)
-        total = tl.sum(own, 0)
-        to = out + component * columns
-        tl.store(to + column, total)
-        tl.debug_barrier()
-        whole = total + cb * tl.load(to + a + 1) + ca * tl.load(to + b + 1) + ca * cb * tl.load(to)
-        tl.debug_barrier()
-        tl.store(to + column, whole)
-    elif component >= padded:
-        add_tables(
-            rivals, between, fixed, out + padded * columns, component - padded, k, copies, block
-        )
-
-
-@jit
 def foretell(
     sums, prior, words, sub_prm, status,
     p: tl.constexpr, columns: tl.constexpr, d: tl.constexpr,
@@ -354,7 +255,7 @@ def foretell(
     ``prior`` has the family's statistics (p), its ``nu - kappa`` and half of alpha. The status is
     not 0 where the scatter is not positive definite.
     """
-    k = _count(words, 6)
+    k = count(words, 6)
     part = tl.program_id(0)
     if part < 2 * k:
         at, to, step = sums + part * columns, sub_prm + part, 2 * k

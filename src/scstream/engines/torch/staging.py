@@ -7,6 +7,8 @@ What a pass over rows of few columns sends and reads is laid out by `workspace`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -21,6 +23,8 @@ from scstream.engines.torch.batch import Batch
 from scstream.families.contract import Array
 
 UPLOAD = 2**27  # bytes of rows that are worth memory of their own on the way
+_PIECE = 2**19  # numbers that go there at a time
+_COPIERS = 4  # threads that copy them
 _LAYOUTS = 256  # that a courier remembers
 _DTYPES = {"f4": torch.float32, "f8": torch.float64, "i4": torch.int32, "i8": torch.int64}
 Shape = tuple[tuple[int, ...], str]
@@ -62,16 +66,21 @@ class Courier:
         return tensors
 
     def upload(self, rows: NDArray[Any]) -> Tensor:
-        """Return rows on the device: through memory that the device reads by itself."""
-        values = np.ascontiguousarray(rows).reshape(-1)
-        there = torch.from_numpy(values)
+        """Return rows on the device: through memory that the device reads by itself, by pieces."""
+        values = torch.from_numpy(np.ascontiguousarray(rows))
         if values.nbytes > UPLOAD:
-            return there.to(self._device).view(rows.shape)
+            return values.to(self._device)
         if len(self._staged) < values.nbytes:
             self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
         torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
-        staged = self._staged[: values.nbytes].view(there.dtype).copy_(there)
-        return staged.to(self._device, non_blocking=True).view(rows.shape)
+        there = torch.empty(values.shape, dtype=values.dtype, device=self._device)
+        given, to = values.view(-1), there.view(-1)
+        here = self._staged[: values.nbytes].view(values.dtype)
+        with few_threads():
+            for a in range(0, len(given), _PIECE):
+                piece = slice(a, a + _PIECE)
+                to[piece].copy_(here[piece].copy_(given[piece]), non_blocking=True)
+        return there
 
     def fetch(self, values: Tensor) -> Array:
         """Return float64 values from the device, once they are there."""
@@ -80,6 +89,21 @@ class Courier:
             self._back = torch.empty(2 * size, dtype=torch.float64, pin_memory=True)
         out: Array = self._back[:size].copy_(values).numpy().copy()
         return out
+
+
+@contextmanager
+def few_threads() -> Iterator[None]:
+    """Let PyTorch copy with a few threads.
+
+    For some milliseconds afterwards these wait for more to do and keep their cores busy. If that
+    were all cores, threads of our own would wait for one as long.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(_COPIERS, before))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def bytes_for(shapes: tuple[Shape, ...]) -> int:

@@ -19,7 +19,7 @@ from scstream.families.scores import Labels
 from scstream.kernels import packing
 from scstream.kernels.workspace import room_of
 
-TILE = 64  # sub-clusters of a program that sums
+_TILE, _SUMS = 256, 2**13  # sub-clusters, and sums, of a program that sums, at most
 _FIXED = 10  # where the unit of doubts is among the words
 
 
@@ -28,6 +28,8 @@ class Workspace:
 
     Attributes
     ----------
+    tile, padded : int
+        Sub-clusters of a program that sums, a power of two; and all that there are places for.
     there : list of Tensor
         Words, pairs, centres, numbers, rank, names, prior and ids, see `few_kernels`.
     """
@@ -36,7 +38,8 @@ class Workspace:
         self, size: int, d: int, p: int, columns: int, groups: int, device: torch.device
     ) -> None:
         self.size, self._d, self._p, self._columns = size, d, p, columns
-        self.padded = grid(2 * size, TILE) * TILE  # places for sub-clusters
+        self.tile = min(_TILE, _SUMS // columns, 1 << (2 * size - 1).bit_length())
+        self.padded = grid(2 * size, self.tile) * self.tile  # places for sub-clusters
         width = d + 2 + p
         shapes = (
             ((16,), "i8"), ((2 * size * width,), "f4"), ((size * d,), "f4"),
