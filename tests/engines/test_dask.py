@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from uuid import uuid4
 
 import numpy as np
@@ -18,8 +19,9 @@ from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
 from scstream.engines import CpuEngine, DaskEngine, EngineLost, Key
+from scstream.engines.dask.moving import Piece
 from scstream.engines.dask.rows import DaskRows
-from scstream.engines.dask.shard import Shard, led_by
+from scstream.engines.dask.shard import Peer, Place, Shard, led_by
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
@@ -296,7 +298,12 @@ def test_a_shard_passes_a_call_on_to_a_few(client):
     engine.load(family, points(n), np.ones(n))
     first, *others = engine._actors
     assert len(others) == 4
-    first.lead(list(zip(others, engine._workers[1:], strict=True))[:2]).result()
+    runs = [[Piece(i, 0, 0, b - a)] for i, (a, b) in enumerate(pairwise(engine._edges))]
+    places = [
+        Place(Peer(*own), run, {})
+        for *own, run in zip(engine._actors, engine._workers, runs, strict=True)
+    ]
+    first.lead(places[0], places[1:3]).result()
     step, eta = engine._steps, LinearScore(np.zeros((3, 6)))
     answers = first.call_all(step, "sweep", eta, LinearScore(np.zeros((6, 6))), 3, KEY).result()
     edge = engine._edges[3]  # of the rows of the first and those that it leads

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +17,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.scores import Points, stack
 
 Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
+Fetch = Callable[[], tuple[Points, Array]]  # fetches rows and their weights
 
 
 def is_collection(X: Any) -> bool:
@@ -45,17 +46,29 @@ class DaskRows(RemoteRows):
         Chunks, see `scstream.engines.dask.shard.Chunk`, as Dask is to compute them.
     shapes : ndarray (chunks, 2), optional
         Rows and columns of each chunk, where they are known; else the workers are asked.
+    unread : (list of Delayed, callable), optional
+        What chunks are made of, and what makes a chunk of each.
+
+    Attributes
+    ----------
+    picked : callable or None
+        Asks for rows where an engine has loaded them, while it holds them: see `order`.
     """
 
+    picked: Callable[[NDArray[np.int64]], Fetch] | None = None
+
     def __init__(
-        self, client: Any, parts: list[Any], shapes: NDArray[np.int64] | None = None
+        self,
+        client: Any,
+        parts: list[Any],
+        shapes: NDArray[np.int64] | None = None,
+        unread: tuple[list[Any], Callable[[Any], Chunk]] | None = None,
     ) -> None:
-        self._client, self._parts = client, parts
+        self._client, self._parts, self._unread = client, parts, unread
         self._futures: list[Any] | None = None
+        self._blocks: list[Any] | None = None
         if shapes is None:
             shapes = np.array(self.each(_shape), dtype=np.int64).reshape(-1, 2)
-        else:
-            self._wait()
         self._shapes, self.lengths = shapes, shapes[:, 0]
         self.shape = int(self.lengths.sum()), int(shapes[0, 1])
 
@@ -64,8 +77,10 @@ class DaskRows(RemoteRows):
         """Return a collection's rows, checked on the workers."""
         from dask.delayed import delayed
 
-        read = delayed(partial(_read, check), pure=False)
-        return cls(client, [read(block) for block in blocks_of(X)], _known_shapes(X))
+        read, blocks = partial(_read, check), blocks_of(X)
+        task = delayed(read, pure=False)
+        parts = [task(block) for block in blocks]
+        return cls(client, parts, _known_shapes(X), (blocks, read))
 
     def weighed(self, weight: Any, check: Callable[[Any], Array]) -> DaskRows:
         """Return the rows with weights (n,), a local array or a Dask one, checked likewise."""
@@ -73,6 +88,7 @@ class DaskRows(RemoteRows):
 
         weigh = delayed(partial(_weighed, check), pure=False)
         blocks = weight_blocks(weight, self.lengths)
+        self.chunks()  # held, they are computed once
         parts = [weigh(part, w) for part, w in zip(self._parts, blocks, strict=True)]
         return DaskRows(self._client, parts, self._shapes)
 
@@ -82,17 +98,23 @@ class DaskRows(RemoteRows):
             self._futures = self._client.compute(self._parts, optimize_graph=False)
         return self._futures
 
-    def _wait(self) -> None:
-        """Wait until all chunks are there; raises what was wrong with one."""
+    def sources(self) -> tuple[list[Any], Callable[[Any], Chunk]]:
+        """Return futures of what chunks are made of, when all are there, and what makes them.
+
+        Chunks that nobody has asked for are made where they are loaded: for those Dask books no
+        task.
+        """
         with lost_is_an_error():
-            require_dask().wait(self.chunks())
-            for chunk in self.chunks():
-                if chunk.status == "error":
-                    chunk.result()
+            if self._unread is None or self._futures is not None:
+                return _there(self.chunks()), as_is
+            blocks, read = self._unread
+            if self._blocks is None:
+                self._blocks = _computed(self._client, blocks)
+            return _there(self._blocks), read
 
     def release(self) -> None:
         """Let go of the chunks, which are in the shards; asked for, they are computed again."""
-        self._futures = None
+        self._futures = self._blocks = None
 
     def each(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
         """Return what a job makes of each chunk, done where the chunk is."""
@@ -107,8 +129,10 @@ class DaskRows(RemoteRows):
         with lost_is_an_error():
             return list(self._client.gather(done))
 
-    def order(self, rows: NDArray[np.int64] | slice) -> Callable[[], tuple[Points, Array]]:
+    def order(self, rows: NDArray[np.int64] | slice) -> Fetch:
         """Have the given rows picked now; returns what fetches them and their weights."""
+        if self.picked is not None:
+            return self.picked(np.arange(self.shape[0]) if isinstance(rows, slice) else rows)
         within: list[Any] = [rows] * len(self.lengths)
         if not isinstance(rows, slice):
             ends = np.cumsum(self.lengths)
@@ -119,7 +143,7 @@ class DaskRows(RemoteRows):
         def fetched() -> tuple[Points, Array]:
             parts = self._gathered(begun)
             held.clear()  # let go of before, they might be gone before the tasks are known
-            return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
+            return joined_rows(parts)
 
         return fetched
 
@@ -140,6 +164,7 @@ class DaskRows(RemoteRows):
         """Return the rows with coarse numbers at places within their cells."""
         from dask.delayed import delayed
 
+        self.chunks()
         unrounded = delayed(partial(_unrounded, family, batch), pure=False)
         begins = np.cumsum(self.lengths) - self.lengths
         parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
@@ -149,6 +174,7 @@ class DaskRows(RemoteRows):
         """Return the rows by the coordinates in which the family computes."""
         from dask.delayed import delayed
 
+        self.chunks()
         narrowed = delayed(partial(_narrowed, family), pure=False)
         return DaskRows(self._client, [narrowed(part) for part in self._parts])
 
@@ -161,6 +187,30 @@ class DaskRows(RemoteRows):
             for i, (a, b) in enumerate(zip(begins, ends, strict=True))
             if a < stop and b > start
         ]
+
+
+def joined_rows(parts: Sequence[tuple[Points, Array]]) -> tuple[Points, Array]:
+    """Return rows and their weights below one another."""
+    return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
+
+
+def _computed(client: Any, blocks: list[Any]) -> list[Any]:
+    """Return futures of blocks: of a persisted collection those that it has."""
+    there: list[Any] = require_dask().futures_of(blocks)
+    if [future.key for future in there] == [block.key for block in blocks]:
+        return there
+    computed: list[Any] = client.compute(blocks, optimize_graph=False)
+    return computed
+
+
+def _there(futures: list[Any]) -> list[Any]:
+    """Return futures when all are done; raises what was wrong with one."""
+    if any(future.status != "finished" for future in futures):
+        require_dask().wait(futures)
+    for future in futures:
+        if future.status != "finished":
+            future.result()
+    return futures
 
 
 def check_collection(X: Any) -> None:
@@ -232,6 +282,11 @@ def joined_array(parts: list[Any], lengths: Iterable[float], like: NDArray[Any])
 
 def _read(check: Check, block: Any) -> Chunk:
     return check(block), None
+
+
+def as_is(chunk: Chunk) -> Chunk:
+    """Return a chunk that is one already."""
+    return chunk
 
 
 def _weighed(check: Callable[[Any], Array], chunk: Chunk, weight: Any) -> Chunk:
