@@ -24,17 +24,25 @@ from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, EngineLost, Key, Sums, finished_sweep
 from scstream.engines.cpu import CpuEngine
-from scstream.engines.dask.moving import Piece, Plan, planned
+from scstream.engines.dask.moving import Piece, Plan, in_order, planned
 from scstream.engines.dask.rows import (
     DaskRows,
     Fetch,
     as_is,
-    joined_array,
     joined_rows,
     lost_is_an_error,
+    named_array,
     require_dask,
 )
-from scstream.engines.dask.shard import EngineMaker, Peer, Place, Shard, answered, cut_evenly
+from scstream.engines.dask.shard import (
+    Chunk,
+    EngineMaker,
+    Peer,
+    Place,
+    Shard,
+    answered,
+    cut_evenly,
+)
 from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree, Values
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
@@ -87,24 +95,28 @@ class DaskEngine(Engine):
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: local rows are sent once, those of a cluster move among workers only."""
         self._let_go()
-        threads = self._threads()
-        n = X.shape[0]
-        self._edges = cut_evenly(n, list(threads.values()), self.leaf_rows)
+        threads, n = self._threads(), X.shape[0]
         self._first_row = first_row
-        runs = list(pairwise(self._edges))
         with self._talking():
+            workers, has = list(threads), []
+            read: Callable[[Any], Chunk] = as_is
             if isinstance(X, DaskRows):
                 chunks, read = X.sources()
-                plan = self._near(X, chunks, runs, list(threads))
+                holders = self.client.who_has(chunks)
+                has = [holders.get(chunk.key, ()) for chunk in chunks]
+                workers = in_order(workers, X.lengths.tolist(), has)
+            self._edges = cut_evenly(n, [threads[worker] for worker in workers], self.leaf_rows)
+            runs = list(pairwise(self._edges))
+            self._workers = workers[: len(runs)]
+            if isinstance(X, DaskRows):
+                plan = planned([X.pieces(a, b) for a, b in runs], workers, has)
             else:
-                chunks, plan = self._scatter(X, weight, runs, list(threads))
-                read = as_is
-            self._workers = plan.workers
+                chunks, plan = self._scatter(X, weight, runs)
             shards = self._made(
                 [
-                    (self.shard_engine, threads[worker], family, read, [chunks[i] for i in own],
-                     first_row + a, b == n)
-                    for worker, own, (a, b) in zip(plan.workers, plan.chunks, runs, strict=True)
+                    (self.shard_engine, threads[worker], family, read,
+                     [chunks[i] for i in own], first_row + a, b == n)
+                    for worker, own, (a, b) in zip(self._workers, plan.chunks, runs, strict=True)
                 ],
             )  # fmt: skip
             self._actors = self._proxies(self._done(shards))
@@ -120,18 +132,9 @@ class DaskEngine(Engine):
             self._rows.picked = None
         self._rows = None
 
-    def _near(
-        self, X: DaskRows, chunks: list[Any], runs: list[tuple[int, int]], workers: list[str]
-    ) -> Plan:
-        """Return who gets what of chunks that are on workers already."""
-        has = self.client.who_has(chunks)
-        return planned(
-            [X.pieces(a, b) for a, b in runs], workers, [has.get(chunk.key, ()) for chunk in chunks]
-        )
-
     def _places(self, plan: Plan) -> list[Place]:
         """Return the shards, and what each needs to know of others."""
-        peers = list(map(Peer, self._actors, plan.workers))
+        peers = list(map(Peer, self._actors, self._workers))
         return [
             Place(peers[i], pieces, {p.shard: peers[p.shard] for p in pieces if p.shard != i})
             for i, pieces in enumerate(plan.pieces)
@@ -159,16 +162,16 @@ class DaskEngine(Engine):
         return found
 
     def _scatter(
-        self, X: Points, weight: Array, runs: list[tuple[int, int]], workers: list[str]
+        self, X: Points, weight: Array, runs: list[tuple[int, int]]
     ) -> tuple[list[Any], Plan]:
         """Send each worker its run of local rows; returns these, and who gets what."""
         chunks = [
             chunk
-            for (a, b), worker in zip(runs, workers, strict=False)
+            for (a, b), worker in zip(runs, self._workers, strict=True)
             for chunk in self.client.scatter([(X[a:b], weight[a:b])], workers=[worker], hash=False)
         ]
         pieces = [[Piece(i, 0, 0, b - a)] for i, (a, b) in enumerate(runs)]
-        return chunks, Plan(workers[: len(runs)], [[i] for i in range(len(runs))], pieces)
+        return chunks, Plan([[i] for i in range(len(runs))], pieces)
 
     # -- calls ----------------------------------------------------------------------------------
 
@@ -334,7 +337,7 @@ class DaskEngine(Engine):
             return np.concatenate(labels), np.concatenate(sublabels)
         self._all("name_labels", ids, self._first_row + skip)
         lengths = np.diff(np.maximum(self._edges, skip))
-        return _array(self._actors, 0, lengths), _array(self._actors, 1, lengths)
+        return named_array(self._actors, 0, lengths), named_array(self._actors, 1, lengths)
 
     def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
         """Return what `named_labels` does. Once they are taken shards keep such arrays only."""
@@ -343,7 +346,8 @@ class DaskEngine(Engine):
             return brought
 
         def last() -> tuple[Any, Any]:
-            self._actors[0].let_go()
+            with self._talking():
+                self._actors[0].let_go()
             self._let_go()
             return brought()
 
@@ -383,17 +387,3 @@ class _All:
 def _joined(answers: list[list[Part]]) -> Values:
     """Return the sums over all shards, whose parts come in their order."""
     return Tree(part for parts in answers for part in parts).total()
-
-
-def _array(actors: list[Any], which: int, lengths: NDArray[np.int64]) -> Any:
-    """Return the Dask array of the first or the second thing that each shard has named."""
-    from dask.delayed import delayed
-
-    item = delayed(_named, pure=False)
-    parts = [item(actor, which) for actor in actors]
-    return joined_array(parts, lengths.tolist(), np.zeros(0, dtype=np.int64))
-
-
-def _named(actor: Any, which: int) -> Labels:
-    labels: Labels = actor.named(which).result()
-    return labels

@@ -26,37 +26,57 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
-    workers : list of str
-        The worker of each shard.
     chunks : list of list of int
         The chunks that each gets, as numbers within the batch.
     pieces : list of list of Piece
         What each one's run of rows is made of.
     """
 
-    workers: list[str]
     chunks: list[list[int]]
     pieces: list[list[Piece]]
 
 
+def in_order(
+    workers: Sequence[str], lengths: Sequence[int], has: Sequence[Collection[str]]
+) -> list[str]:
+    """Return workers such that, if they get runs of rows in that order, little has to move.
+
+    ``has`` says by chunk which workers have it, and ``lengths`` how many rows it has.
+
+    Examples
+    --------
+    >>> in_order(["a", "b", "c"], [5, 5], [["b"], ["a"]])
+    ['b', 'c', 'a']
+    """
+    rows, places = dict.fromkeys(workers, 0.0), dict.fromkeys(workers, 0.0)
+    begin, total = 0.0, max(sum(lengths), 1)
+    for n, holders in zip(lengths, has, strict=True):
+        for worker in rows.keys() & holders:
+            rows[worker] += n
+            places[worker] += n * (begin + 0.5 * n) / total
+        begin += n
+    idle = [worker for worker in workers if not rows[worker]]
+    place = {worker: (i + 0.5) / len(idle) for i, worker in enumerate(idle)}
+    return sorted(workers, key=lambda w: places[w] / rows[w] if rows[w] else place[w])
+
+
 def planned(
-    runs: Sequence[Sequence[Cut]], free: Sequence[str], has: Sequence[Collection[str]]
+    runs: Sequence[Sequence[Cut]], workers: Sequence[str], has: Sequence[Collection[str]]
 ) -> Plan:
-    """Return who gets what: each run the worker that has most of it, of those still free.
+    """Return who gets what, each worker one run.
 
     A chunk goes to one of those that need it: to the worker that has it, else where most of it is
-    needed. ``has`` says by chunk which workers have it.
+    needed.
 
     Examples
     --------
     >>> runs = [[(0, (0, 4))], [(0, (4, 5)), (1, (0, 5))]]
-    >>> plan = planned(runs, ["a", "b"], [["b"], ["a"]])
-    >>> plan.workers, plan.chunks
-    (['b', 'a'], [[0], [1]])
+    >>> plan = planned(runs, ["b", "a"], [["b"], ["a"]])
+    >>> plan.chunks
+    [[0], [1]]
     >>> plan.pieces[1]
     [Piece(shard=0, chunk=0, start=4, stop=5), Piece(shard=1, chunk=0, start=0, stop=5)]
     """
-    workers = _nearest(runs, free, has)
     claims: dict[int, tuple[bool, int, int]] = {}
     for shard, run in enumerate(runs):
         for chunk, (start, stop) in run:
@@ -68,20 +88,4 @@ def planned(
         place[chunk] = -shard, len(chunks[-shard])
         chunks[-shard].append(chunk)
     pieces = [[Piece(*place[chunk], *cut) for chunk, cut in run] for run in runs]
-    return Plan(workers, chunks, pieces)
-
-
-def _nearest(
-    runs: Sequence[Sequence[Cut]], free: Sequence[str], has: Sequence[Collection[str]]
-) -> list[str]:
-    chosen: list[str] = []
-    left = dict.fromkeys(free)
-    for run in runs:
-        held = dict.fromkeys(left, 0)
-        for chunk, (start, stop) in run:
-            for worker in has[chunk]:
-                if worker in held:
-                    held[worker] += stop - start
-        chosen.append(max(held, key=lambda worker: held[worker]))
-        del left[chosen[-1]]
-    return chosen
+    return Plan(chunks, pieces)

@@ -7,6 +7,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from scstream.engines.base import EngineLost, RemoteRows
 from scstream.engines.dask.shard import Chunk
 from scstream.families.contract import Array, Family
-from scstream.families.scores import Points, stack
+from scstream.families.scores import Labels, Points, stack
 
 Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
 Fetch = Callable[[], tuple[Points, Array]]  # fetches rows and their weights
@@ -46,7 +47,7 @@ class DaskRows(RemoteRows):
         Chunks, see `scstream.engines.dask.shard.Chunk`, as Dask is to compute them.
     shapes : ndarray (chunks, 2), optional
         Rows and columns of each chunk, where they are known; else the workers are asked.
-    unread : (list of Delayed, callable), optional
+    unread : (list of Delayed or Future, callable), optional
         What chunks are made of, and what makes a chunk of each.
 
     Attributes
@@ -77,7 +78,7 @@ class DaskRows(RemoteRows):
         """Return a collection's rows, checked on the workers."""
         from dask.delayed import delayed
 
-        read, blocks = partial(_read, check), blocks_of(X)
+        read, blocks = partial(_read, check), _persisted(X) or blocks_of(X)
         task = delayed(read, pure=False)
         parts = [task(block) for block in blocks]
         return cls(client, parts, _known_shapes(X), (blocks, read))
@@ -88,9 +89,10 @@ class DaskRows(RemoteRows):
 
         weigh = delayed(partial(_weighed, check), pure=False)
         blocks = weight_blocks(weight, self.lengths)
-        self.chunks()  # held, they are computed once
         parts = [weigh(part, w) for part, w in zip(self._parts, blocks, strict=True)]
-        return DaskRows(self._client, parts, self._shapes)
+        weighed = DaskRows(self._client, parts, self._shapes)
+        weighed.chunks()  # from rows that are there, while somebody holds them
+        return weighed
 
     def chunks(self) -> list[Any]:
         """Return futures of the chunks, computed if they are not there."""
@@ -101,15 +103,14 @@ class DaskRows(RemoteRows):
     def sources(self) -> tuple[list[Any], Callable[[Any], Chunk]]:
         """Return futures of what chunks are made of, when all are there, and what makes them.
 
-        Chunks that nobody has asked for are made where they are loaded: for those Dask books no
-        task.
+        Chunks that nobody has asked for are made where they are loaded, which is no task of Dask's.
         """
         with lost_is_an_error():
             if self._unread is None or self._futures is not None:
                 return _there(self.chunks()), as_is
             blocks, read = self._unread
             if self._blocks is None:
-                self._blocks = _computed(self._client, blocks)
+                self._blocks = self._client.compute(blocks, optimize_graph=False)
             return _there(self._blocks), read
 
     def release(self) -> None:
@@ -164,7 +165,7 @@ class DaskRows(RemoteRows):
         """Return the rows with coarse numbers at places within their cells."""
         from dask.delayed import delayed
 
-        self.chunks()
+        self.chunks()  # which others will ask for
         unrounded = delayed(partial(_unrounded, family, batch), pure=False)
         begins = np.cumsum(self.lengths) - self.lengths
         parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
@@ -174,7 +175,7 @@ class DaskRows(RemoteRows):
         """Return the rows by the coordinates in which the family computes."""
         from dask.delayed import delayed
 
-        self.chunks()
+        self.chunks()  # which others will ask for
         narrowed = delayed(partial(_narrowed, family), pure=False)
         return DaskRows(self._client, [narrowed(part) for part in self._parts])
 
@@ -192,15 +193,6 @@ class DaskRows(RemoteRows):
 def joined_rows(parts: Sequence[tuple[Points, Array]]) -> tuple[Points, Array]:
     """Return rows and their weights below one another."""
     return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
-
-
-def _computed(client: Any, blocks: list[Any]) -> list[Any]:
-    """Return futures of blocks: of a persisted collection those that it has."""
-    there: list[Any] = require_dask().futures_of(blocks)
-    if [future.key for future in there] == [block.key for block in blocks]:
-        return there
-    computed: list[Any] = client.compute(blocks, optimize_graph=False)
-    return computed
 
 
 def _there(futures: list[Any]) -> list[Any]:
@@ -224,9 +216,22 @@ def check_collection(X: Any) -> None:
 
 def blocks_of(X: Any) -> list[Any]:
     """Return a collection's chunks of whole rows, one Delayed each."""
-    if hasattr(X, "chunks"):
-        X = X.rechunk({1: -1})
-    return list(np.ravel(X.to_delayed()))
+    return list(np.ravel(_in_whole_rows(X).to_delayed()))
+
+
+def _in_whole_rows(X: Any) -> Any:
+    return X.rechunk({1: -1}) if hasattr(X, "chunks") else X
+
+
+def _persisted(X: Any) -> list[Any]:
+    """Return the same chunks of a persisted collection as the futures that it has; else none."""
+    from dask import core
+
+    flatten: Any = core.flatten  # which has no types
+    X = _in_whole_rows(X)
+    there = {future.key: future for future in require_dask().futures_of(X)}
+    keys = list(flatten(X.__dask_keys__()))
+    return [there[key] for key in keys] if there.keys() >= set(keys) else []
 
 
 def _known_shapes(X: Any) -> NDArray[np.int64] | None:
@@ -278,6 +283,23 @@ def joined_array(parts: list[Any], lengths: Iterable[float], like: NDArray[Any])
         for part, n in zip(parts, lengths, strict=True)
     ]
     return da.concatenate(pieces, allow_unknown_chunksizes=True)
+
+
+def named_array(actors: list[Any], which: int, lengths: NDArray[np.int64]) -> Any:
+    """Return the Dask array of the first or the second thing that each shard has named."""
+    from dask import array
+    from dask.highlevelgraph import HighLevelGraph
+
+    name = f"labels-{uuid4()}"
+    tasks: dict[Any, Any] = {(name, i): (_named, actor, which) for i, actor in enumerate(actors)}
+    make: Any = array.Array  # which has no types
+    graph = HighLevelGraph.from_collections(name, tasks)
+    return make(graph, name, (tuple(lengths.tolist()),), dtype=np.int64)
+
+
+def _named(actor: Any, which: int) -> Labels:
+    labels: Labels = actor.named(which).result()
+    return labels
 
 
 def _read(check: Check, block: Any) -> Chunk:
