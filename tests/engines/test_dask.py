@@ -7,6 +7,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
+from time import sleep
 from uuid import uuid4
 
 import numpy as np
@@ -18,8 +20,9 @@ from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
 from scstream.engines import CpuEngine, DaskEngine, EngineLost, Key
+from scstream.engines.dask.moving import Piece
 from scstream.engines.dask.rows import DaskRows
-from scstream.engines.dask.shard import Shard, led_by
+from scstream.engines.dask.shard import Peer, Place, Shard, led_by
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
@@ -296,13 +299,69 @@ def test_a_shard_passes_a_call_on_to_a_few(client):
     engine.load(family, points(n), np.ones(n))
     first, *others = engine._actors
     assert len(others) == 4
-    first.lead(list(zip(others, engine._workers[1:], strict=True))[:2]).result()
+    runs = [[Piece(i, 0, 0, b - a)] for i, (a, b) in enumerate(pairwise(engine._edges))]
+    places = [
+        Place(Peer(*own), run, {})
+        for *own, run in zip(engine._actors, engine._workers, runs, strict=True)
+    ]
+    first.lead(places[0], places[1:3]).result()
     step, eta = engine._steps, LinearScore(np.zeros((3, 6)))
     answers = first.call_all(step, "sweep", eta, LinearScore(np.zeros((6, 6))), 3, KEY).result()
     edge = engine._edges[3]  # of the rows of the first and those that it leads
     assert [sum(part.values[1].sum() for part in parts) for parts in answers] == [edge]
     with pytest.raises(EngineLost, match="lost what it held"):
         others[0].call_all(step, "keep_labels").result()  # a step that was taken
+
+
+def test_edges_of_runs_travel_and_not_chunks(client, monkeypatch):
+    """The worker that has a chunk keeps it, and gives others what their runs need of it."""
+    moved = []
+
+    async def counting(self, piece):
+        rows, weight = self._cut(piece)
+        moved.append(len(rows))
+        return rows, weight
+
+    monkeypatch.setattr(Shard, "cut", counting)
+    workers = list(client.nthreads())[:4]
+    X = points(4 * 9 * SMALL.leaf_rows + 40)
+    parts = np.array_split(X, 4)
+    chunks = [
+        da.from_delayed(client.scatter(part, workers=[worker]), part.shape, float)
+        for part, worker in zip(parts, workers[::-1], strict=True)
+    ]
+    collection = client.persist(da.concatenate(chunks))
+    engine = DaskEngine(client, in_small_leaves, workers, leaf_rows=SMALL.leaf_rows)
+    rows = engine.read(collection, lambda x: x)
+    engine.load(problem("gaussian-2d").family, rows, np.zeros(0))
+    assert engine._workers == workers[::-1]
+    assert 0 < sum(moved) < 3 * SMALL.leaf_rows
+    picked = np.array([0, 5, len(parts[0]), len(X) - 1])
+    assert_array_equal(rows.take(picked)[0], X[picked])
+
+
+def test_a_later_batch_is_checked_as_it_is_loaded_and_leaves_labels_alone(client, monkeypatch):
+    """Dask books a task for each worker, which makes a shard; what is left of it are labels."""
+    X = client.persist(in_chunks(points(800), [300, 500]).rechunk({1: 2}))
+    engine = partial(in_small_shards, client, 3)
+    model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
+    model.partial_fit(X).partial_fit(X)
+    asked = []
+    monkeypatch.setattr(DaskRows, "chunks", lambda self: asked.append(self))
+    model.partial_fit(X)
+    assert not asked
+
+    keys = {actor.key for _, actor, _ in dict(model.labels_.dask).values()}
+
+    def held(dask_worker):
+        shards = [s for key, s in dask_worker.state.actors.items() if key in keys]
+        return [sorted(set(vars(shard)) & {"_X", "_engine", "_named"}) for shard in shards]
+
+    for _ in range(100):  # nobody waits until shards have let go
+        if all(names == [["_named"]] for names in client.run(held).values() if names):
+            break
+        sleep(0.02)
+    assert [names for names in client.run(held).values() if names] == 3 * [[["_named"]]]
 
 
 def test_neither_rows_nor_labels_come_to_the_client(client, wire, monkeypatch):

@@ -14,19 +14,38 @@ would also be repeated silently, on fresh labels, if the worker died; an actor's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.engines.base import Engine, Key, RemoteRows, Sums, finished_sweep
+from scstream.engines.base import Engine, EngineLost, Key, Sums, finished_sweep
 from scstream.engines.cpu import CpuEngine
-from scstream.engines.dask.rows import DaskRows, joined_array, lost_is_an_error, require_dask
-from scstream.engines.dask.shard import EngineMaker, Shard, answered, cut_evenly
+from scstream.engines.dask.moving import Piece, Plan, in_order, planned
+from scstream.engines.dask.rows import (
+    DaskRows,
+    Fetch,
+    as_is,
+    joined_rows,
+    lost_is_an_error,
+    named_array,
+    require_dask,
+)
+from scstream.engines.dask.shard import (
+    Chunk,
+    EngineMaker,
+    Peer,
+    Place,
+    Shard,
+    answered,
+    cut_evenly,
+)
 from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree, Values
 from scstream.families.contract import Array, Family
-from scstream.families.scores import Labels, Points, Score, stack
+from scstream.families.scores import Labels, Points, Score
 from scstream.families.taming import Frames
 
 
@@ -63,8 +82,9 @@ class DaskEngine(Engine):
         self._workers: list[str] = []
         self._actors: list[Any] = []
         self._edges: list[int] = [0]
-        self._steps = 0
-        self._remote = self._gaps = False
+        self._steps = self._first_row = 0
+        self._rows: DaskRows | None = None
+        self._gaps = False
 
     # -- the batch ------------------------------------------------------------------------------
 
@@ -74,30 +94,51 @@ class DaskEngine(Engine):
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: local rows are sent once, those of a cluster move among workers only."""
-        self._actors, self._workers, self._steps = [], [], 0
-        threads = self._threads()
-        n = X.shape[0]
-        self._edges = cut_evenly(n, list(threads.values()), self.leaf_rows)
-        self._remote = isinstance(X, RemoteRows)
-        runs = list(zip(self._edges[:-1], self._edges[1:], strict=True))
-        with lost_is_an_error():
+        self._let_go()
+        threads, n = self._threads(), X.shape[0]
+        self._first_row = first_row
+        with self._talking():
+            workers, has = list(threads), []
+            read: Callable[[Any], Chunk] = as_is
             if isinstance(X, DaskRows):
-                sources, cuts = self._cut_remote(X, runs, list(threads))
+                chunks, read = X.sources()
+                holders = self.client.who_has(chunks)
+                has = [holders.get(chunk.key, ()) for chunk in chunks]
+                workers = in_order(workers, X.lengths.tolist(), has)
+            self._edges = cut_evenly(n, [threads[worker] for worker in workers], self.leaf_rows)
+            runs = list(pairwise(self._edges))
+            self._workers = workers[: len(runs)]
+            if isinstance(X, DaskRows):
+                plan = planned([X.pieces(a, b) for a, b in runs], workers, has)
             else:
-                sources, cuts = self._scatter(X, weight, runs, list(threads))
-            shards = self._on_each(
-                Shard,
+                chunks, plan = self._scatter(X, weight, runs)
+            shards = self._made(
                 [
-                    (self.shard_engine, threads[worker], family, source, cut, first_row + a, b == n)
-                    for worker, source, cut, (a, b) in zip(
-                        self._workers, sources, cuts, runs, strict=True
-                    )
+                    (self.shard_engine, threads[worker], family, read,
+                     [chunks[i] for i in own], first_row + a, b == n)
+                    for worker, own, (a, b) in zip(self._workers, plan.chunks, runs, strict=True)
                 ],
-                actors=True,
-            )
+            )  # fmt: skip
             self._actors = self._proxies(self._done(shards))
-            first, *others = zip(self._actors, self._workers, strict=True)
-            self._gaps = self._answer(first[0].lead(others))
+            first, *others = self._places(plan)
+            self._gaps = self._answer(self._actors[0].lead(first, others))
+        if isinstance(X, DaskRows):
+            self._rows, X.picked = X, self._picked
+
+    def _let_go(self) -> None:
+        """Forget the batch before, whose rows are on no worker any more."""
+        self._actors, self._workers, self._steps = [], [], 0
+        if self._rows is not None:
+            self._rows.picked = None
+        self._rows = None
+
+    def _places(self, plan: Plan) -> list[Place]:
+        """Return the shards, and what each needs to know of others."""
+        peers = list(map(Peer, self._actors, self._workers))
+        return [
+            Place(peers[i], pieces, {p.shard: peers[p.shard] for p in pieces if p.shard != i})
+            for i, pieces in enumerate(plan.pieces)
+        ]
 
     def _proxies(self, shards: list[Any]) -> list[Any]:
         """Return what calls the shards; their workers are known, so that none is asked for it."""
@@ -121,45 +162,21 @@ class DaskEngine(Engine):
         return found
 
     def _scatter(
-        self, X: Points, weight: Array, runs: list[tuple[int, int]], workers: list[str]
-    ) -> tuple[list[list[Any]], list[list[tuple[int, int]]]]:
-        """Send each worker its run of local rows; returns each one's chunks and where to cut."""
-        self._workers = workers[: len(runs)]
-        sources = [
-            self.client.scatter([(X[a:b], weight[a:b])], workers=[worker], hash=False)
+        self, X: Points, weight: Array, runs: list[tuple[int, int]]
+    ) -> tuple[list[Any], Plan]:
+        """Send each worker its run of local rows; returns these, and who gets what."""
+        chunks = [
+            chunk
             for (a, b), worker in zip(runs, self._workers, strict=True)
+            for chunk in self.client.scatter([(X[a:b], weight[a:b])], workers=[worker], hash=False)
         ]
-        return sources, [[(0, b - a)] for a, b in runs]
-
-    def _cut_remote(
-        self, X: DaskRows, runs: list[tuple[int, int]], workers: list[str]
-    ) -> tuple[list[list[Any]], list[list[tuple[int, int]]]]:
-        """Do the same with chunks that are on the workers already."""
-        chunks = X.chunks()
-        pieces = [X.pieces(a, b) for a, b in runs]
-        self._workers = self._nearest(workers, pieces, chunks)
-        sources = [[chunks[i] for i, _ in piece] for piece in pieces]
-        return sources, [[cut for _, cut in piece] for piece in pieces]
-
-    def _nearest(self, free: list[str], pieces: list[Any], chunks: list[Any]) -> list[str]:
-        """Return a worker for each run, of those still free the one that holds most of it."""
-        has = self.client.who_has(chunks)
-        chosen = []
-        for piece in pieces:
-            held = dict.fromkeys(free, 0)
-            for i, (start, stop) in piece:
-                for worker in has.get(chunks[i].key, ()):
-                    if worker in held:
-                        held[worker] += stop - start
-            best = max(held, key=lambda worker: held[worker])
-            free = [worker for worker in free if worker != best]
-            chosen.append(best)
-        return chosen
+        pieces = [[Piece(i, 0, 0, b - a)] for i, (a, b) in enumerate(runs)]
+        return chunks, Plan([[i] for i in range(len(runs))], pieces)
 
     # -- calls ----------------------------------------------------------------------------------
 
-    def _on_each(self, job: Any, args: list[tuple[Any, ...]], *, actors: bool = False) -> list[Any]:
-        """Return futures of a job's results on each worker, which stay there: one message to all.
+    def _made(self, args: list[tuple[Any, ...]]) -> list[Any]:
+        """Return futures of a shard on each worker: one message to all.
 
         Orders for one worker at a time would take the scheduler twice as long.
         """
@@ -167,11 +184,11 @@ class DaskEngine(Engine):
         from dask.delayed import delayed
 
         placed: Any = dask
-        make, tasks = delayed(job, pure=False), []
+        make, tasks = delayed(Shard, pure=False), []
         for worker, own in zip(self._workers, args, strict=True):
             with placed.annotate(workers=[worker]):
                 tasks.append(make(*own))
-        futures: list[Any] = self.client.compute(tasks, actors=actors, optimize_graph=False)
+        futures: list[Any] = self.client.compute(tasks, actors=True, optimize_graph=False)
         return futures
 
     def _all(self, name: str, *args: Any) -> list[Any]:
@@ -180,18 +197,29 @@ class DaskEngine(Engine):
         Returns an answer of each, or one of all where these are sums.
         """
         step, self._steps = self._steps, self._steps + 1
-        with lost_is_an_error():
+        with self._talking():
             answers: list[Any] = self._answer(self._actors[0].call_all(step, name, *args))
             return answers
 
     def _each(self, name: str, args: list[tuple[Any, ...]]) -> list[Any]:
         """Call a method of every shard with its own arguments: what has to do with single rows."""
         step, self._steps = self._steps, self._steps + 1
-        with lost_is_an_error():
+        with self._talking():
             calls = [
                 actor.call(step, name, *own) for actor, own in zip(self._actors, args, strict=True)
             ]
             return [self._answer(call) for call in calls]
+
+    @contextmanager
+    def _talking(self) -> Iterator[None]:
+        """Raise `EngineLost` if a worker is gone; its shards are not asked for rows again."""
+        try:
+            with lost_is_an_error():
+                yield
+        except EngineLost:
+            if self._rows is not None:
+                self._rows.picked = None
+            raise
 
     def _answer(self, future: Any) -> Any:
         """Wait for an answer as long as all workers live."""
@@ -255,9 +283,18 @@ class DaskEngine(Engine):
         """Return some rows of the batch."""
         n = self.n_rows
         rows = np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
-        cuts = np.split(rows, np.searchsorted(rows, self._edges[1:-1]))
-        within = [(cut - edge,) for cut, edge in zip(cuts, self._edges[:-1], strict=True)]
-        return stack(self._each("take", within))
+        return self._picked(rows)()[0]
+
+    def _picked(self, rows: NDArray[np.int64]) -> Fetch:
+        """Ask for rows, in ascending order; returns what fetches them and their weights."""
+        with self._talking():
+            asked = self._actors[0].picked(rows + self._first_row)
+
+        def fetched() -> tuple[Points, Array]:
+            with self._talking():
+                return joined_rows(self._answer(asked))
+
+        return fetched
 
     @property
     def n_rows(self) -> int:
@@ -293,18 +330,28 @@ class DaskEngine(Engine):
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
         """Return ids and sub-labels: Dask arrays on the workers if the rows were there before."""
-        skips = [max(skip - edge, 0) for edge in self._edges[:-1]]
-        if not self._remote:
+        if self._rows is None:
+            skips = [max(skip - edge, 0) for edge in self._edges[:-1]]
             found = self._each("named_labels", [(ids, s) for s in skips])
             labels, sublabels = zip(*found, strict=True)
             return np.concatenate(labels), np.concatenate(sublabels)
-        step, self._steps = self._steps, self._steps + 1
-        with lost_is_an_error():
-            own = zip(self._actors, skips, strict=True)
-            pairs = self._on_each(_left_there, [(actor, step, ids, skip) for actor, skip in own])
-            self._done(pairs)  # the actors go when the engine does
-        lengths = np.diff(self._edges) - np.minimum(skips, np.diff(self._edges))
-        return _array(pairs, 0, lengths), _array(pairs, 1, lengths)
+        self._all("name_labels", ids, self._first_row + skip)
+        lengths = np.diff(np.maximum(self._edges, skip))
+        return named_array(self._actors, 0, lengths), named_array(self._actors, 1, lengths)
+
+    def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
+        """Return what `named_labels` does. Once they are taken shards keep such arrays only."""
+        brought = super().bring_labels(ids, skip)
+        if self._rows is None:
+            return brought
+
+        def last() -> tuple[Any, Any]:
+            with self._talking():
+                self._actors[0].let_go()
+            self._let_go()
+            return brought()
+
+        return last
 
     def evaluate(
         self, family: Family, X: Points, score: Score, what: Callable[[Array], Any]
@@ -340,22 +387,3 @@ class _All:
 def _joined(answers: list[list[Part]]) -> Values:
     """Return the sums over all shards, whose parts come in their order."""
     return Tree(part for parts in answers for part in parts).total()
-
-
-def _left_there(actor: Any, step: int, ids: Labels, skip: int) -> tuple[Labels, Labels]:
-    """Return ids and sub-labels of a shard, on its worker; the latter take little room."""
-    labels, sublabels = actor.call(step, "named_labels", ids, skip).result()
-    return labels, sublabels.astype(np.int8)
-
-
-def _array(pairs: list[Any], which: int, lengths: NDArray[np.int64]) -> Any:
-    """Return a Dask array of the first or the second of a pair of arrays on each worker."""
-    from dask.delayed import delayed
-
-    item = delayed(_item, pure=False)
-    parts = [item(pair, which) for pair in pairs]
-    return joined_array(parts, lengths.tolist(), np.zeros(0, dtype=np.int64))
-
-
-def _item(pair: tuple[Labels, Labels], which: int) -> Labels:
-    return pair[which].astype(np.int64, copy=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from scstream.engines.base import EngineLost, RemoteRows
 from scstream.engines.dask.shard import Chunk
 from scstream.families.contract import Array, Family
-from scstream.families.scores import Points, stack
+from scstream.families.scores import Labels, Points, stack
 
 Check = Callable[[Any], Points]  # makes sound rows of a chunk, or raises `ValueError`
+Fetch = Callable[[], tuple[Points, Array]]  # fetches rows and their weights
 
 
 def is_collection(X: Any) -> bool:
@@ -45,17 +47,29 @@ class DaskRows(RemoteRows):
         Chunks, see `scstream.engines.dask.shard.Chunk`, as Dask is to compute them.
     shapes : ndarray (chunks, 2), optional
         Rows and columns of each chunk, where they are known; else the workers are asked.
+    unread : (list of Delayed or Future, callable), optional
+        What chunks are made of, and what makes a chunk of each.
+
+    Attributes
+    ----------
+    picked : callable or None
+        Asks for rows where an engine has loaded them, while it holds them: see `order`.
     """
 
+    picked: Callable[[NDArray[np.int64]], Fetch] | None = None
+
     def __init__(
-        self, client: Any, parts: list[Any], shapes: NDArray[np.int64] | None = None
+        self,
+        client: Any,
+        parts: list[Any],
+        shapes: NDArray[np.int64] | None = None,
+        unread: tuple[list[Any], Callable[[Any], Chunk]] | None = None,
     ) -> None:
-        self._client, self._parts = client, parts
+        self._client, self._parts, self._unread = client, parts, unread
         self._futures: list[Any] | None = None
+        self._blocks: list[Any] | None = None
         if shapes is None:
             shapes = np.array(self.each(_shape), dtype=np.int64).reshape(-1, 2)
-        else:
-            self._wait()
         self._shapes, self.lengths = shapes, shapes[:, 0]
         self.shape = int(self.lengths.sum()), int(shapes[0, 1])
 
@@ -64,8 +78,10 @@ class DaskRows(RemoteRows):
         """Return a collection's rows, checked on the workers."""
         from dask.delayed import delayed
 
-        read = delayed(partial(_read, check), pure=False)
-        return cls(client, [read(block) for block in blocks_of(X)], _known_shapes(X))
+        read, blocks = partial(_read, check), _persisted(X) or blocks_of(X)
+        task = delayed(read, pure=False)
+        parts = [task(block) for block in blocks]
+        return cls(client, parts, _known_shapes(X), (blocks, read))
 
     def weighed(self, weight: Any, check: Callable[[Any], Array]) -> DaskRows:
         """Return the rows with weights (n,), a local array or a Dask one, checked likewise."""
@@ -74,7 +90,9 @@ class DaskRows(RemoteRows):
         weigh = delayed(partial(_weighed, check), pure=False)
         blocks = weight_blocks(weight, self.lengths)
         parts = [weigh(part, w) for part, w in zip(self._parts, blocks, strict=True)]
-        return DaskRows(self._client, parts, self._shapes)
+        weighed = DaskRows(self._client, parts, self._shapes)
+        weighed.chunks()  # from rows that are there, while somebody holds them
+        return weighed
 
     def chunks(self) -> list[Any]:
         """Return futures of the chunks, computed if they are not there."""
@@ -82,17 +100,22 @@ class DaskRows(RemoteRows):
             self._futures = self._client.compute(self._parts, optimize_graph=False)
         return self._futures
 
-    def _wait(self) -> None:
-        """Wait until all chunks are there; raises what was wrong with one."""
+    def sources(self) -> tuple[list[Any], Callable[[Any], Chunk]]:
+        """Return futures of what chunks are made of, when all are there, and what makes them.
+
+        Chunks that nobody has asked for are made where they are loaded, which is no task of Dask's.
+        """
         with lost_is_an_error():
-            require_dask().wait(self.chunks())
-            for chunk in self.chunks():
-                if chunk.status == "error":
-                    chunk.result()
+            if self._unread is None or self._futures is not None:
+                return _there(self.chunks()), as_is
+            blocks, read = self._unread
+            if self._blocks is None:
+                self._blocks = self._client.compute(blocks, optimize_graph=False)
+            return _there(self._blocks), read
 
     def release(self) -> None:
         """Let go of the chunks, which are in the shards; asked for, they are computed again."""
-        self._futures = None
+        self._futures = self._blocks = None
 
     def each(self, job: Callable[..., Any], *others: Iterable[Any]) -> list[Any]:
         """Return what a job makes of each chunk, done where the chunk is."""
@@ -107,8 +130,10 @@ class DaskRows(RemoteRows):
         with lost_is_an_error():
             return list(self._client.gather(done))
 
-    def order(self, rows: NDArray[np.int64] | slice) -> Callable[[], tuple[Points, Array]]:
+    def order(self, rows: NDArray[np.int64] | slice) -> Fetch:
         """Have the given rows picked now; returns what fetches them and their weights."""
+        if self.picked is not None:
+            return self.picked(np.arange(self.shape[0]) if isinstance(rows, slice) else rows)
         within: list[Any] = [rows] * len(self.lengths)
         if not isinstance(rows, slice):
             ends = np.cumsum(self.lengths)
@@ -119,7 +144,7 @@ class DaskRows(RemoteRows):
         def fetched() -> tuple[Points, Array]:
             parts = self._gathered(begun)
             held.clear()  # let go of before, they might be gone before the tasks are known
-            return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
+            return joined_rows(parts)
 
         return fetched
 
@@ -140,6 +165,7 @@ class DaskRows(RemoteRows):
         """Return the rows with coarse numbers at places within their cells."""
         from dask.delayed import delayed
 
+        self.chunks()  # which others will ask for
         unrounded = delayed(partial(_unrounded, family, batch), pure=False)
         begins = np.cumsum(self.lengths) - self.lengths
         parts = [unrounded(part, a) for part, a in zip(self._parts, begins.tolist(), strict=True)]
@@ -149,6 +175,7 @@ class DaskRows(RemoteRows):
         """Return the rows by the coordinates in which the family computes."""
         from dask.delayed import delayed
 
+        self.chunks()  # which others will ask for
         narrowed = delayed(partial(_narrowed, family), pure=False)
         return DaskRows(self._client, [narrowed(part) for part in self._parts])
 
@@ -163,6 +190,21 @@ class DaskRows(RemoteRows):
         ]
 
 
+def joined_rows(parts: Sequence[tuple[Points, Array]]) -> tuple[Points, Array]:
+    """Return rows and their weights below one another."""
+    return stack([X for X, _ in parts]), np.concatenate([weight for _, weight in parts])
+
+
+def _there(futures: list[Any]) -> list[Any]:
+    """Return futures when all are done; raises what was wrong with one."""
+    if any(future.status != "finished" for future in futures):
+        require_dask().wait(futures)
+    for future in futures:
+        if future.status != "finished":
+            future.result()
+    return futures
+
+
 def check_collection(X: Any) -> None:
     """Raise if it is no Dask array or data frame of rows and columns."""
     if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
@@ -174,9 +216,22 @@ def check_collection(X: Any) -> None:
 
 def blocks_of(X: Any) -> list[Any]:
     """Return a collection's chunks of whole rows, one Delayed each."""
-    if hasattr(X, "chunks"):
-        X = X.rechunk({1: -1})
-    return list(np.ravel(X.to_delayed()))
+    return list(np.ravel(_in_whole_rows(X).to_delayed()))
+
+
+def _in_whole_rows(X: Any) -> Any:
+    return X.rechunk({1: -1}) if hasattr(X, "chunks") else X
+
+
+def _persisted(X: Any) -> list[Any]:
+    """Return the same chunks of a persisted collection as the futures that it has; else none."""
+    from dask import core
+
+    flatten: Any = core.flatten  # which has no types
+    X = _in_whole_rows(X)
+    there = {future.key: future for future in require_dask().futures_of(X)}
+    keys = list(flatten(X.__dask_keys__()))
+    return [there[key] for key in keys] if there.keys() >= set(keys) else []
 
 
 def _known_shapes(X: Any) -> NDArray[np.int64] | None:
@@ -230,8 +285,30 @@ def joined_array(parts: list[Any], lengths: Iterable[float], like: NDArray[Any])
     return da.concatenate(pieces, allow_unknown_chunksizes=True)
 
 
+def named_array(actors: list[Any], which: int, lengths: NDArray[np.int64]) -> Any:
+    """Return the Dask array of the first or the second thing that each shard has named."""
+    from dask import array
+    from dask.highlevelgraph import HighLevelGraph
+
+    name = f"labels-{uuid4()}"
+    tasks: dict[Any, Any] = {(name, i): (_named, actor, which) for i, actor in enumerate(actors)}
+    make: Any = array.Array  # which has no types
+    graph = HighLevelGraph.from_collections(name, tasks)
+    return make(graph, name, (tuple(lengths.tolist()),), dtype=np.int64)
+
+
+def _named(actor: Any, which: int) -> Labels:
+    labels: Labels = actor.named(which).result()
+    return labels
+
+
 def _read(check: Check, block: Any) -> Chunk:
     return check(block), None
+
+
+def as_is(chunk: Chunk) -> Chunk:
+    """Return a chunk that is one already."""
+    return chunk
 
 
 def _weighed(check: Callable[[Any], Array], chunk: Chunk, weight: Any) -> Chunk:

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, EngineLost, Key
 from scstream.engines.cpu import CpuEngine
+from scstream.engines.dask.moving import Piece
 from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score, stack, to_dense
@@ -28,7 +29,23 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as malloc.h has them
 _FINENESS = 16  # an even share of the rows is met up to one part in so many
 _PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
 _HELPERS = 4  # to whom a shard passes a call on, at most
+_NOT_LOADED = -1  # instead of the number of steps taken
 _SUMMED = frozenset({"sweep", "resplit", "gap_sums", "joined"})  # what returns parts of sums
+
+
+class Peer(NamedTuple):
+    """A shard as others call it, and the worker that it is on."""
+
+    actor: Any
+    worker: str
+
+
+class Place(NamedTuple):
+    """A shard, what its run of rows is made of, and which others have some of it, by number."""
+
+    peer: Peer
+    pieces: Sequence[Piece]
+    holders: dict[int, Peer]
 
 
 class Shard:
@@ -38,10 +55,10 @@ class Shard:
     ----------
     make_engine : callable
         Called with ``n_threads``; returns the engine that passes over the rows.
-    chunks : sequence of (rows, weights)
-        What the run is cut from.
-    cuts : sequence of (int, int)
-        From which row to which of each chunk.
+    read : callable
+        Makes rows and weights of a chunk.
+    chunks : sequence
+        From which rows are taken, by this shard and others.
     first_row : int
         The number of the run's first row within the batch.
     last : bool
@@ -53,26 +70,56 @@ class Shard:
         make_engine: EngineMaker,
         n_threads: int,
         family: Family,
-        chunks: Sequence[Chunk],
-        cuts: Sequence[tuple[int, int]],
+        read: Callable[[Any], Chunk],
+        chunks: Sequence[Any],
         first_row: int,
         last: bool,
     ) -> None:
-        self._family, self._first, self._last = family, first_row, last
-        pieces = [rows[a:b] for (rows, _), (a, b) in zip(chunks, cuts, strict=True)]
-        self._X = for_kernels(stack(pieces))
-        weight = np.concatenate(
-            [
-                np.ones(b - a) if weight is None else weight[a:b]
-                for (_, weight), (a, b) in zip(chunks, cuts, strict=True)
-            ]
-        )
         keep_freed_memory()
+        self._family, self._first, self._last = family, first_row, last
         self._engine = make_engine(n_threads)
-        self._steps = 0
-        self._helpers: list[tuple[Any, str]] = []
+        self._chunks = [read(chunk) for chunk in chunks]
+        self._steps = _NOT_LOADED
+        self._helpers: list[Peer] = []
+
+    async def cut(self, piece: Piece) -> Chunk:
+        """Return rows of a chunk, and their weights, whatever this shard is doing."""
+        return self._cut(piece)
+
+    def _cut(self, piece: Piece) -> Chunk:
+        X, weight = self._chunks[piece.chunk]
+        rows = slice(piece.start, piece.stop)
+        return X[rows], None if weight is None else weight[rows]
+
+    def lead(self, place: Place, others: Sequence[Place]) -> bool:
+        """Take the rows, and pass calls on to these shards from now on, whose runs follow.
+
+        Returns whether this shard or one of them has rows with missing entries.
+        """
+        groups = led_by(others)
+        self._helpers = [group[0].peer for group in groups]
+        asked = [group[0].peer.actor.lead(group[0], group[1:]) for group in groups]
+        self._load(place)
+        return any([self._engine.has_gaps(), *self._answers(asked)])
+
+    def _load(self, place: Place) -> None:
+        """Join the pieces of the run; those that others have are on their way at once."""
+        holders = [place.holders.get(piece.shard) for piece in place.pieces]
+        asked = [
+            holder and holder.actor.cut(piece)
+            for holder, piece in zip(holders, place.pieces, strict=True)
+        ]
+        parts = [
+            self._cut(piece) if holder is None else answered(part, [holder.worker], _own_client)
+            for holder, piece, part in zip(holders, place.pieces, asked, strict=True)
+        ]
+        self._X = for_kernels(stack([X for X, _ in parts]))
+        self._weight = np.concatenate(
+            [np.ones(X.shape[0]) if weight is None else weight for X, weight in parts]
+        )
         with single_threaded():
-            self._engine.load(family, self._X, weight, first_row)
+            self._engine.load(self._family, self._X, self._weight, self._first)
+        self._steps = 0
 
     def call(self, step: int, name: str, *args: Any) -> Any:
         """Run a method, the ``step``-th since the batch was loaded.
@@ -83,25 +130,16 @@ class Shard:
         if step != self._steps:
             raise EngineLost("A worker lost what it held and was set up again.")
         self._steps += 1
+        self._chunks.clear()  # every shard has its rows by now
         with single_threaded():
             return getattr(self, name)(*args)
-
-    def lead(self, others: Sequence[tuple[Any, str]]) -> bool:
-        """Pass calls on to these shards from now on, whose runs follow; each with its worker.
-
-        Returns whether this shard or one of them has rows with missing entries.
-        """
-        groups = led_by(others)
-        self._helpers = [group[0] for group in groups]
-        asked = [group[0][0].lead(group[1:]) for group in groups]
-        return any([self._engine.has_gaps(), *self._answers(asked)])
 
     def call_all(self, step: int, name: str, *args: Any) -> list[Any]:
         """Run a method here and on all shards that this one leads; returns their answers in order.
 
         Sums are added up on the way, as far as the tree of sums goes, to one answer.
         """
-        asked = [helper.call_all(step, name, *args) for helper, _ in self._helpers]
+        asked = [helper.actor.call_all(step, name, *args) for helper in self._helpers]
         answers = [self.call(step, name, *args)]
         for theirs in self._answers(asked):
             answers += theirs
@@ -111,10 +149,31 @@ class Shard:
 
     def _answers(self, asked: list[Any]) -> list[Any]:
         """Wait for what the helpers answer, as long as they are there: this worker must go on."""
-        from distributed import get_client
+        workers = [helper.worker for helper in self._helpers]
+        return [answered(answer, workers, _own_client) for answer in asked]
 
-        workers = [worker for _, worker in self._helpers]
-        return [answered(answer, workers, get_client) for answer in asked]
+    async def picked(self, rows: NDArray[np.int64]) -> list[tuple[Points, Array]]:
+        """Return those of the batch's rows, and weights, that are here or on shards led from here.
+
+        The rows are in order. Others are passed on; nothing waits for a sweep that goes on.
+        """
+        asked = [helper.actor.picked(rows) for helper in self._helpers]
+        a, b = np.searchsorted(rows, [self._first, self._first + len(self._weight)])
+        own = rows[a:b] - self._first
+        parts = [(self._X[own], self._weight[own])]
+        for answer in asked:
+            parts += await answer
+        return parts
+
+    async def let_go(self) -> None:
+        """Let go of everything but the labels that were named, here and on shards led from here."""
+        for helper in self._helpers:
+            helper.actor.let_go()
+        del self._engine, self._X, self._weight
+
+    async def named(self, which: int) -> Labels:
+        """Return the labels that were named, or the sub-labels."""
+        return self._named[which].astype(np.int64, copy=False)
 
     # -- the contract, for this run of rows -----------------------------------------------------
 
@@ -177,10 +236,6 @@ class Shard:
             out[have] = to_dense(self._family.statistics(self._X[row[have]]))
         return out, draw
 
-    def take(self, rows: NDArray[np.int64]) -> Points:
-        """Return the given rows of the run."""
-        return self._X[rows]
-
     def labels(self) -> Labels:
         """Return a copy of the labels."""
         return self._engine.labels.copy()
@@ -198,8 +253,20 @@ class Shard:
         named: tuple[Labels, Labels] = self._engine.named_labels(ids, skip)
         return named
 
+    def name_labels(self, ids: Labels, skip: int) -> None:
+        """Keep ids and sub-labels of rows but the first of the batch; the latter take a byte."""
+        labels, sublabels = self.named_labels(ids, max(skip - self._first, 0))
+        self._named = labels, sublabels.astype(np.int8)
+
     def _sent(self, parts: list[Part]) -> list[Part]:
         return Tree(parts).closed() if self._last else parts
+
+
+def _own_client() -> Any:
+    """Return the client of the worker that this runs on."""
+    from distributed import get_client
+
+    return get_client()
 
 
 def answered(future: Any, workers: Collection[str], client: Callable[[], Any]) -> Any:
