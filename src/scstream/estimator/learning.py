@@ -108,15 +108,13 @@ class Learning(Describing):
         try:
             self._check_parameters()
             engine = self._engine(X)
-            if learner is None:
-                self.__dict__.pop("_course", None)
             try:
                 batch, learner, new, outcome = self._learned(engine, *given)
             except MissingEntries:
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
-                self._warn_of_rows(batch, new.family, outcome)
+                self._warn_of_rows(batch, new.family, outcome, first=learner is None)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
@@ -197,7 +195,7 @@ class Learning(Describing):
             )
             self._warned = True
 
-    def _warn_of_rows(self, batch: Batch, family: Family, outcome: Outcome) -> None:
+    def _warn_of_rows(self, batch: Batch, family: Family, outcome: Outcome, *, first: bool) -> None:
         """Warn, once each, of rows that mislead; the first and some later batches show it."""
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
         columns = _columns_of_numbers(batch.X, family, self._columns())
@@ -206,7 +204,8 @@ class Learning(Describing):
         if "copies" not in told and warn_of_copies(columns, level=6):
             told += ("copies",)
         if "counting" not in told:
-            self._course = followed(self.__dict__.get("_course"), columns)
+            before = None if first else self.__dict__.get("_course")
+            self._course = followed(before, columns)
             if warn_of_counting(self._course, level=6):
                 told += ("counting",)
         alike = batch.even and family.real and "likeness" not in told
