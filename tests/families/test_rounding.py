@@ -174,6 +174,12 @@ def test_whole_numbers_of_narrow_clusters_are_coarse_beside_any_column(deviation
     assert ScStream(random_state=0).fit(X).n_clusters_ == 4
 
 
+def test_numbers_that_come_again_are_coarse_beside_a_fine_column():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.round(8.0 * rng.normal(size=N)), rng.normal(size=N)])
+    assert_allclose(rounding.steps(X, X.std(axis=0)), [CELL, 0.0])
+
+
 BESIDE = {
     "grades": lambda rng, n: rng.binomial(4, 0.5, size=(n, 1)),
     "flags": lambda rng, n: rng.random((n, 2)) < 0.3,
