@@ -98,3 +98,29 @@ def test_skewed_amounts_go_by_their_logarithms_others_stay_what_they_are() -> No
     for x in (normal, wide):
         assert amounts.unit_of(x) == amounts.straight_unit(x)
         assert_allclose(amounts.on_scale(x, amounts.unit_of(x)), x, rtol=1e-11)
+
+
+def clusters(means, log_deviation, n, seed):
+    """Return amounts about some means, their logarithms normal."""
+    rng = np.random.default_rng(seed)
+    return rng.choice(means, n) * np.exp(log_deviation * rng.normal(size=n))
+
+
+@pytest.mark.parametrize("n", [200, 1_000, 5_000])
+@pytest.mark.parametrize("means", [[1.0], [1.0, 20.0], [1.0, 1e2, 1e6]])
+def test_what_counts_is_the_shape_of_clusters_wherever_they_are(means, n):
+    for seed in range(4):
+        skewed = clusters(means, 0.8, n, seed)
+        assert amounts.is_skewed(skewed)
+        assert amounts.unit_of(skewed) < np.percentile(skewed, 1.0)
+        assert n == 200 or amounts.is_skewed(np.append(skewed, [0.0, 0.0]))
+        rng = np.random.default_rng(seed)
+        places = rng.choice(means, n)
+        assert not amounts.is_skewed(places * (1.0 + 0.05 * rng.normal(size=n)))
+        assert not amounts.is_skewed(1e3 + places.clip(0.0, 20.0) + rng.normal(size=n))
+
+
+def test_a_few_rows_show_no_scale() -> None:
+    for x in ([], [1.0], [0.0, 0.0], [1.0, 5.0, 90.0], [2.0] * 50, [0.0] * 20 + [1.0]):
+        x = np.array(x)
+        assert amounts.unit_of(x) == amounts.straight_unit(x)

@@ -80,6 +80,18 @@ def test_groups_to_start_from_are_not_made_by_who_lacks_an_amount() -> None:
         assert family.embed(family.filled(points))[:, :3].any() == told
 
 
+def test_many_columns_are_described_by_a_few_directions() -> None:
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.normal(size=(300, 3)) @ rng.normal(size=(3, 60)) + rng.normal(size=(300, 60)))
+    family, points = prepared(Hurdle(amount=Gaussian()), X)
+    assert family.parts(family.prior[None])[1][0].narrows
+    E = family.embed(points)
+    assert len(E) == 300
+    assert E.shape[1] < 120
+    assert np.isfinite(E).all()
+    assert_allclose(family.table_numbers(points), X, rtol=1e-9)
+
+
 def test_priors_adapt_settle_and_follow_as_those_of_the_parts() -> None:
     X = rows()
     family, points = prepared(Hurdle(), X)

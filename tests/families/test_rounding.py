@@ -161,6 +161,25 @@ def test_rows_that_differ_leave_fine_columns_as_they_are():
     assert_allclose(rounding.steps(again, again.std(axis=0)), CELL)
 
 
+@pytest.mark.parametrize("deviation", [0.0, 30.0])
+def test_whole_numbers_of_narrow_clusters_are_coarse_beside_any_column(deviation):
+    """Beside a continuous one, and beside whole numbers so wide that no two rows are the same."""
+    rng, n = np.random.default_rng(0), 2_000
+    y = rng.integers(4, size=n)
+    narrow = np.array([0.0, 30.0, 60.0, 100.0])[y] + 0.7 * rng.normal(size=n)
+    others = rng.normal(size=(n, 2))
+    others = np.round(deviation * others) if deviation else others
+    X = np.column_stack([np.round(narrow), others])
+    assert_allclose(rounding.steps(X, X.std(axis=0))[0], CELL)
+    assert ScStream(random_state=0).fit(X).n_clusters_ == 4
+
+
+def test_numbers_that_come_again_are_coarse_beside_a_fine_column():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.round(8.0 * rng.normal(size=N)), rng.normal(size=N)])
+    assert_allclose(rounding.steps(X, X.std(axis=0)), [CELL, 0.0])
+
+
 BESIDE = {
     "grades": lambda rng, n: rng.binomial(4, 0.5, size=(n, 1)),
     "flags": lambda rng, n: rng.random((n, 2)) < 0.3,

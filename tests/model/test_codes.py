@@ -44,11 +44,23 @@ def test_the_warning_comes_once_and_its_advice_helps() -> None:
     assert after > before + 0.02
 
 
-def test_of_a_mixed_table_the_column_is_named() -> None:
-    X, y = with_codes(0, -999.0, share=0.03)  # where it is common it is no cluster
+@pytest.mark.parametrize("share", [0.03, 0.2])
+def test_of_a_mixed_table_the_column_is_named(share):
+    """Also where the code is so common that its rows are no cluster."""
+    X, y = with_codes(0, -999.0, share=share)
     table = X.assign(kind=np.array(["a", "b", "c", "d", "e"])[y % 5], load=X["load"].clip(-99.5))
     with pytest.warns(UserWarning, match="Column 'heat' holds -999 in [0-9.]+% of the rows"):
         ScStream("auto").fit(table[["kind", "load", "heat"]])
+
+
+def test_of_columns_on_a_scale_and_of_counts_too() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.exp(rng.normal(2.0, 1.0, 400)), rng.poisson(3.0, 400)])
+    for j, code in ((0, 99999.0), (1, 999.0)):
+        coded = X.copy()
+        coded[rng.random(400) < 0.03, j] = code
+        with pytest.warns(UserWarning, match=f"Column {j} holds {code:g} in"):
+            ScStream("auto", random_state=0).fit(coded)
 
 
 @pytest.mark.parametrize("code", [-999.0, 9999.0, 99999.0, -99.0, -32768.0, 2147483647.0])

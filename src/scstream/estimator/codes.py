@@ -13,18 +13,16 @@ from scstream.families.contract import Array
 _MOST = 20_000  # rows, the first of a batch, that are looked at
 _OFTEN = 0.002  # the share of a column's rows that a code is in at least
 _ENOUGH = 3  # and the number of them
+_ROUNDING = 1e-12  # of a number that was on another scale, relatively
 _LIMITS = (-(2**15), 2**15 - 1, -(2**31), 2**31 - 1)  # of whole numbers in 16 and in 32 bits
 
 
-def warn_of_codes(X: Any, names: Sequence[Any], *, level: int) -> bool:
+def warn_of_codes(columns: Sequence[tuple[Any, Array]], *, level: int) -> bool:
     """Warn if a number looks as if it stood for missing in some columns; returns whether it did.
 
-    Columns without a name are not looked at.
+    Columns (n,) have their names in front.
     """
-    if not isinstance(X, np.ndarray):
-        return False
-    looked_at = [(j, name) for j, name in enumerate(names) if name is not None]
-    found = [(name, *code_in(X[:_MOST, j])) for j, name in looked_at]
+    found = [(name, *code_in(column[:_MOST])) for name, column in columns]
     found = [(name, code, share) for name, code, share in found if share > 0.0]
     if not found:
         return False
@@ -64,7 +62,7 @@ def code_in(column: Array) -> tuple[float, float]:
 
 
 def _is_written_as_code(number: float) -> bool:
-    if not np.isfinite(number) or number != np.floor(number):
+    if not np.isfinite(number) or abs(number - round(number)) > _ROUNDING * abs(number):
         return False
     digits = f"{abs(number):.0f}"
-    return (len(digits) > 1 and set(digits) == {"9"}) or number in _LIMITS
+    return (len(digits) > 1 and set(digits) == {"9"}) or round(number) in _LIMITS

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
+from collections.abc import Sequence
 from time import sleep
 from typing import Any, Self
+
+import numpy as np
 
 from scstream import validation as check
 from scstream.engines import Engine, EngineLost
 from scstream.engines.choose import engine_for_gaps
 from scstream.engines.tensors import MissingEntries, like_input
 from scstream.estimator.codes import warn_of_codes
+from scstream.estimator.copies import warn_of_copies
+from scstream.estimator.counting import followed, warn_of_counting
 from scstream.estimator.describing import Describing
 from scstream.estimator.successive import warn_if_alike
 from scstream.events import Sight
 from scstream.families import Family
+from scstream.families.contract import Array
 from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
 from scstream.sampler.choose import few_columns, is_small
@@ -108,7 +114,7 @@ class Learning(Describing):
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
-                self._warn_of_rows(batch, new.family, outcome)
+                self._warn_of_rows(batch, new.family, outcome, first=learner is None)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(kept)
@@ -189,17 +195,19 @@ class Learning(Describing):
             )
             self._warned = True
 
-    def _warn_of_rows(self, batch: Batch, family: Family, outcome: Outcome) -> None:
+    def _warn_of_rows(self, batch: Batch, family: Family, outcome: Outcome, *, first: bool) -> None:
         """Warn, once each, of rows that mislead; the first and some later batches show it."""
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
-        names = self._columns()
-        blocks = family.independent_blocks(len(names))
-        columns: list[Any] = []
-        for part, places in blocks:
-            own = part.real_numbers(len(places))
-            columns += [None if j is None else names[places[j]] for j in own]
-        if "codes" not in told and warn_of_codes(batch.X, columns, level=6):
+        columns = _columns_of_numbers(batch.X, family, self._columns())
+        if "codes" not in told and warn_of_codes(columns, level=6):
             told += ("codes",)
+        if "copies" not in told and warn_of_copies(columns, level=6):
+            told += ("copies",)
+        if "counting" not in told:
+            before = None if first else self.__dict__.get("_course")
+            self._course = followed(before, columns)
+            if warn_of_counting(self._course, level=6):
+                told += ("counting",)
         alike = batch.even and family.real and "likeness" not in told
         if alike and warn_if_alike(batch.X, outcome.labels, level=6):
             told += ("likeness",)
@@ -233,3 +241,18 @@ class Learning(Describing):
         if small and not engine.takes_collections:
             return True
         return engine.takes_tensors and few_columns(learner.family, self._rules)
+
+
+def _columns_of_numbers(X: Any, family: Family, names: Sequence[Any]) -> list[tuple[Any, Array]]:
+    """Return the columns of numbers of checked rows, as the table had them, with their names."""
+    if not isinstance(X, np.ndarray):
+        return []
+    columns: list[tuple[Any, Array]] = []
+    start = 0
+    for block, places in family.independent_blocks(len(names)):
+        stop = start + block.width(len(places))
+        numbers = block.table_numbers(X[:, start:stop])
+        if numbers is not None:
+            columns += [(names[j], x) for j, x in zip(places, numbers.T, strict=True)]
+        start = stop
+    return columns

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expm1
 
 from scstream.families import rowwise
+from scstream.families.normal_mixture import log_evidence, representatives
 from scstream.families.scores import Array
 
 _COMMON = 0.05  # the share of rows that a common value has at least,
@@ -17,7 +18,10 @@ _COMMON_ROWS = 10  # how many these are,
 _OFTENER = 5  # and how many times as many as any other value;
 _ALIKE = 0.1  # the chance that two of the other rows are equal, at most:
 _FEW = 2  # more different values than these are needed to show it
-_SMALL = 5.0  # percentile of sizes above which amounts go by their logarithms, if they do
+_SMALL = 0.2  # percentile of sizes, and
+_BELOW = 1.0 / 3.0  # of it: above, amounts go by their logarithms, if they do
+_GAIN = 8.0  # nats by which these must describe a column's representatives better
+_NARROW = 0.2  # of the mean: a deviation with which they never do
 _STRAIGHT = 1e6  # times the largest amount: a unit above which none is
 _TINY = 1e-150  # the least unit
 _FAR = 1e150  # units that are as far as the scale goes
@@ -41,18 +45,26 @@ def straight_unit(x: Array) -> float:
 
 
 def unit_of(x: Array) -> float:
-    """Return a unit on whose scale amounts (n,) are closer to a normal distribution.
+    """Return a unit on whose scale amounts (n,) are closer to a mixture of normal distributions.
 
     A small amount, or one so large that they stay what they are; always that if signs differ.
     """
-    straight = straight_unit(x)
-    if len(x) == 0 or x.min() <= 0 <= x.max():
+    straight, size = straight_unit(x), float(np.abs(x).max(initial=0.0))
+    if size == 0.0 or x.min() < 0.0 < x.max():
         return straight
-    small = max(float(np.percentile(np.abs(x), _SMALL)), _TINY)
-    x = x / small
-    change = np.log(np.hypot(1.0, x)).mean()  # of the density, by the scale
-    better = np.log(np.arcsinh(x).std() + 1e-300) + change < np.log(x.std() + 1e-300)
-    return small if better else straight
+    x = x / size
+    if x.std() <= _NARROW * abs(x.mean()):
+        return straight
+    small = max(_BELOW * float(np.percentile(np.abs(x[x != 0.0]), _SMALL)), _TINY)
+    x = representatives(x)
+    change = float(np.log(np.hypot(1.0, x / small)).sum())  # of the density, by the scale
+    gain = log_evidence(small * np.arcsinh(x / small)) - change - log_evidence(x)
+    return small * size if gain > _GAIN else straight
+
+
+def is_skewed(x: Array) -> bool:
+    """Whether amounts (n,) go by their logarithms."""
+    return unit_of(x) < straight_unit(x)
 
 
 def on_scale(x: Array, unit: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.families.amounts import common_value
+from scstream.families.amounts import common_value, is_skewed
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
 from scstream.families.columns import Column, Columns, absent, columns_of, is_frame, kind_of
@@ -30,6 +30,8 @@ _AMOUNT = re.compile(  # one with a fraction, groups of digits, a percent sign o
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 _FEW_WORDS = 20  # different ones, that are kinds whatever they look like
 
+LOG_GAUSSIAN = "log-gaussian"  # amounts without a common value
+
 MAKE: dict[str, type[Family]] = {
     "gaussian": Gaussian,
     "diagonal": Diagonal,
@@ -37,6 +39,7 @@ MAKE: dict[str, type[Family]] = {
     "bernoulli": Bernoulli,
     "categorical": Categorical,
     "hurdle": Hurdle,
+    LOG_GAUSSIAN: Hurdle,
     Idle.name: Idle,
 }
 
@@ -46,8 +49,9 @@ def choose_family(X: Any) -> tuple[Family, str]:
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
     are negative binomial counts (counts of real events vary more than Poisson ones), all other
-    numbers are Gaussian with a full covariance; where many rows have one value exactly and the
-    others are spread out, as amounts that are often 0, these others are. A data frame's column of
+    numbers are Gaussian with a full covariance, their logarithms where these suit clusters better
+    ("log-gaussian"); where many rows have one value exactly and the others are spread out, as
+    amounts that are often 0, these others are. A data frame's column of
     floating-point numbers is real-valued whatever it holds, unless it is whole and has gaps: so do
     frames hold counts with gaps. What a column turns out to be later, it becomes then, see
     `scstream.families.widening`.
@@ -69,8 +73,9 @@ def choose_family(X: Any) -> tuple[Family, str]:
         blocks.setdefault(name, []).append(label)
     words = "; ".join(f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items())
     chosen: dict[Any, list[Any]] = dict(blocks)
-    if Hurdle.name in blocks:  # beside real columns, with which amounts may vary
-        real = [*chosen.pop("gaussian", []), *chosen.pop(Hurdle.name)]
+    if Hurdle.name in blocks or LOG_GAUSSIAN in blocks:
+        together = "gaussian", LOG_GAUSSIAN, Hurdle.name  # all real columns, which may vary so
+        real = [label for name in together for label in chosen.pop(name, [])]
         real = [label for label in table.labels if label in real]
         chosen = {Hurdle(amount=Gaussian()): real, **chosen}
     if len(chosen) == 1:
@@ -115,8 +120,11 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
         return "bernoulli"
     if not np.isnan(common_value(numbers)):
         return "hurdle"
-    constant = len(numbers) >= _ENOUGH and np.all(numbers == numbers[0])
-    return "negative-binomial" if small else Idle.name if constant else "gaussian"
+    if small:
+        return "negative-binomial"
+    if len(numbers) >= _ENOUGH and np.all(numbers == numbers[0]):
+        return Idle.name
+    return LOG_GAUSSIAN if is_skewed(numbers) else "gaussian"
 
 
 def _check_words(table: Columns, j: int, present: Column) -> None:

@@ -40,9 +40,9 @@ class Hurdle(Joined):
         other rows are equal in one case of ten at most.
     unit : float or array-like (d,), optional
         Of the scale of the other values, ``unit * arcsinh(x / unit)``: those far below it go by
-        their differences, those far above by their ratios. Default: a small amount of the first
-        batch if all have one sign and the scale makes them more like a normal distribution,
-        otherwise a very large one.
+        their differences, those far above by their ratios. Default: below nearly all amounts of the
+        first batch if they have one sign and the scale makes their clusters more like normal
+        distributions, otherwise a very large one.
     presence : Bernoulli, optional
         The prior of the probabilities of another value than the common one.
     amount : Diagonal or Gaussian, optional
@@ -114,18 +114,12 @@ class Hurdle(Joined):
         new._value = np.array([amounts.common_value(column[~np.isnan(column)]) for column in x.T])
         if self.value is not None:
             new._value = _values(self.value, d)
-        seen = [
-            column[~np.isnan(column) & (column != v)]
-            for column, v in zip(x.T, new._value, strict=True)
-        ]
-        new._unit = np.array(
-            [
-                amounts.straight_unit(some) if np.isnan(v) else amounts.unit_of(some)
-                for some, v in zip(seen, new._value, strict=True)
-            ]
-        )
         if self.unit is not None:
             new._unit = positive_vector(self.unit, d, "unit")
+            return new
+        both = zip(x.T, new._value, strict=True)
+        others = [column[~np.isnan(column) & (column != v)] for column, v in both]
+        new._unit = np.array([amounts.unit_of(column) for column in others])
         return new
 
     def check(self, X: Points) -> Points:
@@ -153,9 +147,10 @@ class Hurdle(Joined):
         """Return how many columns checked rows have."""
         return 2 * d
 
-    def real_numbers(self, d: int) -> list[int | None]:
-        """Return which columns of checked rows are amounts, and of which column of a table each."""
-        return [None] * d + list(range(d))
+    def table_numbers(self, X: Array) -> Array:
+        """Return the amounts of checked rows in the table's units, the common values included."""
+        d = len(self._value)
+        return self.unscaled(X[:, :d], X[:, d:])
 
     def columns_taken(self) -> int:
         """Return how many columns checked rows have."""
@@ -247,11 +242,12 @@ class Hurdle(Joined):
         Where amounts are completed, groups must not be made of rows that lack one: they would
         complete it by themselves, each in its own way, and never merge. So the amounts decide.
         """
-        p = self._families[0].hyperparameters()["mean"]
-        shift, scale = self._families[1].frame
-        out = (X - np.append(p, shift)) / np.append(np.sqrt(p * (1.0 - p)), scale)
-        if self.completes:
-            out[:, self._columns[0]] = 0.0
+        p, amount = self._families[0].hyperparameters()["mean"], self._families[1]
+        other = (X[:, self._columns[0]] - p) / np.sqrt(p * (1.0 - p))
+        shift, scale = amount.frame
+        own = X[:, self._columns[1]]
+        own = amount.embed(own) if amount.narrows else (own - shift) / scale
+        out = np.concatenate([0.0 * other if self.completes else other, own], axis=1)
         return np.where(np.isnan(out), 0.0, out)
 
     # -- how it shows itself --------------------------------------------------------------------

@@ -68,6 +68,10 @@ class Poisson(Factorised):
         """Return why numbers cannot be counts."""
         return not_counts(x)
 
+    def table_numbers(self, X: Array) -> Array:
+        """Return the counts, which checked rows are."""
+        return X
+
     def prepare(self, X: Points) -> Self:
         """Return a copy with a prior, the open parts of it still to be adapted."""
         d = X.shape[1]

@@ -3,10 +3,12 @@
 A density knows no ties. Where a column holds few different numbers, or one alone, clusters have
 no spread in it: no prior fits that, and it outweighs the other columns. Where rows come again and
 again, as whole numbers in two columns do, each of them would be a cluster, however fine columns are
-as a whole: clusters may be narrow and far apart. A rounded number stands for a cell, so it is taken
-for a place about there, another one each time. The places are normal: a uniform spread would be
-divided into clusters. And they are spread so far that the rows of neighbouring numbers leave no
-valley, which many rows would show: a cluster that has several numbers would become one for each.
+as a whole: clusters may be narrow and far apart. So a column is judged by numbers that are close
+to each other, and repeated rows are counted without the columns that are not rounded.
+A rounded number stands for a cell, so it is taken for a place about there, another one each time.
+The places are normal: a uniform spread would be divided into clusters. And they are spread so far
+that the rows of neighbouring numbers leave no valley, which many rows would show: a cluster that
+has several numbers would become one for each.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from scstream.families.scores import Array, Points
 
 _ROWS = 4096  # about so many show how coarse columns are
 _TIES = 4  # rows for each different number of a coarse column, at least
-_COARSE = 0.2  # deviations of a column that a step is wide, at least,
-_AGAIN = 1.25  # unless there are so many rows for each different one
+_COARSE = 0.2  # deviations, of numbers that are close, that a step is wide at least,
+_APART = 3.0  # steps that are between others,
+_AGAIN = 1.25  # unless there are so many rows for each different one, by coarse columns alone
 _NARROW = 0.01  # the same where a column has no deviation, only a size
 _CELL = 0.45 * np.sqrt(12.0)  # steps that a cell is wide: places deviate by .45 steps
 _CELL_OF_FEW = 0.5 * np.sqrt(12.0)  # the same where the column deviates by less than a step
@@ -34,14 +37,16 @@ def steps(X: Points, scale: Array) -> Array:
     cells, but what they are.
     """
     X = np.asarray(X[:: max(X.shape[0] // _ROWS, 1)], dtype=np.float64)
-    step = np.array([_step(np.sort(x[~np.isnan(x)]), s) for x, s in zip(X.T, scale, strict=True)])
+    known = [np.sort(x[~np.isnan(x)]) for x in X.T]
+    step = np.array([_step(x, s) for x, s in zip(known, scale, strict=True)])
     if not step.any():
         return step
-    different = len(np.unique(X, axis=0))
+    different = len(np.unique(X[:, step > 0.0], axis=0))
     if step.all() and different <= 2 * len(step):
         return np.zeros(len(scale))
     alone = _alone(step, scale)
-    fine = (step < _COARSE * scale) & ~alone & (len(X) < _AGAIN * different)
+    spread = np.array([_spread(x, s) for x, s in zip(known, step, strict=True)])
+    fine = (step < _COARSE * spread) & ~alone & (len(X) < _AGAIN * different)
     cell = np.where(step > scale, _CELL_OF_FEW, _CELL) * step
     return np.where(fine, 0.0, np.where(alone, step, cell))
 
@@ -53,6 +58,16 @@ def _step(x: Array, scale: float) -> float:
     if _TIES * (len(gaps) + 1) > len(x):
         return 0.0
     return float(np.median(gaps)) if len(gaps) else _NARROW * scale
+
+
+def _spread(x: Array, step: float) -> float:
+    """Return the deviation of ordered numbers (n,) within stretches in which they are close."""
+    if step == 0.0:
+        return 0.0
+    start = np.flatnonzero(np.diff(x, prepend=-np.inf) > _APART * step)
+    rows = np.diff(np.append(start, len(x)))
+    middle = np.repeat(np.add.reduceat(x, start) / rows, rows)
+    return float(np.sqrt(np.mean((x - middle) ** 2)))
 
 
 def _alone(step: Array, scale: Array) -> NDArray[np.bool_]:

@@ -53,12 +53,9 @@ class RowForms:
         """Return how many columns the checked rows of d columns of a table have."""
         return d
 
-    def real_numbers(self, d: int) -> list[int | None]:
-        """Return of which of d columns of a table each one of checked rows holds real numbers.
-
-        None for those that hold something else.
-        """
-        return list(range(d)) if self.real else [None] * self.width(d)
+    def table_numbers(self, X: Array) -> Array | None:
+        """Return the numbers of the table (n, d) that checked rows stand for, None for no such."""
+        return X if self.real else None
 
     # -- coarse columns -------------------------------------------------------------------------
 

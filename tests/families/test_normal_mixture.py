@@ -1,0 +1,48 @@
+"""Mixtures of normal distributions of a column, and the points that represent it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from scstream.families.normal_mixture import log_evidence, representatives
+
+
+def mixed(means, deviation, n=1_000, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.choice(means, n) + deviation * rng.normal(size=n)
+
+
+def test_one_normal_distribution_is_described_by_its_density() -> None:
+    y = representatives(mixed([3.0], 2.0))
+    density = stats.norm(y.mean(), y.std()).logpdf(y).sum() - np.log(len(y))
+    assert log_evidence(y) == pytest.approx(density, abs=0.1)
+
+
+@pytest.mark.parametrize("means", [[0.0, 9.0], [0.0, 9.0, 40.0], [0.0, 6.0, 1e3, 1e6]])
+def test_clusters_near_and_far_are_found(means):
+    """As well as by the mixture that the rows are from, less the freedom to choose it."""
+    y = representatives(mixed(means, 1.0))
+    true = np.mean([stats.norm(m).pdf(y) for m in means], axis=0)
+    free = 0.5 * (3 * len(means) - 1) * np.log(len(y))
+    assert log_evidence(y) == pytest.approx(np.log(true).sum() - free, abs=6.0)
+
+
+def test_it_is_the_same_in_other_units() -> None:
+    y = representatives(mixed([0.0, 9.0], 1.0))
+    assert log_evidence(1e6 * y - 3.0) == pytest.approx(log_evidence(y) - len(y) * np.log(1e6))
+
+
+def test_representatives_are_in_order_and_equal_ones_are_spread() -> None:
+    x = np.random.default_rng(0).normal(size=5_000)
+    some = representatives(x)
+    assert_allclose(some, np.quantile(x, (np.arange(256) + 0.5) / 256), atol=0.2)
+    assert np.isin(some, x).all()
+    assert_allclose(
+        representatives(np.array([5.0, 1.0, 1.0, 1.0, 1.0, 3.0])),
+        [0.25, 0.75, 1.25, 1.75, 3.0, 5.0],
+    )
+    grades = representatives(np.repeat(np.arange(5.0), 50))
+    assert (np.diff(grades) > 0.0).all()
+    assert np.abs(grades - np.repeat(np.arange(5.0), 50)).max() < 0.5
+    assert_allclose(representatives(np.ones(3)), 1.0)
