@@ -10,8 +10,8 @@ from scstream.engines.base import Key
 _M0, _M1 = 0xD2511F53, 0xCD9E8D57
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _LOW = 0xFFFFFFFF
-# A gap between log-probabilities that is taken for certainty. More than on the CPU, since that costs
-# nothing here: one row in seventy thousand million may be drawn otherwise.
+# A gap between log-probabilities that is taken for certainty. It is wider than on the CPU, since
+# that costs nothing here: one row in seventy thousand million may be drawn otherwise.
 _CERTAIN = 36.0
 
 
