@@ -157,11 +157,13 @@ def check_level(level: Any) -> float:
 
 
 def resolve_family(
-    family: str | Family, X: Any, before: Family | None, *, verbose: bool = False
-) -> Family:
+    family: str | Family, X: Any, before: Family | None, *, noise: bool = False,
+    verbose: bool = False,
+) -> Family:  # fmt: skip
     """Return the family object for a name.
 
-    "auto" is what the first batch calls for, which is noted, and stays that.
+    "auto" is what the first batch calls for, which is noted, and stays that; one that distinguishes
+    ``noise`` from clusters if this is asked for.
     """
     if not isinstance(family, str):
         return family
@@ -171,7 +173,7 @@ def resolve_family(
         return before
     if is_collection(X):
         raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
-    chosen, words = choose_family(X)
+    chosen, words = choose_family(X, noise=noise)
     note(printable_name(f"family='auto' takes {words}."), shown=verbose)
     return chosen
 

@@ -80,3 +80,10 @@ def test_whatever_is_beside_them(kind):
     model = ScStream("auto", random_state=0).fit(X)
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_where_noise_is_asked_for_amounts_are_gaussian_as_they_are():
+    X, _ = table(0)
+    model = ScStream("auto", random_state=0, outlier_weight="auto").partial_fit(X)
+    assert model.family_.name == "gaussian"
+    model.partial_fit(table(1)[0])  # which is what it stays

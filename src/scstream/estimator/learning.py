@@ -144,7 +144,10 @@ class Learning(Describing):
     ) -> tuple[Batch, Family, Learner | None]:  # fmt: skip
         """Return a checked batch, and family and model after they have met its rows."""
         before = None if learner is None else learner.family
-        family = check.resolve_family(self.family, X, before, verbose=bool(self.verbose))
+        noise = self.outlier_weight == "auto"
+        family = check.resolve_family(
+            self.family, X, before, noise=noise, verbose=bool(self.verbose)
+        )
         if before is not None:
             check.check_same_family(family, before)
         points, weight, family, learner, widened = self._points(

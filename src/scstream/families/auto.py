@@ -44,7 +44,7 @@ MAKE: dict[str, type[Family]] = {
 }
 
 
-def choose_family(X: Any) -> tuple[Family, str]:
+def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     """Return a family for a first batch, and a description of the choice.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
@@ -56,11 +56,14 @@ def choose_family(X: Any) -> tuple[Family, str]:
     frames hold counts with gaps. What a column turns out to be later, it becomes then, see
     `scstream.families.widening`.
 
-    Columns of one real number alone, and empty ones, are idle, if there are others.
+    Columns of one real number alone, and empty ones, are idle, if there are others. Where ``noise``
+    is to be distinguished from clusters amounts are Gaussian as they are: it is by such alone.
     """
     table = columns_of(X)
     typed = is_frame(X) and not isinstance(X, Columns)
     names = [choice_of(table, j, typed=typed) for j in range(len(table.values))]
+    if noise:
+        names = ["gaussian" if MAKE[name] is Hurdle else name for name in names]
     if all(name == "idle" for name in names):
         names = ["gaussian"] * len(names)
         empty = [j for j, values in enumerate(table.values) if absent(values).all()]

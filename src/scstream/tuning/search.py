@@ -97,7 +97,8 @@ def tune(
     seed = int(make_rng(random_state).integers(2**31))
     if not isinstance(base.random_state, int | np.integer):
         base.set_params(random_state=seed)
-    family, step = resolve_family(base.family, rows[0].X, None), step_between(rows)
+    noise, step = base.outlier_weight == "auto", step_between(rows)
+    family = resolve_family(base.family, rows[0].X, None, noise=noise)
     if base.family == AUTO:
         base.set_params(family=family)
     labelled = rows[0].y is not None
