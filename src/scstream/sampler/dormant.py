@@ -56,7 +56,7 @@ class Dormant:
         Those that were merged into others live on in them, and who was given up is no cluster.
         """
         if now.ids is before.ids or np.array_equal(now.ids, self.awake):
-            most = np.empty(now.k)
+            most = np.empty(self.most.shape)
             mixture.most(self.most, now.totals, most)
             return Dormant(self.ids, self.born, self.sums, now.ids, most)
         n = now.totals[:, 0]

@@ -28,7 +28,7 @@ def recent_after(before: tuple[Ints, Array], state: State, events: Events, kept:
         return count
     ids, had = before
     if ids is state.ids:  # of a batch that changed no cluster
-        same = np.empty(state.k)
+        same = np.empty(had.shape)
         mixture.recent(kept, had, state.current, same)
         return same
     past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
