@@ -183,7 +183,7 @@ def test_limits_too_small_are_refused(options):
 @pytest.mark.parametrize(
     ("family", "X", "places", "spreads"),
     [
-        ("diagonal", np.arange(120.0).reshape(40, 3), True, True),
+        ("diagonal", 7.0 * np.arange(120).reshape(40, 3) % 121, True, True),
         ("poisson", np.arange(120).reshape(40, 3) % 7, True, False),
         ("multinomial", np.arange(120).reshape(40, 3) % 7, True, False),
         ("categorical", (np.arange(120).reshape(40, 3) % 2).astype(str), False, False),

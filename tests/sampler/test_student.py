@@ -275,7 +275,7 @@ def test_a_first_batch_of_normal_rows_is_soon_known_to_have_no_tails(n, tamed_ro
 
 def test_tails_of_clusters_that_were_found_without_any_are_learned_after_all(monkeypatch):
     """As if the look at some rows had missed them: only the clusters of all rows show them."""
-    X, y = heavy_batches(7, 1, n=9000)[0]
+    X, y = heavy_batches(7, 1, n=8000)[0]
     expected = ScStream("student", random_state=0, n_jobs=1).partial_fit(X)
     looks, started = [], first.start_from_samples
 
