@@ -106,7 +106,7 @@ def outcome_of(
     known = None if state.known is None else state.known.whole
     n = batch.X.shape[0]
     level = log_posterior(ctx.family, ctx.alpha, after.state.totals, known)
-    births, deaths, splits, merges, returns = _changes(before, after, events)
+    births, deaths, splits, merges, returns = changes(before, after, events)
     record = made(
         BatchRecord, batch=after.n_batches - 1, time=batch.time, n_points=n,
         n_clusters=after.state.k, log_posterior=level, births=births, deaths=deaths, splits=splits,
@@ -115,7 +115,7 @@ def outcome_of(
     return Outcome(*labels(), record)
 
 
-def _changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:
+def changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:
     """Return the births, deaths, splits, merges and returns of a batch."""
     if before is not None and before.state.ids is after.state.ids:
         return (), (), (), (), ()
