@@ -134,8 +134,7 @@ class TakesRows:
             return table
         if not reset and self._is_sound(X) and len(X) >= least:
             return X if X.dtype.char in "fd" else X.astype(np.float64)
-        plain = reset and type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
-        finite = plain and check.is_finite(X, self.n_jobs)
+        finite = reset and check.is_plain_and_finite(X, self.n_jobs)
         if not finite:
             check.check_complete(X, family)
         return validate_data(

@@ -253,7 +253,7 @@ def sound_rows(X: Any, family: Family) -> Points:
     """Return a chunk of a batch as the family takes it, checked as a whole batch would be."""
     if family.tabular:
         return family.check(read_columns(X, 0))
-    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd" and X.size and is_finite(X):
+    if is_plain_and_finite(X):
         return family.check(X)  # what most chunks are
     check_complete(X, family)
     rows = check_array(
@@ -305,6 +305,12 @@ def is_finite(X: NDArray[np.floating[Any]], n_jobs: int | None = 1) -> bool:
         return True
     flat = X.ravel(order="K")
     return math.isfinite(np.vdot(flat, flat)) or _have_squares(X)
+
+
+def is_plain_and_finite(X: Any, n_jobs: int | None = 1) -> bool:
+    """Whether rows are an array of real numbers, some, that need no other check than this."""
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
+    return plain and X.size > 0 and is_finite(X, n_jobs)
 
 
 def _have_squares(X: NDArray[np.floating[Any]]) -> bool:

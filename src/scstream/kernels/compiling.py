@@ -23,6 +23,7 @@ _OPTIONS: dict[str, Any] = {
     "fastmath": {"reassoc", "contract", "nsz"},
     "no_cfunc_wrapper": True,
 }
+_ORDERED: dict[str, Any] = {**_OPTIONS, "fastmath": {"contract", "nsz"}}  # sums as they stand
 _KERNEL: dict[str, Any] = {}
 _BARE: dict[str, Any] = {"_nrt": False}
 _BRIEF: dict[str, Any] = {"_nrt": False}
@@ -94,12 +95,12 @@ def brief_part(function: Function) -> Function:
 
 def in_order(function: Function) -> Function:
     """Do the same with a function whose sums must be taken in the order in which they stand."""
-    return compiled(function, **_PART, **{**_OPTIONS, "fastmath": {"contract", "nsz"}})
+    return compiled(function, **_PART, **_ORDERED)
 
 
 def in_order_apart(function: Function) -> Function:
     """Do the same with a function that machine code has once, whoever calls it and how often."""
-    return compiled(function, **_APART, **{**_OPTIONS, "fastmath": {"contract", "nsz"}})
+    return compiled(function, **_APART, **_ORDERED)
 
 
 def numbers(function: Function) -> Function:
