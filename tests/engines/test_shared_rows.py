@@ -7,26 +7,29 @@ import pytest
 
 from scstream import ScStream
 from scstream.kernels import labelling, large_rows, pooling
+from scstream.kernels.sharing import Shares
 
 N, K = 200_000, 6
 
 
 @pytest.fixture
 def handed(monkeypatch):
-    """Return the longest array that kernels are handed in each call, by their names."""
+    """Return the longest array that kernels are handed in each call, and to how many threads."""
     lengths = defaultdict(list)
 
     def noted(name, kernel):
         def call(*arguments):
             sizes = [len(a) for a in arguments if isinstance(a, np.ndarray) and a.ndim]
-            lengths[name].append(max(sizes, default=0))
+            threads = [a.crew.threads for a in arguments if isinstance(a, Shares)]
+            lengths[name].append((max(sizes, default=0), max(threads, default=1)))
             return kernel(*arguments)
 
+        call.as_part = kernel.as_part  # for kernels that are compiled meanwhile
         return call
 
     for module in (labelling, large_rows, pooling):
         for name, kernel in vars(module).items():
-            if hasattr(kernel, "py_func") and kernel.__module__ == module.__name__:
+            if hasattr(kernel, "as_part") and kernel.__module__ == module.__name__:
                 monkeypatch.setattr(module, name, noted(name, kernel))
     return lengths
 
@@ -50,14 +53,16 @@ def run(n_jobs):
 
 def test_each_thread_is_handed_some(handed):
     run(4)
-    shared = {name for name in handed if name.endswith("_share")}  # take rows by a counter
-    alone = {name for name in set(handed) - shared if max(handed[name]) > N // 3}
+    shared = {
+        name for name in handed if handed[name][0][1] == 4
+    }  # whose threads take rows by turns
+    alone = {name for name in set(handed) - shared if max(n for n, _ in handed[name]) > N // 2}
     assert alone == set()
     assert {"named", "rename", "take_trial"} <= set(handed)
-    assert len(shared) == 3
-    assert all(len(handed[name]) % 4 == 0 for name in shared)
+    assert shared == {"sweep", "resplit", "assign"}
+    assert all(threads == 4 for name in shared for _, threads in handed[name])
 
 
 def test_one_thread_is_handed_all_which_is_noticed(handed):
     run(1)
-    assert max(handed["named"]) == N
+    assert max(handed["named"]) == (N, 1)

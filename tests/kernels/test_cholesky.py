@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose
 
 from scstream import Gaussian
 from scstream.kernels import cholesky, matrices, normalisers
+from scstream.kernels.cholesky import Factoring
+from scstream.kernels.crew import crew_of
 
 SIZES = [1, 3, 4, 5, 16, 19, 64]
 NONE = {d: np.empty((0, d)) for d in SIZES}
@@ -20,11 +22,16 @@ def groups(d, k=6):
     return prior, more, np.stack([family.statistics(x).sum(axis=0) for x in X])
 
 
-def factored(kernels, s, prior, vector):
-    out, log_det = np.full((len(s), s.shape[2]), np.nan), np.empty(len(s))
-    room = [matrices.room_for(vector.shape[1])] if kernels is matrices else []
-    failed = kernels.factor(s, prior, vector, *room, out, log_det)
-    return out, log_det, failed
+def factored(kernels, s, prior, vector, out=None):
+    out = np.full((len(s), s.shape[2]), np.nan) if out is None else out
+    log_det = np.empty(len(s))
+    if kernels is matrices:
+        failed = matrices.factor(s, prior, vector, matrices.room_for(vector.shape[1]), out, log_det)
+        return out, log_det, failed
+    with crew_of(3) as crew:
+        memory, taken = Factoring.of(crew.threads, vector.shape[1]), np.zeros(1, dtype=np.int64)
+        cholesky.factor(crew, s, prior, vector, memory, taken, out, log_det)
+    return out, log_det, np.count_nonzero(np.isnan(log_det))
 
 
 @pytest.mark.parametrize("d", SIZES)
@@ -43,9 +50,9 @@ def test_factors_are_those_of_one_column_after_the_other(d, together):
 @pytest.mark.parametrize("d", SIZES)
 def test_so_are_log_partitions(d):
     prior, more, s = groups(d)
-    got, expected = np.empty((2, len(s)))
+    expected = np.empty(len(s))
     normalisers.log_partition(s, prior, more, d, matrices.room_for(d), expected)
-    assert cholesky.factor(s[:, None], prior, NONE[d], np.empty((0, s.shape[1])), got) == 0
+    _, got, _ = factored(cholesky, s[:, None], prior, NONE[d], np.empty((0, s.shape[1])))
     normalisers.finish(prior[0] + s[:, 0], more, d, normalisers.room(), got)
     assert_allclose(got, expected, rtol=1e-11)
 

@@ -73,7 +73,7 @@ def test_jobs_share_nothing_further():
     assert counts == [1, 1]
 
 
-@pytest.mark.parametrize(("n", "width", "parts"), [(10, 1, 1), (2**17, 1, 3), (2**10, 2**6, 2)])
+@pytest.mark.parametrize(("n", "width", "parts"), [(10, 1, 1), (2**19, 1, 3), (2**11, 2**6, 2)])
 def test_rows_are_cut_for_as_many_threads_as_pay(n, width, parts):
     cuts = over_rows(lambda cut: (cut.start, cut.stop), n, 3, width)
     assert len(cuts) == parts

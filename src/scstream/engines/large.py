@@ -1,14 +1,14 @@
 """Passes over large batches of a family whose statistics are quadratic: see `kernels.large_rows`.
 
-A pass is one call into compiled code a thread, without the interpreter's lock. Threads share the
-leaves of the tree of sums in units, see `engines.units`.
+A pass is one call into compiled code, see `kernels.crew`. Threads share the leaves of the tree of
+sums in units, see `engines.units`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,15 +21,15 @@ from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
+from scstream.kernels.crew import crew_of, for_each
 from scstream.kernels.label_proposals import GROUP, WIDTH
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows, Scratch
 from scstream.kernels.large_tiles import Carried, Run, Tiles
 from scstream.kernels.nearby import COLUMNS, Components
 from scstream.kernels.screened_tiles import MOST, TILE, TOO_LARGE
-from scstream.kernels.sharing import Totals
+from scstream.kernels.sharing import Shares, Totals
 from scstream.support.memory import Memory, for_kernels
-from scstream.support.threads import together
 
 _LN2 = float(np.log(2.0))
 _HALF = 2.0**-24  # the relative rounding of float32
@@ -166,10 +166,9 @@ class LargeBatch:
         way = large_tiles.ALL if len(carried.bound) else way
         drawn = Keyed(*((0, 0, 0, 0) if key is None else (1, *key)), self.first_row)
         sums, units = self._sums("sums", k, p, k * k)
-        shares = units.shares(self.sizes.leaf_rows)
 
-        def job(own: Scratch) -> None:
-            large_rows.sweep_share(
+        def job(shares: Shares, own: Scratch) -> None:
+            large_rows.sweep(
                 self.rows, weight, by, pairs, drawn, shares, own, labels, carried, sums
             )
 
@@ -192,10 +191,9 @@ class LargeBatch:
         """Write the better sub-labels of rows of the chosen clusters: see `Engine.resplit`."""
         k, p = len(chosen), pairs.eta.shape[1]
         sums, units = self._sums("trial sums", k, p, 0)
-        shares = units.shares(self.sizes.leaf_rows)
 
-        def job(own: Scratch) -> None:
-            large_rows.resplit_share(
+        def job(shares: Shares, own: Scratch) -> None:
+            large_rows.resplit(
                 self.rows, weight, chosen, pairs, doubts, shares, own, (z, trial), sums
             )
 
@@ -209,11 +207,10 @@ class LargeBatch:
         """Return the best component of each row."""
         by, way = self._begun(score, seconds=False, drawn=False, labelled=False)
         sums, units = self._sums("no sums", 0, 0, 0)
-        shares = units.shares(self.sizes.leaf_rows)
         out = np.empty(self.n, dtype=np.int64)
 
-        def job(own: Scratch) -> None:
-            large_rows.assign_share(self.rows, by, shares, own, out, NOTHING)
+        def job(shares: Shares, own: Scratch) -> None:
+            large_rows.assign(self.rows, by, shares, own, out, NOTHING)
 
         self._learn(self._share(job, "assign", units, by, sums, way), by, seconds=False)
         return out
@@ -229,8 +226,8 @@ class LargeBatch:
         return _MEMORY.made(name, (m, k, p), lambda: _totals(m, k, p, pairs)), units
 
     def _share(
-        self, job: Callable[[Scratch], None], name: str, units: Units, by: Components | None,
-        sums: Totals, way: int,
+        self, job: Callable[[Shares, Scratch], None], name: str, units: Units,
+        by: Components | None, sums: Totals, way: int,
     ) -> Labels:  # fmt: skip
         """Do a job on threads, each of which has memory of its own; return what they counted."""
         n, d, leaf = min(self.n_threads, len(units.units)), self.columns, self.sizes.leaf_rows
@@ -238,18 +235,17 @@ class LargeBatch:
         rows = leaf if by is None else leaf * min(units.largest, _RUN_LEAVES)
         held = 1 + units.largest.bit_length()
         shape = tuple(line.shape[1] for line in sums)
-
-        def make() -> list[Scratch]:
-            return [_scratch(rows, d, (k, centres), (held, *shape)) for _ in range(n)]
-
-        size = n, rows, d, k, centres, held, shape
-        own = _MEMORY.made(name, size, make)
-        ways = np.tile(np.array([way, 0, 0, 0, 0]), (n, 1))
-        with_ways = [
-            scratch._replace(run=scratch.run._replace(way=way))
-            for scratch, way in zip(own, ways, strict=True)
-        ]
-        together(n, job, with_ways)
+        with crew_of(n) as crew:
+            n = crew.threads
+            own = _MEMORY.made(
+                name,
+                (n, rows, d, k, centres, held, shape),
+                lambda: _scratch(n, rows, d, (k, centres), (held, *shape)),
+            )
+            ways = own.run.way
+            ways[:] = 0
+            ways[:, 0] = way
+            job(units.shares(leaf, crew), own)
         counted: Labels = ways.sum(axis=0)
         return counted
 
@@ -375,17 +371,20 @@ def _totals(m: int, k: int, p: int, pairs: int) -> Totals:
     )  # fmt: skip
 
 
-def _scratch(rows: int, d: int, tiles: tuple[int, int], sums: tuple[int, ...]) -> Scratch:
-    """Return memory for a thread, for runs of so many rows."""
+def _scratch(
+    threads: int, rows: int, d: int, tiles: tuple[int, int], sums: tuple[int, ...]
+) -> Scratch:
+    """Return memory for threads, each of which takes runs of so many rows."""
     m, current, counts, rivals, between = sums
     k, centres = tiles
-    Z, p = np.empty((rows, d)), (d + 1) * (d + 2) // 2
+    p, each = (d + 1) * (d + 2) // 2, partial(for_each, threads)
+    Z = each((rows, d))
     return Scratch(
-        Z, Z.reshape(-1), np.empty((p + GROUP + 5) * WIDTH), np.empty(rows, np.int64),
-        np.empty(rows),
-        Run(np.empty(rows, np.int64), np.empty(k + 2, np.int64), np.empty((2, rows)),
-            np.zeros(5, np.int64)),
-        Tiles.of(k, d, centres),
-        Totals(np.empty((m, current)), np.empty((m, counts), np.int64),
-               np.empty((m, rivals), np.int64), np.empty((m, between))),
+        Z, Z.reshape(len(Z), -1), each(((p + GROUP + 5) * WIDTH,)), each((rows,), np.int64),
+        each((rows,)),
+        Run(each((rows,), np.int64), each((k + 2,), np.int64), each((2, rows)),
+            each((5,), np.int64)),
+        Tiles.of(threads, k, d, centres),
+        Totals(each((m, current)), each((m, counts), np.int64), each((m, rivals), np.int64),
+               each((m, between))),
     )  # fmt: skip

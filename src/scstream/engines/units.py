@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from scstream.kernels.crew import Crew
 from scstream.kernels.sharing import Ints, Shares
 
 _FEW_LEAVES = 8  # of a unit, whose rows are to stay in cache
@@ -42,10 +43,10 @@ class Units:
             out[place] = i
         return out
 
-    def shares(self, leaf_rows: int) -> Shares:
-        """Return the units as nobody has taken them."""
+    def shares(self, leaf_rows: int, crew: Crew) -> Shares:
+        """Return the units as nobody of a crew has taken them."""
         taken = np.zeros(1 + len(self.nodes), dtype=np.int64)
-        return Shares(leaf_rows, self.units, self.nodes, taken)
+        return Shares(leaf_rows, self.units, self.nodes, taken, crew)
 
 
 def units_of(first: int, leaves: int, n_threads: int, bytes_of_sums: int) -> Units:

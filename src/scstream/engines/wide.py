@@ -6,6 +6,7 @@ See `kernels.wide_rows`: statistics are made row by row, and most components rul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import labelling, wide_rows, wide_sums
+from scstream.kernels.crew import crew_of, for_each
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows
 from scstream.kernels.pruning import Predictives, Students
@@ -80,15 +82,10 @@ class WideBatch:
         keyed = Keyed(
             *((0, 0, 0, 0) if key is None else (1, key.seed, key.batch, key.sweep)), self.first_row
         )
-        size = k, d, by.forms.shape[1], threads
-
-        def make() -> list[Tile]:
-            return [_tile(k, d, by.forms.shape[1]) for _ in range(threads)]
-
-        def job(tile: Tile) -> None:
-            wide_rows.label_tiles(self.rows, by, own, keyed, taken, tile, found, left)
-
-        together(threads, job, _MEMORY.made("tiles", size, make))
+        with crew_of(threads) as crew:
+            size = k, d, by.forms.shape[1], crew.threads
+            memory = _MEMORY.made("tiles", size, lambda: _tiles(*size))
+            wide_rows.label(crew, self.rows, by, own, keyed, memory, found, left, taken)
         starts = _TILE * np.flatnonzero(left)
         return [slice(int(a), min(int(a) + _TILE, n)) for a in starts]
 
@@ -148,16 +145,11 @@ class WideBatch:
         sums = _MEMORY.made("sums", (m, k, p), lambda: _totals(m, 2 * k * p, k))
         whole = _totals(len(units.roots), 2 * k * p, k), units.root_of()
         taken = np.zeros(1 + len(units.nodes) * k, dtype=np.int64)
-        shares = units.shares(self.leaf_rows)._replace(taken=taken)
-        threads = max(min(self.n_threads, n * p // _CELLS), 1)
-
-        def make() -> list[Work]:
-            return [Work(np.empty(p), np.empty(d), _totals(held, 2 * p, 1)) for _ in range(threads)]
-
-        def job(own: Work) -> None:
+        with crew_of(max(min(self.n_threads, n * p // _CELLS), 1)) as crew:
+            size = crew.threads, held, p, d
+            own = _MEMORY.made("work", size, lambda: _work(*size))
+            shares = units.shares(self.leaf_rows, crew)._replace(taken=taken)
             wide_sums.add_clusters(self.rows, weight, listed, sides, shares, own, sums, whole)
-
-        together(threads, job, _MEMORY.made("work", (threads, held, p), make))
         return [
             Part(first, size, (whole[0].current[i].reshape(k, 2, p), whole[0].between[i]))
             for i, (_, first, size) in enumerate(units.roots)
@@ -169,8 +161,8 @@ class WideBatch:
         listed = _MEMORY.made(
             "listed", (n, m, k), lambda: Listed(np.empty(n, np.int64), np.empty((m, k), np.int64))
         )
-        shares, threads = units.shares(self.leaf_rows), range(self._few(n))
-        together(len(threads), lambda _: wide_sums.list_rows(z, chosen, shares, listed), threads)
+        with crew_of(self._few(n)) as crew:
+            wide_sums.list_rows(z, chosen, units.shares(self.leaf_rows, crew), listed)
         return listed
 
 
@@ -188,12 +180,19 @@ def students_of(sub: Score) -> Students | None:
     return form.pruning.students() if isinstance(form, Products) and form.pruning else None
 
 
-def _tile(k: int, d: int, leading: int) -> Tile:
+def _tiles(k: int, d: int, leading: int, threads: int) -> Tile:
+    floats, ints = partial(for_each, threads), partial(for_each, threads, dtype=np.int64)
     return Tile(
-        np.empty((_TILE, 1 + d)), np.empty((_TILE, leading)), np.empty((_TILE, k)),
-        np.empty((_TILE, 2)), np.empty((2, _TILE)), np.empty(d), np.empty(_TILE, np.int64),
-        np.empty(_TILE, np.int64), np.empty(k + 1, np.int64), np.empty(k, np.int64), np.empty(k),
+        floats((_TILE, 1 + d)), floats((_TILE, leading)), floats((_TILE, k)), floats((_TILE, 2)),
+        floats((2, _TILE)), floats((d,)), ints((_TILE,)), ints((_TILE,)), ints((k + 1,)),
+        ints((k,)), floats((k,)),
     )  # fmt: skip
+
+
+def _work(threads: int, held: int, p: int, d: int) -> Work:
+    floats, none = partial(for_each, threads), for_each(threads, (held, 0), np.int64)
+    totals = Totals(floats((held, 2 * p)), none, none, floats((held, 1)))
+    return Work(floats((p,)), floats((d,)), totals)
 
 
 def _totals(m: int, current: int, doubts: int) -> Totals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -11,7 +12,14 @@ from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore,
 from scstream.families.packed import means, unpack
 from scstream.families.scores import Score
 from scstream.kernels import cholesky, matrices, normalisers, pruning
+from scstream.kernels.cholesky import Factoring
+from scstream.kernels.crew import crew_of
 from scstream.kernels.side_by_side import ROWS
+from scstream.support.memory import Memory
+from scstream.support.threads import threads_allowed
+
+_FEW = 4  # matrices of many columns that are factored as soon as a thread wakes
+_MEMORY = Memory()
 
 
 class Posterior(NamedTuple):
@@ -83,14 +91,12 @@ class NormalWishart(Family):
         """
         out, log_det = np.empty((len(s), s.shape[2])), np.empty(len(s))
 
-        def factor(cut: slice) -> int:
-            aims = vector[cut] if len(vector) else vector
-            if len(self._m) >= MANY:
-                return int(cholesky.factor(s[cut], self._prior, aims, out[cut], log_det[cut]))
+        if len(self._m) >= MANY:
+            failed = _factor(s, self._prior, vector, out, log_det)
+        else:
             room = matrices.room_for(len(self._m))
-            return int(matrices.factor(s[cut], self._prior, aims, room, out[cut], log_det[cut]))
-
-        if sum(shared(factor, len(s), len(self._m))):
+            failed = matrices.factor(s, self._prior, vector, room, out, log_det) > 0
+        if failed:
             bad = np.isnan(log_det)
             post = self.posterior(self._prior + s[bad])
             L = self._mended(post.scatter.sum(axis=1))
@@ -124,19 +130,13 @@ class NormalWishart(Family):
         d, more = len(self._m), self._nu - self._kappa
         flat = np.ascontiguousarray(s).reshape(-1, s.shape[-1])
         out = np.empty(len(flat))
-
-        def fill(cut: slice) -> int:
-            if d < MANY:
-                room = matrices.room_for(d)
-                return int(normalisers.log_partition(flat[cut], prior, more, d, room, out[cut]))
+        if d < MANY:
+            failed = normalisers.log_partition(flat, prior, more, d, matrices.room_for(d), out) > 0
+        else:
             nothing = np.empty((0, flat.shape[1]))
-            failed = int(
-                cholesky.factor(flat[cut][:, None], prior, nothing[:, :d], nothing, out[cut])
-            )
-            normalisers.finish(flat[cut, 0] + prior[0], more, d, normalisers.room(), out[cut])
-            return failed
-
-        if sum(shared(fill, len(flat), d)):
+            failed = _factor(flat[:, None], prior, np.empty((0, d)), nothing, out)
+            normalisers.finish(flat[:, 0] + prior[0], more, d, normalisers.room(), out)
+        if failed:
             for r in np.flatnonzero(np.isnan(out)):
                 tau = prior + flat[r]
                 L = self._mended(self.posterior(tau).scatter[None])[0]
@@ -181,3 +181,14 @@ class NormalWishart(Family):
 
         shared(fill, len(s), len(self._m))
         return mean, widest
+
+
+def _factor(s: Array, prior: Array, vector: Array, out: Array, log_det: Array) -> bool:
+    """Factor the scatters of many columns on threads, and return whether some failed."""
+    d = (math.isqrt(8 * len(prior) + 1) - 3) // 2
+    with crew_of(min(threads_allowed(), -(-len(s) // _FEW))) as crew:
+        size = crew.threads, d
+        memory = _MEMORY.made("factoring", size, lambda: Factoring.of(*size))
+        taken = np.zeros(1, dtype=np.int64)
+        cholesky.factor(crew, s, prior, vector, memory, taken, out, log_det)
+    return bool(np.isnan(log_det).any())

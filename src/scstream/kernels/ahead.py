@@ -27,7 +27,7 @@ from numba.core import config
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a small batch of Gaussian clusters needs first
 _BEGINS_HEAVY = "heavy_batch.sweep"  # one of Student-t clusters, for long
-_BEGINS_LARGE = "large_rows.sweep_share"  # a large one, for long
+_BEGINS_LARGE = "large_rows.sweep"  # a large one, for long
 _BEGINS_OTHERS = "screened_blocks.label_block"  # and any other batch, for long
 _SECONDS = {
     "small_batch": 12,
@@ -79,6 +79,7 @@ def _of_other_batches() -> dict[str, Any]:
 
 def _of_large_batches() -> dict[str, Any]:
     """Return those of large batches of Gaussian clusters, but for the kernel that sweeps."""
+    from scstream.kernels.crew import Crew
     from scstream.kernels.labelling import Pairs
     from scstream.kernels.large_rows import Rows, Scratch
     from scstream.kernels.large_tiles import Carried, Run, Tiles
@@ -87,27 +88,28 @@ def _of_large_batches() -> dict[str, Any]:
 
     f1, f2, i1, i2 = float64[::1], float64[:, ::1], int64[::1], int64[:, ::1]
     s1, s2, f3, b1 = float32[::1], float32[:, ::1], float64[:, :, ::1], bool_[::1]
-    pairs = types.NamedTuple((f2, f1, f1), Pairs)
+    i3, pairs = int64[:, :, ::1], types.NamedTuple((f2, f1, f1), Pairs)
     by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2, float64, float64), Components)
-    box = types.NamedTuple((f1, f1, f1, f1, f1, i1), Box)
+    box = types.NamedTuple((f2, f2, f2, f2, f2, i2), Box)
     tiles = types.NamedTuple(
-        (s1, s1, s1, s1, s1, s1, f1, i1, f1, f1, i1, i1, f1, f1, f1, i1, i1, box), Tiles
+        (s2, s2, s2, s2, s2, s2, f2, i2, f2, f2, i2, i2, f2, f2, f2, i2, i2, box), Tiles
     )
-    run, rows = types.NamedTuple((i1, i1, f2, i1), Run), types.NamedTuple((f1, s1, f1, f1), Rows)
-    totals = types.NamedTuple((f2, i2, i2, f2), Totals)
-    shares = types.NamedTuple((int64, i2, i2, i1), Shares)
-    scratch = types.NamedTuple((f2, f1, f1, i1, f1, run, tiles, totals), Scratch)
+    run, rows = types.NamedTuple((i2, i2, f3, i2), Run), types.NamedTuple((f1, s1, f1, f1), Rows)
+    totals, own = (types.NamedTuple(of, Totals) for of in ((f2, i2, i2, f2), (f3, i3, i3, f3)))
+    shares = types.NamedTuple((int64, i2, i2, i1, types.NamedTuple((int64, i1), Crew)), Shares)
+    scratch = types.NamedTuple((f3, f2, f2, i2, f2, run, tiles, own), Scratch)
     h1 = int32[::1]
     carried = types.NamedTuple((h1, h1, s1, f1, float64, float64), Carried)
     labels = types.UniTuple(i1, 2)
     return {
-        "large_rows.resplit_share": (
+        "large_rows.resplit": (
             rows, f1, b1, pairs, bool_, shares, scratch, labels, totals,
         ),
+        "crew.serve": (i1, int64),
         "labelling.rename": (i2, i2, i1, i1),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "mixture.log_joint": (f2, f1, float64),
-        "large_rows.assign_share": (rows, by, shares, scratch, i1, carried),
+        "large_rows.assign": (rows, by, shares, scratch, i1, carried),
         "mixture.dirichlets": (f3, f3, float64, f2, f1),
         "mixture.log_weights": (f1, f1, f1, f1),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),

@@ -8,54 +8,97 @@ what is done to it.
 from __future__ import annotations
 
 from math import isnan, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, helper, kernel
+from scstream.kernels.atomic import claim
+from scstream.kernels.compiling import bare, helper, part
+from scstream.kernels.crew import Crew, for_each, on_threads, own_of
+
+Floats = NDArray[np.float64]
 
 
-@kernel
-def factor(s: Any, prior: Any, vector: Any, out: Any, log_det: Any) -> Any:
-    """Factor the scatter of posteriors, see `scstream.kernels.matrices.factor`.
+class Factoring(NamedTuple):
+    """What a thread factors a matrix in: see `crew.for_each`."""
 
-    Without room for rows, (0, p), log determinants are all that is filled.
-    """
-    k, groups = s.shape[:2]
-    d = vector.shape[1]
-    size = d + -d % 4
-    L, inverse = np.empty((size, size)), np.empty(size)
-    tau, mean = np.empty(len(prior)), np.empty(d)
-    failed = 0
-    for r in range(k):
-        for i in range(size):  # columns of the identity make the size a multiple of 4
-            for j in range(i):
-                L[i, j] = 0.0
-            L[i, i] = 0.0 if i < d else 1.0
-        for g in range(groups - 1, -1, -1):  # the first group's mean is needed to the end
-            for q in range(len(prior)):
-                tau[q] = prior[q] + s[r, g, q]
-            _add_scatter(tau, mean, L)
-        log_det[r] = _cholesky(L, inverse)
-        if isnan(log_det[r]):
-            failed += 1
-            continue
-        if len(out) == 0:
-            continue
-        out[r, 0] = tau[0]
-        q = 1 + d
-        for i in range(d):
-            t = vector[r, i] if len(vector) else mean[i]
-            for j in range(i):
-                t -= L[i, j] * out[r, 1 + j]
-                out[r, q + j] = L[i, j]
-            out[r, q + i] = L[i, i]
-            out[r, 1 + i] = t * inverse[i]
-            q += i + 1
-    return failed
+    L: Floats
+    inverse: Floats
+    tau: Floats
+    mean: Floats
+
+    @staticmethod
+    def of(threads: int, d: int) -> Factoring:
+        """Return memory of each thread for so many columns, and some more up to a multiple of 4."""
+        size = d + -d % 4
+        return Factoring(
+            for_each(threads, (size, size)),
+            for_each(threads, (size,)),
+            for_each(threads, (1 + d + d * (d + 1) // 2,)),
+            for_each(threads, (d,)),
+        )
 
 
 @bare
+def factor(
+    crew: Crew, s: Any, prior: Any, vector: Any, memory: Factoring, taken: Any, out: Any,
+    log_det: Any,
+) -> None:  # fmt: skip
+    """Factor the scatter of posteriors on threads, see `scstream.kernels.matrices.factor`.
+
+    Without room for rows, (0, p), log determinants are all that is filled. They are NaN where it
+    failed. How many matrices are ``taken`` is counted there from 0.
+    """
+    on_threads(crew, _factor_share, (crew, s, prior, vector, memory, taken, out, log_det))
+
+
+@part
+def _factor_share(thread: int, given: Any) -> None:
+    crew, s, prior, vector, memory, taken, out, log_det = given
+    own = own_of(memory, thread, crew.threads)
+    row = claim(taken, 0)
+    while row < len(s):
+        log_det[row] = _factor(s[row], prior, own)
+        if len(out) > 0 and not isnan(log_det[row]):
+            aim = vector[row] if len(vector) else own.mean
+            _fill_row(own, aim, out[row])
+        row = claim(taken, 0)
+
+
+@part
+def _factor(s: Any, prior: Any, own: Factoring) -> Any:
+    """Factor the scatter of groups (g, p), and return its log determinant."""
+    L, tau, size, d = own.L, own.tau, len(own.L), len(own.mean)
+    for i in range(size):  # columns of the identity make the size a multiple of 4
+        for j in range(i):
+            L[i, j] = 0.0
+        L[i, i] = 0.0 if i < d else 1.0
+    for back in range(len(s)):  # the first group's mean is needed to the end
+        g = len(s) - 1 - back
+        for q in range(len(prior)):
+            tau[q] = prior[q] + s[g, q]
+        _add_scatter(tau, own.mean, L)
+    return _cholesky(L, own.inverse)
+
+
+@part
+def _fill_row(own: Factoring, aim: Any, out: Any) -> None:
+    """Fill a row ``(kappa, L^-1 aim, L)``."""
+    L, d = own.L, len(own.mean)
+    out[0] = own.tau[0]
+    q = 1 + d
+    for i in range(d):
+        t = aim[i]
+        for j in range(i):
+            t -= L[i, j] * out[1 + j]
+            out[q + j] = L[i, j]
+        out[q + i] = L[i, i]
+        out[1 + i] = t * own.inverse[i]
+        q += i + 1
+
+
+@part
 def _add_scatter(tau: Any, mean: Any, L: Any) -> None:
     """Add the scatter at ``tau`` to the lower triangle of L, and fill the mean.
 
@@ -84,7 +127,7 @@ def _add_scatter(tau: Any, mean: Any, L: Any) -> None:
         at += d - j
 
 
-@bare
+@part
 def _cholesky(L: Any, inverse: Any) -> Any:
     """Factor a matrix whose lower triangle is in L in place; ``inverse`` becomes 1 / diagonal.
 

@@ -1,7 +1,7 @@
-"""Compiled passes over the rows of large Gaussian batches: one call a thread, from rows to sums.
+"""Compiled passes over the rows of large Gaussian batches: one call each, from rows to sums.
 
-Threads take units of leaves of the tree of sums, see `sharing`. Labels are the business of
-`large_labels`, sums that of `large_sums`.
+The threads of a `crew` take units of leaves of the tree of sums, see `sharing`. Labels are the
+business of `large_labels`, sums that of `large_sums`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from scstream.kernels import arguments
 from scstream.kernels.arguments import Scores
 from scstream.kernels.carried import fill_gaps, settle_carried
 from scstream.kernels.compiling import bare, part
+from scstream.kernels.crew import on_threads, own_of
 from scstream.kernels.labelling import Pairs, first_uniforms
 from scstream.kernels.large_labels import label_run
 from scstream.kernels.large_sums import add_rows, try_rows
@@ -55,6 +56,8 @@ class Keyed(NamedTuple):
 class Scratch(NamedTuple):
     """What a thread works in: rows (n, d) of a run in the frame, and what is found about them.
 
+    Kernels are given that of all threads, see `crew.for_each`.
+
     ``numbers`` (n d,) are those of the rows, and ``block`` is room for a block of them.
     ``totals`` are the sums of nodes of a unit; there is room for those that are held at a time.
     """
@@ -70,11 +73,19 @@ class Scratch(NamedTuple):
 
 
 @bare
-def sweep_share(
+def sweep(
     rows: Rows, weight: Floats, by: Components, pairs: Pairs, key: Keyed, shares: Shares,
     scratch: Scratch, labels: Any, carried: Carried, sums: Totals,
 ) -> None:  # fmt: skip
     """Label rows, divide them among sub-clusters, and add them up by the tree."""
+    given = rows, weight, by, pairs, key, shares, scratch, labels, carried, sums
+    on_threads(shares.crew, _sweep_share, given)
+
+
+@part
+def _sweep_share(thread: int, given: Any) -> None:
+    rows, weight, by, pairs, key, shares, scratches, labels, carried, sums = given
+    scratch = own_of(scratches, thread, shares.crew.threads)
     n, leaf, own, drawn = len(weight), shares.leaf_rows, scratch.totals, key.drawn > 0
     parts = Scores(*pairs)
     block, _ = block_of(scratch.block, by.eta.shape[1])
@@ -112,10 +123,17 @@ def sweep_share(
 
 
 @bare
-def assign_share(
+def assign(
     rows: Rows, by: Components, shares: Shares, scratch: Scratch, labels: Ints, carried: Carried
 ) -> None:
     """Fill the best labels of rows, of which nothing is carried."""
+    on_threads(shares.crew, _assign_share, (rows, by, shares, scratch, labels, carried))
+
+
+@part
+def _assign_share(thread: int, given: Any) -> None:
+    rows, by, shares, scratches, labels, carried = given
+    scratch = own_of(scratches, thread, shares.crew.threads)
     n, leaf = len(labels), shares.leaf_rows
     unit = next_unit(shares)
     while unit < len(shares.units):
@@ -131,11 +149,19 @@ def assign_share(
 
 
 @bare
-def resplit_share(
+def resplit(
     rows: Rows, weight: Floats, chosen: Any, pairs: Pairs, doubts: bool, shares: Shares,
     scratch: Scratch, labels: Any, sums: Totals,
 ) -> None:  # fmt: skip
     """Try the better sub-labels for rows of the chosen clusters, and add up by the tree."""
+    given = rows, weight, chosen, pairs, doubts, shares, scratch, labels, sums
+    on_threads(shares.crew, _resplit_share, given)
+
+
+@part
+def _resplit_share(thread: int, given: Any) -> None:
+    rows, weight, chosen, pairs, doubts, shares, scratches, labels, sums = given
+    scratch = own_of(scratches, thread, shares.crew.threads)
     n, leaf, own, (z, trial) = len(weight), shares.leaf_rows, scratch.totals, labels
     block, _ = block_of(scratch.block, pairs.eta.shape[1])
     unit = next_unit(shares)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.compiling import part
+from scstream.kernels.crew import for_each
 from scstream.kernels.nearby import COLUMNS, Box
 from scstream.kernels.screened_tiles import TILE
 
@@ -53,30 +54,39 @@ class Tiles(NamedTuple):
     box: Box
 
     @staticmethod
-    def of(k: int, d: int, centres: int) -> Tiles:
-        """Return memory for so many components, columns, and columns of centres."""
+    def of(threads: int, k: int, d: int, centres: int) -> Tiles:
+        """Return memory of each thread for so many components, columns, and columns of centres."""
         p, most, (left, right) = (d + 1) * (d + 2) // 2, k + 7, np.triu_indices(d)
+
+        def floats(n: int) -> Floats:
+            return for_each(threads, (n,))
+
+        def singles(n: int) -> Singles:
+            return for_each(threads, (n,), np.float32)
+
+        def ints(n: int) -> Ints:
+            return for_each(threads, (n,), np.int64)
+
         return Tiles(
-            np.zeros(TILE * max(p + COLUMNS, centres), np.float32),
-            np.zeros(TILE * most, np.float32),
-            np.zeros(TILE * most, np.float32),
-            np.zeros(4 * TILE, np.float32),
-            np.zeros(4 * TILE, np.float32),
-            np.zeros(TILE, np.float32),
-            np.zeros(p),
-            np.zeros(most, np.int64),
-            np.zeros(most),
-            np.zeros(TILE),
-            np.zeros(TILE, np.int64),
-            np.zeros(2 * TILE, np.int64),
-            np.zeros(2 * TILE),
-            np.zeros(2 * TILE),
-            np.zeros(1),
-            left.astype(np.int64),
-            right.astype(np.int64),
-            Box(np.zeros(d), np.zeros(d), np.zeros(p), np.zeros(k), np.zeros(k),
-                np.zeros(most, np.int64)),
-        )  # fmt: skip
+            singles(TILE * max(p + COLUMNS, centres)),
+            singles(TILE * most),
+            singles(TILE * most),
+            singles(4 * TILE),
+            singles(4 * TILE),
+            singles(TILE),
+            floats(p),
+            ints(most),
+            floats(most),
+            floats(TILE),
+            ints(TILE),
+            ints(2 * TILE),
+            floats(2 * TILE),
+            floats(2 * TILE),
+            floats(1),
+            np.tile(left.astype(np.int64), (threads, 1)),
+            np.tile(right.astype(np.int64), (threads, 1)),
+            Box(floats(d), floats(d), floats(p), floats(k), floats(k), ints(most)),
+        )
 
 
 class Carried(NamedTuple):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import part
+from scstream.kernels.crew import Crew
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,12 +46,15 @@ class Shares(NamedTuple):
         node; and the node above it.
     taken : ndarray (1 + l,)
         How many units are taken, and how many halves of each node are done.
+    crew : Crew
+        The threads that share them.
     """
 
     leaf_rows: int
     units: Ints
     nodes: Ints
     taken: Ints
+    crew: Crew
 
 
 @part

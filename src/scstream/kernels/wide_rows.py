@@ -1,16 +1,17 @@
 """Compiled labels of rows of Gaussian clusters of many columns: see `pruning`.
 
-Rows are labelled tile by tile, one call a thread, and added up afterwards: see `wide_sums`.
+Rows are labelled tile by tile by the threads of a `crew`, and added up afterwards: see `wide_sums`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, part
+from scstream.kernels.crew import Crew, on_threads, own_of
 from scstream.kernels.elementary import logs
 from scstream.kernels.labelling import draw_pair, first_uniforms, share_pair
 from scstream.kernels.large_rows import Keyed, Rows, fill_frame
@@ -36,8 +37,9 @@ class Labelled(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """Memory for the rows of a tile: rows ``(1, z)``, statistics of the first columns, scores.
+    """Memory of a thread for the rows of a tile.
 
+    Rows are ``(1, z)``; ``lead`` are statistics of the first columns.
     ``y`` is for a solution, ``first`` for where clusters begin in the order of rows.
     """
 
@@ -55,14 +57,22 @@ class Tile(NamedTuple):
 
 
 @bare
-def label_tiles(
-    rows: Rows, by: Predictives, own: Students, key: Keyed, taken: Ints, tile: Tile,
-    found: Labelled, left: Ints,
+def label(
+    crew: Crew, rows: Rows, by: Predictives, own: Students, key: Keyed, tiles: Tile,
+    found: Labelled, left: Ints, taken: Ints,
 ) -> None:  # fmt: skip
-    """Label tiles that no other thread has taken.
+    """Label rows, tile by tile.
 
     ``left`` becomes 1 for a tile of which rows come near to too many components.
     """
+    on_threads(crew, _label_share, (crew, rows, by, own, key, tiles, found, left, taken))
+
+
+@part
+def _label_share(thread: int, given: Any) -> None:
+    """Label tiles that no other thread has taken."""
+    crew, rows, by, own, key, tiles, found, left, taken = given
+    tile = own_of(tiles, thread, crew.threads)
     n, size = len(found.z), len(tile.point)
     number = claim(taken, 0)
     while number * size < n:

@@ -13,6 +13,7 @@ import numpy as np
 
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, part
+from scstream.kernels.crew import on_threads, own_of
 from scstream.kernels.labelling import Pairs, certainty
 from scstream.kernels.large_rows import Rows, fill_frame
 from scstream.kernels.pruning import Students, score_of
@@ -61,6 +62,12 @@ class Work(NamedTuple):
 @bare
 def list_rows(z: Ints, chosen: Any, shares: Shares, listed: Listed) -> None:
     """List the rows of chosen clusters, unit by unit, each cluster's in their order."""
+    on_threads(shares.crew, _list_share, (z, chosen, shares, listed))
+
+
+@part
+def _list_share(_: int, given: Any) -> None:
+    z, chosen, shares, listed = given
     k = len(chosen)
     unit = next_unit(shares)
     while unit < len(shares.units):
@@ -95,6 +102,14 @@ def add_clusters(
     ``sums`` are those of units: (2 k p,) and (k,) each. ``whole`` are those of the roots of the
     tree, in the same form, and which root a place is.
     """
+    given = rows, weight, listed, sides, shares, work, sums, whole
+    on_threads(shares.crew, _add_share, given)
+
+
+@part
+def _add_share(thread: int, given: Any) -> None:
+    rows, weight, listed, sides, shares, works, sums, whole = given
+    work = own_of(works, thread, shares.crew.threads)
     k, p, own = listed.end.shape[1], len(work.point), work.totals
     number = next_unit(shares)
     while number < k * len(shares.units):

@@ -1,0 +1,286 @@
+"""Threads that wait for work in compiled code, and share a pass over rows.
+
+A pass is one call from Python. Its kernel hands every thread of a crew the same arguments and the
+thread's number, see `on_threads`. To call a kernel on each thread from Python, with dozens of
+arrays, takes .08 ms a thread, one after another through the interpreter's lock: at 16 threads
+longer than many a pass.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, config, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from scstream.kernels.atomic import claim
+from scstream.kernels.compiling import bare, part
+from scstream.kernels.quick_context import DATA, ITEMS, SHAPE, STRIDES, structure
+
+Ints = NDArray[np.int64]
+
+# where a crew keeps what its threads are to do, who is done, and the locks that they wait for
+_FUNCTION, _ARGUMENTS, _THREADS, _ENDED, _ALL_ENDED, _FIRST = range(6)
+_MOST = 1024  # threads of a crew
+_LARGE, _LINES = 4096, 128  # bytes: of memory whose ends matter little, and between smaller ones
+_PLAIN = bool(getattr(config, "DISABLE_JIT", False))
+_intrinsic: Any = intrinsic
+_ADDRESS, _POINTER = ir.IntType(64), ir.IntType(8).as_pointer()
+
+
+class Crew(NamedTuple):
+    """So many threads that share a pass, of which who calls is the first."""
+
+    threads: int
+    places: Ints
+
+
+class _Waiting:
+    """Threads that wait for what to do; they end with the process."""
+
+    def __init__(self) -> None:
+        self.places = np.zeros(_FIRST + _MOST, dtype=np.int64)
+        self.places[_ALL_ENDED] = _closed_lock()
+        self.threads = 1
+
+    def grown(self, threads: int) -> Crew:
+        """Return a crew of so many threads, or as many as the system lets start."""
+        while self.threads < min(threads, _MOST):
+            me = self.threads
+            self.places[_FIRST + me] = _closed_lock()
+            thread = Thread(target=serve, args=(self.places, me), name=f"crew_{me}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                break
+            self.threads += 1
+        return Crew(min(threads, self.threads), self.places)
+
+
+_idle: list[_Waiting] = []
+_ALONE = Crew(1, np.zeros(_FIRST, dtype=np.int64))
+if hasattr(os, "register_at_fork"):  # threads do not live on in a forked process
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+@contextmanager
+def crew_of(threads: int) -> Iterator[Crew]:
+    """Give a crew of some threads that nobody else has for so long."""
+    if threads < 2 or _PLAIN:
+        yield _ALONE
+        return
+    try:
+        waiting = _idle.pop()
+    except IndexError:
+        waiting = _Waiting()
+    try:
+        yield waiting.grown(threads)
+    finally:
+        _idle.append(waiting)
+
+
+def _closed_lock() -> int:
+    """Return the address of a new lock, which whoever waits for it must be let through."""
+    api = ctypes.pythonapi
+    api.PyThread_allocate_lock.restype = ctypes.c_void_p
+    api.PyThread_acquire_lock.argtypes = [ctypes.c_void_p, ctypes.c_int]
+    lock = api.PyThread_allocate_lock()
+    if not lock:
+        raise MemoryError("There is no room for another lock.")
+    api.PyThread_acquire_lock(lock, 1)
+    return int(lock)
+
+
+# -- in compiled code ----------------------------------------------------------------------------
+
+
+def _call(name: str, result: Any, builder: Any, arguments: Any) -> Any:
+    """Call a function of the interpreter that needs no lock of it."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.call(function, arguments)
+
+
+@_intrinsic
+def _wait_for(typing: Any, lock: Any) -> Any:
+    """Wait until somebody opens a lock, and close it behind oneself."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where, waits = builder.inttoptr(arguments[0], _POINTER), ir.IntType(32)(1)
+        _call("PyThread_acquire_lock", ir.IntType(32), builder, [where, waits])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), code
+
+
+@_intrinsic
+def _open(typing: Any, lock: Any) -> Any:
+    """Let through who waits for a lock, or comes to it next."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where = builder.inttoptr(arguments[0], _POINTER)
+        _call("PyThread_release_lock", ir.VoidType(), builder, [where])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), code
+
+
+@_intrinsic
+def _address(typing: Any, share: Any, arguments: Any) -> Any:
+    """Return the addresses of a function, as `_do` calls it, and of its arguments.
+
+    They stand in memory of the function that asks for them.
+    """
+    called = share.get_call_type(typing, (types.int64, arguments), {})
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        given = values[1]
+        made = share.dispatcher.overloads[called.args]
+        context.add_linking_libs([made.library])
+        kind = ir.FunctionType(ir.VoidType(), [_ADDRESS, _ADDRESS])
+        function = ir.Function(builder.module, kind, f"{made.fndesc.mangled_name}.share")
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        inside = ir.IRBuilder(function.append_basic_block())
+        thread, where = function.args
+        memory = inside.inttoptr(where, given.type.as_pointer())
+        each = [
+            inside.load(cgutils.gep_inbounds(inside, memory, 0, i))
+            for i in range(len(signature.args[1]))
+        ]
+        given_again = structure(inside, given.type, each)
+        context.call_internal_no_propagate(inside, made.fndesc, called, [thread, given_again])
+        inside.ret_void()
+        memory = cgutils.alloca_once(builder, given.type)
+        for i in range(len(signature.args[1])):
+            value = builder.extract_value(given, i)
+            builder.store(value, cgutils.gep_inbounds(builder, memory, 0, i))
+        addresses = [builder.ptrtoint(of, _ADDRESS) for of in (function, memory)]
+        return context.make_tuple(builder, signature.return_type, addresses)
+
+    return types.UniTuple(types.int64, 2)(share, arguments), code
+
+
+@_intrinsic
+def _do(typing: Any, function: Any, arguments: Any, thread: Any) -> Any:
+    """Call a function by the addresses of it and of its arguments."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        function, arguments, thread = values
+        kind = ir.FunctionType(ir.VoidType(), [_ADDRESS, _ADDRESS])
+        builder.call(builder.inttoptr(function, kind.as_pointer()), [thread, arguments])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), code
+
+
+@part
+def _wake_next(places: Ints, me: int) -> None:
+    """Wake two threads, who wake two others each."""
+    for other in range(2 * me + 1, 2 * me + 3):
+        if other < places[_THREADS]:
+            _open(places[_FIRST + other])
+
+
+@bare
+def serve(places: Ints, me: int) -> None:
+    """Be a thread of a crew: wait, do a share, and say that it is done, for ever."""
+    while True:
+        _wait_for(places[_FIRST + me])
+        _wake_next(places, me)
+        _do(places[_FUNCTION], places[_ARGUMENTS], me)
+        if claim(places, _ENDED) == places[_THREADS] - 2:
+            _open(places[_ALL_ENDED])
+
+
+def _alone(crew: Crew, share: Any, arguments: Any) -> None:
+    """Call a function on all threads of a crew, with the thread's number and a tuple.
+
+    It must raise nothing. Returns when all are done. Not compiled, the caller does it alone.
+    """
+    share(0, arguments)
+
+
+def _on_threads(crew: Any, share: Any, arguments: Any) -> None:
+    places, (function, given) = crew.places, _address(share, arguments)
+    if crew.threads > 1:
+        places[_FUNCTION], places[_ARGUMENTS] = function, given
+        places[_THREADS], places[_ENDED] = crew.threads, 0
+        _wake_next(places, 0)
+    _do(function, given, 0)
+    if crew.threads > 1:
+        _wait_for(places[_ALL_ENDED])
+
+
+on_threads = _alone if _PLAIN else part(_on_threads)
+
+
+def for_each(threads: int, shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+    """Return memory for each thread of a crew, of which `own_of` takes the thread's.
+
+    Between small ones there is some that nobody uses: cores that write to neighbouring places wait
+    for each other.
+    """
+    size = max(int(np.prod(shape)) * np.dtype(dtype).itemsize, 1)
+    return np.zeros((threads * (1 if size > _LARGE else 1 + -(-_LINES // size)), *shape), dtype)
+
+
+def _own_of_plain(stacked: Any, thread: int, threads: int) -> Any:
+    """Return what a thread has of the memory of all, in tuples or not: see `for_each`."""
+    if isinstance(stacked, tuple):
+        each = (_own_of_plain(line, thread, threads) for line in stacked)
+        return type(stacked)(*each) if hasattr(stacked, "_fields") else tuple(each)
+    return stacked[thread * (len(stacked) // threads)]
+
+
+def _own_of(typing: Any, stacked: Any, thread: Any, threads: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _taken(context, builder, signature.args[0], *arguments)
+
+    return _one_less(stacked)(stacked, types.int64, types.int64), code
+
+
+def _one_less(kind: Any) -> Any:
+    """Return the type of a part of each array."""
+    if isinstance(kind, types.Array):
+        return types.Array(kind.dtype, kind.ndim - 1, "C")
+    return types.BaseTuple.from_types([_one_less(each) for each in kind.types], kind.instance_class)
+
+
+def _taken(
+    context: Any, builder: Any, kind: Any, value: Any, thread: Any, threads: Any
+) -> Any:  # fmt: skip
+    """Return what describes a part of each array."""
+    found = context.get_value_type(_one_less(kind))
+    if not isinstance(kind, types.Array):
+        each = [(of, builder.extract_value(value, i)) for i, of in enumerate(kind.types)]
+        parts = [_taken(context, builder, of, line, thread, threads) for of, line in each]
+        return structure(builder, found, parts)
+    step = builder.udiv(builder.extract_value(value, [SHAPE, 0]), threads)
+    sizes = [builder.extract_value(value, [SHAPE, i]) for i in range(1, kind.ndim)]
+    steps = [builder.extract_value(value, [STRIDES, i]) for i in range(1, kind.ndim)]
+    items = sizes[0]
+    for size in sizes[1:]:
+        items = builder.mul(items, size)
+    data = builder.gep(
+        builder.extract_value(value, DATA), [builder.mul(builder.mul(thread, step), items)]
+    )
+    made = structure(builder, found, [builder.extract_value(value, i) for i in range(ITEMS)])
+    for place, of in (
+        (ITEMS, items), (ITEMS + 1, builder.extract_value(value, ITEMS + 1)), (DATA, data),
+        (SHAPE, structure(builder, found.elements[SHAPE], sizes)),
+        (STRIDES, structure(builder, found.elements[STRIDES], steps)),
+    ):  # fmt: skip
+        made = builder.insert_value(made, of, place)
+    return made
+
+
+own_of: Any = _own_of_plain if _PLAIN else _intrinsic(_own_of)
