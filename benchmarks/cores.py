@@ -26,7 +26,9 @@ from benchmarks.speed.timing import Job, alternate, thread_counts
 from scstream import Gaussian, ScStream
 from scstream.datasets import Batch, gaussian_stream
 
-_PAUSE = 0.02  # seconds: idle threads of OpenMP spin for a while, and would slow the next one
+_PAUSE = (
+    0.1  # seconds: idle threads of OpenMP and BLAS spin for a while, and would slow the next one
+)
 
 
 @dataclass(frozen=True)

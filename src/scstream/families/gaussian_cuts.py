@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array
 from scstream.families.cutting import CERTAIN, Projection, Side, log_odds
-from scstream.families.gaussian_scores import shared
+from scstream.families.gaussian_scores import MANY, shared
 from scstream.families.normal_wishart import NormalWishart
 from scstream.families.packed import moments, upper
 from scstream.kernels import cuts, matrices
+from scstream.kernels.crew import crew_of, for_each
+from scstream.support.threads import threads_allowed
 
 AXES = 4  # principal axes of a cluster along which it is cut in turn
 
@@ -28,15 +30,14 @@ class GaussianCuts(NormalWishart):
         First in the deviations of the expected covariance, then in those of the columns.
         """
         d = len(self._m)
-        out, axes = np.empty(s.shape), min(d, AXES)
-        s = np.ascontiguousarray(s)
-
-        def fill(cut: slice) -> None:
-            room = matrices.room_for(d)
-            some = s[cut], member[cut], attempt[cut]
-            cuts.directions(*some, axes, self._prior, d, room, out[cut])
-
-        shared(fill, len(s), d)
+        out, axes, some = (
+            np.empty(s.shape),
+            min(d, AXES),
+            (np.ascontiguousarray(s), member, attempt),
+        )
+        with crew_of(threads_allowed() if d >= MANY else 1) as crew:
+            rooms = for_each(crew.threads, (2 * d * d + d,))
+            cuts.shared_directions(crew, *some, axes, self._prior, d, rooms, out)
         return out
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:

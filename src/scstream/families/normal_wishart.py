@@ -135,14 +135,14 @@ class NormalWishart(Family):
         else:
             nothing = np.empty((0, flat.shape[1]))
             failed = _factor(flat[:, None], prior, np.empty((0, d)), nothing, out)
-            normalisers.finish(flat[:, 0] + prior[0], more, d, normalisers.room(), out)
+            _finish(flat[:, 0] + prior[0], more, d, out)
         if failed:
             for r in np.flatnonzero(np.isnan(out)):
                 tau = prior + flat[r]
                 L = self._mended(self.posterior(tau).scatter[None])[0]
                 log_det = 2.0 * np.log(np.diag(L)).sum()
                 out[r] = log_det
-                normalisers.finish(tau[:1], more, d, normalisers.room(), out[r : r + 1])
+                _finish(tau[:1], more, d, out[r : r + 1])
         return out.reshape(s.shape[:-1])
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
@@ -186,9 +186,21 @@ class NormalWishart(Family):
 def _factor(s: Array, prior: Array, vector: Array, out: Array, log_det: Array) -> bool:
     """Factor the scatters of many columns on threads, and return whether some failed."""
     d = (math.isqrt(8 * len(prior) + 1) - 3) // 2
-    with crew_of(min(threads_allowed(), -(-len(s) // _FEW))) as crew:
+    with crew_of(_paying(len(s))) as crew:
         size = crew.threads, d
         memory = _MEMORY.made("factoring", size, lambda: Factoring.of(*size))
         taken = np.zeros(1, dtype=np.int64)
         cholesky.factor(crew, s, prior, vector, memory, taken, out, log_det)
     return bool(np.isnan(log_det).any())
+
+
+def _finish(kappa: Array, more: float, d: int, log_det: Array) -> None:
+    """Replace log determinants of scatters of many columns by log-normalisers."""
+    with crew_of(_paying(len(kappa))) as crew:
+        rooms = _MEMORY.made("rooms", crew.threads, lambda: normalisers.rooms(crew.threads))
+        normalisers.finish(crew, kappa, more, d, rooms, log_det)
+
+
+def _paying(k: int) -> int:
+    """Return how many threads pay for k matrices of many columns."""
+    return min(threads_allowed(), -(-k // _FEW))

@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from scstream.kernels.atomic import claim
-from scstream.kernels.compiling import bare, part
+from scstream.kernels.compiling import bare, helper, part
 from scstream.kernels.quick_context import DATA, ITEMS, SHAPE, STRIDES, structure
 
 Ints = NDArray[np.int64]
@@ -220,7 +220,14 @@ def _on_threads(crew: Any, share: Any, arguments: Any) -> None:
         _wait_for(places[_ALL_ENDED])
 
 
-on_threads = _alone if _PLAIN else part(_on_threads)
+# within its caller: a function that is handed from one to another cannot be kept on disk
+on_threads = _alone if _PLAIN else helper(_on_threads)
+
+
+@part
+def stretch(n: int, thread: int, crew: Crew) -> Any:
+    """Return which of n rows are a thread's, where each takes as many."""
+    return slice(n * thread // crew.threads, n * (thread + 1) // crew.threads)
 
 
 def for_each(threads: int, shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:

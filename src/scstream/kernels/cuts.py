@@ -9,6 +9,7 @@ from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
 from scstream.kernels.compiling import brief, brief_part
+from scstream.kernels.crew import Crew, on_threads, own_of, stretch
 from scstream.kernels.directions import factored, solve_back, white
 
 OF_A_KIND = 8  # attempts in the deviations of what is expected; as many others follow
@@ -89,6 +90,22 @@ def directions(
         for i in range(d):
             level = normal[i] * s[r, 1 + i] / n
             out[r, 0] -= level + _BESIDE * abs(level)
+
+
+@brief
+def shared_directions(
+    crew: Crew, s: Any, member: Any, attempt: Any, axes: int, prior: Any, d: int, rooms: Any,
+    out: Any,
+) -> None:  # fmt: skip
+    """Fill `directions`, each thread those of some groups."""
+    on_threads(crew, _directions_share, (crew, s, member, attempt, axes, prior, d, rooms, out))
+
+
+@brief_part
+def _directions_share(thread: int, given: Any) -> None:
+    crew, s, member, attempt, axes, prior, d, rooms, out = given
+    mine, room = stretch(len(s), thread, crew), own_of(rooms, thread, crew.threads)
+    directions(s[mine], member[mine], attempt[mine], axes, prior, d, room, out[mine])
 
 
 @brief_part

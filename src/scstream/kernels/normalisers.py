@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.kernels.compiling import bare, in_order_apart
+from scstream.kernels.compiling import bare, in_order_apart, part
+from scstream.kernels.crew import Crew, for_each, on_threads, own_of, stretch
 from scstream.kernels.elementary import log_gammas, logs
 from scstream.kernels.side_by_side import (
     ROWS,
@@ -24,9 +25,9 @@ from scstream.kernels.side_by_side import (
 )
 
 
-def room() -> NDArray[np.float64]:
-    """Return room for `finish` to work in."""
-    return np.empty(ROWS * SIDE)
+def rooms(threads: int) -> NDArray[np.float64]:
+    """Return room for each thread of `finish` to work in."""
+    return for_each(threads, (ROWS * SIDE,))
 
 
 @bare
@@ -50,11 +51,19 @@ def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) 
 
 
 @bare
-def finish(kappa: Any, more: float, d: int, room: Any, out: Any) -> None:
+def finish(crew: Crew, kappa: Any, more: float, d: int, rooms: Any, out: Any) -> None:
     """Replace log determinants (k,) of scatters by log-normalisers, see `log_partition`."""
-    rows, side = rows_of(room, np.int64(ROWS))
-    for a in range(0, len(out), side):
-        _finish(kappa[a : a + side], more, d, rows, out[a : a + side])
+    on_threads(crew, _finish_share, (crew, kappa, more, d, rooms, out))
+
+
+@part
+def _finish_share(thread: int, given: Any) -> None:
+    crew, kappa, more, d, rooms, out = given
+    rows, side = rows_of(own_of(rooms, thread, crew.threads), np.int64(ROWS))
+    mine = stretch(len(out), thread, crew)
+    for a in range(mine.start, mine.stop, side):
+        b = min(a + side, mine.stop)
+        _finish(kappa[a:b], more, d, rows, out[a:b])
 
 
 @in_order_apart

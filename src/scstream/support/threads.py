@@ -138,7 +138,8 @@ def added(a: Floats, b: Floats, out: Floats | None = None) -> Floats:
     if a.size < MANY_NUMBERS:
         return np.add(a, b, out=out)
     total = np.empty(a.shape) if out is None else out
-    over_slices(lambda cut: np.add(a[cut], b[cut], out=total[cut]), len(a))
+    width = a.size // len(a)
+    over_rows(lambda cut: np.add(a[cut], b[cut], out=total[cut]), len(a), width=width)
     return total
 
 
