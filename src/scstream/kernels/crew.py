@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, helper, part
-from scstream.kernels.quick_context import DATA, ITEMS, SHAPE, STRIDES, structure
+from scstream.kernels.quick_context import DATA, ITEMS, SHAPE, STRIDES, Builder, structure
 
 Ints = NDArray[np.int64]
 
@@ -149,24 +149,51 @@ def _address(typing: Any, share: Any, arguments: Any) -> Any:
         function = ir.Function(builder.module, kind, f"{made.fndesc.mangled_name}.share")
         function.linkage = "internal"
         function.attributes.add("noinline")
-        inside = ir.IRBuilder(function.append_basic_block())
+        inside = Builder(function.append_basic_block())
         thread, where = function.args
-        memory = inside.inttoptr(where, given.type.as_pointer())
-        each = [
-            inside.load(cgutils.gep_inbounds(inside, memory, 0, i))
-            for i in range(len(signature.args[1]))
-        ]
-        given_again = structure(inside, given.type, each)
-        context.call_internal_no_propagate(inside, made.fndesc, called, [thread, given_again])
+        loaded = _loaded(inside, inside.inttoptr(where, given.type.as_pointer()), given.type)
+        context.call_internal_no_propagate(inside, made.fndesc, called, [thread, loaded])
         inside.ret_void()
+        for line in inside.block.instructions:
+            if isinstance(line, ir.CallInstr):  # of hundreds of numbers, which should not be copied
+                line.attributes.add("alwaysinline")
         memory = cgutils.alloca_once(builder, given.type)
-        for i in range(len(signature.args[1])):
-            value = builder.extract_value(given, i)
-            builder.store(value, cgutils.gep_inbounds(builder, memory, 0, i))
+        _store(builder, given, memory, given.type)
         addresses = [builder.ptrtoint(of, _ADDRESS) for of in (function, memory)]
         return context.make_tuple(builder, signature.return_type, addresses)
 
     return types.UniTuple(types.int64, 2)(share, arguments), code
+
+
+def _store(builder: Any, value: Any, memory: Any, kind: Any, *places: int) -> None:
+    """Store the numbers of a structure one by one, but for the owners of arrays.
+
+    LLVM takes long over whole ones, and kernels that share work count nobody.
+    """
+    if isinstance(kind, ir.Aggregate):
+        for i in range(_owners(kind), len(kind.elements)):
+            _store(builder, value, memory, kind.elements[i], *places, i)
+    else:
+        number = builder.extract_value(value, places)
+        builder.store(number, cgutils.gep_inbounds(builder, memory, 0, *places))
+
+
+def _loaded(builder: Any, memory: Any, kind: Any, *places: int) -> Any:
+    """Return a structure that was stored."""
+    if not isinstance(kind, ir.Aggregate):
+        return builder.load(cgutils.gep_inbounds(builder, memory, 0, *places))
+    owners = _owners(kind)
+    each = [_POINTER(None)] * owners + [
+        _loaded(builder, memory, kind.elements[i], *places, i)
+        for i in range(owners, len(kind.elements))
+    ]
+    return structure(builder, kind, each)
+
+
+def _owners(kind: Any) -> int:
+    """Return how many owners come first in a structure: two where it describes an array."""
+    first = list(kind.elements)[:2]
+    return 2 if first == [_POINTER, _POINTER] else 0
 
 
 @_intrinsic

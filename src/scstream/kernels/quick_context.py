@@ -22,6 +22,29 @@ _AT, _STEP, _LEFT = 0, 2, 3  # in what goes through one
 _VIEWS = {(types.Float, "view"), (types.Integer, "view")}  # of the bits of numbers
 
 
+class Builder(ir.IRBuilder):
+    """Writes lines for LLVM; what was just put into a structure need not be taken out of it."""
+
+    def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
+        """Return a part of a structure."""
+        places = list(idx) if isinstance(idx, (list, tuple)) else [idx]
+        while places:
+            source = agg
+            while isinstance(source, ir.instructions.InsertValue):
+                if len(source.indices) != 1:
+                    break
+                if source.indices[0] == places[0]:
+                    agg = source.value
+                    places = places[1:]
+                    break
+                source = source.aggregate
+            else:
+                break
+            if len(source.indices) != 1:
+                break
+        return super().extract_value(agg, places, name) if places else agg
+
+
 class QuickContext(CPUContext):
     """Numba's target, without what it looks up in vain, and with short loops over ranges.
 

@@ -32,6 +32,7 @@ from scstream.kernels.quick_context import (
     START,
     STOP,
     STRIDES,
+    Builder,
     is_natural,
     memory,
     natural,
@@ -46,29 +47,6 @@ _OF_NATURALS = {operator.add, operator.iadd, operator.mul, operator.imul}
 _BY_CONSTANTS = {operator.pow, operator.ipow}  # numba has these anew for constant exponents
 
 
-class _Builder(ir.IRBuilder):
-    """Writes lines for LLVM; what was just put into a structure need not be taken out of it."""
-
-    def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
-        """Return a part of a structure."""
-        places = list(idx) if isinstance(idx, (list, tuple)) else [idx]
-        while places:
-            source = agg
-            while isinstance(source, ir.instructions.InsertValue):
-                if len(source.indices) != 1:
-                    break
-                if source.indices[0] == places[0]:
-                    agg = source.value
-                    places = places[1:]
-                    break
-                source = source.aggregate
-            else:
-                break
-            if len(source.indices) != 1:
-                break
-        return super().extract_value(agg, places, name) if places else agg
-
-
 class _Lower(Lower):
     """Numba's lowering, with a short way to variables, elements of arrays and arithmetic.
 
@@ -78,7 +56,7 @@ class _Lower(Lower):
     def setup_function(self, fndesc: Any) -> None:
         """Begin with a function."""
         super().setup_function(fndesc)
-        self.builder.__class__ = _Builder
+        self.builder.__class__ = Builder
         if self.context.brief:
             self.function.attributes.add("optsize")
         if self.context.apart:
