@@ -59,7 +59,7 @@ def test_each_thread_is_handed_some(handed):
     alone = {name for name in set(handed) - shared if max(n for n, _ in handed[name]) > N // 2}
     assert alone == set()
     assert {"named", "rename", "take_trial"} <= set(handed)
-    assert shared == {"sweep", "resplit", "assign"}
+    assert shared == {"sweep", "resplit"}
     assert all(threads == 4 for name in shared for _, threads in handed[name])
 
 

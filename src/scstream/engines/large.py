@@ -36,6 +36,7 @@ _HALF = 2.0**-24  # the relative rounding of float32
 MOST_COLUMNS = 15  # of rows that are scored by all their statistics
 _RUN_LEAVES = 8  # of rows that are labelled at a time, and are to stay in cache
 _NARROW, _WIDE = np.zeros(0, dtype=np.float32), np.zeros(0)
+_NO_PAIRS, _NOT_DRAWN = Pairs(np.zeros((0, 0)), _WIDE, _WIDE), Keyed(0, 0, 0, 0, 0)
 _SCORED = 0.55  # the share of components to score up to which the others are ruled out
 _SCORED_ALONE = 0.1  # the same where best labels alone are sought: scores take little time there
 _TRY_AGAIN = 50  # passes after which this is tried again
@@ -164,7 +165,7 @@ class LargeBatch:
         p = pairs.eta.shape[1]
         carried = self._carried(by, drawn=key is not None)
         way = large_tiles.ALL if len(carried.bound) else way
-        drawn = Keyed(*((0, 0, 0, 0) if key is None else (1, *key)), self.first_row)
+        drawn = _NOT_DRAWN if key is None else Keyed(1, *key, self.first_row)
         sums, units = self._sums("sums", k, p, k * k)
 
         def job(shares: Shares, own: Scratch) -> None:
@@ -208,9 +209,12 @@ class LargeBatch:
         by, way = self._begun(score, seconds=False, drawn=False, labelled=False)
         sums, units = self._sums("no sums", 0, 0, 0)
         out = np.empty(self.n, dtype=np.int64)
+        labels = out, out[:0]
 
         def job(shares: Shares, own: Scratch) -> None:
-            large_rows.assign(self.rows, by, shares, own, out, NOTHING)
+            large_rows.sweep(
+                self.rows, _WIDE, by, _NO_PAIRS, _NOT_DRAWN, shares, own, labels, NOTHING, sums
+            )
 
         self._learn(self._share(job, "assign", units, by, sums, way), by, seconds=False)
         return out

@@ -21,7 +21,7 @@ from threading import Condition, Thread
 from time import monotonic
 from typing import Any
 
-from numba import bool_, float32, float64, int32, int64, types, uint64
+from numba import bool_, float32, float64, int64, types, uint64
 from numba.core import config
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
@@ -82,14 +82,13 @@ def _of_large_batches() -> dict[str, Any]:
     from scstream.kernels.crew import Crew
     from scstream.kernels.labelling import Pairs
     from scstream.kernels.large_rows import Rows, Scratch
-    from scstream.kernels.large_tiles import Carried, Run, Tiles
-    from scstream.kernels.nearby import Box, Components
+    from scstream.kernels.large_tiles import Run, Tiles
+    from scstream.kernels.nearby import Box
     from scstream.kernels.sharing import Shares, Totals
 
     f1, f2, i1, i2 = float64[::1], float64[:, ::1], int64[::1], int64[:, ::1]
     s1, s2, f3, b1 = float32[::1], float32[:, ::1], float64[:, :, ::1], bool_[::1]
     i3, pairs = int64[:, :, ::1], types.NamedTuple((f2, f1, f1), Pairs)
-    by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2, float64, float64), Components)
     box = types.NamedTuple((f2, f2, f2, f2, f2, i2), Box)
     tiles = types.NamedTuple(
         (s2, s2, s2, s2, s2, s2, f2, i2, f2, f2, i2, i2, f2, f2, f2, i2, i2, box), Tiles
@@ -98,8 +97,6 @@ def _of_large_batches() -> dict[str, Any]:
     totals, own = (types.NamedTuple(of, Totals) for of in ((f2, i2, i2, f2), (f3, i3, i3, f3)))
     shares = types.NamedTuple((int64, i2, i2, i1, types.NamedTuple((int64, i1), Crew)), Shares)
     scratch = types.NamedTuple((f3, f2, f2, i2, f2, run, tiles, own), Scratch)
-    h1 = int32[::1]
-    carried = types.NamedTuple((h1, h1, s1, f1, float64, float64), Carried)
     labels = types.UniTuple(i1, 2)
     return {
         "large_rows.resplit": (
@@ -109,7 +106,6 @@ def _of_large_batches() -> dict[str, Any]:
         "labelling.rename": (i2, i2, i1, i1),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "mixture.log_joint": (f2, f1, float64),
-        "large_rows.assign": (rows, by, shares, scratch, i1, carried),
         "mixture.dirichlets": (f3, f3, float64, f2, f1),
         "mixture.log_weights": (f1, f1, f1, f1),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),

@@ -77,7 +77,10 @@ def sweep(
     rows: Rows, weight: Floats, by: Components, pairs: Pairs, key: Keyed, shares: Shares,
     scratch: Scratch, labels: Any, carried: Carried, sums: Totals,
 ) -> None:  # fmt: skip
-    """Label rows, divide them among sub-clusters, and add them up by the tree."""
+    """Label rows, divide them among sub-clusters, and add them up by the tree.
+
+    Where there is no room for sums, (m, 0), best labels are all that is filled.
+    """
     given = rows, weight, by, pairs, key, shares, scratch, labels, carried, sums
     on_threads(shares.crew, _sweep_share, given)
 
@@ -86,8 +89,8 @@ def sweep(
 def _sweep_share(thread: int, given: Any) -> None:
     rows, weight, by, pairs, key, shares, scratches, labels, carried, sums = given
     scratch = own_of(scratches, thread, shares.crew.threads)
-    n, leaf, own, drawn = len(weight), shares.leaf_rows, scratch.totals, key.drawn > 0
-    parts = Scores(*pairs)
+    n, leaf, own, drawn = len(labels[0]), shares.leaf_rows, scratch.totals, key.drawn > 0
+    parts, adds = Scores(*pairs), sums.current.shape[1] > 0
     block, _ = block_of(scratch.block, by.eta.shape[1])
     unit = next_unit(shares)
     while unit < len(shares.units):
@@ -97,7 +100,7 @@ def _sweep_share(thread: int, given: Any) -> None:
             start = (first + done) * leaf
             stop = min(start + len(scratch.Z), min((first + leaves) * leaf, n))
             Z, run = _run(rows, scratch, start, stop)
-            found = _found(scratch, labels, carried, start, stop)
+            found = _found(scratch, labels, carried, adds, start, stop)
             if drawn:
                 first_uniforms(
                     key.seed, key.batch, key.sweep, key.first + start, stop - start, run.u
@@ -106,6 +109,9 @@ def _sweep_share(thread: int, given: Any) -> None:
             if listed:
                 order = order[: settle_carried(Z, by, scratch.tiles, found, order)]
             label_run(Z, by, drawn, scratch.tiles, run, found, order, listed)
+            if not adds:
+                done += (stop - start + leaf - 1) // leaf
+                continue
             fill_gaps(Z, by, scratch.tiles, found, order)
             for begin in range(0, stop - start, leaf):
                 at, end = place_of(done), min(begin + leaf, stop - start)
@@ -118,33 +124,8 @@ def _sweep_share(thread: int, given: Any) -> None:
                 add_rows(leaf_rows, _some(found, here), parts, drawn, leaf_run, block, own, at)
                 done += 1
                 add_up(own, done)
-        finish_unit(shares, unit, own, sums)
-        unit = next_unit(shares)
-
-
-@bare
-def assign(
-    rows: Rows, by: Components, shares: Shares, scratch: Scratch, labels: Ints, carried: Carried
-) -> None:
-    """Fill the best labels of rows, of which nothing is carried."""
-    on_threads(shares.crew, _assign_share, (rows, by, shares, scratch, labels, carried))
-
-
-@part
-def _assign_share(thread: int, given: Any) -> None:
-    rows, by, shares, scratches, labels, carried = given
-    scratch = own_of(scratches, thread, shares.crew.threads)
-    n, leaf = len(labels), shares.leaf_rows
-    unit = next_unit(shares)
-    while unit < len(shares.units):
-        start, last = shares.units[unit, 0] * leaf, shares.units[unit, 1] * leaf
-        last = min(start + last, n)
-        while start < last:
-            stop = min(start + len(scratch.Z), last)
-            Z, run = _run(rows, scratch, start, stop)
-            found = Found(labels[start:stop], labels[:0], scratch.second[:0], scratch.gap, carried)
-            label_run(Z, by, False, scratch.tiles, run, found, run.order, False)
-            start = stop
+        if adds:
+            finish_unit(shares, unit, own, sums)
         unit = next_unit(shares)
 
 
@@ -188,11 +169,13 @@ def _run(rows: Rows, scratch: Scratch, start: int, stop: int) -> Any:
 
 
 @part
-def _found(scratch: Scratch, labels: Any, carried: Carried, start: int, stop: int) -> Any:
-    """Return where it is written what is found about some rows."""
+def _found(
+    scratch: Scratch, labels: Any, carried: Carried, seconds: bool, start: int, stop: int
+) -> Any:  # fmt: skip
+    """Return where it is written what is found about some rows, second choices or none."""
     n, here = stop - start, slice(start, stop)
     return Found(
-        labels[0][here], labels[1][here], scratch.second[:n], scratch.gap[:n],
+        labels[0][here], labels[1][here], scratch.second[: n if seconds else 0], scratch.gap[:n],
         Carried(
             carried.first[here], carried.second[here], carried.third[here], carried.bound,
             carried.low, carried.step,
