@@ -95,20 +95,27 @@ def _of_large_batches() -> dict[str, Any]:
     )
     run, rows = types.NamedTuple((i2, i2, f3, i2), Run), types.NamedTuple((f1, s1, f1, f1), Rows)
     totals, own = (types.NamedTuple(of, Totals) for of in ((f2, i2, i2, f2), (f3, i3, i3, f3)))
-    shares = types.NamedTuple((int64, i2, i2, i1, types.NamedTuple((int64, i1), Crew)), Shares)
     scratch = types.NamedTuple((f3, f2, f2, i2, f2, run, tiles, own), Scratch)
-    labels = types.UniTuple(i1, 2)
+    crew, labels = types.NamedTuple((int64, i1), Crew), types.UniTuple(i1, 2)
+    shares = types.NamedTuple((int64, i2, i2, i1, crew), Shares)
+    prior, past = types.Tuple((f1, float64, float64, int64)), types.Tuple((f3, f2))
     return {
         "large_rows.resplit": (
             rows, f1, b1, pairs, bool_, shares, scratch, labels, totals,
         ),
         "crew.serve": (i1, int64),
+        "cuts.shared_directions": (crew, f2, f2, i1, int64, f1, int64, f2, f2),
+        "gaussian_moves.judge": (
+            types.Tuple((i1, i1, bool_)), types.Tuple((f3, f1)), past, past, prior, float64,
+            types.UniTuple(float64, 3), f1, types.Tuple((f2, f1)),
+        ),
         "labelling.rename": (i2, i2, i1, i1),
         "labelling.take_trial": (b1, i1, i1, i1, i2),
         "mixture.log_joint": (f2, f1, float64),
         "mixture.dirichlets": (f3, f3, float64, f2, f1),
         "mixture.log_weights": (f1, f1, f1, f1),
         "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
+        "small_batch.densities": _of_small_batches()["small_batch.densities"],
     }  # fmt: skip
 
 
