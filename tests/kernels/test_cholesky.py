@@ -54,7 +54,8 @@ def test_so_are_log_partitions(d):
     normalisers.log_partition(s, prior, more, d, matrices.room_for(d), expected)
     _, got, _ = factored(cholesky, s[:, None], prior, NONE[d], np.empty((0, s.shape[1])))
     with crew_of(2) as crew:
-        normalisers.finish(crew, prior[0] + s[:, 0], more, d, normalisers.rooms(2), got)
+        rooms, taken = normalisers.rooms(crew.threads), np.zeros(1, dtype=np.int64)
+        normalisers.finish(crew, prior[0] + s[:, 0], more, d, rooms, taken, got)
     assert_allclose(got, expected, rtol=1e-11)
 
 

@@ -64,29 +64,42 @@ def test_all_numbers_are_taken_once_whoever_takes_them(n_threads):
 
 @part
 def meet_share(thread, given):
-    """Wait until all threads have come, and note this one."""
-    crew, came, seen = given
+    """Wait until all threads have come, and note this one; then go slowly."""
+    crew, came, seen, ended = given
     seen[thread] = 1
     claim(came, 0)
     while claim(came, 1) >= 0 and came[0] < crew.threads:
         pass
+    if thread > 0:
+        for _ in range(100_000):
+            claim(came, 1)
+    ended[thread] = 1
 
 
 @bare
-def meet(crew, came, seen):
+def meet(crew, came, seen, ended):
     """Let threads wait for each other."""
-    on_threads(crew, meet_share, (crew, came, seen))
+    on_threads(crew, meet_share, (crew, came, seen, ended))
 
 
 @pytest.mark.parametrize("n_threads", [2, 5, 16])
-def test_all_threads_of_a_crew_run_at_once(n_threads):
-    for _ in range(20):
-        came, seen = np.zeros(2, np.int64), np.zeros(n_threads, np.int64)
+def test_all_threads_of_a_crew_run_at_once_and_are_waited_for(n_threads):
+    for _ in range(5):
+        came, (seen, ended) = np.zeros(2, np.int64), np.zeros((2, n_threads), np.int64)
         with crew_of(n_threads) as crew:
             assert crew.threads == n_threads
-            meet(crew, came, seen)
+            meet(crew, came, seen, ended)
         assert seen.all()
-        assert came[0] == n_threads
+        assert ended.all()
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 16])
+def test_passes_may_follow_each_other_before_all_threads_are_awake(n_threads):
+    taken_by(16)
+    for most in range(2_000):
+        mine, who = taken_by(n_threads, most % 7)
+        assert mine.rows.sum() == most % 7
+        assert (who >= 0).all()
 
 
 def test_callers_at_the_same_time_have_crews_of_their_own():
@@ -135,21 +148,23 @@ def test_memory_of_threads_is_apart(shape):
     assert each[0].nbytes > 4096 or each[:step].nbytes - each[0].nbytes >= min(128, each.nbytes)
 
 
-def run(script, **more):
-    """Run a script that has this file as t, in a process of its own."""
+def run(script, folder, **more):
+    """Run a script that has this file as t, in a process that keeps its kernels in a folder."""
     begin = f"import os, sys; sys.path[:0] = [{os.path.dirname(__file__)!r}]; import test_crew as t"
     command = [sys.executable, "-W", "ignore", "-c", f"{begin}; {script}"]
-    subprocess.run(command, env={**os.environ, **more}, timeout=300, check=True)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), **more}
+    subprocess.run(command, env=environment, timeout=300, check=True)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_process_has_threads_of_its_own():
+def test_a_forked_process_has_threads_of_its_own(tmp_path):
     run(
         "t.taken_by(4); child = os.fork(); t.taken_by(4); child or os._exit(0); "
-        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
+        tmp_path,
     )
 
 
-def test_without_compiled_code_the_caller_does_it_alone():
+def test_without_compiled_code_the_caller_does_it_alone(tmp_path):
     check = "assert mine.rows.sum() == 100 and (who == 0).all()"
-    run(f"mine, who = t.taken_by(4, 100); {check}", NUMBA_DISABLE_JIT="1")
+    run(f"mine, who = t.taken_by(4, 100); {check}", tmp_path, NUMBA_DISABLE_JIT="1")

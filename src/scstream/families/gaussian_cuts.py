@@ -37,7 +37,8 @@ class GaussianCuts(NormalWishart):
         )
         with crew_of(threads_allowed() if d >= MANY else 1) as crew:
             rooms = for_each(crew.threads, (2 * d * d + d,))
-            cuts.shared_directions(crew, *some, axes, self._prior, d, rooms, out)
+            taken = np.zeros(1, dtype=np.int64)
+            cuts.shared_directions(crew, *some, axes, self._prior, d, rooms, taken, out)
         return out
 
     def boundary(self, first: Array, second: Array) -> tuple[Array, Array]:

@@ -198,7 +198,8 @@ def _finish(kappa: Array, more: float, d: int, log_det: Array) -> None:
     """Replace log determinants of scatters of many columns by log-normalisers."""
     with crew_of(_paying(len(kappa))) as crew:
         rooms = _MEMORY.made("rooms", crew.threads, lambda: normalisers.rooms(crew.threads))
-        normalisers.finish(crew, kappa, more, d, rooms, log_det)
+        taken = np.zeros(1, dtype=np.int64)
+        normalisers.finish(crew, kappa, more, d, rooms, taken, log_det)
 
 
 def _paying(k: int) -> int:

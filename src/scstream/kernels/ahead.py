@@ -104,7 +104,7 @@ def _of_large_batches() -> dict[str, Any]:
             rows, f1, b1, pairs, bool_, shares, scratch, labels, totals,
         ),
         "crew.serve": (i1, int64),
-        "cuts.shared_directions": (crew, f2, f2, i1, int64, f1, int64, f2, f2),
+        "cuts.shared_directions": (crew, f2, f2, i1, int64, f1, int64, f2, i1, f2),
         "gaussian_moves.judge": (
             types.Tuple((i1, i1, bool_)), types.Tuple((f3, f1)), past, past, prior, float64,
             types.UniTuple(float64, 3), f1, types.Tuple((f2, f1)),

@@ -21,14 +21,15 @@ from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from scstream.kernels.atomic import claim
+from scstream.kernels.atomic import add, claim, swap
 from scstream.kernels.compiling import bare, helper, part
 from scstream.kernels.quick_context import DATA, ITEMS, SHAPE, STRIDES, Builder, structure
 
 Ints = NDArray[np.int64]
 
-# where a crew keeps what its threads are to do, who is done, and the locks that they wait for
-_FUNCTION, _ARGUMENTS, _THREADS, _ENDED, _ALL_ENDED, _FIRST = range(6)
+# where a crew keeps what its threads are to do, who began and ended, and the locks they wait for
+_FUNCTION, _ARGUMENTS, _THREADS, _BEGUN, _ENDED, _ALL_ENDED, _FIRST = range(7)
+_CLOSED = 2**40  # is added to how many threads began once nobody may begin
 _MOST = 1024  # threads of a crew
 _LARGE, _LINES = 4096, 128  # bytes: of memory whose ends matter little, and between smaller ones
 _PLAIN = bool(getattr(config, "DISABLE_JIT", False))
@@ -48,7 +49,7 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.places = np.zeros(_FIRST + _MOST, dtype=np.int64)
-        self.places[_ALL_ENDED] = _closed_lock()
+        self.places[_ALL_ENDED], self.places[_BEGUN] = _closed_lock(), _CLOSED
         self.threads = 1
 
     def grown(self, threads: int) -> Crew:
@@ -219,19 +220,23 @@ def _wake_next(places: Ints, me: int) -> None:
 
 @bare
 def serve(places: Ints, me: int) -> None:
-    """Be a thread of a crew: wait, do a share, and say that it is done, for ever."""
+    """Be a thread of a crew: wait, do a share if there is something left to do, for ever."""
     while True:
         _wait_for(places[_FIRST + me])
         _wake_next(places, me)
-        _do(places[_FUNCTION], places[_ARGUMENTS], me)
-        if claim(places, _ENDED) == places[_THREADS] - 2:
-            _open(places[_ALL_ENDED])
+        if claim(places, _BEGUN) < _CLOSED:
+            if me < places[_THREADS]:  # not one that was called for a pass before
+                _do(places[_FUNCTION], places[_ARGUMENTS], me)
+            if claim(places, _ENDED) == -1:
+                _open(places[_ALL_ENDED])
 
 
 def _alone(crew: Crew, share: Any, arguments: Any) -> None:
-    """Call a function on all threads of a crew, with the thread's number and a tuple.
+    """Call a function on threads of a crew, with the thread's number and a tuple.
 
-    It must raise nothing. Returns when all are done. Not compiled, the caller does it alone.
+    It takes what is left of the work by a counter, and must raise nothing: a thread that wakes when
+    the caller found nothing left is not waited for, and one may be called twice. Returns when all
+    is done. Not compiled, the caller does it alone.
     """
     share(0, arguments)
 
@@ -241,20 +246,17 @@ def _on_threads(crew: Any, share: Any, arguments: Any) -> None:
     if crew.threads > 1:
         places[_FUNCTION], places[_ARGUMENTS] = function, given
         places[_THREADS], places[_ENDED] = crew.threads, 0
+        swap(places, _BEGUN, 0)  # from now on: late ones of the pass before see what is to do here
         _wake_next(places, 0)
     _do(function, given, 0)
     if crew.threads > 1:
-        _wait_for(places[_ALL_ENDED])
+        begun = add(places, _BEGUN, _CLOSED)
+        if add(places, _ENDED, -begun) != begun:  # who ends last makes it 0, or has
+            _wait_for(places[_ALL_ENDED])
 
 
 # within its caller: a function that is handed from one to another cannot be kept on disk
 on_threads = _alone if _PLAIN else helper(_on_threads)
-
-
-@part
-def stretch(n: int, thread: int, crew: Crew) -> Any:
-    """Return which of n rows are a thread's, where each takes as many."""
-    return slice(n * thread // crew.threads, n * (thread + 1) // crew.threads)
 
 
 def for_each(threads: int, shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
+from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import brief, brief_part
-from scstream.kernels.crew import Crew, on_threads, own_of, stretch
+from scstream.kernels.crew import Crew, on_threads, own_of
 from scstream.kernels.directions import factored, solve_back, white
 
 OF_A_KIND = 8  # attempts in the deviations of what is expected; as many others follow
@@ -72,40 +73,61 @@ def directions(
     the columns, and so on. A row at the mean, as one alone is, is on the first side whatever the
     rounding.
     """
-    cov, metric = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
-    w = room[2 * d * d : 2 * d * d + d]
-    _metric(prior, cov, metric)
+    room = _begun(prior, d, room)
     for r in range(len(s)):
-        n, normal = max(s[r, 0], 1e-300), out[r, 1 : 1 + d]
-        out[r] = 0.0
-        in_columns = attempt[r] % (2 * OF_A_KIND) >= OF_A_KIND
-        if attempt[r] % 2 == 0:
-            _covariance(s[r], cov)
-            rank = attempt[r] % OF_A_KIND // 2 % axes
-            _principal_axis(cov, metric, in_columns, rank, w, normal)
-        else:
-            for i in range(d):
-                w[i] = member[r, 1 + i] - s[r, 1 + i] / n
-            _measured(metric, in_columns, w, normal)
-        for i in range(d):
-            level = normal[i] * s[r, 1 + i] / n
-            out[r, 0] -= level + _BESIDE * abs(level)
+        _direct(s[r], member[r], attempt[r], axes, room, out[r])
 
 
 @brief
 def shared_directions(
     crew: Crew, s: Any, member: Any, attempt: Any, axes: int, prior: Any, d: int, rooms: Any,
-    out: Any,
+    taken: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Fill `directions`, each thread those of some groups."""
-    on_threads(crew, _directions_share, (crew, s, member, attempt, axes, prior, d, rooms, out))
+    """Fill `directions` on threads; how many groups are ``taken`` is counted there from 0."""
+    given = crew, s, member, attempt, axes, prior, d, rooms, taken, out
+    on_threads(crew, _directions_share, given)
 
 
 @brief_part
 def _directions_share(thread: int, given: Any) -> None:
-    crew, s, member, attempt, axes, prior, d, rooms, out = given
-    mine, room = stretch(len(s), thread, crew), own_of(rooms, thread, crew.threads)
-    directions(s[mine], member[mine], attempt[mine], axes, prior, d, room, out[mine])
+    crew, s, member, attempt, axes, prior, d, rooms, taken, out = given
+    r = claim(taken, 0)
+    if r >= len(s):
+        return
+    room = _begun(prior, d, own_of(rooms, thread, crew.threads))
+    while r < len(s):
+        _direct(s[r], member[r], attempt[r], axes, room, out[r])
+        r = claim(taken, 0)
+
+
+@brief_part
+def _begun(prior: Any, d: int, room: Any) -> Any:
+    """Return room for a covariance, the metric that a prior expects, and room for a direction."""
+    cov, metric = room[: d * d].reshape(d, d), room[d * d : 2 * d * d].reshape(d, d)
+    _metric(prior, cov, metric)
+    return cov, metric, room[2 * d * d : 2 * d * d + d]
+
+
+@brief_part
+def _direct(s: Any, member: Any, attempt: int, axes: int, room: Any, out: Any) -> None:
+    """Fill the functional (p,) of a group."""
+    cov, metric, w = room
+    d, n = len(w), max(s[0], 1e-300)
+    for q in range(len(out)):
+        out[q] = 0.0
+    normal = out[1 : 1 + d]
+    in_columns = attempt % (2 * OF_A_KIND) >= OF_A_KIND
+    if attempt % 2 == 0:
+        _covariance(s, cov)
+        rank = attempt % OF_A_KIND // 2 % axes
+        _principal_axis(cov, metric, in_columns, rank, w, normal)
+    else:
+        for i in range(d):
+            w[i] = member[1 + i] - s[1 + i] / n
+        _measured(metric, in_columns, w, normal)
+    for i in range(d):
+        level = normal[i] * s[1 + i] / n
+        out[0] -= level + _BESIDE * abs(level)
 
 
 @brief_part

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, in_order_apart, part
-from scstream.kernels.crew import Crew, for_each, on_threads, own_of, stretch
+from scstream.kernels.crew import Crew, for_each, on_threads, own_of
 from scstream.kernels.elementary import log_gammas, logs
 from scstream.kernels.side_by_side import (
     ROWS,
-    SIDE,
     factor,
     logarithms,
     multiply,
@@ -24,10 +24,12 @@ from scstream.kernels.side_by_side import (
     scatters,
 )
 
+FEW = 8  # log-normalisers that are worth a thread
+
 
 def rooms(threads: int) -> NDArray[np.float64]:
     """Return room for each thread of `finish` to work in."""
-    return for_each(threads, (ROWS * SIDE,))
+    return for_each(threads, (ROWS * FEW,))
 
 
 @bare
@@ -51,19 +53,24 @@ def log_partition(s: Any, prior: Any, more: float, d: int, room: Any, out: Any) 
 
 
 @bare
-def finish(crew: Crew, kappa: Any, more: float, d: int, rooms: Any, out: Any) -> None:
-    """Replace log determinants (k,) of scatters by log-normalisers, see `log_partition`."""
-    on_threads(crew, _finish_share, (crew, kappa, more, d, rooms, out))
+def finish(
+    crew: Crew, kappa: Any, more: float, d: int, rooms: Any, taken: Any, out: Any
+) -> None:  # fmt: skip
+    """Replace log determinants (k,) of scatters by log-normalisers, see `log_partition`.
+
+    How many runs of `FEW` are ``taken`` is counted there from 0.
+    """
+    on_threads(crew, _finish_share, (crew, kappa, more, d, rooms, taken, out))
 
 
 @part
 def _finish_share(thread: int, given: Any) -> None:
-    crew, kappa, more, d, rooms, out = given
-    rows, side = rows_of(own_of(rooms, thread, crew.threads), np.int64(ROWS))
-    mine = stretch(len(out), thread, crew)
-    for a in range(mine.start, mine.stop, side):
-        b = min(a + side, mine.stop)
-        _finish(kappa[a:b], more, d, rows, out[a:b])
+    crew, kappa, more, d, rooms, taken, out = given
+    rows, _ = rows_of(own_of(rooms, thread, crew.threads), np.int64(ROWS))
+    a = FEW * claim(taken, 0)
+    while a < len(out):
+        _finish(kappa[a : a + FEW], more, d, rows, out[a : a + FEW])
+        a = FEW * claim(taken, 0)
 
 
 @in_order_apart
