@@ -103,7 +103,7 @@ class Learning(Describing):
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> Self:
         """Learn from a batch, or raise and leave everything as it was."""
-        kept = dict(self.__dict__)
+        kept = self.__dict__.copy()
         given = X, time, sample_weight, labels, learner
         try:
             self._check_parameters()
