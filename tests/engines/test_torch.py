@@ -581,3 +581,21 @@ def test_labels_that_are_brought_are_those_of_the_moment():
             assert_array_equal(mine, other)
         too_large = engine.bring_labels(2**40 + ids, 100)()[0]
         assert int(too_large.max()) >= 2**40
+
+
+@needs_gpu
+def test_rows_that_are_brought_aside_do_not_wait_for_what_the_device_does_next():
+    X = torch.arange(3000.0, device="cuda").reshape(1000, 3)
+    rows = torch.tensor([5, 1, 999], device="cuda")
+    tensors.rows_aside(X)(rows)  # the first one makes a stream
+    bring = tensors.rows_aside(X)
+    torch.cuda._sleep(10**9)  # cycles: about half a second
+    got = bring(rows)
+    assert not torch.cuda.current_stream().query()
+    assert_array_equal(got, X.cpu().numpy()[[5, 1, 999]])
+
+
+def test_rows_of_the_host_are_brought_aside_too():
+    X = torch.arange(30.0).reshape(10, 3)
+    got = tensors.rows_aside(X)(torch.tensor([4, 2]))
+    assert_array_equal(got, [[12.0, 13.0, 14.0], [6.0, 7.0, 8.0]])
