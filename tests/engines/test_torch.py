@@ -565,15 +565,18 @@ def test_rows_that_are_sent_arrive(n, dtype):
 
 
 @needs_gpu
-def test_labels_that_are_brought_are_those_of_the_moment():
-    problem = Problem(d=3, k=6, n=20_001)
+@pytest.mark.parametrize("d", [3, 12])
+@pytest.mark.parametrize("sent", [False, True])
+def test_labels_that_are_brought_are_those_of_the_moment(d, sent):
+    problem = Problem(d=d, k=6, n=20_001)
     engine, ids = TorchEngine("cuda"), np.array([7, 3, 11, 2**29, 0, 5])
     label = np.array([[0, 1], [1, 1], [2, 2], [5, 3], [4, 4], [-1, 5]])
     for _ in range(3):  # compiled, recorded, replayed
-        engine.load(problem.family, engine.sent(problem.X), problem.weight)
+        engine.load(problem.family, engine.sent(problem.X) if sent else problem.X, problem.weight)
         engine.sweep(*problem.drawn, problem.k, KEY)
         engine.relabel(label, np.tile([0, 1], (6, 1)))
-        expected = [part.cpu().numpy() for part in engine.named_labels(ids, 100)]
+        expected = [tensors.to_host(part) for part in engine.named_labels(ids, 100)]
+        assert (expected[0] < 0).any()
         on_their_way = engine.bring_labels(ids, 100)
         engine.sweep(*problem.predictive, problem.k, None)
         for mine, other in zip(on_their_way(), expected, strict=True):
