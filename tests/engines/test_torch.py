@@ -472,7 +472,7 @@ def test_scores_fall_no_faster_than_their_slopes_say(power):
     distance = np.linspace(0.0, 100.0, 10**6)
     score = power * np.log1p(distance**2) if power else distance**2
     steepest = np.max(np.gradient(score, distance)[score <= fall])
-    slope = float(many._slopes(torch.tensor([power], dtype=torch.float64), fall)[0])
+    slope = float(many._slopes(np.array([power]), fall)[0])
     assert steepest <= slope * (1 + 1e-6)
     assert slope <= 1.5 * steepest
 
@@ -584,6 +584,24 @@ def test_labels_that_are_brought_are_those_of_the_moment(d, sent):
             assert_array_equal(mine, other)
         too_large = engine.bring_labels(2**40 + ids, 100)()[0]
         assert int(too_large.max()) >= 2**40
+
+
+@needs_gpu
+@pytest.mark.parametrize("d", [9, 33])
+def test_forms_without_a_centre_are_scored_by_plain_operations(d):
+    problem = Problem(d=d, k=3, n=2000)
+    eta = problem.drawn[0].eta.copy()
+    eta[1, 1 + d :] *= -1.0  # it grows with the distance
+    fast, exact = TorchEngine("cuda"), TorchEngine("cuda", "float64")
+    for score in (LinearScore(eta), LinearScore(problem.halves().eta[:3])):
+        scores = score, problem.drawn[1]
+        (_, got, _), (_, expected, _) = (swept(e, problem, scores, KEY) for e in (fast, exact))
+        assert np.mean(got != expected) < 0.02
+    pairs = LinearScore(np.repeat(eta, 2, axis=0))
+    fast.start(expected)
+    exact.start(expected)
+    (got, _), (wanted, _) = (e.resplit(pairs, np.ones(3, dtype=bool)) for e in (fast, exact))
+    assert_allclose(got[..., 0], wanted[..., 0], atol=1e-3)
 
 
 @needs_gpu
