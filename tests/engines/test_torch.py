@@ -472,7 +472,7 @@ def test_scores_fall_no_faster_than_their_slopes_say(power):
     distance = np.linspace(0.0, 100.0, 10**6)
     score = power * np.log1p(distance**2) if power else distance**2
     steepest = np.max(np.gradient(score, distance)[score <= fall])
-    slope = float(many._slopes(torch.tensor([power], dtype=torch.float64), fall)[0])
+    slope = float(many._slopes(np.array([power]), fall)[0])
     assert steepest <= slope * (1 + 1e-6)
     assert slope <= 1.5 * steepest
 
@@ -565,15 +565,18 @@ def test_rows_that_are_sent_arrive(n, dtype):
 
 
 @needs_gpu
-def test_labels_that_are_brought_are_those_of_the_moment():
-    problem = Problem(d=3, k=6, n=20_001)
+@pytest.mark.parametrize("d", [3, 12])
+@pytest.mark.parametrize("sent", [False, True])
+def test_labels_that_are_brought_are_those_of_the_moment(d, sent):
+    problem = Problem(d=d, k=6, n=20_001)
     engine, ids = TorchEngine("cuda"), np.array([7, 3, 11, 2**29, 0, 5])
     label = np.array([[0, 1], [1, 1], [2, 2], [5, 3], [4, 4], [-1, 5]])
     for _ in range(3):  # compiled, recorded, replayed
-        engine.load(problem.family, engine.sent(problem.X), problem.weight)
+        engine.load(problem.family, engine.sent(problem.X) if sent else problem.X, problem.weight)
         engine.sweep(*problem.drawn, problem.k, KEY)
         engine.relabel(label, np.tile([0, 1], (6, 1)))
-        expected = [part.cpu().numpy() for part in engine.named_labels(ids, 100)]
+        expected = [tensors.to_host(part) for part in engine.named_labels(ids, 100)]
+        assert (expected[0] < 0).any()
         on_their_way = engine.bring_labels(ids, 100)
         engine.sweep(*problem.predictive, problem.k, None)
         for mine, other in zip(on_their_way(), expected, strict=True):
@@ -581,3 +584,39 @@ def test_labels_that_are_brought_are_those_of_the_moment():
             assert_array_equal(mine, other)
         too_large = engine.bring_labels(2**40 + ids, 100)()[0]
         assert int(too_large.max()) >= 2**40
+
+
+@needs_gpu
+@pytest.mark.parametrize("d", [9, 33])
+def test_forms_without_a_centre_are_scored_by_plain_operations(d):
+    problem = Problem(d=d, k=3, n=2000)
+    eta = problem.drawn[0].eta.copy()
+    eta[1, 1 + d :] *= -1.0  # it grows with the distance
+    fast, exact = TorchEngine("cuda"), TorchEngine("cuda", "float64")
+    for score in (LinearScore(eta), LinearScore(problem.halves().eta[:3])):
+        scores = score, problem.drawn[1]
+        (_, got, _), (_, expected, _) = (swept(e, problem, scores, KEY) for e in (fast, exact))
+        assert np.mean(got != expected) < 0.02
+    pairs = LinearScore(np.repeat(eta, 2, axis=0))
+    fast.start(expected)
+    exact.start(expected)
+    (got, _), (wanted, _) = (e.resplit(pairs, np.ones(3, dtype=bool)) for e in (fast, exact))
+    assert_allclose(got[..., 0], wanted[..., 0], atol=1e-3)
+
+
+@needs_gpu
+def test_rows_that_are_brought_aside_do_not_wait_for_what_the_device_does_next():
+    X = torch.arange(3000.0, device="cuda").reshape(1000, 3)
+    rows = torch.tensor([5, 1, 999], device="cuda")
+    tensors.rows_aside(X)(rows)  # the first one makes a stream
+    bring = tensors.rows_aside(X)
+    torch.cuda._sleep(10**9)  # cycles: about half a second
+    got = bring(rows)
+    assert not torch.cuda.current_stream().query()
+    assert_array_equal(got, X.cpu().numpy()[[5, 1, 999]])
+
+
+def test_rows_of_the_host_are_brought_aside_too():
+    X = torch.arange(30.0).reshape(10, 3)
+    got = tensors.rows_aside(X)(torch.tensor([4, 2]))
+    assert_array_equal(got, [[12.0, 13.0, 14.0], [6.0, 7.0, 8.0]])

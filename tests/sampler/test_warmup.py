@@ -10,9 +10,9 @@ from streams import blobs, counts, ids
 from scstream import Gaussian, ScStream
 from scstream.datasets import gaussian_stream
 from scstream.sampler import first
-from scstream.sampler.recipe import Plan, Recipe
+from scstream.sampler.recipe import Batch, Plan, Recipe
 from scstream.sampler.rules import RULES
-from scstream.sampler.warmup import same_clusters
+from scstream.sampler.warmup import joined, same_clusters
 from scstream.sampler.window import Forgetting
 
 CENTRES = np.array([[x, y] for x in (0.0, 9.0, 18.0) for y in (0.0, 9.0, 18.0)])
@@ -202,3 +202,13 @@ def test_no_rows_age_the_past_as_a_usual_batch_does() -> None:
     model.partial_fit(np.empty((0, 2)))
     count = sum(cluster.count for cluster in model.clusters_)
     assert count == pytest.approx(200 * 2 ** (-1 / 5))
+
+
+def test_batches_are_joined_by_age_and_one_alone_is_not_copied() -> None:
+    one, two = (Batch(np.full((n, 2), n), np.arange(1.0, n + 1.0), 0.0) for n in (2, 3))
+    X, weight = joined([one, two], [0.5, 1.0])
+    assert X[:, 0].tolist() == [2, 2, 3, 3, 3]
+    assert weight.tolist() == [0.5, 1.0, 1.0, 2.0, 3.0]
+    X, weight = joined([one], [1.0])
+    assert X is one.X
+    assert weight is one.weight

@@ -7,6 +7,8 @@ DLPack.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -80,6 +82,31 @@ def check_tensor(X: Any, least: int = 1, n_features: int | None = None) -> Any:
 def to_host(X: Any) -> Any:
     """Return a tensor as a NumPy array; anything else as it is."""
     return X.detach().cpu().numpy() if is_tensor(X) else X
+
+
+def rows_aside(X: Any) -> Callable[[Any], Any]:
+    """Return what brings some rows of a tensor to the host, on any thread.
+
+    It does not wait for what the device is told to do after this call.
+    """
+    if X.device.type != "cuda":
+        return lambda rows: to_host(X[rows])
+    torch = require_torch()
+    asked = torch.cuda.Event()
+    asked.record(torch.cuda.current_stream(X.device))
+
+    def bring(rows: Any) -> Any:
+        with torch.cuda.stream(_aside(X.device)):
+            asked.wait()
+            return to_host(X[rows])
+
+    return bring
+
+
+@cache
+def _aside(device: Any) -> Any:
+    """Return a stream of a device that has nothing else to do."""
+    return require_torch().cuda.Stream(device)
 
 
 def on_device(rows: Any, device: Any) -> Any:

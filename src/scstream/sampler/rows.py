@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scstream.engines import Engine, RemoteRows
-from scstream.engines.tensors import is_tensor, on_device, to_host
+from scstream.engines.tensors import is_tensor, on_device, rows_aside, to_host
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Points
@@ -36,7 +36,8 @@ def ordered_rows(X: Points, weight: Array, most: int) -> Callable[[], tuple[Poin
     rows = _chosen(X.shape[0], most)
     if isinstance(X, RemoteRows):
         return X.order(rows)
-    return lambda: (to_host(X[_chosen_beside(X, most)]), weight[rows])
+    bring = rows_aside(X) if is_tensor(X) else X.__getitem__
+    return lambda: (bring(_chosen_beside(X, most)), np.ascontiguousarray(weight[rows]))
 
 
 def _chosen_beside(X: Points, most: int) -> Any:

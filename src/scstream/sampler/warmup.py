@@ -117,13 +117,16 @@ def _age_weight(forgetting: Forgetting, age: float) -> float:
 
 
 def joined(batches: list[Batch], ages: list[float]) -> tuple[Points, Array]:
-    """Return the rows of all batches and what they count; only the last may be elsewhere."""
+    """Return the rows of all batches and what they count; only the last may be elsewhere.
+
+    Nothing has been forgotten of the last. If it is the only one nothing is copied.
+    """
     *before, last = batches
+    if not before:
+        return last.X, last.weight
     weights = [b.weight * age for b, age in zip(batches, ages, strict=True)]
     if not isinstance(last.X, RemoteRows):
         return stack([b.X for b in batches]), np.concatenate(weights)
-    if not before:
-        return last.X, last.weight
     return last.X.after(stack([b.X for b in before]), np.concatenate(weights[:-1])), last.weight
 
 

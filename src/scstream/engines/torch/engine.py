@@ -293,12 +293,21 @@ class TorchEngine(Engine):
 
     def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
         """Start to bring what `named_labels` returns: to the host if the rows came from there."""
-        few, X = self._fused, self._rows.X
-        from_here = is_tensor(X) and X.data_ptr() == self._uploaded
-        short = from_here and skip < self._batch.n and int(ids.max(initial=0)) < _MOST_ID
-        if short and isinstance(few, FewColumns):
-            return few.bring_names(ids, skip, self._batch)
-        return super().bring_labels(ids, skip)
+        X, n = self._rows.X, self._batch.n
+        from_here = not is_tensor(X) or X.data_ptr() == self._uploaded
+        short = from_here and skip < n and int(ids.max(initial=0)) < _MOST_ID
+        if self._courier is None or not short:
+            return super().bring_labels(ids, skip)
+        return self._courier.bring_codes(self._codes(ids)[skip:])
+
+    def _codes(self, ids: Labels) -> Any:
+        """Return twice the id plus the sub-label of each row, -2 if it has none."""
+        batch = self._batch
+        if isinstance(self._fused, FewColumns):
+            return self._fused.codes(ids, batch)
+        batch.settle()
+        table = torch.from_numpy(np.append(2 * ids, -2)).to(self._device, torch.int32)
+        return table[batch.z.long()] + batch.sub  # a label of -1 finds the last entry
 
     @property
     def n_rows(self) -> int:

@@ -25,8 +25,6 @@ from scstream.engines.torch.triton import least_bits, least_row
 from scstream.engines.torch.workspace import Workspace, places
 from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
-from scstream.kernels import packing
-from scstream.support.threads import beside
 
 FEW = 8  # columns up to which this is the way
 _BLOCK, _UNROLL = {False: 512, True: 256}, 4  # rows of a program that labels, components at once
@@ -62,7 +60,6 @@ class FewColumns:
         self._same: float | None = None
         self._frame = torch.zeros(2 * d, dtype=torch.float64, device=device)
         self._framed: tuple[Array, Array] | None = None
-        self._brought: Tensor | None = None  # codes of labels, on the host
         self._under_way: Recorded | None = None  # that nobody has waited for yet
         self._raw: dict[torch.dtype, Tensor] = {}
         self._loads: dict[Any, Recorded] = {}
@@ -190,29 +187,13 @@ class FewColumns:
         out, subs = self._named[:, skip : batch.n].clone().unbind()
         return out, subs
 
-    def bring_names(
-        self, ids: Labels, skip: int, batch: Batch
-    ) -> Callable[[], tuple[Labels, Labels]]:
-        """Start to bring the same to the host, in half of a number for both."""
+    def codes(self, ids: Labels, batch: Batch) -> Tensor:
+        """Return twice the id plus the sub-label of each row, -2 if it has none."""
         names = old_names(len(ids)) if batch.names is None else batch.names
         work = self._workspace(len(names))
         work.call(names, ids)
         self._run(work, ("codes",), lambda: self._launch_named(work, both=False), wait=False)
-        if self._brought is None:
-            self._brought = torch.empty(self._size, dtype=torch.int32, pin_memory=True)
-        here, n = self._brought[: batch.n], batch.n
-        here.copy_(self._code[:n], non_blocking=True)
-        event: Any = torch.cuda.Event  # PyTorch is not all typed
-        arrived = event()
-        arrived.record(torch.cuda.current_stream(self.device.index))
-
-        def read() -> tuple[Labels, Labels]:
-            arrived.synchronize()
-            out, subs = np.empty((2, n - skip), dtype=np.int64)
-            packing.read_codes(here.numpy()[skip:], out, subs)
-            return out, subs
-
-        return beside(read)
+        return self._code[: batch.n]
 
     # -- launches -------------------------------------------------------------------------------
 

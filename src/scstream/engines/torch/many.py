@@ -16,6 +16,7 @@ from scstream.engines.torch import many_kernels as kernels
 from scstream.engines.torch.batch import Batch
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
+from scstream.engines.torch.many_factors import factor_many
 from scstream.engines.torch.passes import Pass, Scratch, copies, grid, on_its_device
 from scstream.engines.torch.staging import Courier, words_of
 from scstream.families.contract import Array
@@ -40,7 +41,7 @@ class _Curved:
     numbers: Tensor  # (k, 3): value at the centre, power, const
     centre: Tensor  # (k, width)
     kind: int
-    slope: float  # what scores are off at most, for |z| and the relative error of products
+    found: Tensor  # (k, 2), float64: whether it has no centre, and the length of L
 
 
 class ManyColumns:
@@ -78,14 +79,17 @@ class ManyColumns:
             [score.eta, score.power, score.const, sub.eta, sub.power, sub.const],
             words_of(key, batch),
         )
-        form = self._curved(parts[:3], student=score.student)
-        pairs = self._curved(parts[3:6], student=sub.student)
+        form, pairs = self._curved(parts[:3], score), self._curved(parts[3:6], sub)
         if form is None or pairs is None or form.kind == _FLAT:
+            return None
+        indefinite, norm = torch.cat([form.found, pairs.found]).cpu().numpy().T
+        if indefinite.any():
             return None
         words, fixed = parts[6], batch.fixed
         n_all, tables = len(score.eta), copies(k)
         rivals, between = self._scratch.tables(k)
-        two = self._longest * form.slope * _TWO_THIRDS <= _EXACT
+        slope = float((_slopes(score.power, 0.5 * self._d + _NEAR) * norm[:n_all]).max())
+        two = self._longest * slope * _TWO_THIRDS <= _EXACT
         block, warps, stages = _SCORE_WIDE if width > 64 else _SCORE[two]
         ahead = min(grid(n, block) * block, max(block, _SCORES // (4 * n_all) // block * block))
         scores = self._scratch.take("scores", n_all * ahead)
@@ -122,8 +126,8 @@ class ManyColumns:
         parts = self._carry(
             [sub.eta, sub.power, sub.const], mid, chosen.astype("i4"), words_of(None, batch)
         )
-        pairs = self._curved(parts[:3], student=sub.student)
-        if pairs is None:
+        pairs = self._curved(parts[:3], sub)
+        if pairs is None or (pairs.kind != _FLAT and bool(pairs.found[:, 0].any())):
             return None
         mid_there = parts[3].view(len(chosen), self._width)
         sums = self._divide(pairs, mid_there, parts[4], parts[5], batch.trial, "best", batch)
@@ -136,37 +140,23 @@ class ManyColumns:
             to[...] = a
         return self._courier.send()
 
-    def _curved(self, forms: list[Tensor], *, student: bool) -> _Curved | None:
-        """Return the components with their centres, None if some have none."""
-        eta, power, const = forms
-        k, d, width = len(power), self._d, self._width
-        eta = eta.view(k, -1)
-        b = eta[:, 1 : 1 + d]
-        pad = torch.nn.functional.pad
-        curved = bool(eta[:, 1 + d :].any())
-        sign = torch.where(power > 0, 1.0, -1.0).double()
-        factors = torch.zeros(3, 1, device=eta.device, dtype=torch.bfloat16)
-        if curved:
-            place, half = _square(d, eta.device)
-            A = eta[:, 1 + d :][:, place] * half * sign[:, None, None]
-            L, info = torch.linalg.cholesky_ex(A)
-            most = (_slopes(power, 0.5 * d + _NEAR) * torch.linalg.matrix_norm(L)).max()
-            indefinite, slope = torch.stack([info.any().double(), most]).tolist()
-            if indefinite:
-                return None
-            rhs = (-0.5 * sign)[:, None] * b
-            centre = torch.cholesky_solve(rhs[:, :, None], L)[:, :, 0]
-            value = eta[:, 0] + 0.5 * (b * centre).sum(dim=1) - (power > 0).double()
-            offset = (centre[:, None, :] @ L)[:, 0]
-            factors = _thirds(pad(L, (0, width - d, 0, width - d)).float())
-        elif student:
+    def _curved(self, forms: list[Tensor], of: Forms) -> _Curved | None:
+        """Return the components about their centres, None if they have none but should have."""
+        k, width, device = len(of.power), self._width, self._Z.device
+        flat = not of.eta[:, 1 + self._d :].any()
+        if flat and of.student:
             return None
-        else:
-            centre, value, offset, slope = torch.zeros_like(b), eta[:, 0], b, 0.0
-        numbers = torch.stack([value, power, const], dim=1).float()
-        kind = _STUDENT if student else _CURVED if curved else _FLAT
-        offset, centre = (pad(x, (0, width - d)).float() for x in (offset, centre))
-        return _Curved(factors, offset.contiguous(), numbers, centre.contiguous(), kind, slope)
+        size = (3, 1 if flat else k, width, width)
+        factors = torch.empty(size, dtype=torch.bfloat16, device=device)
+        offset, centre = torch.empty((2, k, width), device=device).unbind()
+        numbers = torch.empty((k, 3), device=device)
+        found = torch.empty((k, 2), dtype=torch.float64, device=device)
+        factor_many[(k,)](
+            *forms, factors, offset, numbers, centre, found, k,
+            d=self._d, width=width, flat=flat, num_warps=min(16, max(1, width**2 // 512)),
+        )  # fmt: skip
+        kind = _STUDENT if of.student else _FLAT if flat else _CURVED
+        return _Curved(factors, offset, numbers, centre, kind, found)
 
     def _sorted(self, k: int, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return the rows by label, where clusters begin, and the programs before each."""
@@ -224,27 +214,12 @@ class ManyColumns:
         return done.with_tables(rivals.astype(np.int64), between)
 
 
-def _square(d: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return where each entry of a (d, d) matrix is packed, and its share of the packed number."""
-    row, col = np.triu_indices(d)
-    place = np.empty((d, d), dtype=np.int64)
-    place[row, col] = place[col, row] = np.arange(len(row))
-    half = np.where(np.eye(d) > 0, 1.0, 0.5)
-    return torch.from_numpy(place).to(device), torch.from_numpy(half).to(device)
-
-
-def _slopes(power: Tensor, fall: float) -> Tensor:
+def _slopes(power: Array, fall: float) -> Array:
     """Return by how much scores fall with the distance, at most, where they fell by so many nats.
 
     Those of Student-t components fall by ``power log(1 + distance^2)``, the others by its square.
     """
-    square = torch.expm1((fall / power).clamp(max=1.0)).clamp(max=1.0)
-    return torch.where(power > 0, 2.0 * power * square.sqrt() / (1.0 + square), 2.0 * fall**0.5)
-
-
-def _thirds(x: Tensor) -> Tensor:
-    """Cut float32 into three numbers of 8 bits each that add up to it: (3, ...)."""
-    a = x.bfloat16()
-    rest = x - a.float()
-    b = rest.bfloat16()
-    return torch.stack([a, b, (rest - b.float()).bfloat16()])
+    square = np.minimum(np.expm1(np.minimum(fall / np.maximum(power, 1e-300), 1.0)), 1.0)
+    curved = 2.0 * power * np.sqrt(square) / (1.0 + square)
+    out: Array = np.where(power > 0, curved, 2.0 * fall**0.5)
+    return out

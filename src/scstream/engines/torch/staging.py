@@ -7,7 +7,7 @@ What a pass over rows of few columns sends and reads is laid out by `workspace`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from math import prod
@@ -21,6 +21,9 @@ from torch import Tensor
 from scstream.engines.base import Key
 from scstream.engines.torch.batch import Batch
 from scstream.families.contract import Array
+from scstream.families.scores import Labels
+from scstream.kernels import packing
+from scstream.support.threads import beside
 
 UPLOAD = 2**27  # bytes of rows that are worth memory of their own on the way
 _PIECE = 2**19  # numbers that go there at a time
@@ -41,6 +44,7 @@ class Courier:
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._here = self._there = self._back = self._staged = torch.empty(0, dtype=torch.uint8)
+        self._codes = torch.empty(0, dtype=torch.int32)
         self._views: dict[Any, tuple[int, list[NDArray[Any]], list[Tensor]]] = {}
         self._packed: tuple[int, list[Tensor]] = 0, []
 
@@ -81,6 +85,24 @@ class Courier:
                 piece = slice(a, a + _PIECE)
                 to[piece].copy_(here[piece].copy_(given[piece]), non_blocking=True)
         return there
+
+    def bring_codes(self, codes: Tensor) -> Callable[[], tuple[Labels, Labels]]:
+        """Start to bring codes (n,), twice an id plus a sub-label; gives ids and sub-labels."""
+        n = len(codes)
+        if len(self._codes) < n:
+            self._codes = torch.empty(n, dtype=torch.int32, pin_memory=True)
+        here = self._codes[:n].copy_(codes, non_blocking=True)
+        event: Any = torch.cuda.Event  # PyTorch is not all typed
+        arrived = event()
+        arrived.record(torch.cuda.current_stream(self._device.index))
+
+        def read() -> tuple[Labels, Labels]:
+            arrived.synchronize()
+            out, subs = np.empty((2, n), dtype=np.int64)
+            packing.read_codes(here.numpy(), out, subs)
+            return out, subs
+
+        return beside(read)
 
     def fetch(self, values: Tensor) -> Array:
         """Return float64 values from the device, once they are there."""
