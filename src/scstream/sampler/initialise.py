@@ -36,8 +36,10 @@ def start_over_clustered(steps: Steps, plan: Plan, forgetting: Forgetting, *, ad
     """Return the loaded batch in deliberately many clusters, then merged while that is better.
 
     On the way the prior follows the clusters, if it may. Should they be left with too few points
-    to show their shapes, all is done again under a prior that takes them for alike.
+    to show their shapes, all is done again under a prior that takes them for alike. What they are
+    told apart by at first, see `Family.amounts_alone`, it is until they have converged.
     """
+    steps.family = steps.family.amounts_alone(True)
     state = merged_start(steps, plan, forgetting, adapt=adapt)
     if adapt and _is_sparse(steps, state):
         alike = steps.family.alike()
