@@ -73,7 +73,7 @@ def test_sums_of_rows_with_gaps_are_those_expected_and_change_nothing():
     np.testing.assert_allclose(engine.gap_sums(k), current - own, rtol=1e-9, atol=1e-6)
 
 
-def test_until_labels_are_drawn_any_group_completes_a_row_that_may_be_in_it():
+def test_any_group_completes_a_row_that_may_be_in_it_while_groups_are_merged():
     """Two groups differ in what rows lack: three in four may be in one, and all are called so."""
     rng = np.random.default_rng(0)
     n = 2000
@@ -93,16 +93,19 @@ def test_until_labels_are_drawn_any_group_completes_a_row_that_may_be_in_it():
 
     engine = CpuEngine()
     engine.load(family, X, np.ones(n))
-    first = place(engine, None)
-    assert abs(first - 0.25) < 0.1
+    alone = place(engine, None)
+    assert abs(alone) < 0.05
+    engine.by_groups(True)
+    any_of_them = place(engine, None)
+    assert abs(any_of_them - 0.25) < 0.1
     assert (engine.labels == 0).mean() > 0.95
-    assert place(engine, None) == first
-    place(engine, Key(1, 2, 3))
-    assert abs(place(engine, None)) < 0.05
-    parts = [CpuEngine(), CpuEngine()]
-    parts[0].load(family, X, np.ones(n))
-    parts[1].load(family, X, np.ones(n), 4096)
-    assert place(parts[0], None) == first != place(parts[1], None)
+    assert place(engine, None) == any_of_them
+    assert abs(place(engine, Key(1, 2, 3))) < 0.05  # drawn labels complete their rows
+    engine.by_groups(False)
+    assert place(engine, None) == alone
+    engine.load(family, X, np.ones(n), 4096)
+    engine.by_groups(True)
+    assert place(engine, None) != any_of_them  # other rows, other draws
 
 
 def test_rows_with_gaps_are_left_to_the_sweeps_that_complete_them():

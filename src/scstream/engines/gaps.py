@@ -20,9 +20,9 @@ class Gaps:
     """Which rows have gaps, and their statistics as they were last completed.
 
     Until a sweep gives a row its label, a missing entry is at the centre of the family's frame.
-    Until labels are drawn, there are groups of rows instead of clusters, many for each. A group
-    that completed its rows by itself would agree with itself alone, and not be merged with others
-    that the rows might as well be in. So each row is completed by one of all these, as drawn.
+    Where clusters are made, there are many groups of rows for each. A group that completed its
+    rows by itself would agree with itself alone, and not be merged with others that the rows might
+    as well be in. So there each row is completed by one of all these, as drawn: ``by_groups``.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Gaps:
     ) -> None:
         self._family, self._X, self.rows = family, X, rows
         self.everywhere = len(rows) == X.shape[0]  # whether all rows depend on their labels
-        self._drawn = False  # whether labels have been
+        self.by_groups = False  # whether any group completes a row, where labels are the best
         self.seen: Array | None = None  # the statistics as they came, where they are kept
         if T is not None and self.everywhere and family.tames:
             self.seen, self._done = T.copy(), T
@@ -122,9 +122,8 @@ class Gaps:
         z, by, second = np.empty((3, len(at)), np.int64)
         scores, doubt = completion.block(seen), np.empty(len(at))
         label_scores(scores, draws.for_labels(at), z, second, doubt)
-        self._drawn |= draws.are_drawn
         by[:] = z
-        if not self._drawn:
+        if self.by_groups and not draws.are_drawn:
             label_scores(scores, draws.for_groups(rows, at), by, second, doubt)
         inside = np.minimum(by, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
@@ -175,7 +174,8 @@ class Draws:
 
     def for_groups(self, rows: slice, at: Labels) -> Array:
         """Return uniforms (m,) for the groups that complete rows, the same in each sweep."""
-        return self._uniforms(_ANY, rows, at, 1)[0]
+        u: Array = self._uniforms(_ANY, rows, at, 1)[0]
+        return u
 
     def for_entries(self, rows: slice, at: Labels, width: int) -> Array | None:
         """Return uniforms (m, width) in (0, 1) for missing entries, keyed as labels are."""
