@@ -73,6 +73,41 @@ def test_sums_of_rows_with_gaps_are_those_expected_and_change_nothing():
     np.testing.assert_allclose(engine.gap_sums(k), current - own, rtol=1e-9, atol=1e-6)
 
 
+def test_any_group_completes_a_row_that_may_be_in_it_while_groups_are_merged():
+    """Two groups differ in what rows lack: three in four may be in one, and all are called so."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    X = np.column_stack([rng.normal(size=n), np.repeat([0.0, 10.0], n // 2) + rng.normal(size=n)])
+    family = Gaussian().prepare(X)
+    T = family.statistics(X)
+    groups = np.stack([T[: n // 2].sum(axis=0), T[n // 2 :].sum(axis=0)])
+    score = family.predictive_score(groups, np.log([0.75, 0.25]))
+    sub = family.predictive_score(0.5 * np.repeat(groups, 2, axis=0), np.zeros(4))
+    lower = groups[0, 2] / groups[0, 0]  # places of groups in the column that rows lack
+    upper = groups[1, 2] / groups[1, 0]
+    X[:, 1] = np.nan
+
+    def place(engine, key):
+        s = engine.sweep(score, sub, 2, key).current.sum(axis=1)[0]
+        return (s[2] / s[0] - lower) / (upper - lower)
+
+    engine = CpuEngine()
+    engine.load(family, X, np.ones(n))
+    alone = place(engine, None)
+    assert abs(alone) < 0.05
+    engine.by_groups(True)
+    any_of_them = place(engine, None)
+    assert abs(any_of_them - 0.25) < 0.1
+    assert (engine.labels == 0).mean() > 0.95
+    assert place(engine, None) == any_of_them
+    assert abs(place(engine, Key(1, 2, 3))) < 0.05  # drawn labels complete their rows
+    engine.by_groups(False)
+    assert place(engine, None) == alone
+    engine.load(family, X, np.ones(n), 4096)
+    engine.by_groups(True)
+    assert place(engine, None) != any_of_them  # other rows, other draws
+
+
 def test_rows_with_gaps_are_left_to_the_sweeps_that_complete_them():
     X = np.random.default_rng(0).normal(size=(300, 2))
     family, engine = Gaussian().prepare(X), CpuEngine()

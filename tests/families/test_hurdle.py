@@ -80,6 +80,35 @@ def test_groups_to_start_from_are_not_made_by_who_lacks_an_amount() -> None:
         assert family.embed(family.filled(points))[:, :3].any() == told
 
 
+def test_amounts_alone_leave_who_has_one_out_until_all_counts_again() -> None:
+    X = rows()
+    family, points = prepared(Hurdle(amount=Gaussian()), X)
+    T = family.statistics(family.filled(points))
+    s = np.stack([T[points[:, 0] == has].sum(axis=0) for has in (0, 1)])
+    family = family.adapt(s)
+    alone = family.amounts_alone(True)
+    assert alone.amounts_alone(True) is alone
+    gap = [np.diff(f.log_marginal(np.stack([s.sum(axis=0), s[0]]))) for f in (family, alone)]
+    assert gap[0] != pytest.approx(gap[1])
+    scores = alone.adapt(s).parts(s)[0][0].predictive_score(s[:, :7], np.zeros(2)).eta
+    assert_allclose(scores[0], scores[1], atol=1e-5)  # both expect the same of who has one
+    again = alone.amounts_alone(False)
+    assert_array_equal(again.prior, family.prior)
+    assert again.amounts_alone(False) is again
+    assert_array_equal(again.adapt(s).prior, family.adapt(s).prior)
+
+
+def test_where_nothing_is_completed_amounts_are_never_alone() -> None:
+    X = rows()
+    for made, numbers in ((Hurdle(), X), (Hurdle(amount=Gaussian()), X[:, 2:])):
+        family, _ = prepared(made, numbers)
+        assert family.amounts_alone(True) is family
+    family, _ = prepared(Product([(Hurdle(amount=Gaussian()), [0, 2]), ("diagonal", [1])]), X)
+    alone = family.amounts_alone(True)
+    assert alone is not family
+    assert_array_equal(alone.amounts_alone(False).prior, family.prior)
+
+
 def test_many_columns_are_described_by_a_few_directions() -> None:
     rng = np.random.default_rng(0)
     X = np.exp(rng.normal(size=(300, 3)) @ rng.normal(size=(3, 60)) + rng.normal(size=(300, 60)))

@@ -96,6 +96,35 @@ def test_many_rows_at_once_are_no_more_clusters():
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
+def amounts(seed, n, common):
+    """Return four clusters of amounts, 0 in a share of the rows, beside a column; and labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=n)
+    level = np.array([[1.0, 5.0, 3.0], [2.5, 4.0, 1.0], [5.0, 2.5, 4.0], [4.0, 1.0, 5.0]])
+    spent = np.exp(rng.normal(level[y], 0.4))
+    spent[rng.random(spent.shape) < common] = 0.0
+    return np.column_stack([4.0 * y + rng.normal(size=n), spent]), y
+
+
+@pytest.mark.parametrize("common", [0.6, 0.85])
+def test_clusters_are_as_many_however_many_rows_have_no_amount(common):
+    X, y = amounts(0, 4_000, common)
+    model = ScStream("auto", random_state=0).partial_fit(X)
+    assert model.n_clusters_ <= 5
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_clusters_may_differ_in_who_has_an_amount_alone():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=2_000)
+    spent = np.exp(rng.normal(3.0, 0.4, (2_000, 4)))
+    has = np.array([[0.9, 0.1, 0.9, 0.1], [0.1, 0.9, 0.1, 0.9]])[y]
+    X = np.where(rng.random(has.shape) < has, spent, 0.0)
+    model = ScStream("auto", random_state=0).partial_fit(X)
+    assert model.n_clusters_ <= 3
+    assert adjusted_rand_score(y, model.labels_) > 0.7
+
+
 def test_densities_add_up_with_the_common_value_as_one_row(money):
     model, _ = money
     places = np.sinh(np.linspace(-12.0, 12.0, 4_001))

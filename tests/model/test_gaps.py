@@ -59,6 +59,17 @@ def test_clusters_are_found_though_a_third_of_the_entries_is_missing(d, k, apart
     assert np.mean(ours) >= 0.95 * np.mean(oracles)
 
 
+def test_a_column_that_most_rows_lack_divides_no_cluster():
+    """Four clusters far apart in one column, and a second that one row in seven has."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(4, size=4_000)
+    X = np.column_stack([4.0 * y, np.array([1.0, 5.0, 3.0, 0.0])[y]]) + rng.normal(size=(4_000, 2))
+    X[rng.random(4_000) < 0.85, 1] = np.nan
+    model = ScStream(random_state=0).partial_fit(X)
+    assert model.n_clusters_ <= 5
+    assert adjusted_rand_score(y, model.labels_) > 0.85
+
+
 def test_gaps_may_come_late_and_go_again():
     world = World(3, 4, 8.0, 2)
     model = ScStream(random_state=0)

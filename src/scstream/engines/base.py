@@ -243,6 +243,13 @@ class Engine(ABC):
         """Complete the statistics of such rows by the components of their labels: the expected."""
         return
 
+    def by_groups(self, on: bool) -> None:
+        """Let deterministic sweeps complete each such row by any group that it may be in, or not.
+
+        So it is while groups of rows are merged to clusters, see `scstream.engines.gaps`.
+        """
+        return
+
     def gap_sums(self, k: int, score: Score | None = None) -> Array:
         """Return the sums (k, p) by label of such rows, as they were last completed.
 

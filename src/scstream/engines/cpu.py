@@ -212,6 +212,11 @@ class CpuEngine(Engine):
         if batch.gaps is not None:
             batch.gaps.complete(batch.z, batch.family.completion(score), batch.T)
 
+    def by_groups(self, on: bool) -> None:
+        """Let deterministic sweeps complete rows by any group, or by that of their labels."""
+        if self._batch.gaps is not None:
+            self._batch.gaps.by_groups = on
+
     def gap_sums(self, k: int, score: Score | None = None) -> Array:
         """Return the sums (k, p) of the rows with gaps, completed by a score if there is one."""
         return Tree(self.gap_sums_parts(k, score)).total()[0]

@@ -12,6 +12,7 @@ from scstream.families.gaps import Completion
 from scstream.families.scores import Labels, Points, Score, to_dense
 from scstream.kernels import labelling
 
+_ANY = Key(0, 0, 0)  # of draws that are the same in each sweep
 _APART = 44  # bits of a row's number behind which draws for its entries are kept apart
 
 
@@ -19,6 +20,9 @@ class Gaps:
     """Which rows have gaps, and their statistics as they were last completed.
 
     Until a sweep gives a row its label, a missing entry is at the centre of the family's frame.
+    Where clusters are made, there are many groups of rows for each. A group that completed its
+    rows by itself would agree with itself alone, and not be merged with others that the rows might
+    as well be in. So there each row is completed by one of all these, as drawn: ``by_groups``.
 
     Parameters
     ----------
@@ -37,6 +41,7 @@ class Gaps:
     ) -> None:
         self._family, self._X, self.rows = family, X, rows
         self.everywhere = len(rows) == X.shape[0]  # whether all rows depend on their labels
+        self.by_groups = False  # whether any group completes a row, where labels are the best
         self.seen: Array | None = None  # the statistics as they came, where they are kept
         if T is not None and self.everywhere and family.tames:
             self.seen, self._done = T.copy(), T
@@ -114,9 +119,13 @@ class Gaps:
         """
         some = self.within(rows)
         at, seen = self.rows[some] - rows.start, self._open(some)
-        z, second = np.empty((2, len(at)), np.int64)
-        label_scores(completion.block(seen), draws.for_labels(at), z, second, np.empty(len(at)))
-        inside = np.minimum(z, draws.k - 1)
+        z, by, second = np.empty((3, len(at)), np.int64)
+        scores, doubt = completion.block(seen), np.empty(len(at))
+        label_scores(scores, draws.for_labels(at), z, second, doubt)
+        by[:] = z
+        if self.by_groups and not draws.are_drawn:
+            label_scores(scores, draws.for_groups(rows, at), by, second, doubt)
+        inside = np.minimum(by, draws.k - 1)
         done = completion.completed(seen, inside, draws.for_entries(rows, at, completion.uniforms))
         T[at] = self._done[some] = done
         return Labelled(at, z, *_second_choices(score.block(done), z))
@@ -154,22 +163,36 @@ class Draws:
     def __init__(self, k: int, key: Key | None, first: int, u: Array) -> None:
         self.k, self._key, self._first, self._u = k, key, first, u
 
+    @property
+    def are_drawn(self) -> bool:
+        """Whether labels are drawn."""
+        return self._key is not None
+
     def for_labels(self, at: Labels) -> Array:
         """Return the uniforms (m,) of labels, or none."""
         return self._u[at] if len(self._u) else self._u
 
+    def for_groups(self, rows: slice, at: Labels) -> Array:
+        """Return uniforms (m,) for the groups that complete rows, the same in each sweep."""
+        u: Array = self._uniforms(_ANY, rows, at, 1)[0]
+        return u
+
     def for_entries(self, rows: slice, at: Labels, width: int) -> Array | None:
         """Return uniforms (m, width) in (0, 1) for missing entries, keyed as labels are."""
-        key = self._key
-        if key is None or not len(self._u):
+        if self._key is None or not len(self._u):
             return None
+        u = self._uniforms(self._key, rows, at, width)
+        return np.ascontiguousarray(u.T) + 2.0**-54
+
+    def _uniforms(self, key: Key, rows: slice, at: Labels, width: int) -> Array:
+        """Return uniforms (width, m) of some of a run of rows, other ones than those of labels."""
         u = np.empty((width + width % 2, len(at)))
         both = np.empty((2, rows.stop - rows.start))
         for j in range(0, width, 2):
             first = self._first + rows.start + ((j // 2 + 1) << _APART)
             labelling.uniforms(key.seed, key.batch, key.sweep, first, both)
             u[j : j + 2] = both[:, at]
-        return np.ascontiguousarray(u[:width].T) + 2.0**-54
+        return u[:width]
 
 
 def _second_choices(scores: Array, z: Labels) -> tuple[Labels, Array]:

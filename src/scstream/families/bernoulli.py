@@ -17,6 +17,7 @@ from scstream.families.given import positive_vector
 from scstream.families.scores import LinearScore, Points, Score
 
 _STRENGTHS = 2.0 ** np.arange(-3, 9)  # of the prior, among which the evidence chooses
+_IN_COMMON = 1e9  # the strength of one that no rows change
 
 
 class Bernoulli(Factorised):
@@ -91,6 +92,15 @@ class Bernoulli(Factorised):
             return self
         trials = [self._with(self._mean, s + 0 * self._mean) for s in _STRENGTHS]
         return self._with(*self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def in_common(self) -> Self:
+        """Return a copy by which all clusters have the expected probabilities, however many rows.
+
+        So columns say nothing about clusters. No clusters change that.
+        """
+        new = self._with(self._mean, np.full(len(self._mean), _IN_COMMON))
+        new.strength = new._strength
+        return new
 
     def remade(self) -> Self:
         """Return the copy with its prior."""

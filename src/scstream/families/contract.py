@@ -171,6 +171,14 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return self
 
+    def amounts_alone(self, alone: bool) -> Self:
+        """Return a copy by which only amounts tell clusters apart, not which of them are there.
+
+        Or, unless ``alone``, the one that knows both again. A first batch converges with amounts
+        alone, then with both; a family in which nothing is there or not returns itself.
+        """
+        return self
+
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, from a first batch with k clusters."""
         return self

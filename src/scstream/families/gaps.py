@@ -2,7 +2,8 @@
 
 The statistics of a row with gaps are NaN where a gap enters: they say what was observed. A label
 depends on the marginal density of that, exactly. What a gap adds to a cluster's statistics depends
-on the cluster: it is completed once the row has a label.
+on the cluster: it is completed once the row has a label, or among the groups that a first batch
+starts from by any that it may be in (`scstream.engines.gaps`).
 
 - With drawn parameters, or labels drawn by predictives, the missing entries are drawn from their
   conditional distribution. This is what a Gibbs sampler does with latent entries, and everything

@@ -77,6 +77,7 @@ class Hurdle(Joined):
     _value: Array = np.zeros(0)  # (d,): the common value
     _unit: Array  # (d,): of the scale
     _step: Array  # (d,): the width of cells, where other numbers are coarse
+    _set_aside: Family | None = None  # the presence's own family, while amounts count alone
 
     def __init__(
         self,
@@ -179,6 +180,27 @@ class Hurdle(Joined):
         presence, amount = self._families
         assert isinstance(amount, Diagonal)
         return self._having([presence, amount.as_wide_as_all()])
+
+    def amounts_alone(self, alone: bool) -> Self:
+        """Return a copy whose clusters have their probabilities in common, or their own again.
+
+        Rows at the common value complete their amounts by their cluster. A cluster of such rows
+        alone would complete all of them by itself, and for many rows never be the same as others
+        again, so none may arise before clusters are known: amounts that are not there are missing
+        at first, and nothing else. Where none is completed this is so in any case.
+        """
+        presence, amount = self._families
+        if not alone and self._set_aside is not None:
+            new = self._having([self._set_aside, amount])
+            new._set_aside = None
+            return new
+        none = np.isnan(self._value).all() or not self.completes
+        if none or not alone or self._set_aside is not None:
+            return self
+        assert isinstance(presence, Bernoulli)
+        new = self._having([presence.in_common(), amount])
+        new._set_aside = presence
+        return new
 
     def to_saved(self) -> dict[str, Any]:
         """Return the scale and the two families; columns without a common value by a mask."""

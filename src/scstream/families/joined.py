@@ -70,7 +70,14 @@ class Joined(Family):
 
     def held(self, hold: bool) -> Self:
         """Return a copy whose parts are held, or not; itself if there is nothing to hold."""
-        families = [family.held(hold) for family in self._families]
+        return self._each([family.held(hold) for family in self._families])
+
+    def amounts_alone(self, alone: bool) -> Self:
+        """Return a copy whose parts know amounts alone, or all; itself if that is the same."""
+        return self._each([family.amounts_alone(alone) for family in self._families])
+
+    def _each(self, families: list[Family]) -> Self:
+        """Return a copy with such families for its parts, itself if they are the ones it has."""
         same = all(a is b for a, b in zip(families, self._families, strict=True))
         return self if same else self._having(families)
 

@@ -83,9 +83,14 @@ def first_batch(steps: Steps, plan: Plan, start: State, course: Course) -> State
 def converge(steps: Steps, plan: Plan, start: State, course: Course) -> Converged:
     """Run sampled sweeps of the loaded batch from the given clusters, until nothing grows better.
 
-    If the clusters that come of it lead to a start that is better still, all is done from there.
+    And once more, if only amounts told them apart so far. If the clusters that come of it lead to a
+    start that is better still, all is done from there.
     """
     found = _swept(steps, plan, start, course)
+    family = steps.family.amounts_alone(False)
+    if family is not steps.family:
+        steps.family = family.adapt(found.state.totals)
+        found = _swept(steps, plan, found.state, course)
     moves = plan.splits and plan.merges and steps.outliers is None
     if not (course.turn and moves) or tamed_in_vain(steps.family):
         return found

@@ -13,6 +13,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import Labels, LinearScore, Points
 from scstream.sampler.clusters import State
+from scstream.sampler.forgetting import needs_completing
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
 from scstream.sampler.seeding import in_deviations_within, informative_columns, over_cluster
@@ -36,8 +37,10 @@ def start_over_clustered(steps: Steps, plan: Plan, forgetting: Forgetting, *, ad
     """Return the loaded batch in deliberately many clusters, then merged while that is better.
 
     On the way the prior follows the clusters, if it may. Should they be left with too few points
-    to show their shapes, all is done again under a prior that takes them for alike.
+    to show their shapes, all is done again under a prior that takes them for alike. What they are
+    told apart by at first, see `Family.amounts_alone`, it is until they have converged.
     """
+    steps.family = steps.family.amounts_alone(True)
     state = merged_start(steps, plan, forgetting, adapt=adapt)
     if adapt and _is_sparse(steps, state):
         alike = steps.family.alike()
@@ -69,12 +72,14 @@ def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: boo
         E = family.embed(sample) * weight
         groups.append(over_cluster(family, sample, rules.few_seeds, rng, E))
     best: _Start | None = None
+    steps.engine.by_groups(True)
     held = family.held(True) if adapt else family
     for prior, seeds in product([family] if held is family else [family, held], groups):
         steps.family = prior.adapt(seeds) if adapt else prior
         best = _merged_down(steps, plan, State.start(forgetting, seeds, 0.0, 0), best, adapt=adapt)
     assert best is not None
     steps.family = best.family.held(False)
+    steps.engine.by_groups(False)
     steps.engine.restore_labels()
     return best.state
 
@@ -86,10 +91,13 @@ def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
     and a cluster that is two in one column looks like one in all. So groups are made by distances
     in the deviations within the clusters that were found, and merged, and so on while they become
     more probable: each time more of the noise is gone. If none is, the clusters are what they were.
+
+    Rows with gaps are completed by the groups that they are in, and more probable the more of these
+    there are: starts of such rows cannot be compared.
     """
     family, rules, rng = steps.family, steps.rules, steps.rng.generator
     sample, size = _sample(steps, np.random.default_rng(0))  # round clusters cost no draw
-    if not family.real or size <= rules.few_seeds:
+    if not family.real or size <= rules.few_seeds or needs_completing(steps):
         return state, False
     E, best = family.embed(sample), _Start(-np.inf, -np.inf, state, family)
     turned = in_deviations_within(E, _labels(steps, best, sample), rules)

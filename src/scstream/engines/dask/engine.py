@@ -264,6 +264,11 @@ class DaskEngine(Engine):
         """Complete the rows with gaps by the components of their labels."""
         self._all("complete", score)
 
+    def by_groups(self, on: bool) -> None:
+        """Let deterministic sweeps complete rows by any group, or by that of their labels."""
+        if self._gaps:
+            self._all("by_groups", on)
+
     def gap_sums(self, k: int, score: Score | None = None) -> Array:
         """Return the sums (k, p) of the rows with gaps, completed by a score if there is one."""
         return _joined(self._all("gap_sums", k, score))[0]

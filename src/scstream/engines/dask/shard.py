@@ -213,6 +213,10 @@ class Shard:
         """Complete the rows with gaps by the components of their labels."""
         self._engine.complete(score)
 
+    def by_groups(self, on: bool) -> None:
+        """Let deterministic sweeps complete rows by any group, or by that of their labels."""
+        self._engine.by_groups(on)
+
     def gap_sums(self, k: int, score: Score | None) -> list[Part]:
         """Return the parts of the sums of the rows with gaps."""
         assert isinstance(self._engine, CpuEngine)
