@@ -26,9 +26,8 @@ from benchmarks.speed.timing import Job, alternate, thread_counts
 from scstream import Gaussian, ScStream
 from scstream.datasets import Batch, gaussian_stream
 
-_PAUSE = (
-    0.1  # seconds: idle threads of OpenMP and BLAS spin for a while, and would slow the next one
-)
+_PAUSE = 0.1  # seconds: idle threads of OpenMP and BLAS spin for a while, and would slow the next
+_SHORT_PAUSE = 0.02  # between turns of small batches, which are many
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,8 @@ def measured(shape: Shape, threads: Sequence[int], turns: int) -> dict[str, floa
         jobs[f"predict {n}"] = Job(predict)
         jobs[f"product {n}"] = Job(lambda turn: T @ eta.T, n)
         jobs[f"k-means {n}"] = Job(k_means, n)
-    return alternate(jobs, turns, _PAUSE)
+    pause = _PAUSE if shape.rows > SHAPES["small"].rows else _SHORT_PAUSE
+    return alternate(jobs, turns, pause)
 
 
 def _model(shape: Shape, first: Batch, threads: int) -> ScStream:
