@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -185,9 +184,8 @@ class NormalWishart(Family):
 
 def _factor(s: Array, prior: Array, vector: Array, out: Array, log_det: Array) -> bool:
     """Factor the scatters of many columns on threads, and return whether some failed."""
-    d = (math.isqrt(8 * len(prior) + 1) - 3) // 2
     with crew_of(_paying(len(s))) as crew:
-        size = crew.threads, d
+        size = crew.threads, vector.shape[1]
         memory = _MEMORY.made("factoring", size, lambda: Factoring.of(*size))
         taken = np.zeros(1, dtype=np.int64)
         cholesky.factor(crew, s, prior, vector, memory, taken, out, log_det)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from scstream.kernels.atomic import add, claim, swap
 from scstream.kernels.compiling import bare, helper, part
-from scstream.kernels.quick_context import DATA, ITEMS, SHAPE, STRIDES, Builder, structure
+from scstream.kernels.quick_context import SHAPE, Builder, structure, view
 
 Ints = NDArray[np.int64]
 
@@ -89,7 +89,7 @@ def crew_of(threads: int) -> Iterator[Crew]:
 
 
 def _closed_lock() -> int:
-    """Return the address of a new lock, which whoever waits for it must be let through."""
+    """Return the address of a new lock that is closed: who waits for it must be let through."""
     api = ctypes.pythonapi
     api.PyThread_allocate_lock.restype = ctypes.c_void_p
     api.PyThread_acquire_lock.argtypes = [ctypes.c_void_p, ctypes.c_int]
@@ -246,7 +246,7 @@ def _on_threads(crew: Any, share: Any, arguments: Any) -> None:
     if crew.threads > 1:
         places[_FUNCTION], places[_ARGUMENTS] = function, given
         places[_THREADS], places[_ENDED] = crew.threads, 0
-        swap(places, _BEGUN, 0)  # from now on: late ones of the pass before see what is to do here
+        swap(places, _BEGUN, 0)  # a thread that is late from the pass before may join from here on
         _wake_next(places, 0)
     _do(function, given, 0)
     if crew.threads > 1:
@@ -301,22 +301,7 @@ def _taken(
         parts = [_taken(context, builder, of, line, thread, threads) for of, line in each]
         return structure(builder, found, parts)
     step = builder.udiv(builder.extract_value(value, [SHAPE, 0]), threads)
-    sizes = [builder.extract_value(value, [SHAPE, i]) for i in range(1, kind.ndim)]
-    steps = [builder.extract_value(value, [STRIDES, i]) for i in range(1, kind.ndim)]
-    items = sizes[0]
-    for size in sizes[1:]:
-        items = builder.mul(items, size)
-    data = builder.gep(
-        builder.extract_value(value, DATA), [builder.mul(builder.mul(thread, step), items)]
-    )
-    made = structure(builder, found, [builder.extract_value(value, i) for i in range(ITEMS)])
-    for place, of in (
-        (ITEMS, items), (ITEMS + 1, builder.extract_value(value, ITEMS + 1)), (DATA, data),
-        (SHAPE, structure(builder, found.elements[SHAPE], sizes)),
-        (STRIDES, structure(builder, found.elements[STRIDES], steps)),
-    ):  # fmt: skip
-        made = builder.insert_value(made, of, place)
-    return made
+    return view(builder, found, value, kind.ndim, builder.mul(thread, step))
 
 
 own_of: Any = _own_of_plain if _PLAIN else _intrinsic(_own_of)

@@ -149,6 +149,42 @@ def structure(builder: Any, kind: Any, values: Any) -> Any:
     return made
 
 
+def view(
+    builder: Any, kind: Any, whole: Any, ndim: int, first: Any, length: Any = None
+) -> Any:  # fmt: skip
+    """Return what describes a row of an array of so many dimensions, or some rows from there on.
+
+    The kind is that of a row; or, if their number is given, that of rows.
+    """
+    shape = [builder.extract_value(whole, [SHAPE, i]) for i in range(1, ndim)]
+    strides = [builder.extract_value(whole, [STRIDES, i]) for i in range(ndim)]
+    one, data = _product(builder, shape), builder.extract_value(whole, DATA)
+    data = builder.gep(data, [first if one is None else builder.mul(first, one)])
+    if length is None:
+        strides = strides[1:]
+    else:
+        shape = [length, *shape]
+    made = structure(builder, kind, [builder.extract_value(whole, i) for i in range(ITEMS)])
+    places = {
+        ITEMS: _product(builder, shape),
+        ITEMS + 1: builder.extract_value(whole, ITEMS + 1),
+        DATA: data,
+        SHAPE: structure(builder, kind.elements[SHAPE], shape),
+        STRIDES: structure(builder, kind.elements[STRIDES], strides),
+    }
+    for place, part in places.items():
+        made = builder.insert_value(made, part, place)
+    return made
+
+
+def _product(builder: Any, sizes: Any) -> Any:
+    """Return the product of sizes, None of none."""
+    total = None
+    for size in sizes:
+        total = size if total is None else builder.mul(total, size)
+    return total
+
+
 def memory(builder: Any, kind: Any, name: str = "") -> Any:
     """Return memory for a value of a kind, which the function has from its beginning."""
     with builder.goto_entry_block():

@@ -27,7 +27,6 @@ from numba.core.typed_passes import NativeLowering
 
 from scstream.kernels.quick_context import (
     DATA,
-    ITEMS,
     SHAPE,
     START,
     STOP,
@@ -36,7 +35,7 @@ from scstream.kernels.quick_context import (
     is_natural,
     memory,
     natural,
-    structure,
+    view,
 )
 
 _NUMBERS = types.Integer, types.Float
@@ -164,27 +163,7 @@ class _Lower(Lower):
         """Return what describes a row of a table, or some successive ones of an array."""
         builder, whole, at = self.builder, self.loadvar(value.name), self.loadvar(index.name)
         first, length = self._stretch(of, at, builder.extract_value(whole, [SHAPE, 0]))
-        shape = [builder.extract_value(whole, [SHAPE, i]) for i in range(1, array.ndim)]
-        strides = [builder.extract_value(whole, [STRIDES, i]) for i in range(array.ndim)]
-        one = _product(builder, shape)
-        data = builder.extract_value(whole, DATA)
-        data = builder.gep(data, [first if one is None else builder.mul(first, one)])
-        if length is None:
-            strides = strides[1:]
-        else:
-            shape = [length, *shape]
-        model = self.context.get_value_type(found)
-        made = structure(builder, model, [builder.extract_value(whole, i) for i in range(ITEMS)])
-        places = {
-            ITEMS: _product(builder, shape),
-            ITEMS + 1: builder.extract_value(whole, ITEMS + 1),
-            DATA: data,
-            SHAPE: structure(builder, model.elements[SHAPE], shape),
-            STRIDES: structure(builder, model.elements[STRIDES], strides),
-        }
-        for place, part in places.items():
-            made = builder.insert_value(made, part, place)
-        return made
+        return view(builder, self.context.get_value_type(found), whole, array.ndim, first, length)
 
     def _stretch(self, of: Any, at: Any, size: Any) -> tuple[Any, Any]:
         """Return the first of the rows at a place, and how many they are: None of one alone."""
@@ -250,14 +229,6 @@ def _larger(builder: Any, a: Any, b: Any) -> Any:
 
 def _smaller(builder: Any, a: Any, b: Any) -> Any:
     return builder.select(builder.icmp_signed("<", a, b), a, b)
-
-
-def _product(builder: Any, sizes: Any) -> Any:
-    """Return the product of sizes, None of none."""
-    total = None
-    for size in sizes:
-        total = size if total is None else builder.mul(total, size)
-    return total
 
 
 def _arrays() -> Any:

@@ -115,6 +115,12 @@ class Batch:
         self.sub.copy_(torch.where(inside, name & 1, self.sub))
         self.touch()
 
+    def codes(self, ids: Labels) -> Tensor:
+        """Return twice the id plus the sub-label of each row, -2 if it has none."""
+        self.settle()
+        table = torch.from_numpy(np.append(2 * ids, -2)).to(self.z.device, torch.int32)
+        return table[self.z.long()] + self.sub  # a label of -1 finds the last entry
+
     def count(self, k: int) -> NDArray[np.int64]:
         """Return the numbers of rows (k, 2) by label and sub-label."""
         self.settle()

@@ -293,21 +293,13 @@ class TorchEngine(Engine):
 
     def bring_labels(self, ids: Labels, skip: int) -> Callable[[], tuple[Any, Any]]:
         """Start to bring what `named_labels` returns: to the host if the rows came from there."""
-        X, n = self._rows.X, self._batch.n
+        few, batch, X = self._fused, self._batch, self._rows.X
         from_here = not is_tensor(X) or X.data_ptr() == self._uploaded
-        short = from_here and skip < n and int(ids.max(initial=0)) < _MOST_ID
+        short = from_here and skip < batch.n and int(ids.max(initial=0)) < _MOST_ID
         if self._courier is None or not short:
             return super().bring_labels(ids, skip)
-        return self._courier.bring_codes(self._codes(ids)[skip:])
-
-    def _codes(self, ids: Labels) -> Any:
-        """Return twice the id plus the sub-label of each row, -2 if it has none."""
-        batch = self._batch
-        if isinstance(self._fused, FewColumns):
-            return self._fused.codes(ids, batch)
-        batch.settle()
-        table = torch.from_numpy(np.append(2 * ids, -2)).to(self._device, torch.int32)
-        return table[batch.z.long()] + batch.sub  # a label of -1 finds the last entry
+        codes = few.codes(ids, batch) if isinstance(few, FewColumns) else batch.codes(ids)
+        return self._courier.bring_codes(codes[skip:])
 
     @property
     def n_rows(self) -> int:
