@@ -120,6 +120,8 @@ def reshaped(x):
         row = table[i]
         for j in range(len(row)):
             total = 0.5 * total + row[j]
+    every_other = x.reshape(c, a, b)[::2]  # found by its strides, not by its shape
+    total += 3.0 * every_other[1, 1, 2]
     return total + table[1:3].reshape(2, 2, 2)[1, 0, 1] + x.reshape(2, -1)[1, 3]
 
 
