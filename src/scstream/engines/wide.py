@@ -25,7 +25,7 @@ from scstream.kernels.large_rows import Keyed, Rows
 from scstream.kernels.pruning import Predictives, Students
 from scstream.kernels.sharing import Totals
 from scstream.kernels.wide_rows import Labelled, Tile
-from scstream.kernels.wide_sums import Listed, Sides, Work
+from scstream.kernels.wide_sums import TOGETHER, Held, Listed, Sides, Work
 from scstream.support.memory import Memory
 from scstream.support.threads import together
 
@@ -129,7 +129,7 @@ class WideBatch:
         if isinstance(by, Students):
             solved = by
         else:
-            products = by
+            products = by._replace(eta=_first_used(by.eta))
         return self._sums(z, weight, chosen, Sides(trial, _NO_SHARES, solved, products))
 
     def _sums(
@@ -180,6 +180,12 @@ def students_of(sub: Score) -> Students | None:
     return form.pruning.students() if isinstance(form, Products) and form.pruning else None
 
 
+def _first_used(eta: Array) -> Array:
+    """Return functionals (m, p) of statistics without the last ones, where none depends on them."""
+    used = np.flatnonzero(eta.any(axis=0))
+    return np.ascontiguousarray(eta[:, : used[-1] + 1 if len(used) else 1])
+
+
 def _tiles(k: int, d: int, leading: int, threads: int) -> Tile:
     floats, ints = partial(for_each, threads), partial(for_each, threads, dtype=np.int64)
     return Tile(
@@ -192,7 +198,10 @@ def _tiles(k: int, d: int, leading: int, threads: int) -> Tile:
 def _work(threads: int, held: int, p: int, d: int) -> Work:
     floats, none = partial(for_each, threads), for_each(threads, (held, 0), np.int64)
     totals = Totals(floats((held, 2 * p)), none, none, floats((held, 1)))
-    return Work(floats((p,)), floats((d,)), totals)
+    rows = Held(
+        floats((2, TOGETHER, d)), floats((2, TOGETHER)), for_each(threads, (2,), np.int64)
+    )
+    return Work(floats((p,)), floats((d,)), rows, totals)
 
 
 def _totals(m: int, current: int, doubts: int) -> Totals:

@@ -356,10 +356,13 @@ def fast_scores(form: Products, T: Points) -> Array:
 def log_totals(score: Score, T: Points) -> Array:
     """Return the logs of sums over components (n,) of scores, which are logs.
 
-    Where these are Student-t densities only those near the best are computed.
+    Where these are Student-t densities only those near the best are computed, and where some can be
+    ruled out these are left out: they are too far below the best to be seen in a sum.
     """
     form, out = form_of(score), np.empty(T.shape[0])
-    if isinstance(form, Products) and form.student and form.power.min() > 0.0:
+    if isinstance(form, Products) and form.pruning is not None:
+        scores.log_totals(fast_scores(form, T), _NOTHING, _NOTHING, _NOTHING, out)
+    elif isinstance(form, Products) and form.student and form.power.min() > 0.0:
         room = np.empty(len(form.power))
         scores.log_totals(_products(T, form.eta), form.const, form.power, room, out)
     else:

@@ -1,6 +1,7 @@
 """Compiled sums over rows of Gaussian clusters of many columns, a cluster at a time.
 
-Statistics are made row by row and never kept. Threads take the rows of one cluster in one unit of
+Statistics are made for a few rows at a time and never kept: sums are read and written as often as
+rows are added, which takes longer than to multiply. Threads take the rows of one cluster in one unit of
 the tree of sums, see `sharing`; whoever is the last to finish a half of a node adds up what both
 have of the cluster.
 """
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scstream.kernels.atomic import claim
-from scstream.kernels.compiling import bare, part
+from scstream.kernels.compiling import bare, in_order, part
 from scstream.kernels.crew import on_threads, own_of
 from scstream.kernels.labelling import Pairs, certainty
 from scstream.kernels.large_rows import Rows, fill_frame
@@ -31,6 +32,9 @@ from scstream.kernels.sharing import (
 )
 
 
+TOGETHER = 4  # rows that are added up at a time
+
+
 class Listed(NamedTuple):
     """The rows of each unit by cluster: (n,), and where each cluster of a unit ends (units, k)."""
 
@@ -42,7 +46,8 @@ class Sides(NamedTuple):
     """On which side of its cluster a row is.
 
     Sub-labels (n,) say so, or shares (n,) of the second side, if there are some. Or it is the side
-    with the better score, which becomes the sub-label: Student-t predictives, or products.
+    with the better score, which becomes the sub-label: Student-t predictives, or products. These
+    may be functions of the first statistics alone.
     """
 
     sub: Ints
@@ -51,11 +56,23 @@ class Sides(NamedTuple):
     products: Pairs
 
 
+class Held(NamedTuple):
+    """Rows of either side that wait to be added up together: (2, few, d).
+
+    Also their weights (2, few), and how many they are (2,).
+    """
+
+    rows: Floats
+    weight: Floats
+    count: Ints
+
+
 class Work(NamedTuple):
-    """Memory of a thread: a row's statistics (p,), a solution (d,), sums of leaves."""
+    """Memory of a thread: a row's statistics (p,), a solution (d,), rows held, sums of leaves."""
 
     point: Floats
     y: Floats
+    held: Held
     totals: Totals
 
 
@@ -151,64 +168,93 @@ def _add_unit(
             if row >= stop:
                 break
             fill_frame(rows, row * d, work.point[1 : 1 + d])
-            _add_row(row, weight[row], c, sides, work, own.current[place], own.between[place])
+            _hold_row(row, weight[row], c, sides, work, own.current[place], own.between[place])
             at += 1
+        for side in range(2):
+            _add_held(work.held, side, own.current[place])
         add_up(own, done + 1)
 
 
 @part
-def _add_row(
+def _hold_row(
     row: int, w: float, c: int, sides: Sides, work: Work, current: Floats, doubt: Floats
 ) -> None:
-    """Add a row in the frame to the sums (2 p,) of a cluster."""
-    d, p = len(work.y), len(work.point)
-    z, first, last = work.point[1 : 1 + d], current[:p], current[p:]
+    """Hold a row in the frame that is to be added to the sums (2 p,) of a cluster."""
     if len(sides.share) > 0:
         two = w * sides.share[row]
-        _add_statistics(z, w - two, first)
-        _add_statistics(z, two, last)
+        _hold(work, 0, w - two, current)
+        _hold(work, 1, two, current)
         return
     if len(sides.students.const) + len(sides.products.eta) > 0:
         a, b = _scores(c, sides, work)
         sides.sub[row] = 1 if b > a else 0
         doubt[0] += w * certainty(-abs(b - a))
-    _add_statistics(z, w, last if sides.sub[row] else first)
+    _hold(work, sides.sub[row], w, current)
 
 
 @part
 def _scores(c: int, sides: Sides, work: Work) -> tuple[float, float]:
     """Return the scores of a row under the two sub-clusters of its cluster."""
-    point, a, b = work.point, 0.0, 0.0
+    point, d, a, b = work.point, len(work.y), 0.0, 0.0
     if len(sides.products.eta) == 0:
         a = score_of(sides.students, 2 * c, point, np.inf, work.y)
         return a, score_of(sides.students, 2 * c + 1, point, np.inf, work.y)
-    _fill_statistics(point, len(work.y))
     one, two = sides.products.eta[2 * c], sides.products.eta[2 * c + 1]
-    for q in range(len(point)):
+    point[0] = 1.0
+    if len(one) > 1 + d:
+        _fill_products(point, d)
+    for q in range(len(one)):
         a += point[q] * one[q]
         b += point[q] * two[q]
     return a, b
 
 
 @part
-def _add_statistics(z: Floats, w: float, to: Floats) -> None:
-    """Add the statistics of a row of some weight to sums (p,)."""
-    d = len(z)
-    to[0] += w
-    q = 1 + d
+def _hold(work: Work, side: int, w: float, current: Floats) -> None:
+    """Hold the row in the frame for a side, and add up what is held once that is enough."""
+    held, d = work.held, len(work.y)
+    n = held.count[side]
+    copy_to(work.point[1 : 1 + d], held.rows[side, n])
+    held.weight[side, n] = w
+    held.count[side] = n + 1
+    if n + 1 == TOGETHER:
+        _add_held(held, side, current)
+
+
+@part
+def _add_held(held: Held, side: int, current: Floats) -> None:
+    """Add the rows held for a side to the sums (2 p,) of a cluster."""
+    n, p = held.count[side], len(current) // 2
+    if n == 0:
+        return
+    rows, weight = held.rows[side], held.weight[side]
+    for i in range(n, TOGETHER):
+        weight[i] = 0.0
+        for a in range(rows.shape[1]):
+            rows[i, a] = 0.0
+    held.count[side] = 0
+    _add_four(rows, weight, current[side * p : (side + 1) * p])
+
+
+@in_order
+def _add_four(Z: Floats, w: Floats, to: Floats) -> None:
+    """Add the statistics of four rows to sums (p,), to each number one row after another."""
+    d, q = Z.shape[1], 1 + Z.shape[1]
+    z0, z1, z2, z3 = Z[0], Z[1], Z[2], Z[3]
+    to[0] = to[0] + w[0] + w[1] + w[2] + w[3]
     for a in range(d):
-        x, tail, line = w * z[a], z[a:], to[q : q + d - a]
-        to[1 + a] += x
+        x0, x1, x2, x3 = w[0] * z0[a], w[1] * z1[a], w[2] * z2[a], w[3] * z3[a]
+        to[1 + a] = to[1 + a] + x0 + x1 + x2 + x3
+        y0, y1, y2, y3, line = z0[a:], z1[a:], z2[a:], z3[a:], to[q : q + d - a]
         for b in range(d - a):
-            line[b] += x * tail[b]
+            line[b] = line[b] + x0 * y0[b] + x1 * y1[b] + x2 * y2[b] + x3 * y3[b]
         q += d - a
 
 
 @part
-def _fill_statistics(point: Floats, d: int) -> None:
-    """Fill the statistics (p,) of a row, given its columns in the frame."""
+def _fill_products(point: Floats, d: int) -> None:
+    """Fill the products among the statistics (p,) of a row, given its columns in the frame."""
     z = point[1 : 1 + d]
-    point[0] = 1.0
     q = 1 + d
     for a in range(d):
         x, tail, line = z[a], z[a:], point[q : q + d - a]
