@@ -19,6 +19,7 @@ from scstream.engines.ordered_sums import Part
 from scstream.engines.sizes import Sizes
 from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
+from scstream.families.in_single import InSingle
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
 from scstream.kernels.crew import crew_of, for_each
@@ -27,12 +28,11 @@ from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows, Scratch
 from scstream.kernels.large_tiles import Carried, Run, Tiles
 from scstream.kernels.nearby import COLUMNS, Components
-from scstream.kernels.screened_tiles import MOST, TILE, TOO_LARGE
+from scstream.kernels.screened_tiles import MOST, TILE
 from scstream.kernels.sharing import Shares, Totals
 from scstream.support.memory import Memory, for_kernels
 
 _LN2 = float(np.log(2.0))
-_HALF = 2.0**-24  # the relative rounding of float32
 MOST_COLUMNS = 15  # of rows that are scored by all their statistics
 _RUN_LEAVES = 8  # of rows that are labelled at a time, and are to stay in cache
 _NARROW, _WIDE = np.zeros(0, dtype=np.float32), np.zeros(0)
@@ -290,7 +290,7 @@ class LargeBatch:
 
 
 def _components(eta: Array, const: Array, power: Array, d: int, *, straight: bool) -> Components:
-    k, p = eta.shape
+    k = len(eta)
     level = slope = _NARROW
     scaled, bent, by, floor, bend = eta / _LN2, power, np.ones(k), -np.inf, 0.0
     if straight:
@@ -303,17 +303,10 @@ def _components(eta: Array, const: Array, power: Array, d: int, *, straight: boo
         level[~(abs(level) < MOST)] = -MOST
         slope[~(slope < MOST)] = 0.0
         by = np.maximum(bent / _LN2, 1.0)
-    size = np.abs(scaled).max(axis=0)
-    weighed = (np.abs(scaled) * by[:, None]).max(axis=0)
-    # of a statistic three numbers are rounded, and a parameter, p products and p sums
-    reach = np.maximum(weighed * (1.1 * (p + 6) * _HALF), TOO_LARGE / MOST)
-    reach[0] += bend
-    narrow = np.zeros((k, p + -(p - 1) % COLUMNS), dtype=np.float32)
-    narrow[:, :p] = scaled
+    narrow, reach = InSingle.of(scaled, by, bend)
     return Components(
-        eta, const, power, narrow, np.ascontiguousarray(scaled.T), level, slope,
-        np.where(weighed < MOST, reach, np.inf).astype(np.float32), size,
-        _centres(scaled, d), floor, bend,
+        eta, const, power, narrow, np.ascontiguousarray(scaled.T), level, slope, reach,
+        np.abs(scaled).max(axis=0), _centres(scaled, d), floor, bend,
     )  # fmt: skip
 
 

@@ -23,7 +23,9 @@ from scstream.kernels.crew import crew_of, for_each
 from scstream.kernels.labelling import Pairs
 from scstream.kernels.large_rows import Keyed, Rows
 from scstream.kernels.pruning import Predictives, Students
+from scstream.kernels.screened_tiles import TILE
 from scstream.kernels.sharing import Totals
+from scstream.kernels.solutions import LANES
 from scstream.kernels.wide_rows import Labelled, Tile
 from scstream.kernels.wide_sums import TOGETHER, Held, Listed, Sides, Work
 from scstream.support.memory import Memory
@@ -75,7 +77,7 @@ class WideBatch:
         own, by = students_of(sub), _predictives_of(score)
         if own is None or by is None:
             return None
-        n, k, d = len(found.z), len(by.forms), len(self.rows.shift)
+        n, k, d = len(found.z), len(by.narrow), len(self.rows.shift)
         tiles = -(-n // _TILE)
         threads = max(min(self.n_threads, tiles), 1)
         taken, left = np.zeros(1, dtype=np.int64), np.zeros(tiles, dtype=np.int64)
@@ -83,7 +85,7 @@ class WideBatch:
             *((0, 0, 0, 0) if key is None else (1, key.seed, key.batch, key.sweep)), self.first_row
         )
         with crew_of(threads) as crew:
-            size = k, d, by.forms.shape[1], crew.threads
+            size = k, d, by.columns, by.narrow.shape[1], crew.threads
             memory = _MEMORY.made("tiles", size, lambda: _tiles(*size))
             wide_rows.label(crew, self.rows, by, own, keyed, memory, found, left, taken)
         starts = _TILE * np.flatnonzero(left)
@@ -186,10 +188,14 @@ def _first_used(eta: Array) -> Array:
     return np.ascontiguousarray(eta[:, : used[-1] + 1 if len(used) else 1])
 
 
-def _tiles(k: int, d: int, leading: int, threads: int) -> Tile:
+def _tiles(k: int, d: int, leading: int, width: int, threads: int) -> Tile:
     floats, ints = partial(for_each, threads), partial(for_each, threads, dtype=np.int64)
+    singles = partial(for_each, threads, dtype=np.float32)
+    which = ints((k + -k % 4,))
+    which[:] = np.minimum(np.arange(which.shape[1]), k - 1)
     return Tile(
-        floats((_TILE, 1 + d)), floats((_TILE, leading)), floats((_TILE, k)), floats((_TILE, 2)),
+        floats((_TILE, 1 + d)), floats((_TILE, leading)), singles((TILE * width,)), singles((TILE,)),
+        singles((TILE * which.shape[1],)), which, floats((_TILE, k)), floats((_TILE, 2)),
         floats((2, _TILE)), floats((d,)), ints((_TILE,)), ints((_TILE,)), ints((k + 1,)),
         ints((k,)), floats((k,)),
     )  # fmt: skip
@@ -198,10 +204,12 @@ def _tiles(k: int, d: int, leading: int, threads: int) -> Tile:
 def _work(threads: int, held: int, p: int, d: int) -> Work:
     floats, none = partial(for_each, threads), for_each(threads, (held, 0), np.int64)
     totals = Totals(floats((held, 2 * p)), none, none, floats((held, 1)))
-    rows = Held(
-        floats((2, TOGETHER, d)), floats((2, TOGETHER)), for_each(threads, (2,), np.int64)
-    )
-    return Work(floats((p,)), floats((d,)), rows, totals)
+    few = 2, TOGETHER
+    rows = Held(floats((*few, d)), floats(few), for_each(threads, (2,), np.int64))
+    return Work(
+        floats((LANES, d)), floats((d * LANES,)), floats((d * LANES,)), floats((2, LANES)),
+        floats((p,)), rows, totals,
+    )  # fmt: skip
 
 
 def _totals(m: int, current: int, doubts: int) -> Totals:

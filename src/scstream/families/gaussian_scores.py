@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
+from scstream.families.in_single import InSingle
 from scstream.families.left_out import Members
 from scstream.families.scores import (
     SOME_ROWS,
@@ -152,7 +153,9 @@ class PredictiveScore(StudentScore):
 
     def predictives(self) -> pruning.Predictives | None:
         """Return what kernels need to rule components out, unless rows are hard."""
-        return None if self._hard else pruning.Predictives(self.students(), self._leading)
+        if self._hard:
+            return None
+        return pruning.Predictives(self.students(), _LEADING, *InSingle.of(self._leading))
 
     def best(self, Z: Array) -> Labels | None:
         """Return the best component of rows (n, d) in the family's frame, if few come close.

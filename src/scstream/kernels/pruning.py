@@ -42,10 +42,23 @@ class Students(NamedTuple):
 
 
 class Predictives(NamedTuple):
-    """Components, and the forms (k, .) of their first columns alone: lower bounds of the whole."""
+    """Components, and the forms of their first columns alone: lower bounds of the whole.
+
+    Attributes
+    ----------
+    known : Students
+    columns : int
+        How many these are.
+    narrow : ndarray (k, .)
+        The forms in single precision, as `nearby.multiply` takes them.
+    reach : ndarray (.,)
+        How far products with them are off, for each statistic's size.
+    """
 
     known: Students
-    forms: Floats
+    columns: int
+    narrow: NDArray[np.float32]
+    reach: NDArray[np.float32]
 
 
 @bare

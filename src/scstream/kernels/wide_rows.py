@@ -15,10 +15,11 @@ from scstream.kernels.crew import Crew, on_threads, own_of
 from scstream.kernels.elementary import logs
 from scstream.kernels.labelling import draw_pair, first_uniforms, share_pair
 from scstream.kernels.large_rows import Keyed, Rows, fill_frame
-from scstream.kernels.large_tiles import Floats, Ints
+from scstream.kernels.large_tiles import Floats, Ints, Singles
+from scstream.kernels.nearby import fill_columns, multiply, sort_rows
 from scstream.kernels.pruning import REACH, Predictives, Students, score_near, score_of
-from scstream.kernels.scores import products
 from scstream.kernels.screened_choices import draw_one, first_best, other
+from scstream.kernels.screened_tiles import TILE
 
 
 class Labelled(NamedTuple):
@@ -39,12 +40,18 @@ class Labelled(NamedTuple):
 class Tile(NamedTuple):
     """Memory of a thread for the rows of a tile.
 
-    Rows are ``(1, z)``; ``lead`` are statistics of the first columns.
-    ``y`` is for a solution, ``first`` for where clusters begin in the order of rows.
+    Rows are ``(1, z)``; ``lead`` are their first columns, ``cols`` the statistics of these for some
+    rows, and ``cell`` their products, which are ``off`` by so much at most. ``which`` are the
+    numbers of components. ``y`` is for a solution, ``first`` for where clusters begin in the order
+    of rows.
     """
 
     point: Floats
     lead: Floats
+    cols: Singles
+    off: Singles
+    cell: Singles
+    which: Ints
     score: Floats
     pair: Floats
     u: Floats
@@ -92,37 +99,22 @@ def _label_share(thread: int, given: Any) -> None:
 
 @part
 def _fill_tile(rows: Rows, start: int, tile: Tile, n: int) -> None:
-    """Fill rows in the frame, and the statistics of their first columns."""
-    d, m = len(tile.y), _leading_columns(tile.lead.shape[1])
+    """Fill rows in the frame, and their first columns."""
+    d = len(tile.y)
     for i in range(n):
-        point, lead = tile.point[i], tile.lead[i]
+        point = tile.point[i]
         point[0] = 1.0
         fill_frame(rows, (start + i) * d, point[1:])
-        for j in range(1 + m):
-            lead[j] = point[j]
-        q = 1 + m
-        for a in range(m):
-            for b in range(a, m):
-                lead[q] = point[1 + a] * point[1 + b]
-                q += 1
-
-
-@part
-def _leading_columns(p: int) -> int:
-    """Return the columns that have so many statistics."""
-    m = 0
-    while (m + 1) * (m + 2) < 2 * p:
-        m += 1
-    return m
+        for j in range(tile.lead.shape[1]):
+            tile.lead[i, j] = point[1 + j]
 
 
 @part
 def _label_tile(by: Predictives, drawn: bool, tile: Tile, found: Labelled) -> int:
     """Label the rows of a tile; return 1 if there are too many components to score."""
-    n, k, known = len(found.z), len(by.forms), by.known
-    products(tile.lead[:n], by.forms, tile.score[:n])
-    for i in range(n):
-        _fill_bounds(known, tile.score[i])
+    n, k, known = len(found.z), len(by.narrow), by.known
+    sort_rows(tile.order)
+    _fill_bounds(by, tile, n)
     _sort_by_best(tile, n, k)
     scored = 0
     for at in range(n):
@@ -141,14 +133,21 @@ def _label_tile(by: Predictives, drawn: bool, tile: Tile, found: Labelled) -> in
 
 
 @part
-def _fill_bounds(known: Students, score: Floats) -> None:
-    """Replace lower bounds of forms by upper bounds of scores."""
-    k = len(score)
-    for c in range(k):
-        score[c] = score[c] if score[c] > 1.0 else 1.0
-    logs(score, k)
-    for c in range(k):
-        score[c] = known.const[c] - known.power[c] * score[c]
+def _fill_bounds(by: Predictives, tile: Tile, n: int) -> None:
+    """Fill upper bounds of scores, by forms of the first columns, which those of all exceed."""
+    k, const, power = len(by.narrow), by.known.const, by.known.power
+    for start in range(0, n, TILE):
+        m = min(TILE, n - start)
+        fill_columns(tile.lead[start:], tile.order[:m], tile.cols, tile.off, by.reach)
+        multiply(tile.cols, by.narrow, tile.which, tile.cell)
+        for i in range(m):
+            score = tile.score[start + i]
+            for c in range(k):
+                form = np.float64(tile.cell[TILE * c + i]) - tile.off[i]
+                score[c] = form if form > 1.0 else 1.0
+            logs(score, k)
+            for c in range(k):
+                score[c] = const[c] - power[c] * score[c]
 
 
 @part

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, in_order, part
 from scstream.kernels.crew import on_threads, own_of
 from scstream.kernels.labelling import Pairs, certainty
 from scstream.kernels.large_rows import Rows, fill_frame
-from scstream.kernels.pruning import Students, score_of
+from scstream.kernels.pruning import Students
 from scstream.kernels.sharing import (
     Floats,
     Ints,
@@ -30,6 +28,7 @@ from scstream.kernels.sharing import (
     next_unit,
     place_of,
 )
+from scstream.kernels.solutions import LANES, side_by_side, student_scores
 
 
 TOGETHER = 4  # rows that are added up at a time
@@ -68,10 +67,28 @@ class Held(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Memory of a thread: a row's statistics (p,), a solution (d,), rows held, sums of leaves."""
+    """Memory of a thread.
 
-    point: Floats
+    Attributes
+    ----------
+    rows : ndarray (LANES, d)
+        Some rows in the frame;
+    columns, y : ndarray (d LANES,)
+        the same side by side, and room for their solutions;
+    pair : ndarray (2, LANES)
+        their scores under the two sub-clusters of their cluster.
+    point : ndarray (p,)
+        A row's statistics.
+    held : Held
+    totals : Totals
+        Sums of leaves.
+    """
+
+    rows: Floats
+    columns: Floats
     y: Floats
+    pair: Floats
+    point: Floats
     held: Held
     totals: Totals
 
@@ -156,19 +173,18 @@ def _add_unit(
     unit: int, c: int,
 ) -> None:  # fmt: skip
     """Add up the rows of a cluster in a unit, leaf by leaf."""
-    own, leaf, d = work.totals, shares.leaf_rows, len(work.y)
+    own, leaf = work.totals, shares.leaf_rows
     first, leaves = shares.units[unit, 0], shares.units[unit, 1]
-    at = listed.end[unit, c - 1] if c > 0 else first * leaf
-    end = listed.end[unit, c]
+    begin = listed.end[unit, c - 1] if c > 0 else first * leaf
+    at, end = begin, listed.end[unit, c]
     for done in range(leaves):
         place, stop = place_of(done), (first + done + 1) * leaf
         clear_node(own, place)
-        while at < end:
-            row = listed.order[at]
-            if row >= stop:
-                break
-            fill_frame(rows, row * d, work.point[1 : 1 + d])
-            _hold_row(row, weight[row], c, sides, work, own.current[place], own.between[place])
+        while at < end and listed.order[at] < stop:
+            i = (at - begin) % LANES
+            if i == 0:
+                _fill_block(rows, listed.order[at : min(at + LANES, end)], c, sides, work)
+            _hold_row(i, listed.order[at], weight, sides, work, own, place)
             at += 1
         for side in range(2):
             _add_held(work.held, side, own.current[place])
@@ -176,31 +192,27 @@ def _add_unit(
 
 
 @part
-def _hold_row(
-    row: int, w: float, c: int, sides: Sides, work: Work, current: Floats, doubt: Floats
-) -> None:
-    """Hold a row in the frame that is to be added to the sums (2 p,) of a cluster."""
-    if len(sides.share) > 0:
-        two = w * sides.share[row]
-        _hold(work, 0, w - two, current)
-        _hold(work, 1, two, current)
-        return
-    if len(sides.students.const) + len(sides.products.eta) > 0:
-        a, b = _scores(c, sides, work)
-        sides.sub[row] = 1 if b > a else 0
-        doubt[0] += w * certainty(-abs(b - a))
-    _hold(work, sides.sub[row], w, current)
+def _fill_block(rows: Rows, which: Ints, c: int, sides: Sides, work: Work) -> None:
+    """Fill some rows of a cluster in the frame, and their scores if their sides depend on them."""
+    n, d, known = len(which), work.rows.shape[1], sides.students
+    for i in range(n):
+        fill_frame(rows, which[i] * d, work.rows[i])
+    if len(sides.products.eta) > 0:
+        for i in range(n):
+            work.pair[0, i], work.pair[1, i] = _products(i, c, sides.products, work)
+    elif len(known.const) > 0:
+        side_by_side(work.rows, n, work.columns)
+        for b in range(2):
+            student_scores(known, 2 * c + b, work.columns, work.y, work.pair[b])
 
 
 @part
-def _scores(c: int, sides: Sides, work: Work) -> tuple[float, float]:
-    """Return the scores of a row under the two sub-clusters of its cluster."""
-    point, d, a, b = work.point, len(work.y), 0.0, 0.0
-    if len(sides.products.eta) == 0:
-        a = score_of(sides.students, 2 * c, point, np.inf, work.y)
-        return a, score_of(sides.students, 2 * c + 1, point, np.inf, work.y)
-    one, two = sides.products.eta[2 * c], sides.products.eta[2 * c + 1]
+def _products(i: int, c: int, by: Pairs, work: Work) -> tuple[float, float]:
+    """Return the products of a row's statistics and the parameters of two sub-clusters."""
+    d, point, a, b = work.rows.shape[1], work.point, 0.0, 0.0
+    one, two = by.eta[2 * c], by.eta[2 * c + 1]
     point[0] = 1.0
+    copy_to(work.rows[i], point[1 : 1 + d])
     if len(one) > 1 + d:
         _fill_products(point, d)
     for q in range(len(one)):
@@ -210,11 +222,29 @@ def _scores(c: int, sides: Sides, work: Work) -> tuple[float, float]:
 
 
 @part
-def _hold(work: Work, side: int, w: float, current: Floats) -> None:
-    """Hold the row in the frame for a side, and add up what is held once that is enough."""
-    held, d = work.held, len(work.y)
+def _hold_row(
+    i: int, row: int, weight: Floats, sides: Sides, work: Work, own: Totals, place: int
+) -> None:
+    """Hold a row of a block that is to be added to the sums of a leaf."""
+    w, current = weight[row], own.current[place]
+    if len(sides.share) > 0:
+        two = w * sides.share[row]
+        _hold(work, i, 0, w - two, current)
+        _hold(work, i, 1, two, current)
+        return
+    if len(sides.students.const) + len(sides.products.eta) > 0:
+        a, b = work.pair[0, i], work.pair[1, i]
+        sides.sub[row] = 1 if b > a else 0
+        own.between[place, 0] += w * certainty(-abs(b - a))
+    _hold(work, i, sides.sub[row], w, current)
+
+
+@part
+def _hold(work: Work, i: int, side: int, w: float, current: Floats) -> None:
+    """Hold a row of a block for a side, and add up what is held once that is enough."""
+    held = work.held
     n = held.count[side]
-    copy_to(work.point[1 : 1 + d], held.rows[side, n])
+    copy_to(work.rows[i], held.rows[side, n])
     held.weight[side, n] = w
     held.count[side] = n + 1
     if n + 1 == TOGETHER:
