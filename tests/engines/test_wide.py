@@ -22,11 +22,17 @@ class InBlocks(Gaussian):
         return None
 
 
-def problem(d, apart, n=1500, dtype=np.float64):
-    """Return families, rows, their weights, and statistics of clusters and of sub-clusters."""
+def problem(d, apart, n=1500, dtype=np.float64, near=0.0):
+    """Return families, rows, their weights, and statistics of clusters and of sub-clusters.
+
+    Every other cluster is near the one before it, if they are to be near.
+    """
     rng = np.random.default_rng([d, int(apart), n])
     y = rng.integers(K, size=n)
-    X = apart * rng.normal(size=(K, d))[y] + rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+    means = apart * rng.normal(size=(K, d))
+    if near > 0.0:
+        means[1::2] = means[: K - 1 : 2] + near * rng.normal(size=(K // 2, d))
+    X = means[y] + rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
     X = X.astype(dtype)
     families = [kind().prepare(X[:900]) for kind in (Gaussian, InBlocks)]
     T = families[0].statistics(X)
@@ -55,9 +61,22 @@ def test_the_passes_agree(d, apart, drawn, dtype):
     for engine, family in zip(engines, families, strict=True):
         engine.load(family, X, weight)
     assert_same_sweep(engines, score, sub, K, key)
-    flat = LinearScore(np.random.default_rng(5).normal(size=parts.shape))
-    for by in (sub, flat):
+    flat = np.random.default_rng(5).normal(size=parts.shape)
+    by_columns = np.where(np.arange(parts.shape[1]) <= d, flat, 0.0)  # products do not matter
+    for by in (sub, LinearScore(flat), LinearScore(by_columns), LinearScore(0.0 * flat)):
         assert_same_division(engines, by, np.arange(K) % 3 > 0)
+
+
+@pytest.mark.parametrize("count", [1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("apart", [1e3, 1e6])
+def test_clusters_that_overlap_are_told_apart_far_from_others(apart, count):
+    """Of many points each weighs little; then bounds in single precision are coarse beside that."""
+    families, X, weight, clusters, parts = problem(40, apart, near=0.3)
+    score, sub = predictives(families[0], count * clusters, count * parts)
+    engines = CpuEngine(2), CpuEngine(1)
+    for engine, family in zip(engines, families, strict=True):
+        engine.load(family, X, weight)
+    assert_same_sweep(engines, score, sub, K, Key(1, 2, 3))
 
 
 @pytest.mark.parametrize("leaf_rows", [64, 4096])

@@ -5,11 +5,12 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
 
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
 from scstream.families import gaussian_scores
-from scstream.families.scores import JoinedScore, form_of
+from scstream.families.scores import JoinedScore, form_of, log_totals
 from scstream.kernels import pruning
 
 K, ROWS = 12, 300
@@ -66,6 +67,14 @@ def test_few_components_are_looked_at_where_clusters_are_apart(d, how):
     out = np.empty((len(T), K))
     assert score._ruled_out(T, out) == (how == "apart")
     assert ("quad" in vars(score)) is False
+
+
+@cases
+def test_totals_are_by_all_that_matter(d, how):
+    score, T = scored(d, how)
+    totals = log_totals(score, T)
+    assert ("quad" in vars(score)) == (how == "overlapping")
+    assert_allclose(totals, logsumexp(score.block(T), axis=1), rtol=1e-11)
 
 
 @cases

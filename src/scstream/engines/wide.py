@@ -32,8 +32,9 @@ from scstream.support.memory import Memory
 from scstream.support.threads import together
 
 _TILE = 256  # rows that are labelled at a time
-_LISTED = 2**15  # rows that are listed sooner than another thread wakes
-_CELLS = 2**19  # statistics of rows that are worth a thread
+_LISTED = 2**12  # rows that are listed sooner than another thread wakes
+_COUNTED = 2**15  # rows that are counted sooner than another thread of Python's wakes
+_CELLS = 2**19  # statistics of rows that are added up so
 _MEMORY = Memory()
 _NO_SHARES = np.empty(0)
 _NOT_SOLVED = Students(np.empty((0, 0)), np.empty((0, 0)), np.empty(0), np.empty(0))
@@ -115,12 +116,12 @@ class WideBatch:
             return rows, rivals, between
 
         leaves = cut(len(found.z), self.leaf_rows)
-        counts = together(self._few(len(found.z)), count, leaves)
+        counts = together(self._few(len(found.z), _COUNTED), count, leaves)
         return added_leaves(self.first_row // self.leaf_rows, counts)
 
-    def _few(self, n: int) -> int:
-        """Return on how many threads something is done with n rows that takes next to no time."""
-        return max(min(self.n_threads, n // _LISTED), 1)
+    def _few(self, n: int, each: int) -> int:
+        """Return how many threads take n rows, of which one takes so many sooner than two."""
+        return max(min(self.n_threads, n // each), 1)
 
     def divided(
         self, z: Labels, weight: Array, chosen: NDArray[np.bool_], by: Students | Pairs,
@@ -147,7 +148,7 @@ class WideBatch:
         sums = _MEMORY.made("sums", (m, k, p), lambda: _totals(m, 2 * k * p, k))
         whole = _totals(len(units.roots), 2 * k * p, k), units.root_of()
         taken = np.zeros(1 + len(units.nodes) * k, dtype=np.int64)
-        with crew_of(max(min(self.n_threads, n * p // _CELLS), 1)) as crew:
+        with crew_of(self._few(n * p, _CELLS)) as crew:
             size = crew.threads, held, p, d
             own = _MEMORY.made("work", size, lambda: _work(*size))
             shares = units.shares(self.leaf_rows, crew)._replace(taken=taken)
@@ -163,7 +164,7 @@ class WideBatch:
         listed = _MEMORY.made(
             "listed", (n, m, k), lambda: Listed(np.empty(n, np.int64), np.empty((m, k), np.int64))
         )
-        with crew_of(self._few(n)) as crew:
+        with crew_of(self._few(n, _LISTED)) as crew:
             wide_sums.list_rows(z, chosen, units.shares(self.leaf_rows, crew), listed)
         return listed
 

@@ -155,7 +155,9 @@ class PredictiveScore(StudentScore):
         """Return what kernels need to rule components out, unless rows are hard."""
         if self._hard:
             return None
-        return pruning.Predictives(self.students(), _LEADING, *InSingle.of(self._leading))
+        more = self._leading.copy()
+        more[:, 0] -= 1.0  # what is left is the smaller the more points a component has
+        return pruning.Predictives(self.students(), _LEADING, *InSingle.of(more))
 
     def best(self, Z: Array) -> Labels | None:
         """Return the best component of rows (n, d) in the family's frame, if few come close.

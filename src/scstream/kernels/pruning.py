@@ -50,7 +50,7 @@ class Predictives(NamedTuple):
     columns : int
         How many these are.
     narrow : ndarray (k, .)
-        The forms in single precision, as `nearby.multiply` takes them.
+        The forms less 1 in single precision, as `nearby.multiply` takes them.
     reach : ndarray (.,)
         How far products with them are off, for each statistic's size.
     """

@@ -18,14 +18,12 @@ _STEP = 4  # entries that are solved for together
 
 @part
 def side_by_side(rows: Floats, n: int, columns: Floats) -> None:
-    """Fill columns (d LANES,) with those of n rows (LANES, d), 0 for those that are not there."""
+    """Fill columns (d LANES,) with those of n rows (LANES, d); what stands beside them stays."""
     d = rows.shape[1]
     for a in range(d):
         to = columns[LANES * a : LANES * (a + 1)]
         for i in range(n):
             to[i] = rows[i, a]
-        for i in range(n, LANES):
-            to[i] = 0.0
 
 
 @part

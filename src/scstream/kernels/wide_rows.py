@@ -143,8 +143,8 @@ def _fill_bounds(by: Predictives, tile: Tile, n: int) -> None:
         for i in range(m):
             score = tile.score[start + i]
             for c in range(k):
-                form = np.float64(tile.cell[TILE * c + i]) - tile.off[i]
-                score[c] = form if form > 1.0 else 1.0
+                more = np.float64(tile.cell[TILE * c + i]) - tile.off[i]
+                score[c] = 1.0 + (more if more > 0.0 else 0.0)
             logs(score, k)
             for c in range(k):
                 score[c] = const[c] - power[c] * score[c]

@@ -166,7 +166,7 @@ class Standing:
         if self.past.size >= MANY_NUMBERS:
             parts = added(self.past, self.now.current)
             totals, doubt = added(parts[:, 0], parts[:, 1]), added(self.past_doubt, self.now.doubt)
-            self.__dict__.update(totals=totals, doubt=doubt, count=float(totals[:, 0].sum()))
+            self.__dict__.update(totals=totals, doubt=doubt)
             return parts
         k, _, p = self.past.shape
         both, here, doubt = np.empty((3 * k, p)), np.empty((k, p)), np.empty((k, k))
@@ -197,6 +197,9 @@ class Standing:
     @once
     def count(self) -> float:
         """How many points the clusters have together."""
+        if self.past.size >= MANY_NUMBERS:
+            each = self.past[:, :, 0] + self.now.current[:, :, 0]
+            return float((each[:, 0] + each[:, 1]).sum())
         _ = self.parts
         out: float = self.__dict__["count"]
         return out
