@@ -195,10 +195,10 @@ def _tiles(k: int, d: int, leading: int, width: int, threads: int) -> Tile:
     which = ints((k + -k % 4,))
     which[:] = np.minimum(np.arange(which.shape[1]), k - 1)
     return Tile(
-        floats((_TILE, 1 + d)), floats((_TILE, leading)), singles((TILE * width,)), singles((TILE,)),
-        singles((TILE * which.shape[1],)), which, floats((_TILE, k)), floats((_TILE, 2)),
-        floats((2, _TILE)), floats((d,)), ints((_TILE,)), ints((_TILE,)), ints((k + 1,)),
-        ints((k,)), floats((k,)),
+        floats((_TILE, 1 + d)), floats((_TILE, leading)), singles((TILE * width,)),
+        singles((TILE,)), singles((TILE * which.shape[1],)), which, floats((_TILE, k)),
+        floats((_TILE, 2)), floats((2, _TILE)), floats((d,)), ints((_TILE,)), ints((_TILE,)),
+        ints((k + 1,)), ints((k,)), floats((k,)),
     )  # fmt: skip
 
 

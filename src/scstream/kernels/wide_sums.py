@@ -1,7 +1,7 @@
 """Compiled sums over rows of Gaussian clusters of many columns, a cluster at a time.
 
-Statistics are made for a few rows at a time and never kept: sums are read and written as often as
-rows are added, which takes longer than to multiply. Threads take the rows of one cluster in one unit of
+Statistics are made for a few rows at a time and never kept: who adds row by row spends more time on
+reading and writing sums than on anything else. Threads take the rows of one cluster in one unit of
 the tree of sums, see `sharing`; whoever is the last to finish a half of a node adds up what both
 have of the cluster.
 """
@@ -29,7 +29,6 @@ from scstream.kernels.sharing import (
     place_of,
 )
 from scstream.kernels.solutions import LANES, side_by_side, student_scores
-
 
 TOGETHER = 4  # rows that are added up at a time
 
@@ -63,7 +62,7 @@ class Held(NamedTuple):
 
     rows: Floats
     weight: Floats
-    count: Ints
+    many: Ints
 
 
 class Work(NamedTuple):
@@ -243,10 +242,10 @@ def _hold_row(
 def _hold(work: Work, i: int, side: int, w: float, current: Floats) -> None:
     """Hold a row of a block for a side, and add up what is held once that is enough."""
     held = work.held
-    n = held.count[side]
+    n = held.many[side]
     copy_to(work.rows[i], held.rows[side, n])
     held.weight[side, n] = w
-    held.count[side] = n + 1
+    held.many[side] = n + 1
     if n + 1 == TOGETHER:
         _add_held(held, side, current)
 
@@ -254,7 +253,7 @@ def _hold(work: Work, i: int, side: int, w: float, current: Floats) -> None:
 @part
 def _add_held(held: Held, side: int, current: Floats) -> None:
     """Add the rows held for a side to the sums (2 p,) of a cluster."""
-    n, p = held.count[side], len(current) // 2
+    n, p = held.many[side], len(current) // 2
     if n == 0:
         return
     rows, weight = held.rows[side], held.weight[side]
@@ -262,7 +261,7 @@ def _add_held(held: Held, side: int, current: Floats) -> None:
         weight[i] = 0.0
         for a in range(rows.shape[1]):
             rows[i, a] = 0.0
-    held.count[side] = 0
+    held.many[side] = 0
     _add_four(rows, weight, current[side * p : (side + 1) * p])
 
 
