@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 
+import pytest
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+
+def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-c", code, *arguments],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -35,45 +37,51 @@ print(*sys.modules)
 
 
 FIRST_USE = """
+import sys
 import numpy as np
 from scstream import ScStream
 from scstream.kernels import ahead
 ahead._cores = lambda: 2
+n, d = map(int, sys.argv[1:])
 rng = np.random.default_rng(0)
 model = ScStream(random_state=0)
 for batch in range(2):
-    model.partial_fit(rng.normal(size=(200, 2)))
-    model.predict(rng.normal(size=(10, 2)))
+    model.partial_fit(rng.normal(size=(n, d)) + 9.0 * rng.integers(2, size=(n, 1)))
+    model.predict(rng.normal(size=(10, d)))
 print(model.n_batches_)
 """
 OTHER_USES = """
-model.predict_proba(rng.normal(size=(10, 2)))
-model.score_samples(rng.normal(size=(10, 2)))
+model.predict_proba(rng.normal(size=(10, d)))
+model.score_samples(rng.normal(size=(10, d)))
 from importlib import import_module
-here = {name for helper in ahead._HELPERS.values() for name in helper.meanwhile}
-for name in ahead.signatures():
+from scstream.kernels import needed
+for name, types in needed.signatures().items():
     module, _, kernel = name.partition(".")
     kernel = getattr(import_module(f"scstream.kernels.{module}"), kernel)
-    if len(kernel.stats.cache_misses) > (name in here):
-        print(name, "was compiled for", *kernel.stats.cache_misses)
+    for used in set(kernel.signatures) - {tuple(types)}:
+        print(name, "was compiled for", used)
 """
-FIXED = """
-X = rng.normal(size=(200, 2))
-X.flags.writeable = False
+AGAIN = """
+X = rng.normal(size=(n, d))
+X.flags.writeable = {writeable}
 model.partial_fit(X, sample_weight=X[:, 0] ** 2)
 model.predict(X)
 """
 
 
-def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(tmp_path) -> None:
-    """Whatever the second process has in hand is loaded, and of the types that are asked for."""
-    first = run(FIRST_USE + OTHER_USES, NUMBA_CACHE_DIR=str(tmp_path))
+@pytest.mark.parametrize("shape", [("200", "2"), ("300", "16"), ("600", "32")])
+def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(
+    shape, tmp_path
+) -> None:
+    """Whatever the second process compiles is of the types that are asked for."""
+    written, fixed = (AGAIN.format(writeable=writeable) for writeable in (True, False))
+    first = run(FIRST_USE + written + OTHER_USES, *shape, NUMBA_CACHE_DIR=str(tmp_path))
     assert first.stdout == "2\n"
     assert first.stderr.count("\n") == 1
     assert re.match(
         r"scstream: compiling its kernels, about \d+ s once on this machine", first.stderr
     )
-    second = run(FIRST_USE + FIXED, NUMBA_CACHE_DIR=str(tmp_path))
+    second = run(FIRST_USE + fixed, *shape, NUMBA_CACHE_DIR=str(tmp_path))
     assert second.stdout == "2\n"
     assert second.stderr == ""  # nor are arrays that must not be written a reason to compile
 

@@ -11,7 +11,7 @@ from time import sleep
 
 import pytest
 
-from scstream.kernels import ahead, machine_code, screened_blocks, small_divisions
+from scstream.kernels import ahead, machine_code, needed, screened_blocks, small_divisions
 
 
 def test_kernels_are_stamped_with_all_files_they_are_made_from():
@@ -195,7 +195,7 @@ times(2, 3)
     assert done.stderr.count("scstream: compiling its kernels, about ") == 2
 
 
-@pytest.mark.parametrize("name", list(ahead.signatures()))
+@pytest.mark.parametrize("name", list(needed.signatures()))
 def test_the_second_process_compiles_what_is_called(name):
     """Its kernels exist; that they are called with these types `test_start_up` shows."""
     module, _, kernel = name.partition(".")
@@ -212,26 +212,35 @@ def test_a_second_process_is_started_only_where_there_is_python_and_a_core(monke
     assert not ahead.can_help()
 
 
-def test_who_waits_for_the_second_process_compiles_what_was_left_for_that(monkeypatch):
+def test_two_processes_share_what_there_is_to_compile(monkeypatch, tmp_path):
     compiled, (reads, writes) = [], os.pipe()
     said, says = os.fdopen(reads), os.fdopen(writes, "w")
-    monkeypatch.setattr(ahead, "_compile", lambda name, arguments: compiled.append(name))
-    helper = ahead._Helper(
-        lambda: dict.fromkeys(["a", "mine", "b", "c", "later"]), {"mine", "later"}
-    )
-    helper._process, helper._in_hand = object(), frozenset("abc")
+    monkeypatch.setattr(ahead, "compile_for", lambda name, arguments: compiled.append(name))
+    helper, other = ahead._Helper(dict), ahead.Claims(str(tmp_path))
+    helper._kernels, helper._claims = dict.fromkeys("abcdef"), ahead.Claims(str(tmp_path))
     listening = Thread(target=helper._listen, args=(said,), daemon=True)
     listening.start()
+    assert not helper.wait_for("z")  # which is not for the second process
+    assert not helper.wait_for("b")  # nobody has claimed it: this process compiles it
+    assert not other.take("b")
+    assert not helper.wait_for("b")  # which it does now
+    assert other.take("a")
     print("a", file=says, flush=True)
     while "a" not in helper._done:
         sleep(0.001)
     assert helper.wait_for("a")
     assert compiled == []  # nobody had to wait
-    Timer(0.05, lambda: print("b", file=says, flush=True)).start()
-    assert helper.wait_for("b")
-    assert compiled == ["mine"]
-    assert not helper.wait_for("mine")  # which the second process does not have in hand
+    assert other.take("e")
+    Timer(0.05, lambda: print("e", file=says, flush=True)).start()
+    assert helper.wait_for("e")
+    assert compiled == ["c", "d", "f"]  # what nobody had claimed, meanwhile
+    helper._kernels["g"] = None
+    assert other.take("g")
     Timer(0.05, says.close).start()
-    assert not helper.wait_for("c")  # it ended before
+    assert not helper.wait_for("g")  # the second process ended before
     listening.join()
-    assert compiled == ["mine"]
+    assert compiled == ["c", "d", "f"]
+
+
+def test_without_a_folder_everyone_compiles_for_himself(tmp_path):
+    assert ahead.Claims(str(tmp_path / "gone")).take("a")

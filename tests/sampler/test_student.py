@@ -12,7 +12,7 @@ from scstream import ScStream, Student
 from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
 from scstream.families.tails import NORMAL
-from scstream.kernels import ahead, heavy_moves
+from scstream.kernels import heavy_moves, needed
 from scstream.kernels.draws import Draws
 from scstream.sampler import first
 from scstream.sampler.choose import choose_steps
@@ -179,7 +179,7 @@ def test_merges_are_compiled_ahead_for_the_types_that_are_asked_for():
     for _ in range(3):
         model.partial_fit(rng.standard_t(3, size=(200, 2)) + 20.0 * rng.integers(2, size=(200, 1)))
     for kernel in ("merged", "together"):
-        expected = ahead.signatures()[f"heavy_moves.{kernel}"]
+        expected = needed.signatures()[f"heavy_moves.{kernel}"]
         assert getattr(heavy_moves, kernel).signatures == [expected]
 
 

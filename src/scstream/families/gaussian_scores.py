@@ -21,7 +21,7 @@ from scstream.families.scores import (
     SomeRows,
     StudentScore,
 )
-from scstream.kernels import matrices, pruning
+from scstream.kernels import ahead, matrices, pruning
 from scstream.support.threads import over_slices
 
 MANY = 16  # columns from which a triangular solution for a point is cheaper than an inverse
@@ -29,6 +29,12 @@ _LEADING = 16  # columns by which most components are ruled out where there are 
 _ERROR = 1.0  # nats that scores by products may be off
 _FINER = 2.0**-23  # of that of single precision is the error of double, many times over
 _Result = TypeVar("_Result")
+
+
+def expect_kernels(d: int) -> None:
+    """Tell who compiles ahead of what is needed how many columns there are."""
+    wide = "pruned_batches" if d >= 2 * _LEADING else "wide_batches"
+    ahead.expect(wide if d >= MANY else "small_batches")
 
 
 def shared(job: Callable[[slice], _Result], k: int, d: int) -> list[_Result]:
@@ -100,8 +106,7 @@ class PredictiveScore(StudentScore):
     def _inverse(self) -> Array:
         """One over the factors' diagonals (k, d)."""
         i = np.arange(self.d)
-        out: Array = 1.0 / self.factors[:, 1 + self.d + i * (i + 3) // 2]
-        return out
+        return np.divide(1.0, self.factors[:, 1 + self.d + i * (i + 3) // 2], order="C")
 
     def ready(self, some: SomeRows) -> None:
         """Make what rows such as some need."""

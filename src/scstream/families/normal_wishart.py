@@ -7,7 +7,13 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from scstream.families.contract import Array, Family, GaussianPrior
-from scstream.families.gaussian_scores import MANY, DrawnScore, PredictiveScore, shared
+from scstream.families.gaussian_scores import (
+    MANY,
+    DrawnScore,
+    PredictiveScore,
+    expect_kernels,
+    shared,
+)
 from scstream.families.packed import means, unpack
 from scstream.families.scores import Score
 from scstream.kernels import cholesky, matrices, normalisers, pruning
@@ -53,6 +59,7 @@ class NormalWishart(Family):
         p = 1 + d + d * (d + 1) // 2
         row, room = np.empty(p), np.zeros(1 + 2 * p + d + ROWS)
         level, nothing, rest = room[:1], room[1 : 1 + p], room[1 + p :]
+        expect_kernels(d)
         matrices.prior(kappa, nu, m, psi, row)
         normalisers.log_partition(row[None], nothing, nu - kappa, d, rest, level)
         log_z = level.item()
@@ -160,7 +167,7 @@ class NormalWishart(Family):
         nu = s[:, :1] + (self._nu - np.arange(d))
         chi = np.sqrt(np.maximum(rng.chisquare(nu), 1e-30))
         normal = rng.standard_normal((k, d * (d + 1) // 2))
-        return chi, normal[:, d:], normal[:, :d]
+        return chi, np.ascontiguousarray(normal[:, d:]), np.ascontiguousarray(normal[:, :d])
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Student-t predictives."""
