@@ -27,10 +27,23 @@ def column_frame(X: Array) -> tuple[Array, Array]:
         ]
         return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
     n, d = X.shape
-    quartiles = over_rows(lambda cut: np.percentile(X[:, cut], _QUARTILES, axis=0), d, width=n)
-    low, centre, high = np.concatenate(quartiles, axis=1)
-    size = np.abs(X).max(axis=0)
+    pairs = over_rows(lambda at: _frame_of(X, at), max(d // 2, 1), width=2 * n)
+    centre, scale = np.concatenate(pairs, axis=1)
+    return centre, scale
+
+
+def _frame_of(X: Array, pairs: slice) -> Array:
+    """Return centres and scales (2, m) of pairs of columns; the last may have three of them.
+
+    NumPy adds up one column alone in another order than several.
+    """
+    last = 2 * pairs.stop + 1 >= X.shape[1]
+    X = X[:, 2 * pairs.start : None if last else 2 * pairs.stop]
+    columns = X.T.copy()  # for `percentile`, which may change it
+    size = np.abs(columns).max(axis=1)
+    low, centre, high = np.percentile(columns, _QUARTILES, axis=1, overwrite_input=True)
     scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
     core = _OUTLYING * (high - low)
     scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
-    return centre, np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
+    scale = np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
+    return np.stack([centre, scale])

@@ -90,7 +90,12 @@ def beside(job: Callable[[], _Result]) -> Callable[[], _Result]:
     _crew(1).put((lambda: out.append(job()), done))
 
     def result() -> _Result:
-        _wait_for(1, done)
+        try:
+            if not out:
+                _wait_for(1, done)
+        except BaseException as error:
+            done.put(error)  # for those who ask again
+            raise
         return out[0]
 
     return result
@@ -107,7 +112,7 @@ def over_rows(
     if n * width < 4 * _FEW_NUMBERS:
         return [job(slice(0, n))]
     n_threads = _allowed.get() if n_threads is None else n_threads
-    parts = min(n_threads, math.isqrt(n * width // _FEW_NUMBERS))
+    parts = min(n_threads, n, math.isqrt(n * width // _FEW_NUMBERS))
     edges = [n * i // parts for i in range(parts + 1)]
     return together(n_threads, job, [slice(a, b) for a, b in pairwise(edges)])
 
@@ -118,6 +123,19 @@ def copied(array: NDArray[_Number], n_threads: int) -> NDArray[_Number]:
         return array.copy()
     out = np.empty_like(array)
     over_rows(lambda at: np.copyto(out[at], array[at]), len(array), n_threads)
+    return out
+
+
+def taken(array: NDArray[_Number], rows: NDArray[np.int64]) -> NDArray[_Number]:
+    """Return some rows of an array (n, d): threads that are allowed wait for memory together."""
+    if not array.flags.c_contiguous:  # it would be copied
+        return array[rows]
+    out = np.empty((len(rows), *array.shape[1:]), array.dtype)
+
+    def take(at: slice) -> None:
+        array.take(rows[at], axis=0, out=out[at], mode="clip")  # other modes make a copy
+
+    over_rows(take, len(rows), width=math.prod(array.shape[1:]))
     return out
 
 
