@@ -8,6 +8,7 @@ from scstream.families.scores import Array
 from scstream.support.threads import over_rows
 
 _QUARTILES = 25.0, 50.0, 75.0
+_WORK = 8  # that a number is worth, where copying it is worth 1
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
 
@@ -27,22 +28,19 @@ def column_frame(X: Array) -> tuple[Array, Array]:
         ]
         return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
     n, d = X.shape
-    pairs = over_rows(lambda at: _frame_of(X, at), max(d // 2, 1), width=2 * n)
-    centre, scale = np.concatenate(pairs, axis=1)
+    columns = over_rows(lambda some: _frame_of(X[:, some]), d, width=_WORK * n)
+    centre, scale = np.concatenate(columns, axis=1)
     return centre, scale
 
 
-def _frame_of(X: Array, pairs: slice) -> Array:
-    """Return centres and scales (2, m) of pairs of columns; the last may have three of them.
-
-    NumPy adds up one column alone in another order than several.
-    """
-    last = 2 * pairs.stop + 1 >= X.shape[1]
-    X = X[:, 2 * pairs.start : None if last else 2 * pairs.stop]
-    columns = X.T.copy()  # for `percentile`, which may change it
+def _frame_of(X: Array) -> Array:
+    """Return centres and scales (2, d) of columns, each of which is added up row by row."""
+    columns = X.T.copy()
     size = np.abs(columns).max(axis=1)
-    low, centre, high = np.percentile(columns, _QUARTILES, axis=1, overwrite_input=True)
-    scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
+    low, centre, high = np.percentile(columns, _QUARTILES, axis=1)
+    columns -= centre[:, None]
+    columns *= columns
+    scale = np.sqrt(np.cumsum(columns, axis=1)[:, -1] / len(X))
     core = _OUTLYING * (high - low)
     scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
     scale = np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
