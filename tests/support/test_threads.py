@@ -75,6 +75,21 @@ def test_an_interrupt_waits_for_the_others():
     assert ended == [True]
 
 
+def test_an_interrupt_that_comes_with_the_last_job_leaves_nobody_waiting():
+    """Such an interrupt is noticed when the wait is over, which must not be waited for again."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def job():
+        time.sleep(0.2)  # until the caller waits
+        _thread.interrupt_main()
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            beside(job)()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_jobs_share_nothing_further():
     with allowed(3):
         counts = together(2, lambda _: len(over_slices(lambda cut: cut, 100)), [0, 1])

@@ -20,12 +20,41 @@ Floats = NDArray[np.float64]
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", bound=np.generic)
-_Done = SimpleQueue[BaseException | None]
-_Orders = SimpleQueue[tuple[Callable[[], None], _Done]]
 _FEW_NUMBERS = 2**15  # that are written or read as soon as a thread wakes
 MANY_NUMBERS = 2**16  # from which adding them up is work for threads
 _MOST_SLICES = 8  # of clusters: with more each has so little to do that waking it takes longer
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
+
+
+class _Ended:
+    """How jobs ended: by an error, or by None. Whoever waits may do so again."""
+
+    def __init__(self) -> None:
+        self._errors: list[BaseException | None] = []
+        self._bell = SimpleQueue[None]()
+
+    def put(self, error: BaseException | None) -> None:
+        """Take note of a job that ended."""
+        self._errors.append(error)
+        self._bell.put(None)
+
+    def wait_for(self, jobs: int) -> None:
+        """Wait until jobs are done, come what may: they write to memory that is used again.
+
+        An interrupt may come when the bell has just rung: what counts is who has ended.
+        """
+        interrupt: BaseException | None = None
+        while len(self._errors) < jobs:
+            try:
+                self._bell.get()
+            except BaseException as error:
+                interrupt = interrupt or error
+        for failed in (interrupt, *self._errors):
+            if failed is not None:
+                raise failed
+
+
+_Orders = SimpleQueue[tuple[Callable[[], None], _Ended]]
 
 
 @contextmanager
@@ -59,43 +88,24 @@ def together(
         for i, item in left:
             out[i] = job(item)
 
-    done, others = _Done(), min(n_threads, len(items)) - 1
+    done, others = _Ended(), min(n_threads, len(items)) - 1
     for _ in range(others):
         _crew(n_threads).put((work, done))
     try:
         with allowed(1):  # all threads have something to do
             work()
     finally:
-        _wait_for(others, done)
+        done.wait_for(others)
     return [out[i] for i in range(len(items))]
-
-
-def _wait_for(others: int, done: _Done) -> None:
-    """Wait until threads are done, come what may: they write to memory that is used again."""
-    failed: BaseException | None = None
-    while others:
-        try:
-            error = done.get()
-            others -= 1
-        except BaseException as interrupt:
-            error = interrupt
-        failed = failed or error
-    if failed is not None:
-        raise failed
 
 
 def beside(job: Callable[[], _Result]) -> Callable[[], _Result]:
     """Start a job on another thread; returns what waits for it and gives its result."""
-    out, done = list[_Result](), _Done()
+    out, done = list[_Result](), _Ended()
     _crew(1).put((lambda: out.append(job()), done))
 
     def result() -> _Result:
-        try:
-            if not out:
-                _wait_for(1, done)
-        except BaseException as error:
-            done.put(error)  # for those who ask again
-            raise
+        done.wait_for(1)
         return out[0]
 
     return result
