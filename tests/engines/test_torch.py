@@ -587,6 +587,43 @@ def test_labels_that_are_brought_are_those_of_the_moment(d, sent):
 
 
 @needs_gpu
+def test_rows_of_many_columns_come_while_the_caller_goes_on():
+    problem = Problem(d=12, k=6, n=20_001)
+    engine, exact = TorchEngine("cuda"), TorchEngine("cuda", "float64")
+    broken = problem.X.copy()
+    broken[-1, 3] = np.nan
+    for X in (broken, problem.X, problem.X + 1.0):  # the first two are never asked for
+        engine.load(problem.family, X, problem.weight)
+    found = swept(engine, problem, problem.drawn, KEY)
+    expected = swept(exact, problem, problem.drawn, KEY)
+    assert np.mean(found[1] != expected[1]) < 1e-3
+    for score in (problem.drawn, problem.predictive):  # whoever asks
+        engine.load(problem.family, broken, problem.weight)
+        with pytest.raises(tensors.MissingEntries):
+            engine.sweep(*score, problem.k, KEY)
+        with pytest.raises(tensors.MissingEntries):
+            engine.sweep(*score, problem.k, KEY)
+
+
+@pytest.mark.parametrize("d", [3, 12])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+def test_jobs_for_meanwhile_are_done_once_in_the_next_sweep(d, device):
+    problem, done = Problem(d=d), []
+    engine = TorchEngine(device)
+    engine.load(problem.family, problem.X, problem.weight)
+    for name in ("one", "two"):
+        engine.meanwhile(lambda name=name: done.append(name))
+    assert done == []
+    for scores in (problem.drawn, problem.predictive):
+        engine.sweep(*scores, problem.k, KEY)
+        assert done == ["one", "two"]
+    engine.meanwhile(lambda: done.append("late"))
+    engine.load(problem.family, problem.X, problem.weight)  # which is another batch
+    engine.sweep(*problem.drawn, problem.k, KEY)
+    assert done == ["one", "two"]
+
+
+@needs_gpu
 @pytest.mark.parametrize("d", [9, 33])
 def test_forms_without_a_centre_are_scored_by_plain_operations(d):
     problem = Problem(d=d, k=3, n=2000)

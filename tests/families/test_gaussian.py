@@ -361,10 +361,15 @@ def test_single_precision_is_not_copied_and_learns_the_same():
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
 
 
-@pytest.mark.parametrize("d", [1, 3])
-def test_the_frame_is_the_same_on_any_number_of_threads(d):
-    X = np.random.default_rng(d).normal(size=(70_000, d)) ** 3
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("d", [1, 2, 3, 8])
+def test_the_frame_is_the_same_on_any_number_of_threads(d, order):
+    X = np.asarray(np.random.default_rng(d).normal(size=(70_000, d)) ** 3, order=order)
+    before = X.copy()
     with allowed(3):
         centre, scale = column_frame(X)
     assert_array_equal(column_frame(X), (centre, scale))
+    assert_array_equal(X, before)
     assert_array_equal(centre, np.median(X, axis=0))
+    each = [np.cumsum((x - m) ** 2)[-1] for x, m in zip(X.T, centre, strict=True)]
+    assert_array_equal(scale, np.sqrt(np.divide(each, len(X))))  # whatever the order in memory

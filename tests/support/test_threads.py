@@ -8,7 +8,15 @@ import time
 import numpy as np
 import pytest
 
-from scstream.support.threads import added, allowed, beside, over_rows, over_slices, together
+from scstream.support.threads import (
+    added,
+    allowed,
+    beside,
+    over_rows,
+    over_slices,
+    taken,
+    together,
+)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -67,18 +75,46 @@ def test_an_interrupt_waits_for_the_others():
     assert ended == [True]
 
 
+def test_an_interrupt_that_comes_with_the_last_job_leaves_nobody_waiting():
+    """Such an interrupt is noticed when the wait is over, which must not be waited for again."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def job():
+        time.sleep(0.2)  # until the caller waits
+        _thread.interrupt_main()
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            beside(job)()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_jobs_share_nothing_further():
     with allowed(3):
         counts = together(2, lambda _: len(over_slices(lambda cut: cut, 100)), [0, 1])
     assert counts == [1, 1]
 
 
-@pytest.mark.parametrize(("n", "width", "parts"), [(10, 1, 1), (2**19, 1, 3), (2**11, 2**6, 2)])
+@pytest.mark.parametrize(
+    ("n", "width", "parts"), [(10, 1, 1), (2**19, 1, 3), (2**11, 2**6, 2), (2, 2**20, 2)]
+)
 def test_rows_are_cut_for_as_many_threads_as_pay(n, width, parts):
     cuts = over_rows(lambda cut: (cut.start, cut.stop), n, 3, width)
     assert len(cuts) == parts
     assert (cuts[0][0], cuts[-1][1]) == (0, n)
     assert [b for _, b in cuts[:-1]] == [a for a, _ in cuts[1:]]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(40_000,), (40_000, 7)])
+def test_rows_are_taken_as_numpy_takes_them(shape, order):
+    X = np.asarray(np.random.default_rng(0).normal(size=shape), np.float32, order=order)
+    rows = np.sort(np.random.default_rng(1).integers(len(X), size=50_000))
+    with allowed(3):
+        got = taken(X, rows)
+    assert got.dtype == X.dtype
+    np.testing.assert_array_equal(got, X[rows])
 
 
 def test_a_job_beside_runs_while_the_caller_goes_on():
@@ -100,8 +136,9 @@ def test_an_error_of_a_job_beside_is_raised_where_its_result_is_asked_for():
         raise ValueError("of the job")
 
     result = beside(job)
-    with pytest.raises(ValueError, match="of the job"):
-        result()
+    for _ in range(2):  # whoever asks
+        with pytest.raises(ValueError, match="of the job"):
+            result()
     assert beside(lambda: 3)() == 3  # the thread lives on
 
 

@@ -183,6 +183,10 @@ class Engine(ABC):
         multiple of `ordered_sums.LEAF_ROWS`.
         """
 
+    def meanwhile(self, job: Callable[[], None]) -> None:
+        """Do a job: now, or when a device is at work on the next sweep of the batch just loaded."""
+        job()
+
     @abstractmethod
     def sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Sums:
         """Label every point by ``score`` and, within its cluster, by its pair of ``sub``.

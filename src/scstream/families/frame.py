@@ -8,6 +8,7 @@ from scstream.families.scores import Array
 from scstream.support.threads import over_rows
 
 _QUARTILES = 25.0, 50.0, 75.0
+_WORK = 8  # that a number is worth, where copying it is worth 1
 _OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
 
 
@@ -27,10 +28,20 @@ def column_frame(X: Array) -> tuple[Array, Array]:
         ]
         return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
     n, d = X.shape
-    quartiles = over_rows(lambda cut: np.percentile(X[:, cut], _QUARTILES, axis=0), d, width=n)
-    low, centre, high = np.concatenate(quartiles, axis=1)
-    size = np.abs(X).max(axis=0)
-    scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
+    columns = over_rows(lambda some: _frame_of(X[:, some]), d, width=_WORK * n)
+    centre, scale = np.concatenate(columns, axis=1)
+    return centre, scale
+
+
+def _frame_of(X: Array) -> Array:
+    """Return centres and scales (2, d) of columns, each of which is added up row by row."""
+    columns = X.T.copy()
+    size = np.abs(columns).max(axis=1)
+    low, centre, high = np.percentile(columns, _QUARTILES, axis=1)
+    columns -= centre[:, None]
+    columns *= columns
+    scale = np.sqrt(np.cumsum(columns, axis=1)[:, -1] / len(X))
     core = _OUTLYING * (high - low)
     scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
-    return centre, np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
+    scale = np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
+    return np.stack([centre, scale])

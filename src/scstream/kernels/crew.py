@@ -12,6 +12,7 @@ import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -265,7 +266,7 @@ def for_each(threads: int, shape: tuple[int, ...], dtype: Any = np.float64) -> N
     Between small ones there is some that nobody uses: cores that write to neighbouring places wait
     for each other.
     """
-    size = max(int(np.prod(shape)) * np.dtype(dtype).itemsize, 1)
+    size = max(prod(shape) * np.dtype(dtype).itemsize, 1)
     return np.zeros((threads * (1 if size > _LARGE else 1 + -(-_LINES // size)), *shape), dtype)
 
 

@@ -218,7 +218,11 @@ def _scores(
         return scores_with(learner.scores, learner, some(), rules, kept, share)
 
     waits = engine.takes_tensors or engine.takes_collections
-    return beside(scores) if waits or (engine.n_threads > 1 and not few) else scores
+    if not (waits or (engine.n_threads > 1 and not few)):
+        return scores
+    begun: list[Callable[[], Sketch]] = []
+    engine.meanwhile(lambda: begun.append(beside(scores)))
+    return lambda: begun[0]() if begun else scores()
 
 
 def _turned(learner: Learner, batch: Batch, rules: Rules) -> Learner:

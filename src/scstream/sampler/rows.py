@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from scstream.engines.tensors import is_tensor, on_device, rows_aside, to_host
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Points
+from scstream.support.threads import taken
 
 
 def some_rows(X: Points, most: int) -> Points:
@@ -23,7 +24,7 @@ def some_rows(X: Points, most: int) -> Points:
     """
     if isinstance(X, RemoteRows):
         return X.take(_chosen(X.shape[0], most))[0]
-    return to_host(X[_chosen_beside(X, most)])
+    return to_host(_taken(X, _chosen_beside(X, most)))
 
 
 def some_weighted_rows(X: Points, weight: Array, most: int) -> tuple[Points, Array]:
@@ -36,8 +37,14 @@ def ordered_rows(X: Points, weight: Array, most: int) -> Callable[[], tuple[Poin
     rows = _chosen(X.shape[0], most)
     if isinstance(X, RemoteRows):
         return X.order(rows)
-    bring = rows_aside(X) if is_tensor(X) else X.__getitem__
+    bring = rows_aside(X) if is_tensor(X) else partial(_taken, X)
     return lambda: (bring(_chosen_beside(X, most)), np.ascontiguousarray(weight[rows]))
+
+
+def _taken(X: Points, rows: Any) -> Points:
+    """Return some rows, or those of a slice."""
+    whole = isinstance(rows, slice) or not isinstance(X, np.ndarray)
+    return X[rows] if whole else taken(X, rows)
 
 
 def _chosen_beside(X: Points, most: int) -> Any:

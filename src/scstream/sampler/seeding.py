@@ -34,7 +34,7 @@ def informative_columns(E: Points, rules: Rules = RULES) -> Array | None:
         return None
     deviation = E.std(axis=0)
     z = (E - E.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    lack = 3.0 - (z**4).mean(axis=0)
+    lack = 3.0 - np.square(z * z).mean(axis=0)  # a power would take twenty times as long
     lack[deviation == 0] = 0.0
     if lack.max() < rules.flat_by:
         return None

@@ -20,12 +20,41 @@ Floats = NDArray[np.float64]
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", bound=np.generic)
-_Done = SimpleQueue[BaseException | None]
-_Orders = SimpleQueue[tuple[Callable[[], None], _Done]]
 _FEW_NUMBERS = 2**15  # that are written or read as soon as a thread wakes
 MANY_NUMBERS = 2**16  # from which adding them up is work for threads
 _MOST_SLICES = 8  # of clusters: with more each has so little to do that waking it takes longer
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
+
+
+class _Ended:
+    """How jobs ended: by an error, or by None. Whoever waits may do so again."""
+
+    def __init__(self) -> None:
+        self._errors: list[BaseException | None] = []
+        self._bell = SimpleQueue[None]()
+
+    def put(self, error: BaseException | None) -> None:
+        """Take note of a job that ended."""
+        self._errors.append(error)
+        self._bell.put(None)
+
+    def wait_for(self, jobs: int) -> None:
+        """Wait until jobs are done, come what may: they write to memory that is used again.
+
+        An interrupt may come when the bell has just rung: what counts is who has ended.
+        """
+        interrupt: BaseException | None = None
+        while len(self._errors) < jobs:
+            try:
+                self._bell.get()
+            except BaseException as error:
+                interrupt = interrupt or error
+        for failed in (interrupt, *self._errors):
+            if failed is not None:
+                raise failed
+
+
+_Orders = SimpleQueue[tuple[Callable[[], None], _Ended]]
 
 
 @contextmanager
@@ -59,38 +88,24 @@ def together(
         for i, item in left:
             out[i] = job(item)
 
-    done, others = _Done(), min(n_threads, len(items)) - 1
+    done, others = _Ended(), min(n_threads, len(items)) - 1
     for _ in range(others):
         _crew(n_threads).put((work, done))
     try:
         with allowed(1):  # all threads have something to do
             work()
     finally:
-        _wait_for(others, done)
+        done.wait_for(others)
     return [out[i] for i in range(len(items))]
-
-
-def _wait_for(others: int, done: _Done) -> None:
-    """Wait until threads are done, come what may: they write to memory that is used again."""
-    failed: BaseException | None = None
-    while others:
-        try:
-            error = done.get()
-            others -= 1
-        except BaseException as interrupt:
-            error = interrupt
-        failed = failed or error
-    if failed is not None:
-        raise failed
 
 
 def beside(job: Callable[[], _Result]) -> Callable[[], _Result]:
     """Start a job on another thread; returns what waits for it and gives its result."""
-    out, done = list[_Result](), _Done()
+    out, done = list[_Result](), _Ended()
     _crew(1).put((lambda: out.append(job()), done))
 
     def result() -> _Result:
-        _wait_for(1, done)
+        done.wait_for(1)
         return out[0]
 
     return result
@@ -107,7 +122,7 @@ def over_rows(
     if n * width < 4 * _FEW_NUMBERS:
         return [job(slice(0, n))]
     n_threads = _allowed.get() if n_threads is None else n_threads
-    parts = min(n_threads, math.isqrt(n * width // _FEW_NUMBERS))
+    parts = min(n_threads, n, math.isqrt(n * width // _FEW_NUMBERS))
     edges = [n * i // parts for i in range(parts + 1)]
     return together(n_threads, job, [slice(a, b) for a, b in pairwise(edges)])
 
@@ -118,6 +133,19 @@ def copied(array: NDArray[_Number], n_threads: int) -> NDArray[_Number]:
         return array.copy()
     out = np.empty_like(array)
     over_rows(lambda at: np.copyto(out[at], array[at]), len(array), n_threads)
+    return out
+
+
+def taken(array: NDArray[_Number], rows: NDArray[np.int64]) -> NDArray[_Number]:
+    """Return some rows of an array (n, d): threads that are allowed wait for memory together."""
+    if not array.flags.c_contiguous:  # it would be copied
+        return array[rows]
+    out = np.empty((len(rows), *array.shape[1:]), array.dtype)
+
+    def take(at: slice) -> None:
+        array.take(rows[at], axis=0, out=out[at], mode="clip")  # other modes make a copy
+
+    over_rows(take, len(rows), width=math.prod(array.shape[1:]))
     return out
 
 

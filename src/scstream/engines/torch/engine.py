@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, Key, Sums
-from scstream.engines.tensors import MissingEntries, is_tensor, require_torch, to_host
+from scstream.engines.tensors import is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import Labels, Points, Score, to_dense
@@ -22,8 +22,8 @@ from scstream.engines.torch.few import FEW, FewColumns  # noqa: E402
 from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch.ledger import Ledger  # noqa: E402
 from scstream.engines.torch.many import MANY, ManyColumns  # noqa: E402
-from scstream.engines.torch.passes import Pass, Scratch, least_rows  # noqa: E402
-from scstream.engines.torch.points import QuadraticRows, rows_of  # noqa: E402
+from scstream.engines.torch.passes import Aside, Pass, Scratch, least_rows  # noqa: E402
+from scstream.engines.torch.points import QuadraticRows, refuse_gaps, rows_of  # noqa: E402
 from scstream.engines.torch.staging import UPLOAD, Courier  # noqa: E402
 from scstream.engines.torch.triton import AVAILABLE  # noqa: E402
 
@@ -82,6 +82,7 @@ class TorchEngine(Engine):
         self._scratch = Scratch(self._device)
         self._few: FewColumns | None = None
         self._uploaded = 0  # where rows of an array were last put
+        self._aside = Aside()
 
     def serves(self, device: str) -> bool:
         """Whether it is for this device."""
@@ -97,19 +98,19 @@ class TorchEngine(Engine):
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
-        if isinstance(X, np.ndarray) and len(family.completed_rows(X)):
-            raise MissingEntries("The engine 'torch' has no rows that depend on their labels.")
         upload = None if self._courier is None else self._courier.upload
         self._rows = rows = rows_of(family, X, self._device, self._dtype, upload)
         self._ledger = Ledger(X.shape[1] if isinstance(rows, QuadraticRows) else 0)
         self._fused: FewColumns | ManyColumns | None = None
-        memory, fit = None, self._courier is not None and 0 < X.shape[0] < _MOST_ROWS
-        if fit and isinstance(rows, QuadraticRows):
-            if X.shape[1] <= FEW:
+        self._aside.clear()
+        memory, courier = None, self._courier if 0 < X.shape[0] < _MOST_ROWS else None
+        if courier is not None and isinstance(rows, QuadraticRows) and FEW < X.shape[1] <= MANY:
+            rows.come()
+            self._fused = ManyColumns(rows, courier, self._scratch)
+        else:
+            refuse_gaps(family, X)
+            if courier is not None and isinstance(rows, QuadraticRows) and X.shape[1] <= FEW:
                 memory = self._load_few(rows, weight)
-            elif X.shape[1] <= MANY:
-                assert self._courier is not None
-                self._fused = ManyColumns(rows.frame, self._courier, self._scratch)
         self._batch = Batch(weight, first_row, self._device, self._dtype, memory)
 
     def _load_few(self, rows: QuadraticRows, weight: Array) -> tuple[Any, Any, Any, Any]:
@@ -132,17 +133,22 @@ class TorchEngine(Engine):
         self._ledger.sweep(done.rows, done.current)
         return Sums(done.current, done.rows, done.rivals, done.doubt)
 
+    def meanwhile(self, job: Callable[[], None]) -> None:
+        """Do a job when the device is at work on the next sweep."""
+        self._aside.append(job)
+
     def _fused_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass | None:
         forms, pairs = self._forms(score), self._forms(sub)
         if self._fused is None or forms is None or pairs is None:
             return None
-        return self._fused.sweep(forms, pairs, k, key, self._batch)
+        return self._fused.sweep(forms, pairs, k, key, self._batch, self._aside)
 
     def _plain_sweep(self, score: Score, sub: Score, k: int, key: Key | None) -> Pass:
         batch, size = self._batch, len(self._rows.family.prior)
         if isinstance(score, LeftOutScore):
             batch.settle()
         batch.touch()  # pending names belong to the labels that are replaced here
+        self._aside.do()
         current = torch.zeros((2 * k, size), dtype=torch.float64, device=self._device)
         units = torch.zeros(k * k + 1, dtype=torch.int64, device=self._device)
         rivals, own = torch.zeros_like(units), torch.zeros_like(units[: k + 1])
@@ -194,12 +200,10 @@ class TorchEngine(Engine):
         """Try new sub-labels for the chosen clusters."""
         if not chosen.any():
             return np.zeros((len(chosen), 2, len(self._rows.family.prior))), np.zeros(len(chosen))
-        done = None
-        pairs = self._forms(sub)
+        done, pairs = None, self._forms(sub)
         if self._fused is not None and pairs is not None:
             done = self._fused.resplit(pairs, chosen, self._ledger, self._batch)
-        if done is None:
-            done = self._plain_resplit(sub, chosen)
+        done = done or self._plain_resplit(sub, chosen)
         self._ledger.trial(chosen, done.rows, done.current)
         return done.current, done.own if doubts else np.zeros(len(chosen))
 
@@ -270,15 +274,13 @@ class TorchEngine(Engine):
     def labels(self) -> Labels:
         """The labels (n,)."""
         self._batch.settle()
-        labels: Labels = self._batch.z.long().cpu().numpy()
-        return labels
+        return np.asarray(self._batch.z.long().cpu())
 
     @property
     def sublabels(self) -> Labels:
         """The sub-labels (n,)."""
         self._batch.settle()
-        sublabels: Labels = self._batch.sub.long().cpu().numpy()
-        return sublabels
+        return np.asarray(self._batch.sub.long().cpu())
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Any, Any]:
         """Return each row's id, or -1, and its sub-label: tensors if the rows came as one."""
@@ -298,8 +300,9 @@ class TorchEngine(Engine):
         short = from_here and skip < batch.n and int(ids.max(initial=0)) < _MOST_ID
         if self._courier is None or not short:
             return super().bring_labels(ids, skip)
-        codes = few.codes(ids, batch) if isinstance(few, FewColumns) else batch.codes(ids)
-        return self._courier.bring_codes(codes[skip:])
+        if isinstance(few, FewColumns):
+            return self._courier.bring_codes(few.codes(ids, skip, batch))
+        return self._courier.bring_codes(batch.codes(ids)[skip:])
 
     @property
     def n_rows(self) -> int:

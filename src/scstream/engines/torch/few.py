@@ -20,7 +20,7 @@ from scstream.engines.torch import few_sums
 from scstream.engines.torch.batch import Batch, constant, old_names
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
-from scstream.engines.torch.passes import Pass, Recorded, grid, on_its_device, rounded
+from scstream.engines.torch.passes import Aside, Pass, Recorded, grid, on_its_device, rounded
 from scstream.engines.torch.triton import least_bits, least_row
 from scstream.engines.torch.workspace import Workspace, places
 from scstream.families.contract import Array, GaussianPrior
@@ -54,15 +54,12 @@ class FewColumns:
         self._weight, self._doubt, self._share = torch.zeros((3, size), device=device).unbind()
         whole = torch.zeros((4, size), dtype=torch.int32, device=device)
         self._z, self._sub, self._trial, self._code = whole.unbind()
-        self._named = torch.zeros((2, size), dtype=torch.int64, device=device)
         self._factors = torch.from_numpy(_factors(d, self._columns)).to(device).unbind()
         self._n = 0
         self._same: float | None = None
         self._frame = torch.zeros(2 * d, dtype=torch.float64, device=device)
         self._framed: tuple[Array, Array] | None = None
-        self._under_way: Recorded | None = None  # that nobody has waited for yet
-        self._raw: dict[torch.dtype, Tensor] = {}
-        self._loads: dict[Any, Recorded] = {}
+        self._under_way = self._naming = False  # passes, names that nobody has waited for yet
         self._workspaces: dict[int, Workspace] = {}
 
     def suits(self, n: int, d: int) -> bool:
@@ -84,27 +81,12 @@ class FewColumns:
             self._z[n:].fill_(-1)
             self._n = n
             self._memory = self._weight[:n], self._z[:n], self._sub[:n], self._trial[:n]
-        for a, x in pieces:
-            self._take_in(a, x)
+        for first, x in pieces:
+            kernels.take_in[(grid(len(x), _ROW_BLOCK),)](
+                x.contiguous(), self._frame, self._Z, self._z, self._sub, self._trial,
+                self._size, first, len(x), d=self._d, block=_ROW_BLOCK,
+            )  # fmt: skip
         return self._memory
-
-    def _take_in(self, a: int, x: Tensor) -> None:
-        """Take rows to the family's frame, those from row a on; no row has a label yet."""
-        raw = self._raw.get(x.dtype)
-        if raw is None or len(raw) < len(x):
-            raw = torch.zeros((rounded(len(x), _GROUP), self._d), dtype=x.dtype, device=x.device)
-            self._raw[x.dtype], self._loads = raw, {}
-        raw[: len(x)].copy_(x)
-        if (a, x.dtype) not in self._loads:
-            n = min(len(raw), self._size - a)
-            values = raw, self._frame, self._Z[:, a:], self._z[a:], self._sub[a:], self._trial[a:]
-            self._loads[a, x.dtype] = Recorded(
-                self.device,
-                lambda: kernels.take_in[(grid(n, _ROW_BLOCK),)](
-                    *values, self._size, n, d=self._d, block=_ROW_BLOCK
-                ),
-            )
-        self._loads[a, x.dtype].run(wait=False)
 
     def _weigh(self, weight: Array) -> None:
         same = constant(weight)
@@ -121,7 +103,9 @@ class FewColumns:
             self._frame.copy_(torch.from_numpy(np.concatenate([shift, scale])))
             self._framed = shift, scale
 
-    def sweep(self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch) -> Pass:
+    def sweep(
+        self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch, aside: Aside
+    ) -> Pass:
         """Label every row; see `Engine.sweep`."""
         n_all = len(score.eta)
         work = self._workspace(n_all)
@@ -129,6 +113,8 @@ class FewColumns:
         work.components(score, sub)
         flags = score.student, sub.student, key is not None
         self._run(work, ("sweep", *flags), lambda: self._launch_sweep(work, *flags))
+        aside.do()
+        self._wait()
         return work.read(places(k), k, tables=True)
 
     def resplit(self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch) -> Pass:
@@ -138,6 +124,7 @@ class FewColumns:
         student = sub.student
         self._run(work, ("resplit", student), lambda: self._launch_trials(work, student, 0))
         batch.renamed()
+        self._wait()
         return work.read(which, len(chosen))
 
     def refine(
@@ -152,11 +139,11 @@ class FewColumns:
         work = self._for_trial(sub, which, ledger.sums(len(chosen)), batch)
         work.predicted(prior, alpha)
         student, name = sub.student, ("refine", sub.student, rounds)
-        self._run(work, name, lambda: self._launch_trials(work, student, rounds), wait=False)
+        self._run(work, name, lambda: self._launch_trials(work, student, rounds))
         batch.renamed()
 
         def refined() -> Pass | None:
-            work.recorded[name].wait()
+            self._wait()
             return None if work.failed(len(which), rounds) else work.read(which, len(chosen))
 
         return refined
@@ -176,35 +163,32 @@ class FewColumns:
         work.say(key, batch, 0, k, rename=True)
         self._run(work, ("members",), lambda: self._launch_members(work))
         batch.renamed()
+        self._wait()
         return work.points(k, batch.n)
 
     def named(self, ids: Labels, skip: int, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return each row's id and its sub-label; see `Engine.named_labels`."""
-        names = old_names(len(ids)) if batch.names is None else batch.names
-        work = self._workspace(len(names))
-        work.call(names, ids)
-        self._run(work, ("named",), lambda: self._launch_named(work, both=True), wait=False)
-        out, subs = self._named[:, skip : batch.n].clone().unbind()
+        size = 2, batch.n - skip
+        out, subs = torch.empty(size, dtype=torch.int64, device=self.device).unbind()
+        self._launch_named(ids, skip, batch, (out, subs))
         return out, subs
 
-    def codes(self, ids: Labels, batch: Batch) -> Tensor:
+    def codes(self, ids: Labels, skip: int, batch: Batch) -> Tensor:
         """Return twice the id plus the sub-label of each row, -2 if it has none."""
-        names = old_names(len(ids)) if batch.names is None else batch.names
-        work = self._workspace(len(names))
-        work.call(names, ids)
-        self._run(work, ("codes",), lambda: self._launch_named(work, both=False), wait=False)
-        return self._code[: batch.n]
+        code = self._code[: batch.n - skip]
+        self._launch_named(ids, skip, batch, (code, code))
+        return code
 
     # -- launches -------------------------------------------------------------------------------
 
     def _workspace(self, k: int) -> Workspace:
         """Return a workspace for k clusters, whose memory here nobody reads any more."""
         size = rounded(k, _CLUSTERS)
-        if self._under_way is not None:
-            self._under_way.wait()
-            self._under_way = None
+        if self._under_way:
+            self._wait()
         if size not in self._workspaces:
             if len(self._workspaces) == _WORKSPACES:
+                self._wait()
                 del self._workspaces[next(iter(self._workspaces))]
             groups = self._size // _GROUP
             self._workspaces[size] = Workspace(
@@ -212,15 +196,17 @@ class FewColumns:
             )
         return self._workspaces[size]
 
-    def _run(
-        self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None], *,
-        wait: bool = True,
-    ) -> None:  # fmt: skip
-        """Run launches with what was filled in, and wait: now, or before more is filled in."""
+    def _run(self, work: Workspace, name: tuple[Any, ...], launch: Callable[[], None]) -> None:
+        """Run launches with what was filled in; somebody is to wait before more is filled in."""
         if name not in work.recorded:
             work.recorded[name] = Recorded(self.device, launch)
-        work.recorded[name].run(wait=wait)
-        self._under_way = None if wait else work.recorded[name]
+        work.recorded[name].run()
+        self._under_way = True
+
+    def _wait(self) -> None:
+        """Wait until the device has done everything."""
+        torch.cuda.current_stream(self.device.index).synchronize()
+        self._under_way = self._naming = False
 
     def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
         work.send()
@@ -237,7 +223,7 @@ class FewColumns:
 
     def _launch_trials(self, work: Workspace, student: bool, rounds: int) -> None:
         """Try the pairs that were sent, then those that their sums foretell, some rounds."""
-        words, pairs, *_, prior, _ = work.there
+        words, pairs, *_, prior = work.there
         work.send()
         self._launch_names(work)
         self._launch_trial(work, student)
@@ -260,17 +246,26 @@ class FewColumns:
         self._launch_sums(work, tables=False)
 
     def _launch_names(self, work: Workspace) -> None:
-        words, *_, names, _, _ = work.there
+        words, *_, names, _ = work.there
         kernels.rename[(grid(self._size, _ROW_BLOCK),)](
             words, names, self._z, self._sub, self._trial, block=_ROW_BLOCK
         )
 
-    def _launch_named(self, work: Workspace, *, both: bool) -> None:
-        work.send()
-        to = self._named if both else (self._code, self._code)
-        kernels.read_names[(grid(self._size, _ROW_BLOCK),)](
-            work.there[-1], self._z, self._sub, self._trial, *to, both=both, block=_ROW_BLOCK
-        )
+    @on_its_device
+    def _launch_named(
+        self, ids: Labels, skip: int, batch: Batch, to: tuple[Tensor, Tensor]
+    ) -> None:
+        """Read ids and sub-labels, or codes, of rows but the first ones."""
+        names, n = old_names(len(ids)) if batch.names is None else batch.names, batch.n - skip
+        if self._naming:
+            self._wait()
+        work = self._workspace(len(names))
+        work.call(names, ids)
+        kernels.read_names[(grid(n, _ROW_BLOCK),)](
+            work.ids, self._z, self._sub, self._trial, *to, skip, n,
+            both=to[0] is not to[1], block=_ROW_BLOCK,
+        )  # fmt: skip
+        self._naming = True
 
     def _launch_members(self, work: Workspace) -> None:
         work.send()

@@ -28,16 +28,21 @@ from scstream.engines.torch.triton import (
 )
 
 
-@jit(do_not_specialize=["n"])
+@jit(do_not_specialize=["first", "n"])
 def take_in(
-    X, frame, Z, z, sub, trial, stride, n,
+    X, frame, Z, z, sub, trial, stride, first, n,
     d: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
-    """Take rows (n, d) to the family's frame: shifts (d), then scales (d). No row has a label."""
+    """Take rows (n, d) to the family's frame: shifts (d), then scales (d). No row has a label.
+
+    They become the rows from ``first`` on.
+    """
     row = tl.program_id(0) * block + tl.arange(0, block)
     inside = row < n
+    X += row.to(tl.int64) * d
+    row += first
     for j in tl.static_range(d):
-        x = tl.load(X + row.to(tl.int64) * d + j, mask=inside, other=0.0).to(tl.float64)
+        x = tl.load(X + j, mask=inside, other=0.0).to(tl.float64)
         x = (x - tl.load(frame + j)) / tl.load(frame + d + j)
         tl.store(Z + j * stride + row, x.to(tl.float32), mask=inside)
     nothing = tl.zeros((block,), tl.int32)
@@ -67,21 +72,25 @@ def rename(words, names, z, sub, trial, block: tl.constexpr):
         tl.store(sub + row, name & 1, mask=known)
 
 
-@jit
-def read_names(names, z, sub, trial, ids, subs, both: tl.constexpr, block: tl.constexpr):
-    """Read twice the id plus the sub-label of each row, or both; by names as in `rename`.
+@jit(do_not_specialize=["first", "n"])
+def read_names(
+    names, z, sub, trial, ids, subs, first, n, both: tl.constexpr, block: tl.constexpr
+):  # fmt: skip
+    """Read twice the id plus the sub-label of n rows, or both; by names as in `rename`.
 
-    Rows without a label have the id -1.
+    They are the rows from ``first`` on. Rows without a label have the id -1.
     """
-    row = tl.program_id(0) * block + tl.arange(0, block)
-    label = tl.load(z + row)
+    at = tl.program_id(0) * block + tl.arange(0, block)
+    inside = at < n
+    row = first + at
+    label = tl.load(z + row, mask=inside, other=-1)
     known = label >= 0
     name = tl.load(names + _code(label, sub, trial, row, known), mask=known, other=-2)
     if both:
-        tl.store(ids + row, name >> 1)
-        tl.store(subs + row, name & 1)
+        tl.store(ids + at, name >> 1, mask=inside)
+        tl.store(subs + at, name & 1, mask=inside)
     else:
-        tl.store(ids + row, name.to(tl.int32))
+        tl.store(ids + at, name.to(tl.int32), mask=inside)
 
 
 @jit

@@ -17,7 +17,8 @@ from scstream.engines.torch.batch import Batch
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
 from scstream.engines.torch.many_factors import factor_many
-from scstream.engines.torch.passes import Pass, Scratch, copies, grid, on_its_device
+from scstream.engines.torch.passes import Aside, Pass, Scratch, copies, grid, on_its_device
+from scstream.engines.torch.points import QuadraticRows
 from scstream.engines.torch.staging import Courier, words_of
 from scstream.families.contract import Array
 
@@ -49,22 +50,28 @@ class ManyColumns:
 
     Parameters
     ----------
-    rows : Tensor (n, d)
-        The rows in the family's frame, float32.
+    rows : QuadraticRows
+        In float32. They may be on their way until a pass needs them.
     courier : Courier
     scratch : Scratch
     """
 
-    def __init__(self, rows: Tensor, courier: Courier, scratch: Scratch) -> None:
-        n, d = rows.shape
-        self._n, self._d, self.device = n, d, rows.device
-        self._width = max(16, 1 << (d - 1).bit_length())
-        self._Z = rows.contiguous()
-        if self._width > d:
-            self._Z = torch.zeros((n, self._width), device=rows.device)
-            self._Z[:, :d] = rows
+    def __init__(self, rows: QuadraticRows, courier: Courier, scratch: Scratch) -> None:
+        self._n, self._d = rows.X.shape
+        self._rows, self.device = rows, rows.device
+        self._width = max(16, 1 << (self._d - 1).bit_length())
         self._courier, self._scratch = courier, scratch
         self._order: tuple[int, int, tuple[Tensor, Tensor, Tensor]] | None = None
+
+    @cached_property
+    def _Z(self) -> Tensor:
+        """The rows (n, width), beyond their columns 0."""
+        rows = self._rows.frame
+        if self._width == self._d:
+            return rows.contiguous()
+        out = torch.zeros((self._n, self._width), device=self.device)
+        out[:, : self._d] = rows
+        return out
 
     @cached_property
     def _longest(self) -> float:
@@ -72,9 +79,12 @@ class ManyColumns:
         return float(self._Z.norm(dim=1).max()) if self._n else 0.0
 
     @on_its_device
-    def sweep(self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch) -> Pass | None:
+    def sweep(
+        self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch,
+        aside: Aside,
+    ) -> Pass | None:  # fmt: skip
         """Label every row, see `Engine.sweep`; None if a form has no centre."""
-        device, width, n = self._Z.device, self._width, self._n
+        device, width, n = self.device, self._width, self._n
         parts = self._carry(
             [score.eta, score.power, score.const, sub.eta, sub.power, sub.const],
             words_of(key, batch),
@@ -113,6 +123,7 @@ class ManyColumns:
         kernels.finish_tables[(grid(k * k, 256),)](
             rivals, between, fixed, whole, k, tables, block=256
         )
+        aside.do()
         return self._read(torch.cat([sums, whole]), k, tables=True)
 
     @on_its_device
@@ -142,7 +153,7 @@ class ManyColumns:
 
     def _curved(self, forms: list[Tensor], of: Forms) -> _Curved | None:
         """Return the components about their centres, None if they have none but should have."""
-        k, width, device = len(of.power), self._width, self._Z.device
+        k, width, device = len(of.power), self._width, self.device
         flat = not of.eta[:, 1 + self._d :].any()
         if flat and of.student:
             return None
@@ -177,7 +188,7 @@ class ManyColumns:
 
         They are ``"drawn"`` or the ``"best"``; or rows go to ``"both"`` by their probabilities.
         """
-        k, d, width, device = len(chosen), self._d, self._width, self._Z.device
+        k, d, width, device = len(chosen), self._d, self._width, self.device
         order, begin, items = self._sorted(k, batch)
         n_items = self._n // _ROWS + k + 1
         shape = [2 * width * width, 2 * width, 8]

@@ -51,6 +51,15 @@ class Pass:
         return self
 
 
+class Aside(list[Callable[[], None]]):
+    """Jobs for the host, for when the device is at work."""
+
+    def do(self) -> None:
+        """Do them all, once."""
+        while self:
+            self.pop(0)()
+
+
 class Scratch:
     """Memory on the device that one pass leaves to the next, by name.
 
@@ -95,24 +104,18 @@ class Recorded:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._compiled = False
 
-    def run(self, *, wait: bool = True) -> None:
-        """Run it, and wait until it is done."""
+    def run(self) -> None:
+        """Launch it."""
         if self._graph is not None:
             self._graph.replay()
-        else:
-            with torch.cuda.device(self._device):
-                if self._compiled:
-                    self._graph = self._record()
-                    self._graph.replay()
-                else:  # kernels are compiled on the way, which nothing may be recorded of
-                    self._launch()
-                    self._compiled = True
-        if wait:
-            self.wait()
-
-    def wait(self) -> None:
-        """Wait until it is done."""
-        torch.cuda.current_stream(self._device.index).synchronize()
+            return
+        with torch.cuda.device(self._device):
+            if self._compiled:
+                self._graph = self._record()
+                self._graph.replay()
+            else:  # kernels are compiled on the way, which nothing may be recorded of
+                self._launch()
+                self._compiled = True
 
     def _record(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()

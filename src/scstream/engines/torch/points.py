@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from scstream.engines.tensors import is_tensor, to_host
+from scstream.engines.tensors import MissingEntries, is_tensor, to_host
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import Points, Products, Score, form_of, to_dense
+from scstream.support.threads import beside
 
 Upload = Callable[[NDArray[Any]], Tensor]
 _PIECE = 2**26  # numbers that are brought to the device at a time
@@ -98,6 +99,23 @@ class QuadraticRows(Rows):
     ) -> None:
         super().__init__(family, X, device, dtype)
         self._upload = upload
+        self._coming: Callable[[], Tensor] | None = None
+
+    def come(self) -> None:
+        """Let another thread look through an array and bring it to a GPU, until it is needed.
+
+        If there are missing entries `frame` raises it.
+        """
+        if is_tensor(self.X):
+            return
+        stream = torch.cuda.current_stream(self.device.index)
+
+        def bring() -> Tensor:
+            refuse_gaps(self.family, self.X)
+            with torch.cuda.stream(stream):
+                return self._framed()
+
+        self._coming = beside(bring)
 
     def pieces(self) -> Iterator[tuple[int, Tensor]]:
         """Bring the rows to the device by pieces; each comes with the number of its first row."""
@@ -108,7 +126,11 @@ class QuadraticRows(Rows):
 
     @cached_property
     def frame(self) -> Tensor:
-        """The rows (n, d) in the family's frame, which float64 takes them to: it costs digits."""
+        """The rows (n, d) in the family's frame."""
+        return self._framed() if self._coming is None else self._coming()
+
+    def _framed(self) -> Tensor:
+        """Take rows to the family's frame, in float64: it costs digits."""
         frame = torch.empty(tuple(self.X.shape), dtype=self.dtype, device=self.device)
         shift, scale = (torch.from_numpy(v).to(self.device) for v in self.family.frame)
         for a, x in self.pieces():
@@ -160,6 +182,12 @@ class SparseRows(Rows):
         mine = np.flatnonzero(label >= 0)
         belongs = sparse.csr_array((weight[mine], (label[mine], mine)), shape=(size, T.shape[0]))
         return torch.from_numpy(to_dense(belongs @ T)).to(self.device)
+
+
+def refuse_gaps(family: Family, X: Points) -> None:
+    """Raise if some rows of an array depend on their labels."""
+    if isinstance(X, np.ndarray) and len(family.completed_rows(X)):
+        raise MissingEntries("The engine 'torch' has no rows that depend on their labels.")
 
 
 def rows_of(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from math import prod
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class Courier:
         self._device = device
         self._here = self._there = self._back = self._staged = torch.empty(0, dtype=torch.uint8)
         self._codes = torch.empty(0, dtype=torch.int32)
+        self._staging = Lock()  # rows may come from several threads
         self._views: dict[Any, tuple[int, list[NDArray[Any]], list[Tensor]]] = {}
         self._packed: tuple[int, list[Tensor]] = 0, []
 
@@ -74,13 +76,13 @@ class Courier:
         values = torch.from_numpy(np.ascontiguousarray(rows))
         if values.nbytes > UPLOAD:
             return values.to(self._device)
-        if len(self._staged) < values.nbytes:
-            self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
-        torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
         there = torch.empty(values.shape, dtype=values.dtype, device=self._device)
         given, to = values.view(-1), there.view(-1)
-        here = self._staged[: values.nbytes].view(values.dtype)
-        with few_threads():
+        with self._staging, few_threads():
+            torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
+            if len(self._staged) < values.nbytes:
+                self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
+            here = self._staged[: values.nbytes].view(values.dtype)
             for a in range(0, len(given), _PIECE):
                 piece = slice(a, a + _PIECE)
                 to[piece].copy_(here[piece].copy_(given[piece]), non_blocking=True)

@@ -31,7 +31,9 @@ class Workspace:
     tile, padded : int
         Sub-clusters of a program that sums, a power of two; and all that there are places for.
     there : list of Tensor
-        Words, pairs, centres, numbers, rank, names, prior and ids, see `few_kernels`.
+        Words, pairs, centres, numbers, rank, names and prior, see `few_kernels`.
+    ids : Tensor
+        What names stand for.
     """
 
     def __init__(
@@ -44,12 +46,13 @@ class Workspace:
         shapes = (
             ((16,), "i8"), ((2 * size * width,), "f4"), ((size * d,), "f4"),
             ((size * width,), "f4"), ((size,), "i4"), ((4 * size,), "i4"), ((p + 2,), "f8"),
-            ((4 * size,), "i8"),
         )  # fmt: skip
         self._here, self._there = both_sides(bytes_for(shapes), device)
         arrays, self.there = lay_out(shapes, self._here, self._there)
         self._words, self._pairs, self._centre, self._numbers, self._rank, *rest = arrays
-        self._names, self._prior, self._ids = rest
+        self._names, self._prior = rest
+        here, there = both_sides(32 * size, device)
+        self._ids, self.ids = here.view(torch.int64), there.view(torch.int64)
         self._unit = self._words[_FIXED : _FIXED + 1].view(np.float64)
         self.fixed = self.there[0][_FIXED : _FIXED + 1].view(torch.float64)
         self.partial = torch.empty(groups * self.padded * columns, device=device)
@@ -93,8 +96,9 @@ class Workspace:
         self._prior[:-2], self._prior[-2], self._prior[-1] = prior.row, prior.more, 0.5 * alpha
 
     def call(self, names: NDArray[np.int32], ids: Labels) -> None:
-        """Fill in the ids, and sub-labels, that names stand for."""
-        packing.ids(names, ids, self._ids)
+        """Take to the device the ids, and sub-labels, that names stand for."""
+        packing.ids(names, ids, self._ids.numpy())
+        self.ids.copy_(self._ids, non_blocking=True)
 
     def send(self) -> None:
         """Take to the device what was filled in."""
