@@ -21,7 +21,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "compile",
         description="Compile the kernels that the usual families need, for small and large "
-        "batches, and keep them on disk. The first batch then does not wait for that: useful when "
+        "batches and for many columns, and keep them on disk. The first batch then does not wait for that: useful when "
         "an image of a container is built. The folder is that of NUMBA_CACHE_DIR, or else next to "
         "the package, or else in the user's cache.",
     )
@@ -95,6 +95,10 @@ def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:
     if name == "gaussian":
         single = [X.astype(np.float32) for X in rows(small, small)]
         yield ScStream(name, random_state=0), single
+        for n, d, apart in ((small, 20, 8.0), (5_000, 40, 8.0), (small, 40, 1.0), (300, 400, 8.0)):
+            centres = apart * rng.normal(size=(8, d))
+            wide = [centres[rng.integers(8, size=n)] + rng.normal(size=(n, d)) for _ in range(2)]
+            yield ScStream(name, random_state=0), wide
 
 
 def _window(age: float) -> float:
