@@ -21,9 +21,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "compile",
         description="Compile the kernels that the usual families need, for small and large "
-        "batches and for many columns, and keep them on disk. The first batch then does not wait for that: useful when "
-        "an image of a container is built. The folder is that of NUMBA_CACHE_DIR, or else next to "
-        "the package, or else in the user's cache.",
+        "batches and for many columns, and keep them on disk. The first batch then does not wait "
+        "for that: useful when an image of a container is built. The folder is that of "
+        "NUMBA_CACHE_DIR, or else next to the package, or else in the user's cache.",
     )
     parser.add_argument(
         "--families",
