@@ -8,7 +8,7 @@ from scstream.families.scores import Array
 from scstream.support.threads import over_rows
 
 _QUARTILES = 25.0, 50.0, 75.0
-_OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
+OUTLYING = 30.0  # quartile ranges beyond which a column's numbers are outliers
 
 
 def column_frame(X: Array) -> tuple[Array, Array]:
@@ -31,6 +31,6 @@ def column_frame(X: Array) -> tuple[Array, Array]:
     low, centre, high = np.concatenate(quartiles, axis=1)
     size = np.abs(X).max(axis=0)
     scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
-    core = _OUTLYING * (high - low)
+    core = OUTLYING * (high - low)
     scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
     return centre, np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
