@@ -445,7 +445,7 @@ def test_names_that_occur_twice_and_dictionaries_are_refused(family):
         with pytest.raises(ValueError, match=r"The column name 'a' occurs 2 times: give every"):
             use(X.set_axis(["a", "b", "a"], axis=1))
         for rows in (X.to_dict("records"), X.to_dict("list")):
-            with pytest.raises(TypeError, match=r"dictionaries are no table: .*DataFrame"):
+            with pytest.raises(TypeError, match=r"dictionaries, not as a table: .*DataFrame"):
                 use(rows)
 
 

@@ -98,7 +98,9 @@ def check_is_table(X: Any) -> None:
     """Raise for rows in dictionaries, and for a data frame with a column's name twice."""
     first = X[0] if isinstance(X, list) and X else X
     if isinstance(first, Mapping) and not hasattr(first, "shape"):  # which some sparse rows have
-        raise TypeError("Rows in dictionaries are no table: give pandas.DataFrame(rows) instead.")
+        raise TypeError(
+            "Rows came as dictionaries, not as a table: give pandas.DataFrame(rows) instead."
+        )
     names = list(X.columns) if is_frame(X) else []
     if len(set(names)) < len(names):
         often = max(names, key=names.count)
