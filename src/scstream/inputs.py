@@ -16,7 +16,7 @@ from scstream.engines import Engine, RemoteRows
 from scstream.engines.dask.rows import check_collection, is_collection
 from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, to_host
 from scstream.families import Family
-from scstream.families.columns import Columns, is_frame, numbers_of
+from scstream.families.columns import Columns, check_is_table, is_frame, numbers_of
 from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.families.widening import Widening, new_categories
@@ -127,6 +127,7 @@ class TakesRows:
         """Return a sound table: columns as they came, or rows of finite numbers."""
         if isinstance(X, Columns):
             return self._rows_of_columns(self._met(X, reset=reset), family, least)
+        check_is_table(X)
         if family.tabular:
             table = check.read_columns(X, least)
             whole = X if is_frame(X) else np.empty(table.shape)

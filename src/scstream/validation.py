@@ -21,6 +21,7 @@ from scstream.families.auto import choose_family
 from scstream.families.columns import (
     LARGEST,
     Columns,
+    check_is_table,
     check_numeric,
     columns_of,
     finite_numbers,
@@ -173,7 +174,7 @@ def resolve_family(
         return before
     if is_collection(X):
         raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
-    chosen, words = choose_family(X, noise=noise)
+    chosen, words = choose_family(X if is_frame(X) else read_columns(X, 1), noise=noise)
     note(printable_name(f"family='auto' takes {words}."), shown=verbose)
     return chosen
 
@@ -230,6 +231,7 @@ def check_complete(X: Any, family: Family) -> None:
 
 def read_columns(X: Any, least: int) -> Columns:
     """Return a table's columns as they are, text and missing entries included."""
+    check_is_table(X)
     if sparse.issparse(X):
         raise TypeError(
             "Sparse data was passed, but this family needs a dense table. "

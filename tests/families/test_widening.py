@@ -107,6 +107,17 @@ def test_rows_of_the_warm_up_go_with_their_columns():
     assert wider.family.sound(wider.rows(X))
 
 
+@pytest.mark.parametrize("value", [3.0, -1.0, 0.5])
+def test_what_is_carried_over_is_in_the_order_that_compiled_code_expects(value):
+    X = np.column_stack([FLAGS, COUNTS])
+    prepared, groups = learned(Product({"bernoulli": [0, 1, 2], "poisson": [3, 4, 5]}), X)
+    new = X.copy()
+    new[5, :3] = value
+    wider = widened(prepared, columns_of(new), groups)
+    window = np.repeat(groups[None, :, None], 2, axis=2)
+    assert wider.carried(window).flags.c_contiguous
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_flags_become_amounts_exactly(value):
     """Zeros and ones are known, whichever of them is the common value: so are the rows."""

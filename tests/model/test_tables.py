@@ -437,6 +437,23 @@ def test_what_is_no_table_is_refused(X):
         ScStream(Diagonal()).fit(X)
 
 
+@pytest.mark.parametrize("family", ["gaussian", "diagonal", "auto"])
+def test_names_that_occur_twice_and_dictionaries_are_refused(family):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    model = ScStream(family, random_state=0).fit(X)
+    for use in (ScStream(family).fit, model.predict, model.partial_fit):
+        with pytest.raises(ValueError, match=r"The column name 'a' occurs 2 times: give every"):
+            use(X.set_axis(["a", "b", "a"], axis=1))
+        for rows in (X.to_dict("records"), X.to_dict("list")):
+            with pytest.raises(TypeError, match=r"dictionaries, not as a table: .*DataFrame"):
+                use(rows)
+
+
+def test_one_column_alone_is_no_table_for_auto() -> None:
+    with pytest.raises(ValueError, match="2D array"):
+        ScStream("auto").fit(pd.Series([1.0, 2.0, 3.0]))
+
+
 def test_a_batch_may_be_empty_after_the_first(learned):
     model = copy.deepcopy(learned).partial_fit(pd.DataFrame(table(50, 0)[0])[:0])
     assert model.n_batches_ == 3

@@ -18,6 +18,7 @@ from scstream.estimator.codes import warn_of_codes
 from scstream.estimator.copies import warn_of_copies
 from scstream.estimator.counting import followed, warn_of_counting
 from scstream.estimator.describing import Describing
+from scstream.estimator.one_hot import warn_of_one_hot
 from scstream.estimator.successive import warn_if_alike
 from scstream.events import Sight
 from scstream.families import Family
@@ -202,6 +203,8 @@ class Learning(Describing):
         """Warn, once each, of rows that mislead; the first and some later batches show it."""
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
         columns = _columns_of_numbers(batch.X, family, self._columns())
+        if first:
+            warn_of_one_hot(batch.X, family, self._columns(), level=6)
         if "codes" not in told and warn_of_codes(columns, level=6):
             told += ("codes",)
         if "copies" not in told and warn_of_copies(columns, level=6):

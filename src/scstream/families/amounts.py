@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expm1
 
 from scstream.families import rowwise
-from scstream.families.normal_mixture import log_evidence, representatives
+from scstream.families.column_mixture import log_evidence, representatives
 from scstream.families.scores import Array
 
 _COMMON = 0.05  # the share of rows that a common value has at least,
@@ -20,7 +20,7 @@ _ALIKE = 0.1  # the chance that two of the other rows are equal, at most:
 _FEW = 2  # more different values than these are needed to show it
 _SMALL = 0.2  # percentile of sizes, and
 _BELOW = 1.0 / 3.0  # of it: above, amounts go by their logarithms, if they do
-_GAIN = 8.0  # nats by which these must describe a column's representatives better
+GAIN = 8.0  # nats by which these must describe a column's representatives better
 _NARROW = 0.2  # of the mean: a deviation with which they never do
 _STRAIGHT = 1e6  # times the largest amount: a unit above which none is
 _TINY = 1e-150  # the least unit
@@ -55,11 +55,20 @@ def unit_of(x: Array) -> float:
     x = x / size
     if x.std() <= _NARROW * abs(x.mean()):
         return straight
-    small = max(_BELOW * float(np.percentile(np.abs(x[x != 0.0]), _SMALL)), _TINY)
-    x = representatives(x)
-    change = float(np.log(np.hypot(1.0, x / small)).sum())  # of the density, by the scale
-    gain = log_evidence(small * np.arcsinh(x / small)) - change - log_evidence(x)
-    return small * size if gain > _GAIN else straight
+    small, points = small_unit(x), representatives(x)
+    gain = log_evidence_on_scale(points, small) - log_evidence(points)
+    return small * size if gain > GAIN else straight
+
+
+def small_unit(x: Array) -> float:
+    """Return a unit below nearly all amounts (n,)."""
+    return max(_BELOW * float(np.percentile(np.abs(x[x != 0.0]), _SMALL)), _TINY)
+
+
+def log_evidence_on_scale(points: Array, unit: float) -> float:
+    """Return how well normal distributions on the scale of a unit describe points (n,)."""
+    change = float(np.log(np.hypot(1.0, points / unit)).sum())  # of the density, by the scale
+    return log_evidence(unit * np.arcsinh(points / unit)) - change
 
 
 def is_skewed(x: Array) -> bool:

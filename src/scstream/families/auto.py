@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from scstream.families.amounts import common_value, is_skewed
+from scstream.families.amounts import GAIN, common_value, is_skewed
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
 from scstream.families.columns import Column, Columns, absent, columns_of, is_frame, kind_of
@@ -19,8 +19,9 @@ from scstream.families.idle import Idle
 from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.product import Product
 from scstream.families.scores import Array
+from scstream.families.whole_numbers import compared
 
-_SMALL = 100.0  # whole numbers half of which do not exceed this are taken for counts
+_SMALL = 100.0  # whole numbers half of which do not exceed this may be counts
 _ENOUGH = 20  # rows that show that a column is constant
 _NUMBER = re.compile(r"\W{0,3}\d[\d\s.,:/'+-]*\W{0,2}[A-Za-z]{0,3}")  # with a sign or a unit
 _AMOUNT = re.compile(  # one with a fraction, groups of digits, a percent sign or a currency's
@@ -48,7 +49,9 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     """Return a family for a first batch, and a description of the choice.
 
     Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
-    are negative binomial counts (counts of real events vary more than Poisson ones), all other
+    are negative binomial counts (counts of real events vary more than Poisson ones), unless they
+    are clearly codes or other numbers (`scstream.families.whole_numbers`); where one column
+    clearly holds other numbers, those that are somewhat better described so do, too. All other
     numbers are Gaussian with a full covariance, their logarithms where these suit clusters better
     ("log-gaussian"); where many rows have one value exactly and the others are spread out, as
     amounts that are often 0, these others are. A data frame's column of
@@ -61,7 +64,9 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     """
     table = columns_of(X)
     typed = is_frame(X) and not isinstance(X, Columns)
-    names = [choice_of(table, j, typed=typed) for j in range(len(table.values))]
+    choices = [_choice(table, j, typed=typed) for j in range(len(table.values))]
+    clear = any(choice.gain > GAIN for choice in choices)
+    names = [choice.settled(0.0 if clear else GAIN) for choice in choices]
     if noise:
         names = ["gaussian" if MAKE[name] is Hurdle else name for name in names]
     if all(name == "idle" for name in names):
@@ -92,8 +97,25 @@ def names_rows(distinct: int, n: int) -> bool:
     return distinct > max(_DISTINCT * n, _FEW_WORDS)
 
 
-def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None = None) -> str:
-    """Return the name of the family for a column.
+class _Choice(NamedTuple):
+    """The name of a column's family; of whole numbers as real ones, and the nats for these."""
+
+    name: str
+    otherwise: str = ""
+    gain: float = -np.inf
+
+    def settled(self, least: float) -> str:
+        """Return the name, where whole numbers are real ones if the gain is more than the least."""
+        return self.otherwise if self.gain > least else self.name
+
+
+def choice_of(table: Columns, j: int, *, also: Array | None = None) -> str:
+    """Return the name of the family for a column alone; ``also`` is what it held before."""
+    return _choice(table, j, also=also).settled(GAIN)
+
+
+def _choice(table: Columns, j: int, *, typed: bool = False, also: Array | None = None) -> _Choice:
+    """Return what a column may be.
 
     ``typed`` says that its type was chosen for this column. ``also`` is what it held before, in
     mid-stream, where words are categories whatever they name.
@@ -107,24 +129,37 @@ def choice_of(table: Columns, j: int, *, typed: bool = False, also: Array | None
             "Turn it into numbers or words, or leave it out.",
         )
     if len(present) == 0:
-        return Idle.name
+        return _Choice(Idle.name)
     if kind == "text":
         if also is None and not table.settled:
             _check_words(table, j, present)
-        return "categorical"
+        return _Choice("categorical")
     numbers = present.astype(np.float64)
     numbers = numbers if also is None else np.concatenate([numbers, also])
     if kind == "truth":
-        return "bernoulli"
+        return _Choice("bernoulli")
     whole = bool(np.all(numbers == np.floor(numbers))) and numbers.min() >= 0
     real = typed and values.dtype.kind == "f" and not (whole and len(present) < len(values))
-    small = whole and not real and np.median(numbers) <= _SMALL
-    if small and np.isin(numbers, (0.0, 1.0)).all():
-        return "bernoulli"
+    if whole and not real and np.median(numbers) <= _SMALL:
+        return _choice_of_whole(numbers)
+    return _Choice(_choice_of_real(numbers))
+
+
+def _choice_of_whole(numbers: Array) -> _Choice:
+    """Return what small whole numbers (n,) from 0 may be."""
+    if np.isin(numbers, (0.0, 1.0)).all():
+        return _Choice("bernoulli")
     if not np.isnan(common_value(numbers)):
-        return "hurdle"
-    if small:
-        return "negative-binomial"
+        return _Choice(Hurdle.name)
+    found = compared(numbers)
+    real = _choice_of_real(numbers) if found.gain > 0.0 else ""
+    return _Choice("categorical" if found.codes else "negative-binomial", real, found.gain)
+
+
+def _choice_of_real(numbers: Array) -> str:
+    """Return the name of the family of real numbers (n,)."""
+    if not np.isnan(common_value(numbers)):
+        return Hurdle.name
     if len(numbers) >= _ENOUGH and np.all(numbers == numbers[0]):
         return Idle.name
     return LOG_GAUSSIAN if is_skewed(numbers) else "gaussian"

@@ -116,7 +116,7 @@ class Categorical(Family):
         table = columns_of(X)
         out = np.full(table.shape, np.nan)
         for j, values in enumerate(table.values):
-            labels, at, seen = categories_of(table, j)
+            labels, at, seen = categories_of(table, j, self._known[j] if self._known else ())
             codes = labels
             if self._known is not None:
                 place = {label: code for code, label in enumerate(self._known[j])}

@@ -30,19 +30,24 @@ def checked_width(width: Any, total: int) -> NDArray[np.int64]:
 
 
 def checked_known(known: Any, width: NDArray[np.int64]) -> tuple[tuple[Any, ...], ...]:
-    """Return the columns' categories from a checkpoint: words or whole numbers, none twice."""
+    """Return the columns' categories from a checkpoint: words or numbers, none twice."""
     if not isinstance(known, list) or len(known) != len(width):
         raise ValueError("there is no list of categories for each column")
     for labels in known:
-        if not isinstance(labels, list) or not all(type(v) in (int, str) for v in labels):
-            raise ValueError("categories are neither words nor whole numbers")
+        if not isinstance(labels, list) or not all(type(v) in (int, float, str) for v in labels):
+            raise ValueError("categories are neither words nor numbers")
         if len(set(labels)) != len(labels):
             raise ValueError("a category appears twice")
     return tuple(map(tuple, known))
 
 
-def categories_of(table: Columns, j: int) -> tuple[list[Any], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return a column's categories, which one each observed entry is, and which are observed."""
+def categories_of(
+    table: Columns, j: int, known: tuple[Any, ...] = ()
+) -> tuple[list[Any], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return a column's categories, which one each observed entry is, and which are observed.
+
+    Numbers must be whole. Beside numbers that are known a fraction is a category as any other.
+    """
     values = table.values[j]
     kind, seen = kind_of(values), ~absent(values)
     if kind == "text":
@@ -58,19 +63,21 @@ def categories_of(table: Columns, j: int) -> tuple[list[Any], NDArray[np.int64],
             "or whole numbers. Turn it into such, or leave it out.",
         )
     numbers, at = np.unique(values[seen].astype(np.float64), return_inverse=True)
-    odd = numbers[(numbers != np.floor(numbers)) | np.isinf(numbers)]
+    whole = numbers == np.floor(numbers)
+    coded = len(known) > 0 and not any(isinstance(label, str) for label in known)
+    odd = numbers[np.isinf(numbers) | ~(whole | coded)]
     if len(odd):
         raise table.refuse(
             j,
             f"holds {odd[0]:g}: categories are words, truth values or whole numbers. For real "
             "values use 'gaussian' or 'diagonal'.",
         )
-    return [int(v) for v in numbers], at, seen
+    return [int(v) if w else float(v) for v, w in zip(numbers, whole, strict=True)], at, seen
 
 
 def newcomers(table: Columns, j: int, old: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a column's categories that are not among the old ones, the commonest first."""
-    labels, at, _ = categories_of(table, j)
+    labels, at, _ = categories_of(table, j, old)
     known = set(old)
     order = np.argsort(-np.bincount(at, minlength=len(labels)), kind="stable")
     return tuple(labels[i] for i in order if labels[i] not in known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,22 @@ def _quoted(names: Sequence[Any], most: int = 20) -> str:
 def is_frame(X: Any) -> bool:
     """Whether it is a data frame: named columns that can be taken one by one."""
     return hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "shape")
+
+
+def check_is_table(X: Any) -> None:
+    """Raise for rows in dictionaries, and for a data frame with a column's name twice."""
+    first = X[0] if isinstance(X, list) and X else X
+    if isinstance(first, Mapping) and not hasattr(first, "shape"):  # which some sparse rows have
+        raise TypeError(
+            "Rows came as dictionaries, not as a table: give pandas.DataFrame(rows) instead."
+        )
+    names = list(X.columns) if is_frame(X) else []
+    if len(set(names)) < len(names):
+        often = max(names, key=names.count)
+        raise ValueError(
+            f"The column name {often!r} occurs {names.count(often)} times: give every column a "
+            "name of its own."
+        )
 
 
 def columns_of(X: Any) -> Columns:

@@ -9,7 +9,7 @@ from scstream.support.threads import over_rows
 
 _QUARTILES = 25.0, 50.0, 75.0
 _WORK = 8  # that a number is worth, where copying it is worth 1
-_OUTLYING = 30.0  # quartile ranges beyond which a column's deviation is taken for outliers'
+OUTLYING = 30.0  # quartile ranges beyond which a column's numbers are outliers
 
 
 def column_frame(X: Array) -> tuple[Array, Array]:
@@ -41,7 +41,7 @@ def _frame_of(X: Array) -> Array:
     columns -= centre[:, None]
     columns *= columns
     scale = np.sqrt(np.cumsum(columns, axis=1)[:, -1] / len(X))
-    core = _OUTLYING * (high - low)
+    core = OUTLYING * (high - low)
     scale = np.where(core > 1e-13 * size, np.minimum(scale, core), scale)
     scale = np.where(scale > 1e-13 * size, scale, np.where(size > 0, size, 1.0))
     return np.stack([centre, scale])

@@ -1,11 +1,11 @@
-"""Mixtures of normal distributions of a column, and the points that represent it."""
+"""Mixtures of normal distributions or counts of a column, and the points that represent it."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from scstream.families.normal_mixture import log_evidence, representatives
+from scstream.families.column_mixture import log_evidence, log_evidence_of_counts, representatives
 
 
 def mixed(means, deviation, n=1_000, seed=0):
@@ -46,3 +46,15 @@ def test_representatives_are_in_order_and_equal_ones_are_spread() -> None:
     assert (np.diff(grades) > 0.0).all()
     assert np.abs(grades - np.repeat(np.arange(5.0), 50)).max() < 0.5
     assert_allclose(representatives(np.ones(3)), 1.0)
+
+
+@pytest.mark.parametrize("rates", [[0.5], [6.0], [2.0, 40.0], [1.0, 10.0, 90.0]])
+@pytest.mark.parametrize("shape", [3.0, 1e6])
+def test_counts_are_described_as_well_as_by_the_mixture_that_they_are_from(rates, shape):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.poisson(rng.choice(rates, 250) * rng.gamma(shape, 1.0 / shape, 250)))
+    true = np.mean([stats.nbinom(shape, shape / (shape + m)).pmf(x) for m in rates], axis=0)
+    free = len(rates) * np.log(len(x))
+    assert log_evidence_of_counts(x.astype(float)) > np.log(true).sum() - free - 6.0
+    one = log_evidence_of_counts(x.astype(float), most=1)
+    assert one <= log_evidence_of_counts(x.astype(float)) + 0.5
