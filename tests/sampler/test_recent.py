@@ -71,7 +71,8 @@ def test_a_place_that_was_left_is_no_cluster_any_more() -> None:
     """Its cluster has moved by six deviations, and has its id and its rows."""
     model, ids, found = ScStream(random_state=0), [], []
     for b in range(12):
-        X, y = blobs(400, b, [*PLACES, 0.0 if b < 8 else 6.0, 0.0])
+        shift = np.array([0.0 if b < 8 else 6.0, 0.0])
+        X, y = blobs(400, b, PLACES + shift)
         labels = model.partial_fit(X).labels_
         ids.append([np.bincount(labels[y == c]).argmax() for c in range(4)])
         found.append(model.n_clusters_)
