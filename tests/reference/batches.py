@@ -51,10 +51,14 @@ class Plan:
 
 @dataclass
 class Events:
-    """Pairs of ids, in order: who was split, and the new part; who survived, and who is gone."""
+    """Pairs of ids, in order.
+
+    Who was split, and the new part; who survived, and who is gone; who moved, and the place left.
+    """
 
     splits: list = field(default_factory=list)
     merges: list = field(default_factory=list)
+    moves: list = field(default_factory=list)
 
 
 # -- a later batch --------------------------------------------------------------------------------
@@ -62,7 +66,8 @@ class Events:
 
 def later_batch(batch, plan, clusters, time, forgetting):
     """Run some sampled sweeps, moves after each, and the deterministic one; return the events."""
-    events, first_new = Events(), clusters.next_id
+    events, first_new, n = Events(), clusters.next_id, clusters.past()[..., 0].sum(axis=1)
+    had = dict(zip(clusters.ids, n / max(n.sum(), 1e-300), strict=True))
     clusters = with_founders(batch, plan, clusters, events, time, forgetting)
     found_in_background(batch, plan, clusters, time, start_that_stays)
     # drawn parameters know nothing of the new points: with few of these they are mostly noise
@@ -90,7 +95,7 @@ def later_batch(batch, plan, clusters, time, forgetting):
     if len(events.splits) > before:  # of shared points: each gets its best label
         last_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
-    keep_names(batch, clusters, events.splits)
+    events.moves = keep_names(batch, had, clusters, events.splits)
     renumber(clusters, events, first_new)
     return clusters, events
 
@@ -201,7 +206,7 @@ def renumber(clusters, events, first):
     """Let the ids that are new and lasted follow each other without gaps."""
     lasting = sorted(i for i in clusters.ids if i >= first)
     name = {i: first + rank for rank, i in enumerate(lasting)}
-    for pairs in (events.splits, events.merges):
+    for pairs in (events.splits, events.merges, events.moves):
         known = [pair for pair in pairs if all(i < first or i in name for i in pair)]
         pairs[:] = [(name.get(a, a), name.get(b, b)) for a, b in known]
     clusters.ids = [name.get(i, i) for i in clusters.ids]

@@ -117,6 +117,7 @@ class Model:
                 batch.outliers = noise
                 clusters = self.run_later(batch, past, time)
         self.hand_out(batch, clusters)
+        self.drop_places(clusters, time)
         totals = clusters.totals()
         followed = batch.family.follow(totals, clusters.sums.sum(axis=1))
         self.finish(batch, clusters, time)
@@ -145,6 +146,38 @@ class Model:
         self.labels, self.sublabels = self.all_labels, batch.sub.copy()
         if self.forgetting.adaptive:
             draw_what_is_learned(batch, clusters)
+
+    def drop_places(self, clusters, time):
+        """Drop clusters without recent rows: places that others left, with the rows they had."""
+        self.recent = self.recent_rows(clusters, time)
+        if not self.forgetting.adaptive:
+            return
+        n = [self.recent[i] for i in clusters.ids]
+        here = [
+            c
+            for c in range(clusters.k)
+            if n[c] >= 1.0 or clusters.is_present(c) or clusters.lived[c] == 0
+        ]
+        clusters.select(here or [int(np.argmax(n))])
+
+    def recent_rows(self, clusters, time):
+        """Return the clusters' recent rows by id, of one family if they were split or merged."""
+        ids = clusters.ids
+        if not self.forgetting.adaptive:
+            return dict(zip(ids, clusters.totals()[:, 0], strict=True))
+        past = dict(zip(ids, np.maximum(clusters.past()[..., 0].sum(axis=1), 0.0), strict=True))
+        for name, place in self.events.moves:
+            past[name], past[place] = past[place], past[name]
+        kin = {i: {i} for i in [*ids, *self.recent]}
+        for a, b in self.events.splits + self.events.merges:
+            both = kin.get(a, {a}) | kin.get(b, {b})
+            kin |= dict.fromkeys(both, both)
+        kept, out = self.forgetting.weight(time - self.time), {}
+        for i, now in zip(ids, clusters.sums[..., 0].sum(axis=1), strict=True):
+            left = sum(past.get(j, 0.0) for j in kin[i])
+            had = kept * sum(self.recent.get(j, 0.0) for j in kin[i])
+            out[i] = now + (had * past[i] / left if left > 0.0 else 0.0)
+        return out
 
     def finish(self, batch, clusters, time):
         """Take over what a batch has come to."""
@@ -231,6 +264,7 @@ class Model:
             again = same_clusters(old_ids, known, clusters.k)
             rename(clusters, known, old_ids, self.clusters)
         self.hand_out(batch, clusters)
+        self.recent = dict(zip(clusters.ids, clusters.totals()[:, 0], strict=True))
         self.finish(batch, clusters, time)
         self.suspicion = 0.0
         n, d = rows.shape

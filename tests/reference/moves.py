@@ -7,7 +7,7 @@ import numpy as np
 from reference import labelling
 from reference.clusters import heavier
 from reference.student import log_marginal_of_both, together
-from reference.sweeps import RULES, pair_scores, tames
+from reference.sweeps import RULES, near, pair_scores, tames
 
 # -- ratios ---------------------------------------------------------------------------------------
 
@@ -249,28 +249,34 @@ def keep(batch, clusters, order):
     batch.relabel(lambda z, s: (place[z], s))
 
 
-def keep_names(batch, clusters, splits):
+def keep_names(batch, had, clusters, splits):
     """Let the name of a cluster that was split go with its points, or with what continues its past.
 
-    The name is where more of the past is. But a place where more than three points were due and
-    none is has been left; and points that are rather new than the past's further ones, where those
-    of the other part are just that, are somebody else.
+    The name is where more of the past is. But a place that got hardly any of the points that were
+    due has been left, for one that is near; and points that are rather new than the past's further
+    ones, where those of the other part are just that, are somebody else. ``had`` are the shares of
+    the clusters, by name, before the batch. Returns who moved: its name, and that of the place.
     """
-    marginal = batch.family.log_marginal
-    for old, new in splits:
+    marginal, moves, source = batch.family.log_marginal, [], {}
+    for old, new in splits:  # parts that were split again are parts of the same cluster
+        source[new] = source.get(old, old)
+    for new, old in source.items():
         if old not in clusters.ids or new not in clusters.ids:
             continue
         a, b = clusters.ids.index(old), clusters.ids.index(new)
         past, n = clusters.past().sum(axis=1), clusters.rows.sum(axis=1)
         if n[b] == 0:
             continue
-        if n[a] == 0:
-            gone = past[a, 0] / past[:, 0].sum() * n.sum() > 3.0
-        else:
-            P = past[a] + past[b]
-            C = clusters.sums[[a, b]].sum(axis=1)
+        P, gone = past[a] + past[b], False
+        C = clusters.sums[[a, b]].sum(axis=1)
+        due = had.get(old, 0.0) * past[a, 0] / max(P[0], 1e-300) * n.sum()
+        if n[a] <= RULES.left * (due - RULES.due):
+            gone = near(batch.family, past[a], C[1])
+            moves += [(old, new)] if gone else []
+        elif n[a] > 0:
             gain = [marginal(P + c) - marginal(P) - marginal(c) for c in C]
             gone = P[0] >= 1.0 and gain[0] < 0.0 < gain[1]
         if gone:
             for names in (clusters.ids, clusters.born, clusters.lived):
                 names[a], names[b] = names[b], names[a]
+    return moves

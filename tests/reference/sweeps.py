@@ -24,6 +24,10 @@ class Rules:
     sharp_edges: float = 0.25  # of the doubt about labels of the best, for a split to win,
     edges_free: float = 20.0  # less so many nats
     forget: float = 2.0  # nats by which less of the past must win
+    due: float = 3.0  # points that may be missing at a place that was not left,
+    left: float = 0.1  # the share of the others that may come to one that was,
+    moved: float = 0.1  # and the points that it counts then
+    apart: float = 2.0  # nats by which points must be rather somebody else's
 
 
 RULES = Rules()
@@ -209,9 +213,10 @@ def forget(batch, clusters):
 
     The evidence of the present C given a share r of the past P is ``log_marginal(r P + C) -
     log_marginal(r P)``. The whole stays unless less wins clearly, or where half is no better than
-    the whole. Where the present looks like a new cluster rather than the old one changed, nothing
-    is forgotten: a split will tell the two apart. One that keeps the least share moved far: of many
-    points it keeps less while that is better. Returns whether something was forgotten.
+    the whole. Where the present looks like a new cluster rather than the old one changed, or is not
+    near and a split would keep it apart from all of the past, nothing is forgotten: a split will
+    tell the two apart. One that keeps the least share moved far: of many points it keeps less while
+    that is better. Returns whether something was forgotten.
     """
     marginal, shares = batch.family.log_marginal, np.ones(clusters.k)
     past, present = clusters.past().sum(axis=1), clusters.sums.sum(axis=1)
@@ -222,10 +227,10 @@ def forget(batch, clusters):
         evidence = [marginal(r * P + C) - marginal(r * P) for r in RULES.shares]
         if not evidence[1] > evidence[0]:
             continue
-        evidence[0] += RULES.forget
+        whole, evidence[0] = evidence[0], evidence[0] + RULES.forget
         n, m = max(P[0], 1e-12), C[0]
         new = log(batch.alpha) + lgamma(m) + lgamma(n) - lgamma(n + m) + marginal(C)
-        if new < max(evidence):
+        if new < max(evidence) and (new < whole or near(batch.family, P, C)):
             shares[c] = RULES.shares[int(np.argmax(evidence))]
         level = max(evidence)
         if RULES.shares[-1] * P[0] < RULES.behind:
@@ -237,3 +242,10 @@ def forget(batch, clusters):
             shares[c], level = 0.5 * shares[c], less
     clusters.forget(shares)
     return bool((shares < 1.0).any())
+
+
+def near(family, P, C):
+    """Whether a cluster with the past P may have moved to where the points C are."""
+    place = min(1.0, RULES.moved / max(P[0], 1e-12)) * P
+    marginal = family.log_marginal
+    return marginal(place + C) - marginal(place) > marginal(C) - RULES.apart

@@ -45,9 +45,10 @@ def ids_of_parts(family, past, old, new) -> list[int]:
     nobody = np.zeros((1, 1))
     parts = np.stack([total(old), total(new)])[None]
     now = Sums(parts, np.array([[len(old), len(new)]]), nobody.astype(np.int64), nobody)
-    state, _ = replace(state.advance(1.0), now=now).split(np.array([0]), 1.0)
+    before = state.advance(1.0)
+    state, _ = replace(before, now=now).split(np.array([0]), 1.0)
     ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
-    return keep_names(ctx, state, ((0, 1),)).ids.tolist()
+    return keep_names(ctx, before, state, [(0, 1)])[0].ids.tolist()
 
 
 def remembered(leaving: list[int], merged: set[int], most: int) -> list[int]:

@@ -52,6 +52,33 @@ def test_those_who_come_back_get_their_ids_again(family, seed):
     assert all(c.born == 0.0 for c in model.clusters_)
 
 
+def learn_in_turns(turns, length, random_state):
+    """Return the ids of each place, one list a turn: those that are there in turn take turns."""
+    model, ids = ScStream(random_state=random_state), {c: [] for turn in turns for c in turn}
+    for t, alive in enumerate(turns):
+        y, z = learn(model, range(length * t, length * (t + 1)), list(alive))
+        for c in alive:
+            ids[c].append(set(z[y == c].tolist()))
+    return ids
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("length", [5, 50])
+def test_clusters_that_take_turns_keep_their_ids(length, seed):
+    """By day and night: the others may be remembered still, or forgotten by then."""
+    ids = learn_in_turns([(0, 3), (2, 5), (0, 3), (2, 5)], length, seed)
+    assert all(first == later for first, later in ids.values())
+    assert len(set.union(*(own for turns in ids.values() for own in turns))) == 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_that_come_one_after_another_have_ids_of_their_own(seed):
+    """A file that is sorted by class, twice."""
+    ids = learn_in_turns([(c,) for c in (0, 3, 4, 1, 0, 3, 4, 1)], 10, seed)
+    assert all(first == later for first, later in ids.values())
+    assert len(set.union(*(own for turns in ids.values() for own in turns))) == 4
+
+
 @pytest.mark.parametrize("shift", [4.0, 7.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_who_is_born_beside_an_old_place_is_somebody_else(shift, seed):

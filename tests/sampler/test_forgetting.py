@@ -213,24 +213,37 @@ def test_a_cluster_that_moved_keeps_less_of_its_past():
     assert np.all((share > 0) & (share <= 1))
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_of_many_points_so_little_is_kept_that_nothing_stays_behind(compiled):
-    """A 32nd of 2,000 points would be a cluster at the old place; a 32nd of 200 is not."""
-    rng = np.random.default_rng(1)
-    sizes, family = [2000, 200], Gaussian().prepare(rng.normal(size=(500, 2)))
+def kept_after(step, sizes, compiled):
+    """Return how much two clusters of so many points had, and the shares kept after such a step."""
+    n, rng = sum(sizes), np.random.default_rng(1)
+    family = Gaussian().prepare(rng.normal(size=(500, 2)))
     labels = np.repeat([0, 1], sizes)
-    X = rng.normal(size=(2200, 2)) + 100.0 * labels[:, None]
+    X = rng.normal(size=(n, 2)) + 100.0 * labels[:, None]
     engine = CpuEngine()
-    engine.load(family, X, np.ones(2200))
+    engine.load(family, X, np.ones(n))
     steps = GenericSteps(family, engine, Draws.of(rng), 1.0, 0, 0)
     state = start_from_labels(steps, Forgetting(), labels, adapt=False).settle(0.0).advance(1.0)
-    engine.load(family, X + 4.0, np.ones(2200))
+    engine.load(family, X + step, np.ones(n))
     make = GaussianSteps if compiled else GenericSteps
     steps = make(family, engine, Draws.of(rng), 1.0, 0, 0)
     state = steps.restricted_sweep(state)
-    kept = steps.forget(state).past[..., 0].sum(axis=1) / state.past[..., 0].sum(axis=1)
+    had = state.past[..., 0].sum(axis=1)
+    return had, steps.forget(state).past[..., 0].sum(axis=1) / had
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_of_many_points_so_little_is_kept_that_nothing_stays_behind(compiled):
+    """A 32nd of 2,000 points would be a cluster at the old place; a 32nd of 200 is not."""
+    had, kept = kept_after(4.0, [2000, 200], compiled)
     assert kept[0] < RULES.keep_shares[-1] <= kept[1]
-    assert kept[0] * state.past[0, :, 0].sum() >= RULES.keep_points
+    assert kept[0] * had[0] >= RULES.keep_points
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_who_comes_far_away_is_somebody_else_and_nothing_is_forgotten(compiled):
+    """So the place is still known when its cluster comes back there."""
+    for sizes in [2000, 200], [200, 2000]:
+        assert kept_after(11.0, sizes, compiled)[1][0] == 1.0
 
 
 @pytest.mark.parametrize("missing", [0.3, 0.6])

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sampler.driving import clusters_with_a_past
 from streams import blobs
 
 from scstream import ScStream
-from scstream.sampler.recent import recent_rows
+from scstream.sampler.recent import recent_rows, seen_lately
 
 PLACES = np.array([[0.0, 0.0], [14.0, 0.0], [0.0, 14.0], [14.0, 14.0]])
 
@@ -64,6 +65,30 @@ def test_what_was_split_and_merged_with_another_is_shared_by_all_that_are_left()
 def test_clusters_that_are_gone_or_new_have_none() -> None:
     assert rows({0: 60.0}, [4], [0.0], [9.0], []) == {4: 9.0}
     assert rows({0: 60.0}, [4], [5.0], [9.0], []) == {4: 9.0}  # one that came back
+
+
+def test_a_place_that_was_left_is_no_cluster_any_more() -> None:
+    """Its cluster has moved by six deviations, and has its id and its rows."""
+    model, ids, found = ScStream(random_state=0), [], []
+    for b in range(12):
+        shift = np.array([0.0 if b < 8 else 6.0, 0.0])
+        X, y = blobs(400, b, PLACES + shift)
+        labels = model.partial_fit(X).labels_
+        ids.append([np.bincount(labels[y == c]).argmax() for c in range(4)])
+        found.append(model.n_clusters_)
+    assert all(own == ids[0] for own in ids)
+    assert found[:8] + found[9:] == [4] * 11
+    assert sum(c.weight for c in model.clusters_) == pytest.approx(1.0, abs=0.01)
+
+
+def test_who_has_no_recent_rows_is_gone_unless_it_is_new_or_the_last() -> None:
+    state = clusters_with_a_past(3).advance(1.0)
+    old = state.having(lived=np.array([3, 3, 3]))
+    assert seen_lately(old, np.array([1.0, 2.0, 3.0])).tolist() == [0, 1, 2]
+    assert seen_lately(old, np.array([0.9, 2.0, 0.0])).tolist() == [1]
+    assert seen_lately(old, np.array([0.5, 0.9, 0.0])).tolist() == [1]
+    new = state.having(lived=np.array([3, 3, 0]))
+    assert seen_lately(new, np.array([0.9, 2.0, 0.0])).tolist() == [1, 2]
 
 
 def test_it_is_saved(tmp_path) -> None:

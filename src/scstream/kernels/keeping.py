@@ -40,7 +40,7 @@ def shares_kept(
     room: Floats,
 ) -> Any:  # fmt: skip
     """Fill the shares that are kept, see `small_batch.forget`; returns how many matrices fail."""
-    reluctance, behind, least = margins
+    reluctance, behind, least, moved, margin = margins
     _, now, kept, share, evidence, whole, best = trial
     k, m, failed = len(kept), 0, 0
     for r in range(k):
@@ -71,25 +71,54 @@ def shares_kept(
             which[left] = which[a]
             left += 1
     failed += _try(trial, which[:left], prior, room)
-    m = _unless_anew(trial, which[:left], alpha, shares[len(shares) - 1], behind)
+    left, apart = _unless_anew(trial, which[:left], alpha, moved, margin)
+    failed += _try(trial, which[:apart], prior, room)
+    m = _far_gone(trial, which[:left], apart, shares[len(shares) - 1], behind)
     return failed + _halve(trial, which[:m], least, prior, room)
 
 
 @brief_part
-def _unless_anew(trial: Trial, which: Ints, alpha: float, lowest: float, behind: float) -> Any:
+def _unless_anew(trial: Trial, which: Ints, alpha: float, moved: float, margin: float) -> Any:
     """Let clusters keep all of their past whose present is rather a new cluster.
 
-    The evidence is that of the present alone. Of the others those come first in ``which`` that keep
-    the lowest share, and would leave too many points behind with it; returns how many these are.
+    The evidence is that of the present alone. The others come first in ``which``, and of these
+    those that a split would keep apart from all of their past; returns how many of either. The
+    share to try of these is what a place that was left counts, and ``whole`` what it must exceed.
     """
-    left = 0
+    left = apart = 0
     for a in range(len(which)):
         r = which[a]
         n, m = _points(trial.past, r), trial.now[r, 0, 0] + trial.now[r, 1, 0]
         anew = log(alpha) + log_gamma(m) + log_gamma(n) - log_gamma(n + m) + trial.evidence[r]
         if not anew < trial.best[r]:
             trial.kept[r] = 1.0
-        elif trial.kept[r] <= lowest and lowest * n >= behind:
+            continue
+        which[left] = which[apart]
+        left += 1
+        if anew >= trial.whole[r]:
+            trial.share[r] = min(1.0, moved / n)
+            trial.whole[r] = trial.evidence[r] - margin
+            which[apart] = r
+            apart += 1
+        else:
+            which[left - 1] = r
+    return left, apart
+
+
+@brief_part
+def _far_gone(trial: Trial, which: Ints, apart: int, lowest: float, behind: float) -> Any:
+    """Let clusters keep all of their past whose present is not near it; returns who moved far.
+
+    That may be so of the first ones. The evidence is what a place that was left says of the
+    present, and must exceed ``whole``. Those come first in ``which`` then that keep
+    the lowest share, and would leave too many points behind with it.
+    """
+    left = 0
+    for a in range(len(which)):
+        r = which[a]
+        if a < apart and not trial.evidence[r] > trial.whole[r]:
+            trial.kept[r] = 1.0
+        elif trial.kept[r] <= lowest and lowest * _points(trial.past, r) >= behind:
             which[left] = r
             left += 1
     return left

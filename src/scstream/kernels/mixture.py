@@ -36,10 +36,16 @@ def older(lived: Any, now: Any, attempt: Any) -> None:
 
 
 @brief
-def recent(kept: float, had: Any, current: Any, out: Any) -> None:
-    """Fill the rows (k,) of clusters: a share of those before, and those of statistics (k, p)."""
+def recent(kept: float, had: Any, current: Any, out: Any) -> Any:
+    """Fill the rows (k,) of clusters: a share of those before, and those of statistics (k, p).
+
+    Returns the least of them.
+    """
+    least = np.inf
     for r in range(len(out)):
         out[r] = had[r] * kept + current[r, 0]
+        least = min(least, out[r])
+    return least
 
 
 @brief

@@ -103,6 +103,7 @@ def small_batches() -> dict[str, Any]:
     past, rows = types.Tuple((f3, f2)), types.Tuple((f2, f1, i1, i1))
     who, how = types.Tuple((i1, i1, f2, bool_)), types.Tuple((int64, int64, bool_))
     tried, limits = types.Tuple((f3, f1)), types.UniTuple(float64, 2)
+    five = types.UniTuple(float64, 5)
     ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
     frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, float64, uint64[::1]))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
@@ -134,7 +135,7 @@ def small_batches() -> dict[str, Any]:
         "small_batch.densities": (f2, frame, f2, float64, prior, room, f1),
         "mixture.faded": (float64, f4, f3, types.Tuple((f4, f3))),
         "mixture.older": (i1, i1, i1),
-        "small_batch.forget": (past, f3, f1, ratio, float64, prior, room, past),
+        "small_batch.forget": (past, f3, f1, five, float64, prior, room, past),
         "pooling.expected": (f2, f2, f2, float64, float64, f1, f2),
         "mixture.recent": (float64, f1, f2, f1),
         "mixture.most": (f1, f2, f1),

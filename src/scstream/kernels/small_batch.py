@@ -212,8 +212,10 @@ def forget(
     """Fill a new past (k, 2, p) and its doubts (k, k) with what is worth keeping of the old.
 
     See `shares_worth_keeping`. ``margins`` are the nats by which less must win, the points that the
-    least share must leave for less to be kept, and those that are kept then. Returns how many
-    matrices fail, or -1 if all of the past is worth keeping: then it is filled as it was.
+    least share must leave for less to be kept, those that are kept then, those that a place counts
+    whose cluster has left it, and the nats by which it must say that somebody else is meant.
+    Returns how many matrices fail, or -1 if all of the past is worth keeping: then it is filled as
+    it was.
     """
     prior, past, new, room = Prior(*prior), Division(*past), Division(*new), Workspace(*room)
     k, p = len(now), now.shape[2]

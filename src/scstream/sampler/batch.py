@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -170,22 +171,23 @@ def later_batch(
 
     Of a batch without rows clusters that are forgotten are dropped.
     """
-    events, first_new = Events(), state.next_id
+    events, first_new, before = Events(), state.next_id, state
     if steps.engine.n_rows == 0:
         return drop_forgotten(steps, state), events
     state = found_clusters(steps, plan, state, events, time)
     state = found_in_background(steps, plan, state, time)
     state, done = _sampled(steps, plan, state, events, time)
-    before = len(events.splits)
+    split = len(events.splits)
     if done < SWEPT:
         state = steps.last_sweep(state)
     if done < SETTLED:
         state = split_merge_and_drop(steps, plan, state, events, time, greedy=True)
-    if len(events.splits) > before:  # of shared points: each gets its best label
+    if len(events.splits) > split:  # of shared points: each gets its best label
         state = drop_forgotten(steps, steps.last_sweep(state))
-    state = keep_names(steps, state, events.splits)
-    if dormant is not None and len(dormant.ids):
+    if dormant is not None and len(dormant.ids):  # who comes back is nobody who moved there
         state, events.returns = dormant.reunite(steps, state)
+    if events.splits:
+        state, events.moves = keep_names(steps, before, state, events.splits)
     return _renumbered(state, events, first_new)
 
 
@@ -301,5 +303,10 @@ def _renumbered(state: State, events: Events, first: int) -> tuple[State, Events
         return [(name.get(a, a), name.get(b, b)) for a, b in known]
 
     ids = np.array([name.get(i, i) for i in state.ids.tolist()])
-    events = Events(renamed(events.splits), renamed(events.merges), events.returns, events.given_up)
+    events = replace(
+        events,
+        splits=renamed(events.splits),
+        merges=renamed(events.merges),
+        moves=renamed(events.moves),
+    )
     return state.having(ids=ids, next_id=first + len(lasting)), events

@@ -54,9 +54,10 @@ def shares_worth_keeping(
     ``log_marginal(r P + C) - log_marginal(r P)``; the past is kept whole unless less of it wins
     clearly. Where half of it is no better than the whole, less is not tried. So the half-life is
     an upper bound, and fast clusters forget faster. Where the present looks like a new cluster
-    rather than the old one changed, nothing is forgotten: a split will distinguish the two. One
-    that keeps the least of the shares moved far. It keeps even less if that is better: of many
-    points the rest would stay behind as a cluster.
+    rather than the old one changed, or a split would keep it apart from all of the past and it is
+    not `near`, nothing is forgotten: a split will distinguish the two. One that keeps the least of
+    the shares moved far. It keeps even less if that is better: of many points the rest would stay
+    behind as a cluster.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def shares_worth_keeping(
     n, m = np.maximum(past[:, 0], 1e-12), current[:, 0]
     level = np.log(ctx.alpha) + gammaln(m) + gammaln(n) - gammaln(n + m)
     new = level + family.log_marginal(current)
-    same = new < evidence.max(axis=0)
+    same = (new < evidence.max(axis=0)) & ((new < whole) | near(ctx, past, current))
     share[which] = np.where(same, shares[best], 1.0)
     moved = same & (share[which] <= shares[-1]) & (shares[-1] * n >= ctx.rules.stay_behind)
     share[which[moved]] = _less(ctx, past[moved], current[moved], evidence[-1, moved])
@@ -100,6 +101,22 @@ def _less(ctx: Context, past: Array, current: Array, evidence: Array) -> Array:
         left, halved = left[better], halved[better]
         share[left], evidence[left] = halved, less[better]
     return share
+
+
+def near(ctx: Context, past: Array, current: Array) -> NDArray[np.bool_]:
+    """Whether points (k, p) are where clusters with such a past (k, p) may have moved to.
+
+    Farther away they are somebody else's: what a place that was left says of them, little as it
+    counts, makes them clearly less probable than they are by themselves.
+    """
+    share = np.minimum(1.0, ctx.rules.move_points / np.maximum(past[:, :1], 1e-12))
+    out: NDArray[np.bool_] = further(ctx.family, share * past, current) > -ctx.rules.move_margin
+    return out
+
+
+def further(family: Family, past: Array, current: Array) -> Array:
+    """Return by how many nats points (k, p) are more probable as further ones of a past (k, p)."""
+    return _evidence(family, past, current) - family.log_marginal(current)
 
 
 def _evidence(family: Family, past: Array, current: Array) -> Array:

@@ -55,9 +55,11 @@ class _Compiled(GenericSteps):
         return self.alpha, self.rules.least_part, self.rules.doubt
 
     @property
-    def forget_margins(self) -> tuple[float, float, float]:
+    def forget_margins(self) -> tuple[float, float, float, float, float]:
         """By how much keeping less of the past must win, and how much less than usual it may be."""
-        return self.rules.forget_reluctance, self.rules.stay_behind, self.rules.keep_points
+        rules = self.rules
+        less = rules.forget_reluctance, rules.stay_behind, rules.keep_points
+        return *less, rules.move_points, rules.move_margin
 
     @property
     def margins(self) -> tuple[float, float, float, float, int, float]:

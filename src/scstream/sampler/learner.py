@@ -136,6 +136,8 @@ def _learn_later(
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
     labels = labels_of(steps, state, batch.X.shape[0])
     state = as_learned(steps, state)
+    kept = recipe.forgetting.decay(batch.time - learner.time)
+    state, recent = recent_after((learner.state.ids, learner.recent), state, events, kept)
     if recipe.rules.follow:
         family = family.follow(state.totals, state.current)
     if (
@@ -145,7 +147,6 @@ def _learn_later(
     ):
         rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))
         family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
-    kept = recipe.forgetting.decay(batch.time - learner.time)
     new = Learner(
         family,
         state.settle(batch.time),
@@ -159,7 +160,7 @@ def _learn_later(
         learner.dormant.after(learner.state, state, events, recipe.rules),
         scores(),
         warmup=(),
-        recent=recent_after((learner.state.ids, learner.recent), state, events, kept),
+        recent=recent,
         suspicion=suspicion,
         repeats=learner.repeats,
     )

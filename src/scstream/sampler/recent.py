@@ -17,23 +17,42 @@ from scstream.sampler.recipe import Events
 Pairs = list[tuple[int, int]]
 
 
-def recent_after(before: tuple[Ints, Array], state: State, events: Events, kept: float) -> Array:
-    """Return the rows (k,) after a batch, given the ids and rows before it (m,) each.
+def recent_after(
+    before: tuple[Ints, Array], state: State, events: Events, kept: float
+) -> tuple[State, Array]:
+    """Return the clusters seen lately after a batch, and their rows (k,).
 
-    ``kept`` is what a row of the last batch counts now. Where the user says what counts, clusters
-    forget nothing else.
+    ``before`` are the ids and rows before it (m,) each, and ``kept`` is what a row of the last
+    batch counts now. Where the user says what counts, clusters forget nothing else.
     """
     if not state.window.forgetting.adaptive:
-        count: Array = state.totals[:, 0].copy()
-        return count
+        return state, state.totals[:, 0].copy()
     ids, had = before
     if ids is state.ids:  # of a batch that changed no cluster
         same = np.empty(had.shape)
-        mixture.recent(kept, had, state.current, same)
-        return same
-    past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
-    pairs = events.splits + events.merges
-    return recent_rows((ids, had * kept), state.ids, past, state.current[:, 0], pairs)
+        if mixture.recent(kept, had, state.current, same) >= 1.0:
+            return state, same
+        recent: Array = same
+    else:
+        past = np.maximum(state.past[:, 0, 0] + state.past[:, 1, 0], 0.0)  # rounding may cost it
+        for name, place in events.moves:  # what a cluster had goes with it
+            pair = np.flatnonzero((state.ids == name) | (state.ids == place))
+            past[pair] = past[pair[::-1]]
+        pairs = events.splits + events.merges
+        recent = recent_rows((ids, had * kept), state.ids, past, state.current[:, 0], pairs)
+    here = seen_lately(state, recent)
+    return (state, recent) if len(here) == state.k else (state.select(here), recent[here])
+
+
+def seen_lately(state: State, recent: Array) -> Ints:
+    """Return who has recent rows, or was born in this batch: one of them at least.
+
+    Others are places that clusters have left. They may be remembered for some half-lives more, but
+    nothing is expected there.
+    """
+    here = (recent >= 1.0) | state.present | (state.lived == 0)
+    here[np.argmax(recent)] |= not here.any()
+    return np.flatnonzero(here)
 
 
 def recent_rows(

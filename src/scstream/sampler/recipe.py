@@ -48,6 +48,7 @@ class Events:
     merges: list[tuple[int, int]] = field(default_factory=list)
     returns: list[int] = field(default_factory=list)
     given_up: list[int] = field(default_factory=list)
+    moves: list[tuple[int, int]] = field(default_factory=list)
 
 
 Progress = Callable[[int, int, float], None]

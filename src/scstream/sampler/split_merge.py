@@ -9,6 +9,7 @@ from scstream.families.contract import Array
 from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, State
 from scstream.sampler.context import Context
+from scstream.sampler.forgetting import further, near
 from scstream.sampler.log_marginals import joined_log_marginals, log_marginals
 from scstream.sampler.merged_frames import in_merged_frames, joined_in_frames
 from scstream.sampler.ratios import log_hastings_now, log_hastings_split
@@ -143,29 +144,42 @@ def drop_forgotten(ctx: Context, state: State) -> State:
     return state.select(np.flatnonzero(kept))
 
 
-def keep_names(ctx: Context, state: State, splits: Pairs) -> State:
-    """Return the clusters with the names of those that were split where they belong.
+def keep_names(ctx: Context, before: State, state: State, splits: Pairs) -> tuple[State, Pairs]:
+    """Return the clusters with the names of those that were split where they belong, and who moved.
 
     A split leaves the name to the part with more of the past. At the end of the batch it is known
-    which points each part has. A place where more than `Rules.due_points` points were due, and none
-    is, has been left: the name goes with the points. So it does where the points of the new part
-    are rather further ones of the past than points of a new cluster, and those of the old are not.
+    which points each part has. A place that got hardly any of the points that were due has been
+    left: the name goes with the points, unless they are so far away that they are rather somebody
+    else's (`near`). So it does where the points of the new part are rather further ones of the past
+    than points of a new cluster, and those of the old are not.
+
+    ``before`` are the clusters before the batch. Who moved is a pair: its name, and that of the
+    place that was left.
     """
+    moves: Pairs = []
+    share = before.past[..., 0].sum(axis=1)
+    had = dict(zip(before.ids.tolist(), share / max(share.sum(), 1e-300), strict=True))
+    source: dict[int, int] = {}  # parts that were split again are parts of the same cluster
     for old, new in splits:
+        source[new] = source.get(old, old)
+    for new, old in source.items():
         a, b = (np.flatnonzero(state.ids == i) for i in (old, new))
         rows = state.now.rows.sum(axis=1)
         if not (len(a) and len(b) and rows[b].any()):
             continue
-        n, pair = state.past[..., 0].sum(axis=1), np.concatenate([a, b])
-        gone = float(n[a[0]] / max(n.sum(), 1e-300) * rows.sum()) > ctx.rules.due_points
-        if rows[a].any():
-            past, present = state.past[pair].sum(axis=(0, 1)), state.current[pair]
-            gain = ctx.family.log_marginal(past + present) - ctx.family.log_marginal(present)
-            gain = gain - ctx.family.log_marginal(past[None])
-            gone = bool(past[0] >= 1.0 and gain[0] < 0.0 < gain[1])
+        pair = np.concatenate([a, b])
+        past, present = state.past[pair].sum(axis=1), state.current[pair]
+        whole, gone = past.sum(axis=0), False
+        due = had.get(old, 0.0) * past[0, 0] / max(whole[0], 1e-300) * rows.sum()
+        if rows[a[0]] <= ctx.rules.left_share * (due - ctx.rules.due_points):
+            gone = bool(near(ctx, past[:1], present[1:])[0])
+            moves += [(old, new)] if gone else []
+        elif rows[a].any():
+            gain = further(ctx.family, whole, present)
+            gone = bool(whole[0] >= 1.0 and gain[0] < 0.0 < gain[1])
         if gone:
             state = state.with_names_swapped(int(a[0]), int(b[0]))
-    return state
+    return state, moves
 
 
 def decisions(
