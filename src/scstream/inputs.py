@@ -127,7 +127,8 @@ class TakesRows:
         """Return a sound table: columns as they came, or rows of finite numbers."""
         if isinstance(X, Columns):
             return self._rows_of_columns(self._met(X, reset=reset), family, least)
-        check_is_table(X)
+        if not isinstance(X, np.ndarray):
+            check_is_table(X)
         if family.tabular:
             table = check.read_columns(X, least)
             whole = X if is_frame(X) else np.empty(table.shape)

@@ -207,7 +207,7 @@ def test_events_say_which_groups_merge_and_split():
     for seed in range(1, 5):
         told, names = [], []
         model = ScStream(random_state=seed, group_level=0.3, on_event=told.append)
-        for gap in (9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0):
+        for gap in (6.0, 6.0, 6.0, 3.0, 0.0, 0.0, 0.0, 0.0, 3.0, 6.0, 6.0, 6.0, 6.0):
             rng = np.random.default_rng(len(names))
             X = rng.uniform(-2, 2, size=(1000, 2))
             X[:500, 0] += 4.0 + gap

@@ -59,7 +59,8 @@ class NormalWishart(Family):
         p = 1 + d + d * (d + 1) // 2
         row, room = np.empty(p), np.zeros(1 + 2 * p + d + ROWS)
         level, nothing, rest = room[:1], room[1 : 1 + p], room[1 + p :]
-        expect_kernels(d)
+        if d >= MANY:
+            expect_kernels(d)
         matrices.prior(kappa, nu, m, psi, row)
         normalisers.log_partition(row[None], nothing, nu - kappa, d, rest, level)
         log_z = level.item()

@@ -184,8 +184,12 @@ class Standing:
 
     @once
     def current(self) -> Array:
-        """Statistics of the clusters' points in this batch (k, p)."""
-        return added(self.now.current[:, 0], self.now.current[:, 1])
+        """Statistics of the clusters' points in this batch (k, p); few come with `parts`."""
+        if self.past.size >= MANY_NUMBERS:
+            return added(self.now.current[:, 0], self.now.current[:, 1])
+        _ = self.parts
+        out: Array = self.__dict__["current"]
+        return out
 
     @once
     def doubt(self) -> Array:
