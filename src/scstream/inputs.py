@@ -127,8 +127,6 @@ class TakesRows:
         """Return a sound table: columns as they came, or rows of finite numbers."""
         if isinstance(X, Columns):
             return self._rows_of_columns(self._met(X, reset=reset), family, least)
-        if not isinstance(X, np.ndarray):
-            check_is_table(X)
         if family.tabular:
             table = check.read_columns(X, least)
             whole = X if is_frame(X) else np.empty(table.shape)
@@ -138,6 +136,7 @@ class TakesRows:
             return X if X.dtype.char in "fd" else X.astype(np.float64)
         finite = reset and check.is_plain_and_finite(X, self.n_jobs)
         if not finite:
+            check_is_table(X)
             check.check_complete(X, family)
         return validate_data(
             self,

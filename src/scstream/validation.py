@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -328,17 +328,11 @@ def make_rng(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-@lru_cache(maxsize=8)
-def _shared_ones(n: int) -> Array:
-    """Return ones (n,) that share the memory of a single one, which nobody writes to."""
-    return np.broadcast_to(1.0, n)
-
-
 def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:
     """Return row weights (n,), ones by default, which may share the memory of a single one."""
     if sample_weight is None:
         if shared:
-            return _shared_ones(n)
+            return np.broadcast_to(1.0, n)
         return _ONES[:n] if n <= len(_ONES) else np.ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)

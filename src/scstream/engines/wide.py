@@ -1,6 +1,7 @@
 """Passes over batches of a family whose statistics are quadratic, of many columns.
 
-See `kernels.wide_rows`: statistics are made row by row, and most components ruled out before.
+See `kernels.wide_rows`, where most components are ruled out, and `kernels.wide_sums`: statistics
+are made for a few rows at a time.
 """
 
 from __future__ import annotations

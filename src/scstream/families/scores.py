@@ -356,8 +356,7 @@ def fast_scores(form: Products, T: Points) -> Array:
 def log_totals(score: Score, T: Points) -> Array:
     """Return the logs of sums over components (n,) of scores, which are logs.
 
-    Where these are Student-t densities only those near the best are computed, and where some can be
-    ruled out these are left out: they are too far below the best to be seen in a sum.
+    Those too far below the best to be seen in a sum are left out, where that is known beforehand.
     """
     form, out = form_of(score), np.empty(T.shape[0])
     if isinstance(form, Products) and form.pruning is not None:
@@ -372,8 +371,7 @@ def log_totals(score: Score, T: Points) -> Array:
 
 def to_dense(T: Points) -> Array:
     """Return rows as a dense array."""
-    dense: Array = T if isinstance(T, np.ndarray) else T.toarray()
-    return dense
+    return T if isinstance(T, np.ndarray) else np.asarray(T.toarray())
 
 
 def stack(parts: Sequence[Points]) -> Points:
@@ -387,8 +385,7 @@ def stack(parts: Sequence[Points]) -> Points:
 
 def _products(T: Points, eta: Array) -> Array:
     if not isinstance(T, np.ndarray):
-        out: Array = np.asarray(T @ eta.T)  # SciPy goes row by row
-        return out
+        return np.asarray(T @ eta.T)  # SciPy goes row by row
     out = np.empty((len(T), len(eta)))
     over_rows(lambda rows: scores.products(T[rows], eta, out[rows]), len(T), width=eta.size)
     return out
