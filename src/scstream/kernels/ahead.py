@@ -27,16 +27,15 @@ from scstream.kernels import needed
 
 _HELPER = "SCSTREAM_COMPILES_AHEAD"  # is set in the second process
 _BEGINS = "matrices.prior"  # what a batch of Gaussian clusters needs first
+_LOOKS = "pooling.zeros"  # what looks for gaps in rows before anyone knows how many are needed
 _BEGINS_OTHERS = "screened_blocks.label_block"  # what many a batch needs, for long
 _SECONDS = {
-    "small_batch": 12,
-    "small_divisions": 12,
-    "matrices": 12,
-    "pooling": 12,
-    "wide_rows": 10,
-    "wide_sums": 10,
-    "large_rows": 8,
+    "small_batches": 12,
+    "wide_batches": 12,
+    "pruned_batches": 12,
+    "large_batches": 17,
 }  # on two cores; those of other batches: 6
+_OF_GAUSSIANS = ("small_batch", "small_divisions", "matrices", "pooling", "wide_rows", "wide_sums")
 
 
 class _Helper:
@@ -159,6 +158,11 @@ _BEGIN = {
 }  # by the kernel that each kind is the first to need, or needs for long
 
 
+def is_short(name: str) -> bool:
+    """Whether a kernel takes so little time that nobody need be told of it alone."""
+    return name == _LOOKS
+
+
 def expect(kind: str) -> None:
     """Take note of which kind the next batch of Gaussian clusters is: a function of `needed`."""
     _BEGIN[_BEGINS] = kind
@@ -208,7 +212,8 @@ def last_done() -> float:
 
 def seconds_for(name: str) -> int:
     """Return about how long compiling takes that begins with a kernel."""
-    seconds = _SECONDS.get(name.partition(".")[0], 6)
+    kind = _BEGIN[_BEGINS] if name.startswith(_OF_GAUSSIANS) else _BEGIN.get(name, "")
+    seconds = _SECONDS.get(kind, 6)
     return seconds if can_help() else round(1.5 * seconds)
 
 

@@ -23,7 +23,7 @@ class _Compiling(event.Listener):
 
     def __init__(self) -> None:
         self._depth = 0
-        self._was_enabled = False
+        self._was_enabled = self._short = False
         self._ended = -_PAUSE, 0.0
 
     def on_start(self, event: Any) -> None:
@@ -34,8 +34,10 @@ class _Compiling(event.Listener):
                 return
             self._was_enabled = gc.isenabled()
             gc.disable()
-            kept = dispatcher._cache.cache_path is not None
-            self._announce(ahead.name_of(dispatcher.py_func), kept=kept)
+            name, kept = ahead.name_of(dispatcher.py_func), dispatcher._cache.cache_path is not None
+            self._short = ahead.is_short(name)
+            if not self._short:
+                self._announce(name, kept=kept)
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -44,7 +46,8 @@ class _Compiling(event.Listener):
             return
         self._depth -= 1
         if self._depth == 0:
-            self._ended = monotonic(), process_time()
+            if not self._short:
+                self._ended = monotonic(), process_time()
             if self._was_enabled:
                 gc.enable()
 

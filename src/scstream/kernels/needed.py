@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import bool_, float32, float64, int64, types, uint64
+from numba import bool_, float32, float64, int32, int64, types, uint64
 
 
 def signatures() -> dict[str, Any]:
@@ -52,7 +52,52 @@ def other_batches() -> dict[str, Any]:
 
 
 def large_batches() -> dict[str, Any]:
-    """Return those of large batches of Gaussian clusters, but for the kernel that sweeps."""
+    """Return those of large batches of Gaussian clusters, the one that takes longest first."""
+    from scstream.kernels.crew import Crew
+    from scstream.kernels.large_rows import Keyed
+    from scstream.kernels.large_tiles import Carried
+    from scstream.kernels.nearby import Components
+
+    f1, f2, f3, i1 = float64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1]
+    s1, s2 = float32[::1], float32[:, ::1]
+    prior, past = types.Tuple((f1, float64, float64, int64)), types.Tuple((f3, f2))
+    room, crew = types.Tuple((f1, i1, s1)), types.NamedTuple((int64, i1), Crew)
+    by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2, float64, float64), Components)
+    carried = types.NamedTuple((int32[::1], int32[::1], s1, f1, float64, float64), Carried)
+    rows, weight, pairs, shares, scratch, labels, totals = _large_rows()
+    of_small = small_batches()
+    between = (
+        "pooling.outlying", "pooling.pooled", "mixture.standing", "matrices.student_level",
+        "matrices.student", "small_batch.moves", "large_rows.resplit",
+    )  # fmt: skip
+    ends = (
+        "labelling.rename", "labelling.take_trial", "mixture.log_joint", "labelling.least",
+        "draws.log_uniforms", "labelling.named", "mixture.many_rows", "scores.products",
+        "scores.student", "scores.log_totals", "sketches.merge", "mixture.faded", "mixture.older",
+        "small_batch.forget", "mixture.log_split", "small_batch.densities", "pooling.expected",
+        "sketches.follow",
+    )  # fmt: skip
+    return {
+        "large_rows.sweep": (
+            rows, weight, by, pairs, types.NamedUniTuple(int64, 5, Keyed), shares, scratch, labels,
+            carried, totals,
+        ),
+        **{name: of_small[name] for name in between},
+        "crew.serve": (i1, int64),
+        "cuts.shared_directions": (crew, f2, f2, i1, int64, f1, int64, f2, i1, f2),
+        "small_batch.drawn": (f3, f3, uint64[::1], float64, prior, room, f2),
+        "gaussian_moves.judge": (
+            types.Tuple((i1, i1, bool_)), types.Tuple((f3, f1)), past, past, prior, float64,
+            types.UniTuple(float64, 3), f1, types.Tuple((f2, f1)),
+        ),
+        "mixture.dirichlets": (f3, f3, float64, f2, f1),
+        "mixture.log_weights": (f1, f1, f1, f1),
+        **{name: of_small[name] for name in ends},
+    }  # fmt: skip
+
+
+def _large_rows() -> tuple[Any, ...]:
+    """Return the types of rows, weights, pairs, shares, memory, labels and sums of a large pass."""
     from scstream.kernels.crew import Crew
     from scstream.kernels.labelling import Pairs
     from scstream.kernels.large_rows import Rows, Scratch
@@ -60,9 +105,9 @@ def large_batches() -> dict[str, Any]:
     from scstream.kernels.nearby import Box
     from scstream.kernels.sharing import Shares, Totals
 
-    f1, f2, i1, i2 = float64[::1], float64[:, ::1], int64[::1], int64[:, ::1]
-    s1, s2, f3, b1 = float32[::1], float32[:, ::1], float64[:, :, ::1], bool_[::1]
-    i3, pairs = int64[:, :, ::1], types.NamedTuple((f2, f1, f1), Pairs)
+    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
+    i1, i2, i3 = int64[::1], int64[:, ::1], int64[:, :, ::1]
+    s1, s2 = float32[::1], float32[:, ::1]
     box = types.NamedTuple((f2, f2, f2, f2, f2, i2), Box)
     tiles = types.NamedTuple(
         (s2, s2, s2, s2, s2, s2, f2, i2, f2, f2, i2, i2, f2, f2, f2, i2, i2, box), Tiles
@@ -72,25 +117,8 @@ def large_batches() -> dict[str, Any]:
     scratch = types.NamedTuple((f3, f2, f2, i2, f2, run, tiles, own), Scratch)
     crew, labels = types.NamedTuple((int64, i1), Crew), types.UniTuple(i1, 2)
     shares = types.NamedTuple((int64, i2, i2, i1, crew), Shares)
-    prior, past = types.Tuple((f1, float64, float64, int64)), types.Tuple((f3, f2))
-    return {
-        "large_rows.resplit": (
-            rows, f1, b1, pairs, bool_, shares, scratch, labels, totals,
-        ),
-        "crew.serve": (i1, int64),
-        "cuts.shared_directions": (crew, f2, f2, i1, int64, f1, int64, f2, i1, f2),
-        "gaussian_moves.judge": (
-            types.Tuple((i1, i1, bool_)), types.Tuple((f3, f1)), past, past, prior, float64,
-            types.UniTuple(float64, 3), f1, types.Tuple((f2, f1)),
-        ),
-        "labelling.rename": (i2, i2, i1, i1),
-        "labelling.take_trial": (b1, i1, i1, i1, i2),
-        "mixture.log_joint": (f2, f1, float64),
-        "mixture.dirichlets": (f3, f3, float64, f2, f1),
-        "mixture.log_weights": (f1, f1, f1, f1),
-        "labelling.least": (int64, int64, int64, int64, i1, i1, f1),
-        "small_batch.densities": small_batches()["small_batch.densities"],
-    }  # fmt: skip
+    pairs = types.NamedTuple((f2, f1, f1), Pairs)
+    return rows, f1, pairs, shares, scratch, labels, totals
 
 
 def small_batches() -> dict[str, Any]:
@@ -107,6 +135,7 @@ def small_batches() -> dict[str, Any]:
     ratio, merges = types.UniTuple(float64, 3), types.Tuple((i2, i2, f1, f1))
     frame, decisions = types.UniTuple(f1, 2), types.Tuple((f1, bool_, float64, uint64[::1]))
     margins = types.Tuple((float64, float64, float64, float64, int64, float64))
+    of_rows, weight, pairs, *shared = _large_rows()
     return {
         "pooling.outlying": (f2, int64),
         "pooling.pooled": (f2, f2),
@@ -143,6 +172,7 @@ def small_batches() -> dict[str, Any]:
         "cuts.between": (f3, f1, float64, f2, f2, f1),
         "cuts.discriminant": (f2, f1, f2, f3, f2, f1),
         "cuts.truncate": (f2, f2, f1, float64, f1, f2),
+        "large_rows.resplit": (of_rows, weight, b1, pairs, bool_, *shared),
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from scstream.engines import CpuEngine, Engine
 from scstream.engines.ordered_sums import LEAF_ROWS
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Points
+from scstream.kernels import ahead
 from scstream.kernels.draws import Draws
 from scstream.sampler.context import Outliers
 from scstream.sampler.gaussian import LargeGaussianSteps, SmallSweeps
@@ -34,6 +35,11 @@ def is_small(family: Family, rules: Rules, n: int) -> bool:
     """Whether a batch of n rows is one for compiled steps, if an engine of the CPU holds it."""
     few = few_columns(family, rules) or few_heavy_columns(family, rules)
     return few and 0 < n <= LEAF_ROWS
+
+
+def expect_rows(n: int) -> None:
+    """Tell who compiles ahead of what is needed how many rows a first batch has."""
+    ahead.expect("small_batches" if n <= LEAF_ROWS else "large_batches")
 
 
 def choose_steps(family: Family, engine: Engine, rules: Rules, *, records: bool) -> type[Steps]:

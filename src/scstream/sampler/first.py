@@ -18,7 +18,7 @@ from scstream.kernels.draws import Draws, Words
 from scstream.sampler.announcing import announce_long_start
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
 from scstream.sampler.batch import Course, as_learned, first_batch, tamed_in_vain
-from scstream.sampler.choose import steps_for
+from scstream.sampler.choose import expect_rows, steps_for
 from scstream.sampler.clusters import EQUAL, Ints, State
 from scstream.sampler.context import Outliers
 from scstream.sampler.dormant import Dormant
@@ -59,6 +59,7 @@ def learn_first(
     seed = int(rng.generator.integers(2**63)) if learner is None else learner.seed
     n_batches = 0 if learner is None else learner.n_batches
     family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
+    expect_rows(X.shape[0])
     family = family.prepare(some_rows(X, rules.prior_rows))
     if recipe.progress is None and batch.labels is None:
         n, d = X.shape
