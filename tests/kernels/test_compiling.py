@@ -9,8 +9,10 @@ from importlib import import_module
 from threading import Thread, Timer
 from time import sleep
 
+import numpy as np
 import pytest
 
+from scstream import ScStream
 from scstream.kernels import ahead, machine_code, needed, screened_blocks, small_divisions
 
 
@@ -244,3 +246,13 @@ def test_two_processes_share_what_there_is_to_compile(monkeypatch, tmp_path):
 
 def test_without_a_folder_everyone_compiles_for_himself(tmp_path):
     assert ahead.Claims(str(tmp_path / "gone")).take("a")
+
+
+def test_how_long_it_takes_is_said_for_the_rows_of_the_first_batch(monkeypatch):
+    monkeypatch.setattr(ahead, "can_help", lambda: True)
+    X = np.random.default_rng(0).normal(size=(4097, 2))
+    seconds = []
+    for n in (4096, 4097, 50):
+        ScStream(random_state=0).partial_fit(X[:n])
+        seconds.append(ahead.seconds_for("matrices.prior"))
+    assert seconds[0] == seconds[2] < seconds[1]
