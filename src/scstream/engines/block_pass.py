@@ -8,7 +8,7 @@ order either way, so that sums are the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
@@ -21,7 +21,8 @@ from scstream.support.threads import together
 
 At = slice | NDArray[np.int64]  # a run of rows, or some of one in their order
 _Job = tuple[int, NDArray[np.int64], Labels]  # a leaf, and rows of some clusters with labels
-_CELLS = 2**17  # statistics and scores of rows that are worth a thread
+_CELLS = 2**17  # statistics and scores of rows that are worth a thread to add them up
+_PRODUCTS = 2**21  # of statistics and clusters, that are worth a thread to label rows by them
 _LEAVES = 4  # of each thread, from which on all are busy
 
 
@@ -51,13 +52,17 @@ class BlockPass:
 
     def over(self, blocks: RowsInBlocks, k: int, size: int, n_threads: int) -> list[Part]:
         """Pass over blocks of so many rows, and return sums as far as the tree goes."""
-        leaves = cut(blocks.n, blocks.leaf_rows)
-        n_threads = min(n_threads, max(blocks.n * (blocks.width + k) // _CELLS, 1))
-        busy = n_threads == 1 or len(leaves) >= _LEAVES * n_threads
-        if busy:
-            sums = together(n_threads, lambda leaf: self._leaf(blocks, leaf, size), leaves)
+        leaves, label, rest = cut(blocks.n, blocks.leaf_rows), self.label, self
+        adding = min(n_threads, max((blocks.entries + blocks.n * k) // _CELLS, 1))
+        labelling = min(n_threads, max(blocks.entries * k // _PRODUCTS, adding))
+        if label is not None and labelling > 1 and len(leaves) < _LEAVES * labelling:
+            runs = [rows for leaf in leaves for rows in cut(leaf.stop, size, leaf.start)]
+            together(labelling, lambda rows: label(rows, blocks.statistics(rows)), runs)
+            rest = replace(self, label=None)
+        if adding == 1 or len(leaves) >= _LEAVES * adding:
+            sums = together(adding, lambda leaf: rest._leaf(blocks, leaf, size), leaves)
         else:
-            sums = self._few_leaves(blocks, leaves, k, size, n_threads)
+            sums = rest._few_leaves(blocks, leaves, k, size, adding)
         return added_leaves(blocks.first_row // blocks.leaf_rows, sums)
 
     def _leaf(self, blocks: RowsInBlocks, leaf: slice, size: int) -> Values:
@@ -75,11 +80,7 @@ class BlockPass:
     def _few_leaves(
         self, blocks: RowsInBlocks, leaves: list[slice], k: int, size: int, n_threads: int
     ) -> list[Values]:
-        """Return the sums of leaves that are fewer than threads, or hardly more."""
-        label = self.label
-        if label is not None:
-            runs = [rows for leaf in leaves for rows in cut(leaf.stop, size, leaf.start)]
-            together(n_threads, lambda rows: label(rows, blocks.statistics(rows)), runs)
+        """Return the sums of leaves that are fewer than threads, or hardly more, once labelled."""
         sums: dict[int, Values] = {}
         parts = -(-_LEAVES * n_threads // len(leaves))
 
@@ -107,12 +108,15 @@ class BlockPass:
 
 
 class RowsInBlocks(Protocol):
-    """What a pass needs to know of a batch of n rows, each with so many statistics."""
+    """What a pass needs to know of a batch of n rows."""
 
     n: int
-    width: int
     leaf_rows: int
     first_row: int
+
+    @property
+    def entries(self) -> int:
+        """The numbers that describe the rows, those left out that are 0."""
 
     def statistics(self, rows: slice) -> Points:
         """Return the statistics of a run of rows."""

@@ -71,7 +71,7 @@ class Blocks:
     ) -> None:  # fmt: skip
         self.family, self.X, self.keep, self.weight, self.gaps = family, X, keep, weight, gaps
         self.first_row, self.n_threads, self._memory = first_row, n_threads, memory
-        self.sizes, self.leaf_rows, self.width = sizes, sizes.leaf_rows, len(family.prior)
+        self.sizes, self.leaf_rows = sizes, sizes.leaf_rows
         self.n = n = X.shape[0]
         labels = np.zeros((3, n), np.int64)
         self.z, self.sub, self.trial = labels[0], labels[1], labels[2]
@@ -261,6 +261,13 @@ class Blocks:
         leaves = cut(len(self.z), self.sizes.leaf_rows)
         first = self.first_row // self.sizes.leaf_rows
         return added_leaves(first, together(self.n_threads, one, leaves))
+
+    @property
+    def entries(self) -> int:
+        """The numbers that describe the rows, those left out that are 0."""
+        if sparse.issparse(self.X):
+            return int(self.X.nnz)
+        return self.n * len(self.family.prior)
 
     @property
     def points(self) -> Points:
