@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scstream.engines.ordered_sums import Part, Values
 from scstream.engines.outputs import Best
+from scstream.engines.tensors import check_finite
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
 from scstream.families.taming import Frames
@@ -171,9 +172,21 @@ class Engine(ABC):
         """Return the rows of a Dask collection, checked where they are, if it takes such."""
         raise NotImplementedError(f"{type(self).__name__} does not take Dask collections.")
 
-    def sent(self, X: NDArray[Any]) -> Any:
-        """Return the rows of an array where this engine likes to have them: here, as they are."""
+    def sent(self, X: NDArray[Any], *, aside: bool = False) -> Any:
+        """Return the rows of an array where this engine likes to have them: here, as they are.
+
+        Those that it sends ``aside`` may still be on their way: nobody looks at them before the
+        engine has passed over them.
+        """
         return X
+
+    def checks(self, shape: tuple[int, ...]) -> bool:
+        """Whether the first pass over a tensor of such a shape refuses what is not finite."""
+        return False
+
+    def check(self, X: Any) -> None:
+        """Raise if something in a tensor of rows is not finite."""
+        check_finite(X)
 
     @abstractmethod
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:

@@ -44,8 +44,12 @@ def as_tensor(X: Any) -> Any:
     return require_torch().from_dlpack(X)
 
 
-def check_tensor(X: Any, least: int = 1, n_features: int | None = None) -> Any:
+def check_tensor(
+    X: Any, least: int = 1, n_features: int | None = None, *, finite: bool = True
+) -> Any:
     """Return rows of finite floating-point numbers (n, d), checked where they are.
+
+    That they are finite is not checked if somebody else does it, see `Engine.checks`.
 
     Raises
     ------
@@ -73,10 +77,17 @@ def check_tensor(X: Any, least: int = 1, n_features: int | None = None) -> Any:
         )
     if x.dtype not in (torch.float32, torch.float64):
         x = x.float() if x.dtype.is_floating_point else x.double()
+    if finite:
+        check_finite(x)
+    return x
+
+
+def check_finite(x: Any) -> None:
+    """Raise if something in a tensor is not finite."""
+    torch = require_torch()
     if not isfinite(x.sum().item()) and not bool(torch.isfinite(x).all()):
         kind = ValueError if bool(torch.isinf(x).any()) else MissingEntries
         raise kind("Input X contains NaN or infinity. Leave such rows out or fill them in.")
-    return x
 
 
 def to_host(X: Any) -> Any:

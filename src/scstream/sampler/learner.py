@@ -213,7 +213,8 @@ def _scores(
     if not is_scored(learner.n_batches, share):
         return lambda: learner.scores
     kept = past.share_left_of(learner.state)
-    some = ordered_rows(batch.X, batch.weight, rules.scored_rows)
+    rows = batch.X if batch.here is None else batch.here
+    some = ordered_rows(rows, batch.weight, rules.scored_rows)
 
     def scores() -> Sketch:
         return scores_with(learner.scores, learner, some(), rules, kept, share)
@@ -297,6 +298,7 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
             return False
     if n < recipe.family.enough_rows(d):
         return False
+    batch.check()
     past, rules = _under(learner.state, recipe.forgetting).advance(batch.time), recipe.rules
     return share_of_nobody(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
 

@@ -77,6 +77,25 @@ class Courier:
         if values.nbytes > UPLOAD:
             return values.to(self._device)
         there = torch.empty(values.shape, dtype=values.dtype, device=self._device)
+        self._carry(values, there)
+        return there
+
+    def upload_aside(self, rows: NDArray[Any]) -> tuple[Tensor, Callable[[], None]]:
+        """Let another thread take rows to the device: no more than `UPLOAD`.
+
+        Returns where they will be, and what waits until they are on their way.
+        """
+        values = torch.from_numpy(np.ascontiguousarray(rows))
+        there = torch.empty(values.shape, dtype=values.dtype, device=self._device)
+        stream = torch.cuda.current_stream(self._device.index)
+
+        def carry() -> None:
+            with torch.cuda.stream(stream):
+                self._carry(values, there)
+
+        return there, beside(carry)
+
+    def _carry(self, values: Tensor, there: Tensor) -> None:
         given, to = values.view(-1), there.view(-1)
         with self._staging, few_threads():
             torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
@@ -86,7 +105,6 @@ class Courier:
             for a in range(0, len(given), _PIECE):
                 piece = slice(a, a + _PIECE)
                 to[piece].copy_(here[piece].copy_(given[piece]), non_blocking=True)
-        return there
 
     def bring_codes(self, codes: Tensor) -> Callable[[], tuple[Labels, Labels]]:
         """Start to bring codes (n,), twice an id plus a sub-label; gives ids and sub-labels."""
