@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from scstream.engines.base import Key
-from scstream.engines.tensors import check_finite
+from scstream.engines.tensors import check_finite, current_stream
 from scstream.engines.torch import few_kernels as kernels
 from scstream.engines.torch import few_sums
 from scstream.engines.torch.batch import Batch, constant, old_names
@@ -25,7 +25,6 @@ from scstream.engines.torch.passes import (
     Aside,
     Pass,
     Recorded,
-    current_stream,
     grid,
     on_its_device,
     rounded,
@@ -103,11 +102,13 @@ class FewColumns:
                 self.take_in(first)
         return self._memory
 
-    @on_its_device
     def take_in(self, first: int = 0) -> None:
-        """Take in rows that have come, and become those from the first on; all if none is given."""
-        if (x := self._coming) is None:
-            return
+        """Take in rows that have come, if nobody has; they become those from the first on."""
+        if self._coming is not None:
+            self._take_in(self._coming, first)
+
+    @on_its_device
+    def _take_in(self, x: Tensor, first: int) -> None:
         self._arrive()
         kernels.take_in[(grid(len(x), _ROW_BLOCK),)](
             x, self._frame, self._Z, self._z, self._sub, self._trial, self._flaw,

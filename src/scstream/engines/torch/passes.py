@@ -21,8 +21,6 @@ from scstream.families.contract import Array
 
 _ROW_BLOCK = 1024  # rows of a program that does little with each
 _TABLES = 2**15  # entries of all copies of a table
-_MOST_STREAMS = 64  # that are remembered
-_streams: dict[tuple[int, int], Any] = {}
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
@@ -136,16 +134,6 @@ class Recorded:
             if collects:
                 gc.enable()
         return graph
-
-
-def current_stream(device: int) -> Any:
-    """Return the current stream of a device: PyTorch makes a new object each time."""
-    key = device, torch._C._cuda_getCurrentRawStream(device)
-    if key not in _streams:
-        if len(_streams) == _MOST_STREAMS:
-            _streams.clear()
-        _streams[key] = torch.cuda.current_stream(device)
-    return _streams[key]
 
 
 def on_its_device(method: _Method) -> _Method:

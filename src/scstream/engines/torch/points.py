@@ -139,7 +139,7 @@ class QuadraticRows(Rows):
         """Bring the rows to the device by pieces; each comes with the number of its first row."""
         n, d = self.X.shape
         for a in range(0, n, step := max(PIECE // max(d, 1) // 1024, 1) * 1024):
-            x = self.X[a : a + step]
+            x = self.X if n <= step else self.X[a : a + step]
             yield a, x.to(self.device) if is_tensor(x) else self._upload(x)
 
     @cached_property

@@ -96,15 +96,14 @@ class Courier:
         return there, beside(carry)
 
     def _carry(self, values: Tensor, there: Tensor) -> None:
-        given, to = values.view(-1), there.view(-1)
         with self._staging, few_threads():
             torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
             if len(self._staged) < values.nbytes:
                 self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
             here = self._staged[: values.nbytes].view(values.dtype)
-            for a in range(0, len(given), _PIECE):
-                piece = slice(a, a + _PIECE)
-                to[piece].copy_(here[piece].copy_(given[piece]), non_blocking=True)
+            pieces = (part.view(-1).split(_PIECE) for part in (values, here, there))
+            for given, staged, to in zip(*pieces, strict=True):
+                to.copy_(staged.copy_(given), non_blocking=True)
 
     def bring_codes(self, codes: Tensor) -> Callable[[], tuple[Labels, Labels]]:
         """Start to bring codes (n,), twice an id plus a sub-label; gives ids and sub-labels."""
