@@ -18,7 +18,7 @@ from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.generic import GenericSteps
-from scstream.sampler.sweep import deterministic_sweep, predictive, restricted_sweep
+from scstream.sampler.sweep import deterministic_sweep, foresee, predictive, restricted_sweep
 from scstream.sampler.window import Forgetting
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -274,3 +274,20 @@ def test_a_row_in_the_wrong_cluster_does_not_keep_itself_there():
     assert stayed["deterministic_sweep"] > 30
     assert stayed["left_out_sweep"] < 5
     assert 40.0 < steps.left_out_below(2) < 1000.0
+
+
+def test_what_was_foreseen_is_used_while_it_holds():
+    family = Multinomial([0.5, 1.0, 2.0]).prepare(np.ones((1, 3)))
+    state = random_state(3, 4, Forgetting(half_life=2.0))
+    ctx = Context(family, Recorder(), Draws.of(np.random.default_rng(0)), ALPHA, 5, 6)
+    foresee(ctx, state)
+    foreseen = ctx.foreseen.score
+    other = state.having(now=replace(state.now, current=1.5 * state.now.current))
+    heavier = Multinomial([1.0, 1.0, 2.0]).prepare(np.ones((1, 3)))
+    for clusters, prior in ((state, family), (other, family), (state, heavier)):
+        ctx.family = prior
+        deterministic_sweep(ctx, clusters)
+        score = ctx.engine.asked[-1][0]
+        assert (score is foreseen) == (clusters is state and prior is family)
+        T = np.eye(4)
+        assert_array_equal(score.block(T), predictive(prior, clusters.totals, ALPHA).block(T))
