@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -86,7 +85,7 @@ class TakesRows:
         if learner is not None and learner.warmup:
             return None
         if learner is not None and family.quadratic_rows and self._is_plain(X):
-            X = self._sent(engine, X, learner, sample_weight)
+            X = engine.sent(X)  # where rows are wanted they are checked
         if self._stays_on_device(engine, X, family):
             tensor = self._tensor(X, reset=first, least=1 if first else 0, finite=False)
             n, d = tensor.shape
@@ -105,15 +104,6 @@ class TakesRows:
             return False
         family = learner.family
         return engine.checks(X.shape) and not (family.narrows or family.is_coarse())
-
-    def _sent(self, engine: Engine, X: NDArray[Any], learner: Learner, sample_weight: Any) -> Any:
-        """Return the rows of a plain array where the engine wants them: there they are checked."""
-        if not engine.takes_tensors:
-            return X
-        n, d = X.shape
-        aside = X.dtype.kind == "f" and n >= learner.family.enough_rows(d)
-        aside = aside and self._is_checked_late(engine, X, learner, sample_weight)
-        return engine.sent(X, aside=aside)
 
     @staticmethod
     def _stays_on_device(engine: Engine, X: Any, family: Family) -> bool:

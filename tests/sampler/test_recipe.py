@@ -66,7 +66,7 @@ def test_rows_of_a_usual_batch_are_left_to_the_first_sweep():
 
 
 def test_rows_that_are_here_are_scored_from_here():
-    """They may not have arrived where they are learned from."""
+    """What was sent to a device need not come back."""
     engine = CpuEngine()
     learner, X = learned(engine), rows(2)
     batches = [

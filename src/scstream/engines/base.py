@@ -172,12 +172,8 @@ class Engine(ABC):
         """Return the rows of a Dask collection, checked where they are, if it takes such."""
         raise NotImplementedError(f"{type(self).__name__} does not take Dask collections.")
 
-    def sent(self, X: NDArray[Any], *, aside: bool = False) -> Any:
-        """Return the rows of an array where this engine likes to have them: here, as they are.
-
-        Those that it sends ``aside`` may still be on their way: nobody looks at them before the
-        engine has passed over them.
-        """
+    def sent(self, X: NDArray[Any]) -> Any:
+        """Return the rows of an array where this engine likes to have them: here, as they are."""
         return X
 
     def checks(self, shape: tuple[int, ...]) -> bool:

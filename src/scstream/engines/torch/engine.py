@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.engines.base import Engine, Key, Sums
-from scstream.engines.tensors import check_finite, is_tensor, require_torch, to_host
+from scstream.engines.tensors import is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
 from scstream.families.scores import Labels, Points, Score
@@ -18,7 +18,7 @@ torch = require_torch()
 
 from scstream.engines.torch import draws  # noqa: E402  # PyTorch is there
 from scstream.engines.torch.batch import Batch  # noqa: E402
-from scstream.engines.torch.few import FEW, FewColumns, at_once  # noqa: E402
+from scstream.engines.torch.few import FEW, FewColumns  # noqa: E402
 from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch.ledger import Ledger  # noqa: E402
 from scstream.engines.torch.many import MANY, ManyColumns  # noqa: E402
@@ -82,32 +82,23 @@ class TorchEngine(Engine):
         self._scratch = Scratch(self._device)
         self._few: FewColumns | None = None
         self._uploaded = 0  # where rows of an array were last put
-        self._arrive: Callable[[], None] = at_once
         self._aside = Aside()
 
     def serves(self, device: str) -> bool:
         """Whether it is for this device."""
         return self.device == device
 
-    def sent(self, X: NDArray[Any], *, aside: bool = False) -> Any:
+    def sent(self, X: NDArray[Any]) -> Any:
         """Return the rows of an array on the GPU, if they are few enough to be there twice."""
         if self._courier is None or X.nbytes > UPLOAD:
             return X
-        if aside:
-            there, self._arrive = self._courier.upload_aside(X)
-        else:
-            there = self._courier.upload(X)
+        there = self._courier.upload(X)
         self._uploaded = there.data_ptr()
         return there
 
     def checks(self, shape: tuple[int, ...]) -> bool:
         """Whether the first pass over a tensor of such a shape refuses what is not finite."""
         return self._courier is not None and shape[1] <= FEW and 0 < shape[0] * shape[1] <= PIECE
-
-    def check(self, X: Any) -> None:
-        """Raise if something in a tensor of rows is not finite."""
-        self._arrive()
-        check_finite(X)
 
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
@@ -134,7 +125,7 @@ class TorchEngine(Engine):
         if self._few is None or not self._few.suits(*rows.X.shape):
             self._few = FewColumns(rows.X.shape, self._device)
         self._fused = few = self._few
-        return few.load(rows.pieces(), rows.family.frame, weight, self._arrive), few.take_in
+        return few.load(rows.pieces(), rows.family.frame, weight), few.take_in
 
     # -- sweeps ---------------------------------------------------------------------------------
 

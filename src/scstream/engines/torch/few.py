@@ -69,7 +69,6 @@ class FewColumns:
         self._frame = torch.zeros(2 * d, dtype=torch.float64, device=device)
         self._framed: tuple[Array, Array] | None = None
         self._coming: Tensor | None = None  # rows that nobody has taken in yet
-        self._arrive: Callable[[], None] = at_once  # waits until they are on their way
         self._flaw = torch.zeros(1, dtype=torch.float64, device=device)
         self._under_way = self._naming = False  # passes, names that nobody has waited for yet
         self._workspaces: dict[int, Workspace] = {}
@@ -79,17 +78,15 @@ class FewColumns:
         return d == self._d and self._size // 2 < n <= self._size
 
     def load(
-        self, pieces: Iterable[tuple[int, Tensor]], frame: tuple[Array, Array], weight: Array,
-        arrive: Callable[[], None],
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+        self, pieces: Iterable[tuple[int, Tensor]], frame: tuple[Array, Array], weight: Array
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Take rows, given by pieces with the number of each one's first row, and weights.
 
-        A single piece is taken in by the first sweep, or by `take_in`, once ``arrive`` was called.
-        Either raises if something in it is not finite. Returns where the weights, labels,
-        sub-labels, and those last tried are: who looks at these before a sweep calls `take_in`.
+        A single piece is taken in by the first sweep, or by `take_in`. Either raises if something
+        in it is not finite. Returns where the weights, labels, sub-labels, and those last tried
+        are: who looks at these before a sweep calls `take_in`.
         """
         n = len(weight)
-        self._arrive = arrive
         self._weigh(weight)
         self._scale(*frame)
         if n != self._n:
@@ -109,7 +106,6 @@ class FewColumns:
 
     @on_its_device
     def _take_in(self, x: Tensor, first: int) -> None:
-        self._arrive()
         kernels.take_in[(grid(len(x), _ROW_BLOCK),)](
             x, self._frame, self._Z, self._z, self._sub, self._trial, self._flaw,
             self._size, first, len(x), d=self._d, block=_ROW_BLOCK,
@@ -146,7 +142,6 @@ class FewColumns:
         kind = None if rows is None else rows.dtype
         if rows is not None:
             work.come(rows)
-            self._arrive()
         name = "sweep", *flags, kind
         self._run(work, name, lambda: self._launch_sweep(work, *flags, kind))
         aside.do()
@@ -349,10 +344,6 @@ class FewColumns:
             work.partial, centre, a, b, words, work.out, *work.tables, work.fixed, groups, padded,
             d=self._d, columns=columns, step=32, block=_TABLE_BLOCK, **_HOW,
         )  # fmt: skip
-
-
-def at_once() -> None:
-    """Wait for nothing."""
 
 
 def _factors(d: int, columns: int) -> NDArray[np.int32]:

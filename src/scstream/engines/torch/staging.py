@@ -77,25 +77,6 @@ class Courier:
         if values.nbytes > UPLOAD:
             return values.to(self._device)
         there = torch.empty(values.shape, dtype=values.dtype, device=self._device)
-        self._carry(values, there)
-        return there
-
-    def upload_aside(self, rows: NDArray[Any]) -> tuple[Tensor, Callable[[], None]]:
-        """Let another thread take rows to the device: no more than `UPLOAD`.
-
-        Returns where they will be, and what waits until they are on their way.
-        """
-        values = torch.from_numpy(np.ascontiguousarray(rows))
-        there = torch.empty(values.shape, dtype=values.dtype, device=self._device)
-        stream = torch.cuda.current_stream(self._device.index)
-
-        def carry() -> None:
-            with torch.cuda.stream(stream):
-                self._carry(values, there)
-
-        return there, beside(carry)
-
-    def _carry(self, values: Tensor, there: Tensor) -> None:
         with self._staging, few_threads():
             torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
             if len(self._staged) < values.nbytes:
@@ -104,6 +85,7 @@ class Courier:
             pieces = (part.view(-1).split(_PIECE) for part in (values, here, there))
             for given, staged, to in zip(*pieces, strict=True):
                 to.copy_(staged.copy_(given), non_blocking=True)
+        return there
 
     def bring_codes(self, codes: Tensor) -> Callable[[], tuple[Labels, Labels]]:
         """Start to bring codes (n,), twice an id plus a sub-label; gives ids and sub-labels."""
