@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from scstream import Rules, ScStream
 from scstream.datasets import gaussian_stream, mixed_stream
 from scstream.sampler.rules import RULES
-from scstream.sampler.scores import Sketch, log_densities, log_densities_left_out
+from scstream.sampler.scores import Sketch, log_densities, log_densities_left_out, rows_scored
 
 SHARES = [0.5, 0.1, 0.01, 0.001]
 
@@ -138,15 +138,29 @@ def test_scores_are_those_of_score_samples_before_the_batch(stream):
     assert_allclose(after.share_below(at), mixed.share_below(at), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("family", "share"), [("gaussian", 0.125), ("diagonal", 1.0)])
-def test_all_batches_are_scored_but_for_quick_ones(family, share):
-    rules = Rules(scores_kept=500.0)  # 10 batches are enough here to know shares by
+def _scored(family, n, rules):
+    """Return how many rows of each batch of n rows are scored, once a sketch knows enough."""
     model, seen = ScStream(family, random_state=0, rules=rules), []
-    for batch in gaussian_stream(60, 100, n_clusters=3, random_state=0):
+    for batch in gaussian_stream(60, n, n_clusters=3, random_state=0):
         seen.append(model.partial_fit(batch.X)._learner.scores.seen)
-    new = np.diff(seen)[19:] / 100
-    assert set(new) <= {0.0, 1.0}
-    assert new.mean() == pytest.approx(share, abs=0.05)
+    return np.diff(seen)[19:]
+
+
+def test_of_batches_that_are_learned_quickly_some_are_scored():
+    rows = _scored("gaussian", 100, Rules(scores_kept=500.0))  # 10 are enough to know shares by
+    assert set(rows) == {0.0, 100.0}
+    assert np.mean(rows > 0) == pytest.approx(0.125, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "scored"), [(400, 100), (240, 60), (100, 50)])
+def test_of_other_batches_some_rows_are_scored(n, scored):
+    assert set(_scored("diagonal", n, Rules())) == {scored}
+
+
+def test_all_rows_of_first_batches_are_scored_up_to_a_number():
+    rules = Rules(scored_rows=1000, scored_first=8)
+    assert [rows_scored(600, b, rules) for b in (1, 8, 9)] == [600, 600, 150]
+    assert [rows_scored(9000, b, rules) for b in (1, 8, 9)] == [1000, 1000, 1000]
 
 
 def test_nothing_is_scored_if_nobody_wants_it():

@@ -232,16 +232,10 @@ class CountScore:
 
     def left_out(self, rows: Members, inside: Array) -> Array:
         """Return the scores (n,) of rows under their own components without them."""
-        T, n = sparse.csr_array(rows.T), len(rows.z)
-        row = np.repeat(np.arange(n), np.diff(T.indptr))
-        counted = T.indices > 0
-        row, x, column = row[counted], T.data[counted], T.indices[counted]
-        without = self._rows[rows.z[row], column] - rows.weight[row] * x
-        terms = gammaln(without + x) - gammaln(without)
-        total = np.bincount(row, x, n)
-        whole = self._rows[rows.z, 0] - rows.weight * total
-        out: Array = np.bincount(row, terms, n) + gammaln(whole) - gammaln(whole + total)
-        return out + self.log_weight[rows.z]
+        T, out = CountRows.of(rows.T), np.empty(len(rows.z))
+        mine, own = (T.data, T.indices, T.indptr), (self._rows, self.log_weight)
+        count_scores.counts_left_out(*mine, T.total, rows.weight, *own, rows.z, out)
+        return out
 
     def pairs(self, T: Points, z: Labels) -> Array:
         """Return the scores (n, 2) under each row's own pair."""

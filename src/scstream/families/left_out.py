@@ -93,7 +93,8 @@ class LeftOutScore:
         """Return the scores (n, k) with those of rows under their own clusters replaced."""
         at = np.flatnonzero((rows.z >= 0) & (rows.z < len(self.totals)))
         if len(at):
-            mine = Members(rows.T[at], rows.z[at], rows.weight[at])
+            everyone = len(at) == len(rows.z)  # who need not be copied
+            mine = rows if everyone else Members(rows.T[at], rows.z[at], rows.weight[at])
             scores[at, mine.z] = self._own(mine, scores[at, mine.z])
         return scores
 

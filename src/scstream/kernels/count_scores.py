@@ -212,6 +212,38 @@ def counts_pairs(
         out[i, 1] = w + fast_log(q) - log_gamma(two[0] + total[i])
 
 
+@bare
+def counts_left_out(
+    data: Any, indices: Any, indptr: Any, total: Any, weight: Any, conc: Any, level: Any, z: Any,
+    out: Any,
+) -> None:  # fmt: skip
+    """Score counts under their own Dirichlet-multinomials z (n,) without what they taught them.
+
+    The concentrations are as in `counts_pairs`, ``level`` (k,) the log weight; a row taught its
+    weight (n,) times its counts. NaN where that is more than there is.
+    """
+    for i in range(len(z)):
+        own, w = conc[z[i]], weight[i]
+        v, p = level[z[i]], 1.0
+        counts, places = _of_row(data, indices, indptr, i)
+        for at in range(len(counts)):
+            c = counts[at]
+            x = own[np.uint32(places[at])] - w * c
+            if not x > 0.0:
+                v = np.nan
+                break
+            p *= _three_factors(x, c)
+            if c > FACTORS:
+                v += log_gamma(x + c) - log_gamma(x + 3.0)
+            else:
+                for f in range(3, int(c)):
+                    p *= x + f
+            if not _in_the_middle(p, p):
+                v, p = v + fast_log(p), 1.0
+        whole = own[0] - w * total[i]
+        out[i] = v + fast_log(p) + log_gamma(whole) - log_gamma(whole + total[i])
+
+
 @helper
 def _three_factors(x: float, c: float) -> Any:
     """Return ``x (x + 1) (x + 2)``, of which only c factors count."""

@@ -9,7 +9,7 @@ from math import erfc, exp, log, pi, sqrt
 from typing import Any
 
 from scstream.kernels.atomic import claim
-from scstream.kernels.compiling import brief, brief_part
+from scstream.kernels.compiling import brief, brief_part, part
 from scstream.kernels.crew import Crew, on_threads, own_of
 from scstream.kernels.directions import factored, solve_back, white
 
@@ -158,12 +158,11 @@ def _metric(prior: Any, L: Any, out: Any) -> None:
 @brief_part
 def _measured(metric: Any, in_columns: bool, w: Any, out: Any) -> None:
     """Fill the functional (d,) that a direction (d,) is, in a metric or as it is."""
+    if not in_columns:
+        _times(metric, w, out)
+        return
     for i in range(len(w)):
         out[i] = w[i]
-        if not in_columns:
-            out[i] = 0.0
-            for j in range(len(w)):
-                out[i] += metric[i, j] * w[j]
 
 
 @brief_part
@@ -188,12 +187,9 @@ def _principal_axis(cov: Any, metric: Any, in_columns: bool, rank: int, w: Any, 
         for step in range(_ROUNDS):
             before = variance
             variance = size = 0.0
+            _times(cov, v, w)
             for i in range(d):
-                along = 0.0
-                for j in range(d):
-                    along += cov[i, j] * v[j]
-                w[i] = along
-                variance += along * v[i]
+                variance += w[i] * v[i]
             _measured(metric, in_columns, w, v)
             for i in range(d):
                 size += w[i] * v[i]
@@ -232,11 +228,9 @@ def truncate(
         n, b = past[r, 0], r % k
         _covariance(past[r], cov)
         level = var = 0.0
+        _times(cov, normal[b], along)
         for i in range(d):
             mean[i] = past[r, 1 + i] / max(n, 1e-300)
-            along[i] = 0.0
-            for j in range(d):
-                along[i] += cov[i, j] * normal[b, j]
             var += along[i] * normal[b, i]
             level += mean[i] * normal[b, i]
         var = max(var, 1e-300)
@@ -260,6 +254,24 @@ def truncate(
                 q += 1
 
 
+@part
+def _times(matrix: Any, vector: Any, out: Any) -> None:
+    """Fill the product (d,) of a matrix (d, d) and a vector."""
+    whole = len(out) - len(out) % 4
+    for i in range(0, whole, 4):  # four rows at a time, or one sum would wait for itself
+        a, b, c, e = 0.0, 0.0, 0.0, 0.0
+        for j in range(len(vector)):
+            a += matrix[i, j] * vector[j]
+            b += matrix[i + 1, j] * vector[j]
+            c += matrix[i + 2, j] * vector[j]
+            e += matrix[i + 3, j] * vector[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, e
+    for i in range(whole, len(out)):
+        out[i] = 0.0
+        for j in range(len(vector)):
+            out[i] += matrix[i, j] * vector[j]
+
+
 @brief_part
 def _covariance(row: Any, out: Any) -> None:
     """Fill the covariance (d, d) of a group with the given statistics."""
@@ -267,7 +279,8 @@ def _covariance(row: Any, out: Any) -> None:
     n = max(row[0], 1e-300)
     q = 1 + d
     for i in range(d):
+        mean = row[1 + i] / n
         for j in range(i, d):
-            out[i, j] = row[q] / n - (row[1 + i] / n) * (row[1 + j] / n)
+            out[i, j] = (row[q] - mean * row[1 + j]) / n
             out[j, i] = out[i, j]
             q += 1

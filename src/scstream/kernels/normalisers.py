@@ -99,12 +99,28 @@ def _finish(kappa: Any, more: float, d: int, rows: Any, out: Any) -> None:
         for r in range(m):
             each = gammas[r] + 0.5 * log(pi) - (of[r] - 1.0) * log(2.0)
             out[r] += d // 2 * each
-            product[r], gammas[r] = 1.0, 0.0
-        for j in range(2, d):
-            for r in range(m):
-                rows[3, r] = 0.5 * (of[r] + (1.0 - j))
-            for _ in range((d + 1 - j) // 2):
-                multiply(product, rows[3], gammas[:m])
-        logarithms(product, gammas[:m])
+        _take_off(of, d, rows, out)
+
+
+@in_order_apart
+def _take_off(of: Any, d: int, rows: Any, out: Any) -> None:
+    """Subtract the logarithms of ``of - 2 m`` ... ``of - 1``, halved, for every m up to ``d / 2``.
+
+    What one m has, the next has too: so the product of all is one of products that grow.
+    """
+    m, product, level = len(out), rows[1], rows[0]
+    factor, growing, grown = rows[3], rows[4], rows[5]
+    for r in range(m):
+        product[r] = growing[r] = 1.0
+        level[r] = grown[r] = 0.0
+    for j in range(2, d):
         for r in range(m):
-            out[r] -= gammas[r]
+            factor[r] = 0.5 * (of[r] + (1.0 - j))
+        multiply(growing, factor, grown[:m])
+        if (d - j) % 2 == 1:
+            multiply(product, growing, level[:m])
+            for r in range(m):
+                level[r] += grown[r]
+    logarithms(product, level[:m])
+    for r in range(m):
+        out[r] -= level[r]

@@ -141,10 +141,18 @@ def load_row(row: Any, i: int, cell: Any, state: Any) -> None:
 
     A score that is NaN, or infinite as the best is, is taken for impossible.
     """
-    top = row[0]
-    for c in range(1, len(row)):
-        top = row[c] if row[c] > top or top != top else top
-    for c in range(len(row)):
+    k, whole = len(row), len(row) - len(row) % 4
+    top, one, two, three = -np.inf, -np.inf, -np.inf, -np.inf
+    for c in range(0, whole, 4):  # four at a time, since one would wait for the other
+        top = row[c] if row[c] > top else top
+        one = row[c + 1] if row[c + 1] > one else one
+        two = row[c + 2] if row[c + 2] > two else two
+        three = row[c + 3] if row[c + 3] > three else three
+    top, two = max(top, one), max(two, three)
+    top = max(top, two)
+    for c in range(whole, k):
+        top = row[c] if row[c] > top else top
+    for c in range(k):
         s = _F((row[c] - top) * _IN_BITS)
         cell[TILE * c + i] = s if s > _NONE else _NONE
     state[TOP + i] = _F(0.0)

@@ -27,7 +27,7 @@ from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
 from scstream.sampler.rows import load_rows, ordered_rows, some_rows
 from scstream.sampler.rules import Rules
-from scstream.sampler.scores import Sketch, is_scored, scores_with, share_scored
+from scstream.sampler.scores import Sketch, is_scored, rows_scored, scores_with, share_scored
 from scstream.sampler.steps import Steps
 from scstream.sampler.sweep import deterministic_sweep
 from scstream.sampler.warmup import is_due, kept_with
@@ -213,8 +213,9 @@ def _scores(
     if not is_scored(learner.n_batches, share):
         return lambda: learner.scores
     kept = past.share_left_of(learner.state)
+    most = rules.scored_rows if quick else rows_scored(n, learner.n_batches, rules)
     rows = batch.X if batch.here is None else batch.here
-    some = ordered_rows(rows, batch.weight, rules.scored_rows)
+    some = ordered_rows(rows, batch.weight, most)
 
     def scores() -> Sketch:
         return scores_with(learner.scores, learner, some(), rules, kept, share)

@@ -193,6 +193,16 @@ class Rules(StartRules, GroupRules):
     scored_rows : int
         Rows of a batch that are scored before they are learned, at most, for `ScStream.anomaly`;
         0 for none.
+    scored_first : int
+        Batches all rows of which are scored, up to that number, since a model that has just begun
+        learns much from each.
+    scored_share : float
+        The share of a later batch's rows that are scored, up to that number. Of 1,000 rows of 64
+        columns a quarter costs as much as leaving out three batches of four; the latter flags 3.3
+        times the rows that it should where clusters of 128 columns move, a quarter of each batch
+        1.2 times (15 kinds of streams, three seeds; an eighth is as good but for flags and codes).
+    scored_least : int
+        Rows that are scored at least, or all.
     scored_batches : float
         The share of batches that are scored where scoring takes as long as learning, twice that
         while few scores are known. All others are scored. With one in 16 the sketch was so old that
@@ -293,6 +303,9 @@ class Rules(StartRules, GroupRules):
     background_width: float = 0.02
     background_stretch: float = 1.5
     scored_rows: int = 1000
+    scored_first: int = 8
+    scored_share: float = 0.25
+    scored_least: int = 50
     scored_batches: float = 0.125
     scores_kept: float = 10_000.0
     scores_lag: float = 1500.0

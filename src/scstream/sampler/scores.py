@@ -161,10 +161,16 @@ def share_scored(before: Sketch, n_batches: int, rules: Rules, *, quick: bool) -
     All are, unless learning is so quick that scoring would take as long. Of quick batches half are
     scored while few scores are known, and fewer later.
     """
-    if not quick or n_batches <= 8:
+    if not quick or n_batches <= rules.scored_first:
         return 1.0
     enough = before.seen >= 2.0 * rules.scores_kept
     return rules.scored_batches if enough else min(2.0 * rules.scored_batches, 1.0)
+
+
+def rows_scored(n: int, n_batches: int, rules: Rules) -> int:
+    """Return how many of the n rows of a batch are scored, if it is, ``n_batches`` being before."""
+    share = 1.0 if n_batches <= rules.scored_first else rules.scored_share
+    return min(rules.scored_rows, max(int(share * n), rules.scored_least))
 
 
 def is_scored(n_batches: int, share: float) -> bool:
