@@ -61,8 +61,11 @@ def test_rows_of_a_usual_batch_are_left_to_the_first_sweep():
     learn(learner, batch_of(engine, rows(2), 2.0), recipe(), engine, None)
     assert engine.asked == 0
     # after a pause it is asked whether clusters expect them
+    learn(learner, batch_of(engine, rows(2), 900.0), recipe(), engine, None)
+    assert engine.asked == 1
+    # and if they do not, the model begins anew
     learn(learner, batch_of(engine, rows(2, at=50.0), 900.0), recipe(), engine, None)
-    assert engine.asked > 0
+    assert engine.asked == 3
 
 
 def test_rows_that_are_here_are_scored_from_here():
