@@ -39,6 +39,7 @@ from scstream.support.threads import cores, over_rows
 from scstream.support.times import is_length, is_moment, length, moment
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
+_ONE = np.ones(1).tobytes()  # nobody can change it
 _ONES = np.ones(4096)  # weights of most batches, which nobody changes
 _UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
 AUTO = "auto"  # in place of a family's name: the columns' types decide
@@ -332,7 +333,7 @@ def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:
     """Return row weights (n,), ones by default, which may share the memory of a single one."""
     if sample_weight is None:
         if shared:
-            return np.broadcast_to(1.0, n)
+            return np.ndarray(n, np.float64, _ONE, strides=(0,))
         return _ONES[:n] if n <= len(_ONES) else np.ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import homogeneity_score
 
 from scstream import ScStream
 
@@ -98,3 +99,43 @@ def test_tensors_are_checked(options):
             model.partial_fit(rows)
     assert model.n_batches_ == 1
     assert copy.deepcopy(model).predict(BATCHES[0]).shape == (200,)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize("time", [2.0, 500.0])  # as usual, and after a pause
+def test_a_batch_that_is_refused_on_the_way_leaves_the_model_as_it_was(time, on_device):
+    rng, k = np.random.default_rng(0), 3
+    batches = [rng.normal(size=(6000, 2)) + 8.0 * (np.arange(6000) % k)[:, None] for _ in range(4)]
+    broken = batches[2].copy()
+    broken[17, 1] = np.inf
+    options = {"random_state": 0, "max_sweeps": 5, "engine": "torch", "device": "cuda"}
+
+    def given(X):
+        return torch.from_numpy(X).cuda() if on_device else X
+
+    model, other = ScStream(**options), ScStream(**options)
+    for i, X in enumerate(batches[:2]):
+        model.partial_fit(given(X), time=float(i))
+        other.partial_fit(given(X), time=float(i))
+    for _ in range(3):  # compiled, recorded, replayed
+        with pytest.raises(ValueError, match="infinity"):
+            model.partial_fit(given(broken), time=time)
+    assert model.n_batches_ == 2
+    for one in (model, other):
+        one.partial_fit(given(batches[3]), time=time)
+    assert_array_equal(*(np.asarray(torch.as_tensor(one.labels_).cpu()) for one in (model, other)))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("on_device", [False, True])
+def test_gaps_that_the_first_sweep_finds_are_completed_on_the_cpu(on_device):
+    rng = np.random.default_rng(0)
+    batches = [rng.normal(size=(6000, 2)) + 8.0 * (np.arange(6000) % 3)[:, None] for _ in range(3)]
+    batches[1][5, 0] = np.nan
+    model = ScStream(random_state=0, max_sweeps=5, engine="torch", device="cuda")
+    for X in batches:
+        model.partial_fit(torch.from_numpy(X).cuda() if on_device else X)
+        labels = np.asarray(torch.as_tensor(model.labels_).cpu())
+        assert homogeneity_score(np.arange(6000) % 3, labels) > 0.99
+    assert model.n_batches_ == 3

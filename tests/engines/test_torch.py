@@ -565,6 +565,75 @@ def test_rows_that_are_sent_arrive(n, dtype):
 
 
 @needs_gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("first", ["sweep", "start", "members"])
+def test_rows_are_taken_in_by_whoever_is_first(first, dtype):
+    problem = Problem(d=3, k=6, n=600_000)  # several pieces
+    problem.X = problem.X.astype(dtype)
+    expected = swept(TorchEngine("cuda"), problem, problem.drawn, KEY)[1]
+    engine = TorchEngine("cuda")
+    for _ in range(3):  # compiled, recorded, replayed
+        engine.load(problem.family, engine.sent(problem.X), problem.weight)
+        if first == "start":  # labels that are given stay
+            engine.start(expected)
+            assert_array_equal(engine.labels, expected)
+        elif first == "members":
+            assert_array_equal(engine.members(6, KEY), 0.0)  # nobody has a label
+        engine.sweep(*problem.drawn, problem.k, KEY)
+        assert_array_equal(engine.labels, expected)
+
+
+@needs_gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("value", "error"), [(np.nan, tensors.MissingEntries), (-np.inf, ValueError)]
+)
+def test_the_first_pass_over_few_columns_refuses_what_is_not_finite(value, error, dtype):
+    problem = Problem(d=3, k=6, n=20_001)
+    broken = torch.from_numpy(problem.X.astype(dtype)).cuda()
+    broken[-1, 2] = value
+    engine = TorchEngine("cuda")
+    assert engine.checks(broken.shape)
+    expected = swept(TorchEngine("cuda"), problem, problem.drawn, KEY)
+    passes = (
+        lambda: engine.sweep(*problem.drawn, problem.k, KEY),
+        lambda: engine.members(problem.k, KEY),
+        lambda: engine.resplit(problem.halves(), np.ones(problem.k, dtype=bool)),
+        lambda: engine.start(expected[1]),
+        lambda: engine.labels,
+        lambda: engine.check(broken),
+    )
+    for look in passes:
+        engine.load(problem.family, broken, problem.weight)
+        for _ in range(2):
+            with pytest.raises(error):
+                look()
+        found = swept(engine, problem, problem.drawn, KEY)
+        assert_array_equal(found[1], expected[1])
+        assert_array_equal(found[0].current, expected[0].current)
+
+
+def test_only_kernels_for_few_columns_check_rows():
+    assert not TorchEngine("cpu").checks((100, 3))
+    if torch.cuda.is_available():
+        engine = TorchEngine("cuda")
+        assert engine.checks((100, 8))
+        assert not engine.checks((100, 9))
+        assert not engine.checks((0, 3))
+        assert not engine.checks((2**30, 8))
+        assert not TorchEngine("cuda", "float64").checks((100, 3))
+
+
+@needs_gpu
+def test_the_current_stream_is_known_again():
+    device, other = torch.cuda.current_device(), torch.cuda.Stream()
+    for _ in range(2):
+        assert tensors.current_stream(device) == torch.cuda.current_stream()
+        with torch.cuda.stream(other):
+            assert tensors.current_stream(device) == other
+
+
+@needs_gpu
 @pytest.mark.parametrize("d", [3, 12])
 @pytest.mark.parametrize("sent", [False, True])
 def test_labels_that_are_brought_are_those_of_the_moment(d, sent):

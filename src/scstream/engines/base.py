@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scstream.engines.ordered_sums import Part, Values
 from scstream.engines.outputs import Best
+from scstream.engines.tensors import check_finite
 from scstream.families.contract import Array, Family
 from scstream.families.scores import Labels, Points, Score
 from scstream.families.taming import Frames
@@ -174,6 +175,14 @@ class Engine(ABC):
     def sent(self, X: NDArray[Any]) -> Any:
         """Return the rows of an array where this engine likes to have them: here, as they are."""
         return X
+
+    def checks(self, shape: tuple[int, ...]) -> bool:
+        """Whether the first pass over a tensor of such a shape refuses what is not finite."""
+        return False
+
+    def check(self, X: Any) -> None:
+        """Raise if something in a tensor of rows is not finite."""
+        check_finite(X)
 
     @abstractmethod
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:

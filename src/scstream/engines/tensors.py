@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 _NUMPY = (np.ndarray, np.generic)
+_MOST_STREAMS = 64  # that are remembered
+_streams: dict[tuple[int, int], Any] = {}
 
 
 class MissingEntries(ValueError):
@@ -44,8 +46,12 @@ def as_tensor(X: Any) -> Any:
     return require_torch().from_dlpack(X)
 
 
-def check_tensor(X: Any, least: int = 1, n_features: int | None = None) -> Any:
+def check_tensor(
+    X: Any, least: int = 1, n_features: int | None = None, *, finite: bool = True
+) -> Any:
     """Return rows of finite floating-point numbers (n, d), checked where they are.
+
+    That they are finite is not checked if somebody else does it, see `Engine.checks`.
 
     Raises
     ------
@@ -73,10 +79,17 @@ def check_tensor(X: Any, least: int = 1, n_features: int | None = None) -> Any:
         )
     if x.dtype not in (torch.float32, torch.float64):
         x = x.float() if x.dtype.is_floating_point else x.double()
+    if finite:
+        check_finite(x)
+    return x
+
+
+def check_finite(x: Any) -> None:
+    """Raise if something in a tensor is not finite."""
+    torch = require_torch()
     if not isfinite(x.sum().item()) and not bool(torch.isfinite(x).all()):
         kind = ValueError if bool(torch.isinf(x).any()) else MissingEntries
         raise kind("Input X contains NaN or infinity. Leave such rows out or fill them in.")
-    return x
 
 
 def to_host(X: Any) -> Any:
@@ -93,7 +106,7 @@ def rows_aside(X: Any) -> Callable[[Any], Any]:
         return lambda rows: to_host(X[rows])
     torch = require_torch()
     asked = torch.cuda.Event()
-    asked.record(torch.cuda.current_stream(X.device))
+    asked.record(current_stream(X.device.index))
 
     def bring(rows: Any) -> Any:
         with torch.cuda.stream(_aside(X.device)):
@@ -101,6 +114,17 @@ def rows_aside(X: Any) -> Callable[[Any], Any]:
             return to_host(X[rows])
 
     return bring
+
+
+def current_stream(device: int) -> Any:
+    """Return the current stream of a GPU by its number; PyTorch makes a new object each time."""
+    torch = require_torch()
+    key = device, torch._C._cuda_getCurrentRawStream(device)
+    if key not in _streams:
+        if len(_streams) == _MOST_STREAMS:
+            _streams.clear()
+        _streams[key] = torch.cuda.current_stream(device)
+    return _streams[key]
 
 
 @cache
@@ -117,6 +141,8 @@ def on_device(rows: Any, device: Any) -> Any:
 def like_input(labels: Any, X: Any) -> Any:
     """Return labels as a tensor beside the tensor X; if X is no tensor, as an array."""
     if type(X) is type(labels) is np.ndarray:
+        return labels
+    if is_tensor(X) and is_tensor(labels) and X.device == labels.device:
         return labels
     if not is_foreign(X):
         return to_host(labels)

@@ -13,7 +13,7 @@ import numpy as np
 from scstream import validation as check
 from scstream.engines import Engine, EngineLost
 from scstream.engines.choose import engine_for_gaps
-from scstream.engines.tensors import MissingEntries, like_input
+from scstream.engines.tensors import MissingEntries, is_tensor, like_input
 from scstream.estimator.codes import warn_of_codes
 from scstream.estimator.copies import warn_of_copies
 from scstream.estimator.counting import followed, warn_of_counting
@@ -165,8 +165,13 @@ class Learning(Describing):
         time = check.check_time(time, None if learner is None else learner.time)
         if learner is not None and self.half_life != "auto":
             self._warn_of_forgetting(time - learner.time)
-        even = sample_weight is None
-        return Batch(points, weight, time, labels, even, widened), family, learner
+        even, checker, here = sample_weight is None, None, None
+        if is_tensor(points):
+            late = self._is_checked_late(engine, points, learner, sample_weight)
+            checker = engine if late else None
+            here = X if type(X) is np.ndarray and X.dtype.kind == "f" else None
+        batch = Batch(points, weight, time, labels, even, widened, checker, here)
+        return batch, family, learner
 
     def _remember(self, X: Any, learner: Learner | None, new: Learner, outcome: Outcome) -> None:
         """Take over what a batch came to."""

@@ -11,14 +11,16 @@ from math import erfc, exp, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba.core import config, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from scstream.kernels.compiling import bare, part
 
 _TAIL = 3.6541528853610088  # where the ziggurat's lowest layer becomes the tail
 _BYTE, _BIT, _BITS = np.uint64(0xFF), np.uint64(1), np.uint64(2**52 - 1)
-_S8, _S9, _S11, _S32, _S58, _S63, _S64 = (np.uint64(i) for i in (8, 9, 11, 32, 58, 63, 64))
-_LOW = np.uint64(2**32 - 1)
+_S8, _S9, _S11, _S58, _S63, _S64 = (np.uint64(i) for i in (8, 9, 11, 58, 63, 64))
 _FACTOR = (np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645))
 _WORD = 2**64 - 1
 _UNIT = 2.0**-53
@@ -124,22 +126,52 @@ class Draws:
         return out
 
 
+def _high_word_plain(a: Any, b: Any) -> Any:
+    """Return the high word of a product of two words."""
+    return np.uint64(int(a) * int(b) >> 64)
+
+
+def _high_word_of(typing: Any, a: Any, b: Any) -> Any:
+    """Return the same, by the one instruction that processors have for it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        long, word = ir.IntType(128), ir.IntType(64)
+        first, second = (builder.zext(factor, long) for factor in arguments)
+        return builder.trunc(builder.lshr(builder.mul(first, second), long(64)), word)
+
+    return types.uint64(types.uint64, types.uint64), code
+
+
+_intrinsic: Any = intrinsic
+_plain = getattr(config, "DISABLE_JIT", False)
+_high_word: Any = _high_word_plain if _plain else _intrinsic(_high_word_of)
+
+
+@part
+def _next(high: Any, low: Any, step: Any, step_low: Any) -> Any:
+    """Return the next state of a generator PCG64 (O'Neill 2014), all in high and low words."""
+    product = low * _FACTOR[1]
+    below = product + step_low
+    above = _high_word(low, _FACTOR[1]) + np.uint64(below < product)
+    return above + high * _FACTOR[1] + low * _FACTOR[0] + step, below
+
+
+@part
+def _mixed(high: Any, low: Any) -> Any:
+    """Return the word that a state gives."""
+    mixed, turn = high ^ low, high >> _S58
+    return (mixed >> turn) | (mixed << ((_S64 - turn) & _S63))
+
+
 @part
 def _word(state: Any) -> Any:
-    """Return the next word of a generator PCG64 (O'Neill 2014), whose state moves on.
+    """Return the next word of a generator, whose state moves on.
 
     The state is high and low word of a number of 128 bits, and then of its increment.
     """
-    high, low = state[0], state[1]
-    a, b, c, d = low >> _S32, low & _LOW, _FACTOR[1] >> _S32, _FACTOR[1] & _LOW
-    middle = a * d + (b * d >> _S32)
-    over = a * c + (middle >> _S32) + ((b * c + (middle & _LOW)) >> _S32)
-    product = low * _FACTOR[1]
-    state[1] = product + state[3]
-    carry = np.uint64(state[1] < product)
-    state[0] = over + high * _FACTOR[1] + low * _FACTOR[0] + state[2] + carry
-    mixed, turn = state[0] ^ state[1], state[0] >> _S58
-    return (mixed >> turn) | (mixed << ((_S64 - turn) & _S63))
+    high, low = _next(state[0], state[1], state[2], state[3])
+    state[0], state[1] = high, low
+    return _mixed(high, low)
 
 
 @part
@@ -180,27 +212,60 @@ def normal(state: Any) -> Any:
 
 
 @part
+def _likely(r: Any) -> Any:
+    """Return the normal that a word makes by itself, and whether it does, as nearly all do."""
+    layer, size = np.int64(r & _BYTE), (r >> _S9) & _BITS
+    x = np.float64(size) * _WIDTH[layer]
+    if (r >> _S8) & _BIT:
+        x = -x
+    return x, size < _INSIDE[layer]
+
+
+@part
 def normals(state: Any, out: Any) -> None:
-    """Fill standard normals (m,)."""
+    """Fill standard normals (m,).
+
+    The state is at hand, not in memory, as long as words make normals by themselves.
+    """
+    high, low, step, step_low = state[0], state[1], state[2], state[3]
     for i in range(len(out)):
-        out[i] = normal(state)
+        after, after_low = _next(high, low, step, step_low)
+        x, fine = _likely(_mixed(after, after_low))
+        if fine:
+            high, low = after, after_low
+        else:
+            state[0], state[1] = high, low
+            x = normal(state)
+            high, low = state[0], state[1]
+        out[i] = x
+    state[0], state[1] = high, low
 
 
 @part
 def gammas(state: Any, x: Any) -> None:
-    """Replace shapes (m,) above 1 by gammas that have them."""
+    """Replace shapes (m,) above 1 by gammas that have them; the state is at hand as above."""
+    high, low, step, step_low = state[0], state[1], state[2], state[3]
     for i in range(len(x)):
         b = x[i] - 1.0 / 3.0
         c = 1.0 / sqrt(9.0 * b)
         while True:
-            z = normal(state)
+            after, after_low = _next(high, low, step, step_low)
+            z, fine = _likely(_mixed(after, after_low))
+            if fine:
+                high, low = after, after_low
+            else:
+                state[0], state[1] = high, low
+                z = normal(state)
+                high, low = state[0], state[1]
             v = 1.0 + c * z
             if v <= 0.0:
                 continue
             v = v * v * v
-            u, square = uniform(state), z * z
+            high, low = _next(high, low, step, step_low)
+            u, square = np.float64(_mixed(high, low) >> _S11) * _UNIT, z * z
             if u < 1.0 - 0.0331 * square * square:
                 break
             if log(u) < 0.5 * square + b * (1.0 - v + log(v)):
                 break
         x[i] = b * v
+    state[0], state[1] = high, low

@@ -43,6 +43,8 @@ class GenericSteps(Steps):
         tried = subclusters.try_division(self, state, chosen, key)
         if forget is not None:
             state = forget(state)
+            if self.engine.takes_tensors:  # it is at work on the division meanwhile
+                sweep.foresee(self, state)
         current, doubt = tried()
         state, apart = self.judge_division(state, chosen, current, doubt, keep_better=keep_better)
         return Divided(state, current, doubt, apart)

@@ -214,7 +214,8 @@ def _scores(
         return lambda: learner.scores
     kept = past.share_left_of(learner.state)
     most = rules.scored_rows if quick else rows_scored(n, learner.n_batches, rules)
-    some = ordered_rows(batch.X, batch.weight, most)
+    rows = batch.X if batch.here is None else batch.here
+    some = ordered_rows(rows, batch.weight, most)
 
     def scores() -> Sketch:
         return scores_with(learner.scores, learner, some(), rules, kept, share)
@@ -298,6 +299,7 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
             return False
     if n < recipe.family.enough_rows(d):
         return False
+    batch.check()
     past, rules = _under(learner.state, recipe.forgetting).advance(batch.time), recipe.rules
     return share_of_nobody(learner, past, batch, recipe, rules.elsewhere_rows) > rules.elsewhere
 

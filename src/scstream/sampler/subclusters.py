@@ -125,13 +125,18 @@ def take_clear_division(ctx: Context, state: State, current: Array, doubt: Array
 def _cuts(ctx: Context, state: State, chosen: NDArray[np.bool_], key: Key | None) -> Array:
     """Return functionals (2 k, p) that cut the chosen clusters in two: pairs of 0 and one."""
     key = ctx.next_key() if key is None else key
-    eta, which = np.zeros((state.k, 2, state.past.shape[2])), np.flatnonzero(chosen)
-    attempt = state.attempt[which]
-    member = np.zeros((len(which), eta.shape[2]))
+    eta, which = np.zeros((state.k, 2, state.past.shape[2])), _who(chosen)
+    attempt, current = state.attempt[which], state.current[which]
+    member = np.zeros(current.shape)
     if ctx.family.needs_members(attempt):
         member = ctx.engine.members(state.k, key)[which]
-    eta[which, 1] = ctx.family.directions(state.current[which], member, attempt)
+    eta[which, 1] = ctx.family.directions(current, member, attempt)
     return eta.reshape(2 * state.k, -1)
+
+
+def _who(chosen: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
+    """Return the places of the chosen; all of them, as they mostly are, as a slice."""
+    return slice(None) if chosen.all() else np.flatnonzero(chosen)
 
 
 def set_present_apart(ctx: Context, state: State) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, cached_property
 
 import numpy as np
@@ -31,6 +32,8 @@ class Batch:
     dtype : torch.dtype
     memory : tuple of Tensor, optional
         Weights, labels, sub-labels and those last tried (n,), if they are somewhere already.
+    begin : callable, optional
+        Must have been called before somebody looks at these.
 
     Attributes
     ----------
@@ -47,6 +50,7 @@ class Batch:
     def __init__(
         self, weight: Array, first_row: int, device: torch.device, dtype: torch.dtype,
         memory: tuple[Tensor, Tensor, Tensor, Tensor] | None = None,
+        begin: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
         n = len(weight)
         self.n, self.first_row = n, first_row
@@ -57,16 +61,41 @@ class Batch:
                 torch.zeros(n, dtype=torch.int32, device=device),
                 torch.zeros(n, dtype=torch.int32, device=device),
             )
-        self.weight, self.z, self.sub, self.trial = memory
+        self._memory, self._begin = memory, begin
         room = max(total(weight), 1.0)
         self.unit = 2.0 ** min(50.0, np.floor(62.0 - np.log2(64.0 * room)))
         self.version = 0
         self.names: NDArray[np.int32] | None = None
 
+    @property
+    def weight(self) -> Tensor:
+        """The weights (n,)."""
+        return self._memory[0]
+
+    @property
+    def z(self) -> Tensor:
+        """The labels (n,), -1 if a row has none."""
+        return self._begun()[1]
+
+    @property
+    def sub(self) -> Tensor:
+        """The sub-labels (n,)."""
+        return self._begun()[2]
+
+    @property
+    def trial(self) -> Tensor:
+        """The sub-labels last tried (n,)."""
+        return self._begun()[3]
+
+    def _begun(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        if self._begin is not None:
+            self._begin()
+        return self._memory
+
     @cached_property
     def fixed(self) -> Tensor:
         """The unit, on the device."""
-        return torch.tensor([self.unit], dtype=torch.float64, device=self.z.device)
+        return torch.tensor([self.unit], dtype=torch.float64, device=self.weight.device)
 
     def touch(self) -> None:
         """Take note that labels are new: what they were to be called is past."""

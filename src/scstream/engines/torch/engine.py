@@ -12,7 +12,7 @@ from scstream.engines.base import Engine, Key, Sums
 from scstream.engines.tensors import is_tensor, require_torch, to_host
 from scstream.families.contract import Array, Family
 from scstream.families.left_out import LeftOutScore
-from scstream.families.scores import Labels, Points, Score, to_dense
+from scstream.families.scores import Labels, Points, Score
 
 torch = require_torch()
 
@@ -23,7 +23,7 @@ from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
 from scstream.engines.torch.ledger import Ledger  # noqa: E402
 from scstream.engines.torch.many import MANY, ManyColumns  # noqa: E402
 from scstream.engines.torch.passes import Aside, Pass, Scratch, least_rows  # noqa: E402
-from scstream.engines.torch.points import QuadraticRows, refuse_gaps, rows_of  # noqa: E402
+from scstream.engines.torch.points import PIECE, QuadraticRows, refuse_gaps, rows_of  # noqa: E402
 from scstream.engines.torch.staging import UPLOAD, Courier  # noqa: E402
 from scstream.engines.torch.triton import AVAILABLE  # noqa: E402
 
@@ -96,6 +96,10 @@ class TorchEngine(Engine):
         self._uploaded = there.data_ptr()
         return there
 
+    def checks(self, shape: tuple[int, ...]) -> bool:
+        """Whether the first pass over a tensor of such a shape refuses what is not finite."""
+        return self._courier is not None and shape[1] <= FEW and 0 < shape[0] * shape[1] <= PIECE
+
     def load(self, family: Family, X: Points, weight: Array, first_row: int = 0) -> None:
         """Take a batch: NumPy, a sparse array of counts, or a tensor; no missing entries."""
         upload = None if self._courier is None else self._courier.upload
@@ -103,24 +107,25 @@ class TorchEngine(Engine):
         self._ledger = Ledger(X.shape[1] if isinstance(rows, QuadraticRows) else 0)
         self._fused: FewColumns | ManyColumns | None = None
         self._aside.clear()
-        memory, courier = None, self._courier if 0 < X.shape[0] < _MOST_ROWS else None
+        there, courier = (None, None), self._courier if 0 < X.shape[0] < _MOST_ROWS else None
         if courier is not None and isinstance(rows, QuadraticRows) and FEW < X.shape[1] <= MANY:
             rows.come()
             self._fused = ManyColumns(rows, courier, self._scratch)
         else:
             refuse_gaps(family, X)
             if courier is not None and isinstance(rows, QuadraticRows) and X.shape[1] <= FEW:
-                memory = self._load_few(rows, weight)
-        self._batch = Batch(weight, first_row, self._device, self._dtype, memory)
+                there = self._load_few(rows, weight)
+        self._batch = Batch(weight, first_row, self._device, self._dtype, *there)
 
-    def _load_few(self, rows: QuadraticRows, weight: Array) -> tuple[Any, Any, Any, Any]:
-        """Take rows of few columns into the memory of the batch before, if that is large enough."""
-        n, d = rows.X.shape
-        if self._few is None or not self._few.suits(n, d):
-            self._few = FewColumns(n, d, self._device)
-        self._fused = self._few
-        shift, scale = rows.family.frame
-        return self._few.load(rows.pieces(), shift, scale, weight)
+    def _load_few(self, rows: QuadraticRows, weight: Array) -> tuple[Any, Any]:
+        """Take rows of few columns into the memory of the batch before, if that is large enough.
+
+        Returns what `Batch` has of it.
+        """
+        if self._few is None or not self._few.suits(*rows.X.shape):
+            self._few = FewColumns(rows.X.shape, self._device)
+        self._fused = few = self._few
+        return few.load(rows.pieces(), rows.family.frame, weight), few.take_in
 
     # -- sweeps ---------------------------------------------------------------------------------
 
@@ -328,7 +333,7 @@ class TorchEngine(Engine):
 
     def members(self, k: int, key: Key) -> Array:
         """Return the statistics of one random point of each cluster."""
-        batch, X, family = self._batch, self._rows.X, self._rows.family
+        batch = self._batch
         if isinstance(self._fused, FewColumns):
             return self._fused.members(k, key, batch)
         batch.settle()
@@ -337,21 +342,7 @@ class TorchEngine(Engine):
                 row = least_rows(key, k, batch, self._courier)
         else:
             row = batch.least_rows(key, k)
-        out = np.zeros((k, len(family.prior)))
-        if batch.n == 0:
-            return out
-        if is_tensor(X):  # rows and their numbers in one copy
-            at = row.clamp(max=batch.n - 1).to(X.device)
-            found = torch.cat([row[:, None].to(X.device).double(), X[at].double()], dim=1)
-            both = found.cpu().numpy()
-            have = both[:, 0] < batch.n
-            T = family.statistics(both[have, 1:])
-        else:
-            rows = row.cpu().numpy()
-            have = rows < batch.n
-            T = self._rows.on_host(rows[have])
-        out[have] = to_dense(T)
-        return out
+        return self._rows.statistics_of(row, batch.n)
 
     def sample(self, rng: np.random.Generator, size: int) -> Points:
         """Return some rows of the batch, on the host."""

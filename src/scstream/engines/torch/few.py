@@ -15,12 +15,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from scstream.engines.base import Key
+from scstream.engines.tensors import check_finite, current_stream
 from scstream.engines.torch import few_kernels as kernels
 from scstream.engines.torch import few_sums
 from scstream.engines.torch.batch import Batch, constant, old_names
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
-from scstream.engines.torch.passes import Aside, Pass, Recorded, grid, on_its_device, rounded
+from scstream.engines.torch.passes import (
+    Aside,
+    Pass,
+    Recorded,
+    grid,
+    on_its_device,
+    rounded,
+)
 from scstream.engines.torch.triton import least_bits, least_row
 from scstream.engines.torch.workspace import Workspace, places
 from scstream.families.contract import Array, GaussianPrior
@@ -40,12 +48,13 @@ class FewColumns:
 
     Parameters
     ----------
-    n, d : int
-        Rows, and columns: at most 8.
+    shape : tuple
+        Rows n, and columns d: at most 8.
     device : torch.device
     """
 
-    def __init__(self, n: int, d: int, device: torch.device) -> None:
+    def __init__(self, shape: tuple[int, int], device: torch.device) -> None:
+        n, d = shape
         self._d, self.device = d, device
         self._size = size = rounded(n, _GROUP)
         self._p = 1 + d + d * (d + 1) // 2
@@ -59,6 +68,8 @@ class FewColumns:
         self._same: float | None = None
         self._frame = torch.zeros(2 * d, dtype=torch.float64, device=device)
         self._framed: tuple[Array, Array] | None = None
+        self._coming: Tensor | None = None  # rows that nobody has taken in yet
+        self._flaw = torch.zeros(1, dtype=torch.float64, device=device)
         self._under_way = self._naming = False  # passes, names that nobody has waited for yet
         self._workspaces: dict[int, Workspace] = {}
 
@@ -66,27 +77,43 @@ class FewColumns:
         """Whether a batch has so many rows and columns as there is room for, or a few less."""
         return d == self._d and self._size // 2 < n <= self._size
 
-    @on_its_device
     def load(
-        self, pieces: Iterable[tuple[int, Tensor]], shift: Array, scale: Array, weight: Array
+        self, pieces: Iterable[tuple[int, Tensor]], frame: tuple[Array, Array], weight: Array
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Take rows, given by pieces with the number of each one's first row, and weights.
 
-        Returns where the weights, labels, sub-labels, and sub-labels last tried are.
+        A single piece is taken in by the first sweep, or by `take_in`. Either raises if something
+        in it is not finite. Returns where the weights, labels, sub-labels, and those last tried
+        are: who looks at these before a sweep calls `take_in`.
         """
         n = len(weight)
         self._weigh(weight)
-        self._scale(shift, scale)
+        self._scale(*frame)
         if n != self._n:
             self._z[n:].fill_(-1)
             self._n = n
             self._memory = self._weight[:n], self._z[:n], self._sub[:n], self._trial[:n]
         for first, x in pieces:
-            kernels.take_in[(grid(len(x), _ROW_BLOCK),)](
-                x.contiguous(), self._frame, self._Z, self._z, self._sub, self._trial,
-                self._size, first, len(x), d=self._d, block=_ROW_BLOCK,
-            )  # fmt: skip
+            self._coming = x.contiguous()
+            if len(x) < n or x.dtype not in (torch.float32, torch.float64):
+                self.take_in(first)
         return self._memory
+
+    def take_in(self, first: int = 0) -> None:
+        """Take in rows that have come, if nobody has; they become those from the first on."""
+        if self._coming is not None:
+            self._take_in(self._coming, first)
+
+    @on_its_device
+    def _take_in(self, x: Tensor, first: int) -> None:
+        kernels.take_in[(grid(len(x), _ROW_BLOCK),)](
+            x, self._frame, self._Z, self._z, self._sub, self._trial, self._flaw,
+            self._size, first, len(x), d=self._d, block=_ROW_BLOCK,
+        )  # fmt: skip
+        if self._flaw.item():
+            self._flaw.zero_()
+            check_finite(x)
+        self._coming = None
 
     def _weigh(self, weight: Array) -> None:
         same = constant(weight)
@@ -107,14 +134,21 @@ class FewColumns:
         self, score: Forms, sub: Forms, k: int, key: Key | None, batch: Batch, aside: Aside
     ) -> Pass:
         """Label every row; see `Engine.sweep`."""
-        n_all = len(score.eta)
+        n_all, rows = len(score.eta), self._coming
         work = self._workspace(n_all)
         work.say(key, batch, n_all, k)
         work.components(score, sub)
         flags = score.student, sub.student, key is not None
-        self._run(work, ("sweep", *flags), lambda: self._launch_sweep(work, *flags))
+        kind = None if rows is None else rows.dtype
+        if rows is not None:
+            work.come(rows)
+        name = "sweep", *flags, kind
+        self._run(work, name, lambda: self._launch_sweep(work, *flags, kind))
         aside.do()
         self._wait()
+        if rows is not None and work.flawed():
+            check_finite(rows)
+        self._coming = None
         return work.read(places(k), k, tables=True)
 
     def resplit(self, sub: Forms, chosen: NDArray[np.bool_], ledger: Ledger, batch: Batch) -> Pass:
@@ -152,6 +186,7 @@ class FewColumns:
         self, sub: Forms, which: NDArray[np.int64], sums: Array, batch: Batch
     ) -> Workspace:
         """Return a workspace with what a trial of some clusters needs."""
+        self.take_in()
         work = self._workspace(max(len(sums), batch.n_names))
         work.say(None, batch, 0, len(which), rename=True)
         work.trial(sub, which, sums)
@@ -159,6 +194,7 @@ class FewColumns:
 
     def members(self, k: int, key: Key, batch: Batch) -> Array:
         """Return the statistics (k, p) of a random row of each cluster, 0 if it has none."""
+        self.take_in()
         work = self._workspace(max(k, batch.n_names))
         work.say(key, batch, 0, k, rename=True)
         self._run(work, ("members",), lambda: self._launch_members(work))
@@ -170,13 +206,13 @@ class FewColumns:
         """Return each row's id and its sub-label; see `Engine.named_labels`."""
         size = 2, batch.n - skip
         out, subs = torch.empty(size, dtype=torch.int64, device=self.device).unbind()
-        self._launch_named(ids, skip, batch, (out, subs))
+        self._name(ids, skip, batch, (out, subs))
         return out, subs
 
     def codes(self, ids: Labels, skip: int, batch: Batch) -> Tensor:
         """Return twice the id plus the sub-label of each row, -2 if it has none."""
         code = self._code[: batch.n - skip]
-        self._launch_named(ids, skip, batch, (code, code))
+        self._name(ids, skip, batch, (code, code))
         return code
 
     # -- launches -------------------------------------------------------------------------------
@@ -205,12 +241,21 @@ class FewColumns:
 
     def _wait(self) -> None:
         """Wait until the device has done everything."""
-        torch.cuda.current_stream(self.device.index).synchronize()
+        current_stream(self.device.index).synchronize()
         self._under_way = self._naming = False
 
-    def _launch_sweep(self, work: Workspace, student: bool, sub_student: bool, draw: bool) -> None:
+    def _launch_sweep(
+        self, work: Workspace, student: bool, sub_student: bool, draw: bool,
+        coming: torch.dtype | None,
+    ) -> None:  # fmt: skip
+        """Take in rows if some are coming, of that type, and label all."""
         work.send()
         words, pairs, centre, numbers, *_ = work.there
+        if coming is not None:
+            kernels.take_in_latest[(grid(self._size, _ROW_BLOCK),)](
+                words, self._frame, self._Z, self._z, self._sub, self._trial, work.flaw, self._size,
+                double=coming == torch.float64, d=self._d, block=_ROW_BLOCK,
+            )  # fmt: skip
         block = _BLOCK[student or sub_student]
         kernels.label_few[(grid(self._size, block),)](
             self._Z, self._size, numbers, pairs, centre, words, work.fixed, self._weight,
@@ -251,21 +296,25 @@ class FewColumns:
             words, names, self._z, self._sub, self._trial, block=_ROW_BLOCK
         )
 
-    @on_its_device
-    def _launch_named(
-        self, ids: Labels, skip: int, batch: Batch, to: tuple[Tensor, Tensor]
-    ) -> None:
+    def _name(self, ids: Labels, skip: int, batch: Batch, to: tuple[Tensor, Tensor]) -> None:
         """Read ids and sub-labels, or codes, of rows but the first ones."""
-        names, n = old_names(len(ids)) if batch.names is None else batch.names, batch.n - skip
+        self.take_in()
+        names = old_names(len(ids)) if batch.names is None else batch.names
         if self._naming:
             self._wait()
-        work = self._workspace(len(names))
-        work.call(names, ids)
-        kernels.read_names[(grid(n, _ROW_BLOCK),)](
-            work.ids, self._z, self._sub, self._trial, *to, skip, n,
-            both=to[0] is not to[1], block=_ROW_BLOCK,
-        )  # fmt: skip
+        work, both = self._workspace(len(names)), to[0] is not to[1]
+        work.call(names, ids, skip, batch.n - skip, to)
+        name = "names", both
+        if name not in work.recorded:
+            work.recorded[name] = Recorded(self.device, lambda: self._launch_named(work, both))
+        work.recorded[name].run()
         self._naming = True
+
+    def _launch_named(self, work: Workspace, both: bool) -> None:
+        work.send_names()
+        kernels.read_names[(grid(self._size, _ROW_BLOCK),)](
+            work.ids, work.naming, self._z, self._sub, self._trial, both=both, block=_ROW_BLOCK
+        )
 
     def _launch_members(self, work: Workspace) -> None:
         work.send()

@@ -1,7 +1,8 @@
 """Triton kernels for rows of at most 8 columns: a thread keeps its rows in registers.
 
 Launches are recorded and replayed, so whatever changes from one pass to the next is read from
-memory: ``words`` are (seed, sweep, batch, first row, n, components, k, copies, renamed or not).
+memory: ``words`` are (seed, sweep, batch, first row, n, components, k, copies, renamed or not,
+address of rows that have just come).
 
 A component is a quadratic form about a centre: ``init + b . y + y' Q y`` with ``y = z - centre``.
 With a power it is a Student-t density: ``const - power * log1p(form)``.
@@ -30,25 +31,49 @@ from scstream.engines.torch.triton import (
 
 @jit(do_not_specialize=["first", "n"])
 def take_in(
-    X, frame, Z, z, sub, trial, stride, first, n,
+    X, frame, Z, z, sub, trial, flaw, stride, first, n,
     d: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
     """Take rows (n, d) to the family's frame: shifts (d), then scales (d). No row has a label.
 
-    They become the rows from ``first`` on.
+    They become the rows from ``first`` on. The flaw is 1 if some number is not finite.
     """
     row = tl.program_id(0) * block + tl.arange(0, block)
-    inside = row < n
+    _take(X, frame, Z, z, sub, trial, flaw, stride, row, first, row < n, d)
+
+
+@jit
+def take_in_latest(
+    words, frame, Z, z, sub, trial, flaw, stride,
+    double: tl.constexpr, d: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    """Do the same with all rows of a batch, of float32 or float64; the words say where they are."""
+    row = tl.program_id(0) * block + tl.arange(0, block)
+    inside = row < count(words, 4)
+    if double:
+        X = tl.load(words + 9).to(tl.pointer_type(tl.float64))
+        _take(X, frame, Z, z, sub, trial, flaw, stride, row, 0, inside, d)
+    else:
+        X = tl.load(words + 9).to(tl.pointer_type(tl.float32))
+        _take(X, frame, Z, z, sub, trial, flaw, stride, row, 0, inside, d)
+
+
+@jit
+def _take(X, frame, Z, z, sub, trial, flaw, stride, row, first, inside, d: tl.constexpr):
     X += row.to(tl.int64) * d
     row += first
+    nothing = tl.zeros_like(row)
+    flaws = nothing
     for j in tl.static_range(d):
         x = tl.load(X + j, mask=inside, other=0.0).to(tl.float64)
+        flaws = tl.where(tl.abs(x) < float("inf"), flaws, 1)
         x = (x - tl.load(frame + j)) / tl.load(frame + d + j)
         tl.store(Z + j * stride + row, x.to(tl.float32), mask=inside)
-    nothing = tl.zeros((block,), tl.int32)
     tl.store(z + row, nothing - 1, mask=inside)
     tl.store(sub + row, nothing, mask=inside)
     tl.store(trial + row, nothing, mask=inside)
+    if tl.max(flaws, 0) > 0:
+        tl.store(flaw, 1.0)
 
 
 @jit
@@ -72,25 +97,27 @@ def rename(words, names, z, sub, trial, block: tl.constexpr):
         tl.store(sub + row, name & 1, mask=known)
 
 
-@jit(do_not_specialize=["first", "n"])
-def read_names(
-    names, z, sub, trial, ids, subs, first, n, both: tl.constexpr, block: tl.constexpr
-):  # fmt: skip
+@jit
+def read_names(names, words, z, sub, trial, both: tl.constexpr, block: tl.constexpr):
     """Read twice the id plus the sub-label of n rows, or both; by names as in `rename`.
 
-    They are the rows from ``first`` on. Rows without a label have the id -1.
+    The words are the number of the first row, n, and where ids and sub-labels go: int64, or codes
+    of int32. Rows without a label have the id -1.
     """
     at = tl.program_id(0) * block + tl.arange(0, block)
-    inside = at < n
-    row = first + at
+    inside = at < count(words, 1)
+    row = count(words, 0) + at
     label = tl.load(z + row, mask=inside, other=-1)
     known = label >= 0
     name = tl.load(names + _code(label, sub, trial, row, known), mask=known, other=-2)
     if both:
+        ids = tl.load(words + 2).to(tl.pointer_type(tl.int64))
+        subs = tl.load(words + 3).to(tl.pointer_type(tl.int64))
         tl.store(ids + at, name >> 1, mask=inside)
         tl.store(subs + at, name & 1, mask=inside)
     else:
-        tl.store(ids + at, name.to(tl.int32), mask=inside)
+        codes = tl.load(words + 2).to(tl.pointer_type(tl.int32))
+        tl.store(codes + at, name.to(tl.int32), mask=inside)
 
 
 @jit

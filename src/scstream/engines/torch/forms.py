@@ -6,15 +6,16 @@ clusters far from there. About the centre of the component nothing cancels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from scstream.families.contract import Array
-from scstream.families.scores import Products, Score, form_of
+from scstream.families.scores import LinearScore, Products, Score, form_of
+from scstream.support.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Forms:
     """Components whose score is a form ``T(z) @ eta``, or a Student-t density by such a form.
 
@@ -36,10 +37,20 @@ class Forms:
 
 def forms_of(score: Score) -> Forms | None:
     """Return a score's components as forms, None if they are something else."""
-    match form_of(score):
-        case Products() as form:
-            if form.student:
-                return Forms(form.eta, form.power, form.const, student=True)
-            eta = form.eta
-            return Forms(eta, np.zeros(len(eta)), np.zeros(len(eta)), student=False)
-    return None
+    if isinstance(score, LinearScore):  # as most are: there is no more to ask
+        eta = score.eta
+    else:
+        form = form_of(score)
+        if not isinstance(form, Products):
+            return None
+        eta = form.eta
+        if form.student:
+            return Forms(eta, form.power, form.const, student=True)
+    nothing = _zeros(len(eta))
+    return Forms(eta, nothing, nothing, student=False)
+
+
+@lru_cache
+def _zeros(k: int) -> Array:
+    """Return zeros (k,), which nobody changes."""
+    return np.zeros(k)

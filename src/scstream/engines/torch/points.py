@@ -20,7 +20,7 @@ from scstream.families.scores import Points, Products, Score, form_of, to_dense
 from scstream.support.threads import beside
 
 Upload = Callable[[NDArray[Any]], Tensor]
-_PIECE = 2**26  # numbers that are brought to the device at a time
+PIECE = 2**26  # numbers that are brought to the device at a time
 _KEPT_BYTES = 2**31  # statistics are kept on the device up to this size
 
 
@@ -46,6 +46,24 @@ class Rows(ABC):
     def on_host(self, rows: Any) -> Points:
         """Return the statistics of some rows on the host, as the family makes them."""
         return self.family.statistics(to_host(self.X[rows]))
+
+    def statistics_of(self, row: Tensor, n: int) -> Array:
+        """Return the statistics (k, p) of rows on the host, 0 for numbers (k,) of n or more."""
+        X, out = self.X, np.zeros((len(row), len(self.family.prior)))
+        if n == 0:
+            return out
+        if is_tensor(X):  # rows and their numbers in one copy
+            at = row.clamp(max=n - 1).to(X.device)
+            found = torch.cat([row[:, None].to(X.device).double(), X[at].double()], dim=1)
+            both = found.cpu().numpy()
+            have = both[:, 0] < n
+            T = self.family.statistics(both[have, 1:])
+        else:
+            rows = row.cpu().numpy()
+            have = rows < n
+            T = self.on_host(rows[have])
+        out[have] = to_dense(T)
+        return out
 
     def scores(self, score: Score, rows: slice) -> Tensor:
         """Return scores (m, k). What is no product of statistics is scored on the host."""
@@ -120,8 +138,8 @@ class QuadraticRows(Rows):
     def pieces(self) -> Iterator[tuple[int, Tensor]]:
         """Bring the rows to the device by pieces; each comes with the number of its first row."""
         n, d = self.X.shape
-        for a in range(0, n, step := max(_PIECE // max(d, 1) // 1024, 1) * 1024):
-            x = self.X[a : a + step]
+        for a in range(0, n, step := max(PIECE // max(d, 1) // 1024, 1) * 1024):
+            x = self.X if n <= step else self.X[a : a + step]
             yield a, x.to(self.device) if is_tensor(x) else self._upload(x)
 
     @cached_property

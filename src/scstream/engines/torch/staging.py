@@ -77,15 +77,14 @@ class Courier:
         if values.nbytes > UPLOAD:
             return values.to(self._device)
         there = torch.empty(values.shape, dtype=values.dtype, device=self._device)
-        given, to = values.view(-1), there.view(-1)
         with self._staging, few_threads():
             torch.cuda.current_stream(self._device.index).synchronize()  # a copy may be under way
             if len(self._staged) < values.nbytes:
                 self._staged = torch.empty(values.nbytes, dtype=torch.uint8, pin_memory=True)
             here = self._staged[: values.nbytes].view(values.dtype)
-            for a in range(0, len(given), _PIECE):
-                piece = slice(a, a + _PIECE)
-                to[piece].copy_(here[piece].copy_(given[piece]), non_blocking=True)
+            pieces = (part.view(-1).split(_PIECE) for part in (values, here, there))
+            for given, staged, to in zip(*pieces, strict=True):
+                to.copy_(staged.copy_(given), non_blocking=True)
         return there
 
     def bring_codes(self, codes: Tensor) -> Callable[[], tuple[Labels, Labels]]:

@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from scstream.engines.base import Key
 from scstream.engines.torch.batch import Batch
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.passes import Pass, Recorded, copies, empty_tables, grid
-from scstream.engines.torch.staging import both_sides, bytes_for, lay_out, words_of
+from scstream.engines.torch.staging import both_sides, bytes_for, lay_out
 from scstream.families.contract import Array, GaussianPrior
 from scstream.families.scores import Labels
 from scstream.kernels import packing
 from scstream.kernels.workspace import room_of
 
 _TILE, _SUMS = 256, 2**13  # sub-clusters, and sums, of a program that sums, at most
-_FIXED = 10  # where the unit of doubts is among the words
+_ROWS, _FIXED = 9, 10  # where rows that come, and the unit of doubts, are among the words
+_NAMING = 4  # words for those who read names
 
 
 class Workspace:
@@ -32,8 +34,10 @@ class Workspace:
         Sub-clusters of a program that sums, a power of two; and all that there are places for.
     there : list of Tensor
         Words, pairs, centres, numbers, rank, names and prior, see `few_kernels`.
-    ids : Tensor
-        What names stand for.
+    naming, ids : Tensor
+        Words for those who read names, and what these stand for.
+    flaw : Tensor
+        Is 1 if rows that came with the last sweep hold something that is not finite.
     """
 
     def __init__(
@@ -51,17 +55,20 @@ class Workspace:
         arrays, self.there = lay_out(shapes, self._here, self._there)
         self._words, self._pairs, self._centre, self._numbers, self._rank, *rest = arrays
         self._names, self._prior = rest
-        here, there = both_sides(32 * size, device)
-        self._ids, self.ids = here.view(torch.int64), there.view(torch.int64)
+        here, self._naming_there = both_sides(8 * _NAMING + 32 * size, device)
+        self._naming_here, there = here, self._naming_there.view(torch.int64)
+        self._naming, self._ids = np.split(here.view(torch.int64).numpy(), [_NAMING])
+        self.naming, self.ids = there[:_NAMING], there[_NAMING:]
+        self._unsigned = self._words.view(np.uint64)
         self._unit = self._words[_FIXED : _FIXED + 1].view(np.float64)
         self.fixed = self.there[0][_FIXED : _FIXED + 1].view(torch.float64)
         self.partial = torch.empty(groups * self.padded * columns, device=device)
         self.tables = empty_tables(size, device)
-        numbers = self.padded * columns + 2 * size * size
-        self.out = torch.empty(numbers, dtype=torch.float64, device=device)
+        numbers = self.padded * columns + 2 * size * size + 1
+        self.out = torch.zeros(numbers, dtype=torch.float64, device=device)
         self._back = torch.empty(self.out.shape, dtype=torch.float64, pin_memory=True)
         self.values = self._back.numpy()
-        self.status = self.out[self.padded * columns :]
+        self.status, self.flaw = self.out[self.padded * columns :], self.out[-1:]
         self.least = torch.empty((2, size), dtype=torch.int64, device=device)
         self.recorded: dict[tuple[Any, ...], Recorded] = {}
 
@@ -70,10 +77,23 @@ class Workspace:
     ) -> None:
         """Fill in the words, and the new names of labels if they are to be taken."""
         names = batch.names if rename else None
-        self._words[:9] = words_of(key, batch, batch.n, n_all, k, copies(k), names is not None)
+        of_key = (0, 0, 0) if key is None else (key.seed, key.sweep, key.batch)
+        sizes = batch.first_row, batch.n, n_all, k, copies(k), names is not None
+        self._unsigned[:9] = *of_key, *sizes
         self._unit[0] = batch.unit
         if names is not None:
             self._names[: names.size] = names.ravel()
+
+    def come(self, rows: Tensor) -> None:
+        """Say where rows are that the next sweep takes in."""
+        self._words[_ROWS] = rows.data_ptr()
+
+    def flawed(self) -> bool:
+        """Whether rows that were taken in have a flaw; the next ones have none so far."""
+        found = bool(self.values[-1])
+        if found:
+            self.flaw.zero_()
+        return found
 
     def components(self, score: Forms, sub: Forms) -> None:
         """Fill in the components of a sweep, and the pairs of all clusters."""
@@ -95,10 +115,16 @@ class Workspace:
         """Fill in what predictives are made of."""
         self._prior[:-2], self._prior[-2], self._prior[-1] = prior.row, prior.more, 0.5 * alpha
 
-    def call(self, names: NDArray[np.int32], ids: Labels) -> None:
-        """Take to the device the ids, and sub-labels, that names stand for."""
-        packing.ids(names, ids, self._ids.numpy())
-        self.ids.copy_(self._ids, non_blocking=True)
+    def call(
+        self, names: NDArray[np.int32], ids: Labels, first: int, n: int, to: tuple[Tensor, Tensor]
+    ) -> None:
+        """Fill in what names stand for, and where n rows' from the first on are wanted."""
+        packing.ids(names, ids, self._ids)
+        self._naming[:] = first, n, to[0].data_ptr(), to[1].data_ptr()
+
+    def send_names(self) -> None:
+        """Take to the device what was filled in about names."""
+        self._naming_there.copy_(self._naming_here, non_blocking=True)
 
     def send(self) -> None:
         """Take to the device what was filled in."""
