@@ -65,7 +65,7 @@ def test_nothing_else_of_a_prior_settles(name):
     case = problem(name)
     family = case.open().meet(case.X, None).prepare(case.points).adapt(case.sums())
     before, after = family.hyperparameters(), family.settled(2).hyperparameters()
-    parts = {"blocks", "presence", "amount"}  # families themselves
+    parts = {"blocks", "presence", "amount", "code"}  # families themselves
     for key in before.keys() - {"cov_strength", "variance_strength", *parts}:
         a, b = (v[key] if isinstance(v[key], list) else [v[key]] for v in (before, after))
         assert_array_equal(np.hstack(a), np.hstack(b), err_msg=key)

@@ -16,6 +16,7 @@ from scstream.families.gaussian import Gaussian as Gaussian
 from scstream.families.hurdle import Hurdle as Hurdle
 from scstream.families.multinomial import Multinomial as Multinomial
 from scstream.families.negative_binomial import NegativeBinomial as NegativeBinomial
+from scstream.families.one_hot import OneHot as OneHot
 from scstream.families.poisson import Poisson as Poisson
 from scstream.families.product import Product as Product
 from scstream.families.registry import BY_NAME as BY_NAME

@@ -13,10 +13,12 @@ from scstream.families.categorical import Categorical
 from scstream.families.columns import Column, Columns, absent, columns_of, is_frame, kind_of
 from scstream.families.contract import Family
 from scstream.families.diagonal import Diagonal
+from scstream.families.exclusive import exclusive_runs
 from scstream.families.gaussian import Gaussian
 from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
 from scstream.families.negative_binomial import NegativeBinomial
+from scstream.families.one_hot import OneHot
 from scstream.families.product import Product
 from scstream.families.scores import Array
 from scstream.families.whole_numbers import compared
@@ -48,7 +50,8 @@ MAKE: dict[str, type[Family]] = {
 def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     """Return a family for a first batch, and a description of the choice.
 
-    Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
+    Truth values and columns of 0 and 1 are Bernoulli, unless they exclude each other: these are one
+    category, spread over columns. Words are categories, small whole numbers
     are negative binomial counts (counts of real events vary more than Poisson ones), unless they
     are clearly codes or other numbers (`scstream.families.whole_numbers`); where one column
     clearly holds other numbers, those that are somewhat better described so do, too. All other
@@ -76,11 +79,17 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
             raise table.refuse(
                 empty[0], "is empty, so its kind is unknown. Leave it out, or give a family."
             )
+    runs = _spread_categories(table)
     blocks: dict[str, list[Any]] = {}
-    for name, label in zip(names, table.labels, strict=True):
-        blocks.setdefault(name, []).append(label)
-    words = "; ".join(f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items())
+    for j, (name, label) in enumerate(zip(names, table.labels, strict=True)):
+        if not any(j in run for run in runs):
+            blocks.setdefault(name, []).append(label)
+    told = [f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items()]
+    told += [f"{table.labels[r[0]]} to {table.labels[r[-1]]} as one category" for r in runs]
+    words = "; ".join(told)
     chosen: dict[Any, list[Any]] = dict(blocks)
+    if runs:
+        chosen[OneHot([len(run) for run in runs])] = [table.labels[j] for r in runs for j in r]
     if Hurdle.name in blocks or LOG_GAUSSIAN in blocks:
         together = "gaussian", LOG_GAUSSIAN, Hurdle.name  # all real columns, which may vary so
         real = [label for name in together for label in chosen.pop(name, [])]
@@ -90,6 +99,20 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
         (family,) = chosen
         return family if isinstance(family, Family) else MAKE[family](), words
     return Product(chosen), words
+
+
+def _spread_categories(table: Columns) -> list[list[int]]:
+    """Return the places of columns of 0 and 1 that are one category each (one-hot)."""
+    flags = {}
+    for j, values in enumerate(table.values):
+        if kind_of(values) in ("number", "truth"):
+            x = np.where(absent(values), np.nan, values).astype(np.float64)
+            if np.all(np.isnan(x) | (x == 0.0) | (x == 1.0)):
+                flags[j] = x
+    places = list(flags)
+    if len(places) < 2:
+        return []
+    return [[places[i] for i in run] for run in exclusive_runs(np.column_stack([*flags.values()]))]
 
 
 def names_rows(distinct: int, n: int) -> bool:
