@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scstream.families import (
         Bernoulli,
         Categorical,
+        Composition,
         Diagonal,
         DiagonalStudent,
         Directional,
@@ -42,6 +43,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "CheckpointError",
+    "Composition",
     "Diagonal",
     "DiagonalStudent",
     "Directional",

@@ -7,6 +7,7 @@ contract find it.
 from scstream.families.bernoulli import Bernoulli as Bernoulli
 from scstream.families.categorical import Categorical as Categorical
 from scstream.families.check import check_family as check_family
+from scstream.families.composition import Composition as Composition
 from scstream.families.contract import Family as Family
 from scstream.families.diagonal import Diagonal as Diagonal
 from scstream.families.directional import Directional as Directional

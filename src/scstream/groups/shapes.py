@@ -44,6 +44,8 @@ class Shapes:
         if mean.ndim != 2 or mean.shape[1] > rules.group_columns:
             return None
         d = mean.shape[1]
+        if family.columns_taken() not in (None, d):
+            return None  # rows are in another form
         if "covariance" in described:
             cov = described["covariance"]
         elif "variance" in described and not {"shape", "common_value"} & set(described):
