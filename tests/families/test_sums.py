@@ -10,6 +10,8 @@ THREE, FIVE = RNG.dirichlet([4.0, 2.0, 1.0], 300), 100.0 * RNG.dirichlet(np.ones
 PRICE, SIGNED = RNG.gamma(3.0, 2.0, (300, 1)), RNG.normal(size=(300, 1))
 GAP = THREE.copy()
 GAP[7, 1] = np.nan
+SOME_EMPTY, MANY_EMPTY = THREE.copy(), THREE.copy()
+SOME_EMPTY[:3], MANY_EMPTY[:30] = 0.0, 0.0
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,8 @@ GAP[7, 1] = np.nan
         ([THREE[:, :1], 1.0 - THREE[:, :1]], [range(2)]),
         ([np.round(FIVE)], [range(5)]),  # they add up to 99 or 101, too
         ([THREE[:, :2], PRICE], []),
+        ([SOME_EMPTY], [range(3)]),
+        ([MANY_EMPTY], []),
         ([SIGNED, -SIGNED], []),
         ([SIGNED, 9.0 - SIGNED], []),  # not shares: one is negative
         ([1_000.0 + SIGNED, 0.1 + 0.0 * PRICE], []),  # nearly constant, by their level

@@ -56,6 +56,17 @@ def test_later_rows_may_be_anything_that_is_a_number(tmp_path):
     assert_allclose(rows[:, :4].mean(axis=0), X[list("abcd")].mean(), atol=0.03)
 
 
+def test_shares_alone_have_groups_and_densities() -> None:
+    X, y = table(0)
+    X = X[list("abcd")]
+    model = ScStream("auto", random_state=0).partial_fit(X)
+    assert isinstance(model.family_, Composition)
+    assert len(model.groups_) == 3
+    assert adjusted_rand_score(y, model.predict(X)) > 0.95
+    mixed = pd.concat([X, 1.0 - X.mean() / 2 + 0.0 * X[:1]])  # the last row is like no other
+    assert model.score_samples(mixed)[:-1].mean() > model.score_samples(mixed)[-1]
+
+
 def test_noise_is_told_from_clusters_of_numbers_as_they_are() -> None:
     model = ScStream("auto", random_state=0, outlier_weight="auto", max_sweeps=3)
     names = [b.family.name for b in model.partial_fit(table(0)[0]).family_.independent_blocks(5)]
