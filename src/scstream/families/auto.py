@@ -208,7 +208,7 @@ def _choice(table: Columns, j: int, *, typed: bool = False, also: Array | None =
 
 def _choice_of_whole(numbers: Array) -> _Choice:
     """Return what small whole numbers (n,) from 0 may be."""
-    if np.isin(numbers, (0.0, 1.0)).all():
+    if np.all((numbers == 0.0) | (numbers == 1.0)):
         return _Choice("bernoulli")
     if not np.isnan(common_value(numbers)):
         return _Choice(Hurdle.name)

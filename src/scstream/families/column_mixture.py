@@ -21,11 +21,12 @@ def representatives(x: Array) -> Array:
     gaps = np.diff(values, prepend=-np.inf, append=np.inf)
     room = np.minimum(gaps[:-1], gaps[1:])
     room = np.where(np.isinf(room), 0.0, room)
-    own = np.repeat(np.arange(len(values)), counts)
-    among = np.arange(len(x)) - (np.cumsum(counts) - counts)[own]
-    spread = values[own] + room[own] * ((among + 0.5) / counts[own] - 0.5)
+    ends = np.cumsum(counts)
     m = min(len(x), _POINTS)
-    return spread[((np.arange(m) + 0.5) * len(x) / m).astype(np.int64)]
+    row = ((np.arange(m) + 0.5) * len(x) / m).astype(np.int64)  # in order
+    own = np.searchsorted(ends, row, side="right")
+    among = row - (ends - counts)[own]
+    return values[own] + room[own] * ((among + 0.5) / counts[own] - 0.5)
 
 
 def log_evidence(y: Array) -> float:
