@@ -92,8 +92,9 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
                 empty[0], "is empty, so its kind is unknown. Leave it out, or give a family."
             )
     runs = _spread_categories(table)
-    wholes = [] if noise else _shares(table, names)
-    taken = {j for run in (*runs, *wholes) for j in run}
+    coded = {j for run in runs for j in run}
+    wholes = [] if noise else _shares(table, names, coded)
+    taken = coded.union(*wholes)
     blocks: dict[str, list[Any]] = {}
     for j, (name, label) in enumerate(zip(names, table.labels, strict=True)):
         if j not in taken:
@@ -128,10 +129,14 @@ def _told(
     return told
 
 
-def _shares(table: Columns, names: Sequence[str]) -> list[list[int]]:
-    """Return the places of columns that are shares of a whole; half of them are real at least."""
+def _shares(table: Columns, names: Sequence[str], coded: set[int]) -> list[list[int]]:
+    """Return the places of columns that are shares of a whole; half of them are real at least.
+
+    Columns that are ``coded``, of 0 and 1, add up to 1 too, and are categories.
+    """
     real = {"gaussian", LOG_GAUSSIAN, Hurdle.name}
-    at = [j for j, name in enumerate(names) if name in {*real, "negative-binomial"}]
+    known = {*real, "negative-binomial"}
+    at = [j for j, name in enumerate(names) if name in known and j not in coded]
     if len(at) < 2 or not real.intersection(names):
         return []
     runs = runs_of_shares(numbers_of(table.select(at)))
