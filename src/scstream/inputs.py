@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,14 @@ from scstream.engines import Engine, RemoteRows
 from scstream.engines.dask.rows import check_collection, is_collection
 from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, to_host
 from scstream.families import Family
-from scstream.families.columns import Columns, check_is_table, is_frame, numbers_of
+from scstream.families.columns import (
+    Columns,
+    check_has,
+    check_is_table,
+    is_frame,
+    numbers_of,
+    quoted,
+)
 from scstream.families.contract import Array
 from scstream.families.scores import Points
 from scstream.families.widening import Widening, new_categories
@@ -123,7 +131,7 @@ class TakesRows:
     ) -> RemoteRows:
         """Return the sound rows of a Dask collection, which stay where they are."""
         check.check_readable(family)
-        self._check_columns(X, reset=reset)
+        X = self._known_columns(X, reset=reset)
         rows = engine.read(X, partial(check.sound_rows, family=family))
         if reset and rows.shape[0] == 0:
             raise ValueError("Found array with 0 sample(s) while at least 1 is required.")
@@ -135,6 +143,8 @@ class TakesRows:
         """Return a sound table: columns as they came, or rows of finite numbers."""
         if isinstance(X, Columns):
             return self._rows_of_columns(self._met(X, reset=reset), family, least)
+        if not reset and is_frame(X):
+            X = self._in_order(X)
         if family.tabular:
             table = check.read_columns(X, least)
             whole = X if is_frame(X) else np.empty(table.shape)
@@ -209,11 +219,33 @@ class TakesRows:
             and "feature_names_in_" not in mine
         )
 
-    def _check_columns(self, X: Any, *, reset: bool) -> None:
-        """Check names and number of a Dask collection's columns against those of the model."""
+    def _known_columns(self, X: Any, *, reset: bool) -> Any:
+        """Return a Dask collection whose columns are those of the model, in their order."""
         check_collection(X)
+        if not reset and is_frame(X):
+            X = self._in_order(X)
         known = X._meta if is_frame(X) else np.empty((0, *X.shape[1:]))
         validate_data(self, known, reset=reset, skip_check_array=True)
+        return X
+
+    def _in_order(self, X: Any) -> Any:
+        """Return the columns of a later data frame that the model knows, in its order.
+
+        Others are left out, with a warning. Columns without names are known by their places.
+        """
+        known, labels = self.__dict__.get("feature_names_in_"), list(X.columns)
+        named = all(isinstance(label, str) for label in labels)
+        if known is None or not named or labels == known.tolist():
+            return X
+        check_is_table(X)
+        check_has(labels, known)
+        others = [label for label in labels if label not in set(known)]
+        if others:
+            warnings.warn(
+                f"The model learned without {quoted(others)}: such columns are left out.",
+                stacklevel=7,
+            )
+        return X[known.tolist()]
 
 
 def on_host(X: Any) -> Any:

@@ -5,7 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from scstream.families.column_mixture import log_evidence, log_evidence_of_counts, representatives
+from scstream.families.column_mixture import (
+    _neighbours,
+    log_evidence,
+    log_evidence_of_counts,
+    representatives,
+)
 
 
 def mixed(means, deviation, n=1_000, seed=0):
@@ -58,3 +63,8 @@ def test_counts_are_described_as_well_as_by_the_mixture_that_they_are_from(rates
     assert log_evidence_of_counts(x.astype(float)) > np.log(true).sum() - free - 6.0
     one = log_evidence_of_counts(x.astype(float), most=1)
     assert one <= log_evidence_of_counts(x.astype(float)) + 0.5
+
+
+def test_first_groups_have_as_many_points_however_often_a_number_comes() -> None:
+    parts = _neighbours(np.array([6, 1, 1]), 2)
+    assert_allclose(parts, [[4 / 6, 0.0, 0.0], [2 / 6, 1.0, 1.0]])

@@ -65,7 +65,7 @@ def test_nothing_else_of_a_prior_settles(name):
     case = problem(name)
     family = case.open().meet(case.X, None).prepare(case.points).adapt(case.sums())
     before, after = family.hyperparameters(), family.settled(2).hyperparameters()
-    parts = {"blocks", "presence", "amount"}  # families themselves
+    parts = {"blocks", "presence", "amount", "code", "roots"}  # families themselves
     for key in before.keys() - {"cov_strength", "variance_strength", *parts}:
         a, b = (v[key] if isinstance(v[key], list) else [v[key]] for v in (before, after))
         assert_array_equal(np.hstack(a), np.hstack(b), err_msg=key)
@@ -144,7 +144,7 @@ def test_what_is_given_does_not_follow(kind):
             assert np.allclose(after[key], before[key], rtol=1e-12) == (key in given), key
 
 
-OF_FAMILIES = "product", "hurdle-example"  # whose parts are real
+OF_FAMILIES = "product", "hurdle-example", "composition-example"  # whose parts are real
 
 
 @pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in (*OF_FAMILIES, *REAL_PROBLEMS)])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -421,8 +422,31 @@ def test_blocks_cannot_change_within_a_stream(learned):
 def test_other_columns_than_before_are_refused(learned):
     columns, _ = table(50, 0)
     del columns["clicks"]
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="learned from 'clicks', but the table has no such column"):
         copy.deepcopy(learned).partial_fit(pd.DataFrame(columns))
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal", "auto"])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_are_put_in_the_order_of_the_first_batch(family, frame):
+    rng = np.random.default_rng(0)
+    batches = [dict(zip("abc", rng.normal(size=(3, 80)), strict=True)) for _ in range(3)]
+    model = ScStream(family, random_state=0).partial_fit(frame(batches[0]))
+    other = copy.deepcopy(model)
+    for columns in batches[1:]:
+        model.partial_fit(frame(columns))
+        other.partial_fit(frame({name: columns[name] for name in "bca"}))
+    assert list(other.feature_names_in_) == ["a", "b", "c"]
+    X = frame({name: batches[2][name] for name in "cab"})
+    for ask in ("predict", "score_samples"):
+        assert_array_equal(getattr(other, ask)(X), getattr(model, ask)(frame(batches[2])))
+
+
+def test_columns_that_the_model_does_not_know_are_left_out(learned):
+    X = pd.DataFrame(table(50, 0)[0])
+    with pytest.warns(UserWarning, match="learned without 'new': such columns are left out"):
+        labels = learned.predict(X.assign(new=1.0))
+    assert_array_equal(labels, learned.predict(X))
 
 
 @pytest.mark.parametrize("family", ["diagonal", "poisson", "categorical"])

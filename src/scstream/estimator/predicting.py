@@ -132,7 +132,7 @@ class Predicting(Asked):
         job = partial(_evaluated, family, score, what, then, base)
         if is_collection(X):
             check.check_readable(family)
-            self._check_columns(X, reset=False)
+            X = self._known_columns(X, reset=False)
             nothing = job(CpuEngine(), family.check(np.empty((0, self.n_features_in_))))
             return evaluated(X, partial(_evaluated_chunk, job, family), nothing)
         engine = self._reader(X)

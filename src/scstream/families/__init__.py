@@ -7,6 +7,7 @@ contract find it.
 from scstream.families.bernoulli import Bernoulli as Bernoulli
 from scstream.families.categorical import Categorical as Categorical
 from scstream.families.check import check_family as check_family
+from scstream.families.composition import Composition as Composition
 from scstream.families.contract import Family as Family
 from scstream.families.diagonal import Diagonal as Diagonal
 from scstream.families.directional import Directional as Directional
@@ -16,6 +17,7 @@ from scstream.families.gaussian import Gaussian as Gaussian
 from scstream.families.hurdle import Hurdle as Hurdle
 from scstream.families.multinomial import Multinomial as Multinomial
 from scstream.families.negative_binomial import NegativeBinomial as NegativeBinomial
+from scstream.families.one_hot import OneHot as OneHot
 from scstream.families.poisson import Poisson as Poisson
 from scstream.families.product import Product as Product
 from scstream.families.registry import BY_NAME as BY_NAME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,15 +11,27 @@ import numpy as np
 from scstream.families.amounts import GAIN, common_value, is_skewed
 from scstream.families.bernoulli import Bernoulli
 from scstream.families.categorical import Categorical
-from scstream.families.columns import Column, Columns, absent, columns_of, is_frame, kind_of
+from scstream.families.columns import (
+    Column,
+    Columns,
+    absent,
+    columns_of,
+    is_frame,
+    kind_of,
+    numbers_of,
+)
+from scstream.families.composition import Composition
 from scstream.families.contract import Family
 from scstream.families.diagonal import Diagonal
+from scstream.families.exclusive import exclusive_runs
 from scstream.families.gaussian import Gaussian
 from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
 from scstream.families.negative_binomial import NegativeBinomial
+from scstream.families.one_hot import OneHot
 from scstream.families.product import Product
 from scstream.families.scores import Array
+from scstream.families.sums import runs_of_shares
 from scstream.families.whole_numbers import compared
 
 _SMALL = 100.0  # whole numbers half of which do not exceed this may be counts
@@ -48,7 +61,9 @@ MAKE: dict[str, type[Family]] = {
 def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     """Return a family for a first batch, and a description of the choice.
 
-    Truth values and columns of 0 and 1 are Bernoulli, words are categories, small whole numbers
+    Truth values and columns of 0 and 1 are Bernoulli, unless they exclude each other: these are one
+    category, spread over columns. Real columns whose sum is the same in all rows are shares of a
+    whole. Words are categories, small whole numbers
     are negative binomial counts (counts of real events vary more than Poisson ones), unless they
     are clearly codes or other numbers (`scstream.families.whole_numbers`); where one column
     clearly holds other numbers, those that are somewhat better described so do, too. All other
@@ -76,20 +91,71 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
             raise table.refuse(
                 empty[0], "is empty, so its kind is unknown. Leave it out, or give a family."
             )
+    runs = _spread_categories(table)
+    coded = {j for run in runs for j in run}
+    wholes = [] if noise else _shares(table, names, coded)
+    taken = coded.union(*wholes)
     blocks: dict[str, list[Any]] = {}
-    for name, label in zip(names, table.labels, strict=True):
-        blocks.setdefault(name, []).append(label)
-    words = "; ".join(f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items())
+    for j, (name, label) in enumerate(zip(names, table.labels, strict=True)):
+        if j not in taken:
+            blocks.setdefault(name, []).append(label)
+    words = "; ".join(_told(table, blocks, runs, wholes))
     chosen: dict[Any, list[Any]] = dict(blocks)
     if Hurdle.name in blocks or LOG_GAUSSIAN in blocks:
         together = "gaussian", LOG_GAUSSIAN, Hurdle.name  # all real columns, which may vary so
         real = [label for name in together for label in chosen.pop(name, [])]
         real = [label for label in table.labels if label in real]
         chosen = {Hurdle(amount=Gaussian()): real, **chosen}
+    for run in wholes:
+        chosen[Composition()] = [table.labels[j] for j in run]
+    if runs:
+        chosen[OneHot([len(run) for run in runs])] = [table.labels[j] for r in runs for j in r]
     if len(chosen) == 1:
         (family,) = chosen
         return family if isinstance(family, Family) else MAKE[family](), words
     return Product(chosen), words
+
+
+def _told(
+    table: Columns,
+    blocks: dict[str, list[Any]],
+    runs: Sequence[Sequence[int]],
+    wholes: Sequence[Sequence[int]],
+) -> list[str]:
+    """Return what columns are taken for, in words."""
+    told = [f"{', '.join(map(str, labels))} as {name}" for name, labels in blocks.items()]
+    for several, name in ((wholes, "shares of a whole"), (runs, "one category")):
+        told += [f"{table.labels[r[0]]} to {table.labels[r[-1]]} as {name}" for r in several]
+    return told
+
+
+def _shares(table: Columns, names: Sequence[str], coded: set[int]) -> list[list[int]]:
+    """Return the places of columns that are shares of a whole; half of them are real at least.
+
+    Columns that are ``coded``, of 0 and 1, add up to 1 too, and are categories.
+    """
+    real = {"gaussian", LOG_GAUSSIAN, Hurdle.name}
+    known = {*real, "negative-binomial"}
+    at = [j for j, name in enumerate(names) if name in known and j not in coded]
+    if len(at) < 2 or not real.intersection(names):
+        return []
+    runs = runs_of_shares(numbers_of(table.select(at)))
+    found = [[at[i] for i in run] for run in runs]
+    return [run for run in found if 2 * sum(names[j] in real for j in run) >= len(run)]
+
+
+def _spread_categories(table: Columns) -> list[list[int]]:
+    """Return the places of columns of 0 and 1 that are one category each (one-hot)."""
+    flags = {}
+    for j, values in enumerate(table.values):
+        if kind_of(values) in ("number", "truth"):
+            x = np.where(absent(values), np.nan, values).astype(np.float64)
+            if np.all(np.isnan(x) | (x == 0.0) | (x == 1.0)):
+                flags[j] = x
+    places = list(flags)
+    if len(places) < 2:
+        return []
+    return [[places[i] for i in run] for run in exclusive_runs(np.column_stack([*flags.values()]))]
 
 
 def names_rows(distinct: int, n: int) -> bool:
@@ -147,7 +213,7 @@ def _choice(table: Columns, j: int, *, typed: bool = False, also: Array | None =
 
 def _choice_of_whole(numbers: Array) -> _Choice:
     """Return what small whole numbers (n,) from 0 may be."""
-    if np.isin(numbers, (0.0, 1.0)).all():
+    if np.all((numbers == 0.0) | (numbers == 1.0)):
         return _Choice("bernoulli")
     if not np.isnan(common_value(numbers)):
         return _Choice(Hurdle.name)

@@ -24,6 +24,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.given import as_floats
+from scstream.families.product_blocks import slices
 from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points, Score
 
@@ -107,6 +108,11 @@ class Categorical(Family):
     def known(self) -> tuple[tuple[Any, ...], ...]:
         """The categories of each column that were met, in the order of their places."""
         return () if self._known is None else self._known
+
+    @property
+    def places(self) -> list[slice]:
+        """Where the places of each column are, behind the count."""
+        return slices(self._width.tolist())
 
     def check(self, X: Points) -> Points:
         """Return codes (n, d) of the categories, NaN for what is missing.

@@ -70,12 +70,7 @@ class Columns:
         """Return the columns of these names in this order; others are left out."""
         if list(self.labels) == list(names):
             return self
-        missing = [name for name in names if name not in self.labels]
-        if missing:
-            raise ValueError(
-                f"The model learned from {_quoted(missing)}, but the table has no such "
-                f"column{'s' * (len(missing) > 1)}. It has {_quoted(self.labels)}."
-            )
+        check_has(self.labels, names)
         return self.select([list(self.labels).index(name) for name in names])
 
     def refuse(self, j: int, complaint: str, kind: type[Exception] = ValueError) -> Exception:
@@ -83,7 +78,19 @@ class Columns:
         return kind(f"Column {self.labels[j]!r} {complaint}")
 
 
-def _quoted(names: Sequence[Any], most: int = 20) -> str:
+def check_has(labels: Sequence[Any], names: Sequence[str]) -> None:
+    """Raise `ValueError` if a table with columns of these labels lacks some of the names."""
+    has = set(labels)
+    missing = [name for name in names if name not in has]
+    if missing:
+        raise ValueError(
+            f"The model learned from {quoted(missing)}, but the table has no such "
+            f"column{'s' * (len(missing) > 1)}. It has {quoted(labels)}. Add "
+            f"{'them' if len(missing) > 1 else 'it'}, with NaN where a value is not known."
+        )
+
+
+def quoted(names: Sequence[Any], most: int = 20) -> str:
     """Return names for a message, the first of them if there are many."""
     shown = ", ".join(map(repr, names[:most]))
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

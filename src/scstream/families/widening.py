@@ -29,6 +29,8 @@ from scstream.families.diagonal import Diagonal
 from scstream.families.factorised import Factorised
 from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
+from scstream.families.joined import Joined
+from scstream.families.one_hot import OneHot
 from scstream.families.poisson import Poisson
 from scstream.families.product import Product
 
@@ -87,12 +89,11 @@ class Wider:
         starts, out = np.cumsum([0, *widths]), []
         for origin, new in zip(self.origins, self.family.independent_blocks(d), strict=True):
             old, start = blocks[origin.block].family, starts[origin.block]
-            if type(new.family) is not Hurdle:
-                out.append(X[:, [start + j for j in origin.columns]])
-            elif type(old) is Hurdle:  # a block that stays whole
+            if type(new.family) is type(old) and isinstance(old, Joined):  # it stays whole
                 out.append(X[:, start : start + widths[origin.block]])
-            else:
-                out.append(new.family.check(X[:, [start + j for j in origin.columns]]))
+                continue
+            own = X[:, [start + j for j in origin.columns]]
+            out.append(new.family.check(own) if type(new.family) is Hurdle else own)
         return np.concatenate(out, axis=1)
 
 
@@ -140,11 +141,12 @@ def new_categories(before: Family, now: Family, table: Columns) -> tuple[Widenin
     d, out = len(table.values), []
     pairs = zip(before.independent_blocks(d), now.independent_blocks(d), strict=True)
     for (old, places), (new, _) in pairs:
-        if isinstance(old, Categorical) and isinstance(new, Categorical):
-            for place, a, b in zip(places, old.known, new.known, strict=True):
+        if isinstance(old, Categorical | OneHot) and isinstance(new, Categorical | OneHot):
+            for i, (a, b) in enumerate(zip(old.known, new.known, strict=True)):
                 if len(b) > len(a):
                     had, has = (f"{len(labels)} categories" for labels in (a, b))
-                    out.append(Widening(str(table.labels[place]), had, has))
+                    run = new.run_name(i) if isinstance(new, OneHot) else None
+                    out.append(Widening(run or str(table.labels[places[i]]), had, has))
     return tuple(out)
 
 

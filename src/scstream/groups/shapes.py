@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.families.recoded import Recoded
 from scstream.kernels import seams
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
@@ -39,7 +40,10 @@ class Shapes:
             return Shapes(state.ids, count, mean, cov, family.frame)
         if family.independent_blocks(0)[0].family is not family:
             return None  # blocks of columns, of which some only may be Gaussian
-        described = family.describe(family.prior + totals)
+        tau = family.prior + totals
+        if isinstance(family, Recoded):  # rows are in its form
+            family, tau = family.part(tau)
+        described = family.describe(tau)
         mean = described.get("mean", np.empty(0))
         if mean.ndim != 2 or mean.shape[1] > rules.group_columns:
             return None

@@ -11,6 +11,7 @@ from scipy.stats import vonmises_fisher
 from scstream import validation as check
 from scstream.families.contract import Array, Family
 from scstream.families.hurdle import Hurdle
+from scstream.families.recoded import Recoded
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -43,6 +44,9 @@ def _draw(family: Family, tau: Array, place: Any, d: int, rng: np.random.Generat
     if isinstance(family, Hurdle):
         parts = family.parts(tau)
         return family.unscaled(*(_draw(part, own, place, d, rng) for part, own in parts))
+    if isinstance(family, Recoded):
+        inner, own = family.part(tau)
+        return family.as_table(_draw(inner, own, place, family.width(d), rng))
     about = family.describe(tau)
     if "covariance" in about:
         root = np.linalg.cholesky(about["covariance"])[place]

@@ -1,0 +1,94 @@
+"""Shares of a whole: their roots, densities, what clusters say of themselves, and what is saved."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from scstream.families import Composition, Gaussian, Product, check_family
+
+RNG = np.random.default_rng(0)
+SHARES = RNG.dirichlet([9.0, 4.0, 2.0], 300)
+
+
+def prepared(family, X):
+    met = family.meet(X, None)
+    points = met.check(X)
+    return met.prepare(points), points
+
+
+def test_it_is_a_gaussian_of_roots_across_the_sum() -> None:
+    family, points = prepared(Composition(), SHARES)
+    root = np.sqrt(np.sqrt(SHARES + 0.005 * SHARES.mean(axis=0)))
+    assert points.shape == (300, 2)
+    assert_allclose(points[:, 0], (root[:, 0] - root[:, 1]) / np.sqrt(2.0))
+    centred = root - root.mean(axis=1, keepdims=True)  # lengths stay what they are
+    assert_allclose((points**2).sum(axis=1), (centred**2).sum(axis=1))
+    other, _ = prepared(Gaussian(), points)
+    s = family.statistics(points).sum(axis=0)[None]
+    assert_allclose(
+        family.log_marginal(s), other.log_marginal(other.statistics(points).sum(axis=0)[None])
+    )
+    assert_allclose(family.as_table(points), SHARES, atol=1e-12)
+    assert len(check_family(Composition())) == 9
+
+
+@pytest.mark.parametrize("total", [1.0, 100.0])
+def test_densities_of_all_shares_but_one_come_to_one(total):
+    family, points = prepared(Composition(), total * SHARES)
+    s = family.statistics(points).sum(axis=0)[None]
+    a, b = np.meshgrid((np.arange(300) + 0.5) / 300, (np.arange(300) + 0.5) / 300)
+    rows = np.column_stack([a[a + b < 1.0], b[a + b < 1.0]])
+    rows = total * np.column_stack([rows, 1.0 - rows.sum(axis=1)])
+    density = np.exp(family.log_predictive(family.check(rows), s))
+    assert density.sum() * (total / 300) ** 2 == pytest.approx(1.0, abs=0.02)
+    about = family.describe(family.prior + s)
+    assert_allclose(about["mean"][0], total * SHARES.mean(axis=0), rtol=0.02)
+    assert_allclose(about["variance"][0], total**2 * SHARES.var(axis=0), rtol=0.25)
+    assert about["mean"].sum() == pytest.approx(total)
+
+
+def test_rows_that_are_no_shares_are_taken_for_what_they_say() -> None:
+    family, points = prepared(Composition(), 100.0 * SHARES)
+    odd = 100.0 * SHARES[:6]
+    odd[0, 1] = np.nan  # is what the others leave
+    odd[1] *= 3.0
+    odd[2, :2] = np.nan
+    odd[3] = 0.0
+    odd[4] = [100.0, 0.0, 0.0]
+    odd[5] = [100.0, 0.0, -5.0]
+    got = family.check(odd)
+    assert_allclose(got[:2], points[:2])
+    assert np.isnan(got[2:4]).all()
+    assert_array_equal(got[4], got[5])
+    assert np.isfinite(family.log_base(got)).all()
+    trace = SHARES * [1.0, 1.0, 1e-6]  # of which all is seen that there is
+    seen = prepared(Composition(), trace)[1][:, 1]
+    assert abs(np.corrcoef(seen, np.sqrt(np.sqrt(trace[:, 2])))[0, 1]) > 0.2
+
+
+@pytest.mark.parametrize(
+    ("family", "match"),
+    [
+        (Composition(total=0.0), "total must be a positive number"),
+        (Composition(roots=Composition()), "roots must be a Gaussian"),
+        (Product({Composition(): ["a"]}), "two columns or more; there is one"),
+    ],
+    ids=repr,
+)
+def test_impossible_ones_are_refused(family, match):
+    with pytest.raises(ValueError, match=match):
+        family.meet(pd.DataFrame(SHARES, columns=list("abc")), None)
+
+
+@pytest.mark.parametrize(
+    "change", [{"total": -1.0}, {"names": ["a"]}, {"little": np.ones(2)}, {"family": 3}]
+)
+def test_what_a_checkpoint_cannot_hold_is_refused(change):
+    family, points = prepared(Composition(), SHARES)
+    saved = family.to_saved()
+    again = Composition().from_saved(saved)
+    assert_array_equal(again.check(SHARES), points)
+    assert_array_equal(again.prior, family.prior)
+    with pytest.raises(ValueError, match=r"total|names|columns"):
+        Composition().from_saved(saved | change)
