@@ -98,6 +98,15 @@ class GroupRules:
         Deviations, of the mean shape of the two, within which it does so. Objects in 21 columns
         that have just come, or are about to go, have few points and lie far from all others: of
         them groups were .022 below the clusters, and are level.
+    group_chance : float
+        Height of the merge of two clusters of few rows for each cluster that would be as near by
+        chance.
+    group_drawn : float
+        Height below which a line is drawn between the two, for later rows to be seen along.
+    group_later_rows : float
+        Rows at the ends of a line that what is usual between clusters counts as.
+    group_later_none : float
+        Rows at the ends of lines with nobody between, beside those of all lines.
     group_rows : int
         Rows of a batch that are looked at, at most.
     group_chunk : int
@@ -144,6 +153,10 @@ class GroupRules:
     group_overlap: float = 0.01
     group_points: float = 5.0
     group_reach: float = 6.0
+    group_chance: float = 2.0
+    group_drawn: float = 0.5
+    group_later_rows: float = 4.0
+    group_later_none: float = 3.0
     group_rows: int = 4000
     group_chunk: int = 3000
     group_kept: int = 6000
