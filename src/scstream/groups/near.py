@@ -55,7 +55,8 @@ class Lines:
             return self
         share = 0.5 ** (sum(len(z) for _, z in parts) / rules.group_memory)
         new = np.zeros(self.seen.shape)
-        same = np.array([not gone for gone in np.isin(self.pairs, changed).any(axis=1).tolist()])
+        gone = set(changed.tolist())
+        same = np.array([gone.isdisjoint(pair) for pair in self.pairs.tolist()])
         for X, z in parts:
             if X.shape[1] == self.direction.shape[1]:
                 nearness.look_along((X, z), (self.pairs, self.direction, self.offset), new)
@@ -84,7 +85,9 @@ class Lines:
         direction, more = along(direction)
         ids = shapes.ids[pairs]
         new = Lines(ids, direction, offset + more, self._seen_of(ids), self.usual)
-        ratio = np.minimum(new._valleys(rules), 1.0 - heights[pairs[:, 0], pairs[:, 1]])
+        a, b = pairs.T
+        ratio = np.minimum(new._valleys(rules), 1.0 - heights[a, b])
+        heights[a, b] = heights[b, a] = 1.0 - ratio
         return new, (heights, pairs, ratio)
 
     def _without(self) -> Lines:

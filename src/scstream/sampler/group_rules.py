@@ -155,7 +155,7 @@ class GroupRules:
     group_reach: float = 6.0
     group_chance: float = 2.0
     group_drawn: float = 0.5
-    group_later_rows: float = 4.0
+    group_later_rows: float = 8.0
     group_later_none: float = 3.0
     group_rows: int = 4000
     group_chunk: int = 3000
