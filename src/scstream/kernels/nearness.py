@@ -47,32 +47,12 @@ def by_chance(clusters: Any, few: float, room: Any, out: Any) -> Any:
     bool
         Whether there is such a number; False if the shape is flat, or means coincide.
     """
-    count, mean, cov = clusters
     number, L, place = out
-    k, d = mean.shape
+    count, k = clusters[0], len(place)
     near, level = room[: NEIGHBOURS * k].reshape(k, NEIGHBOURS), room[NEIGHBOURS * k :]
-    for i in range(d):
-        for c in range(i + 1):
-            L[i, c] = 0.0
-    for j in range(k):
-        for i in range(d):
-            place[j, i] = mean[j, i]
-            for c in range(i + 1):
-                L[i, c] += count[j] * cov[j, i, c]
-    if not factored(L):
+    if not _place(clusters, L, place):
         return False
-    for j in range(k):
-        white(L, place[j])
-        for i in range(NEIGHBOURS):
-            near[j, i] = 1e300
-    for a in range(k):
-        for b in range(a):
-            square = 0.0
-            for i in range(d):
-                square += (place[a, i] - place[b, i]) * (place[a, i] - place[b, i])
-            number[a, b] = number[b, a] = square
-            _insert(near[a], square)
-            _insert(near[b], square)
+    _measure(place, number, near)
     excess = 0.0
     for j in range(k):
         last, level[j] = near[j, NEIGHBOURS - 1], 0.0
@@ -93,6 +73,43 @@ def by_chance(clusters: Any, few: float, room: Any, out: Any) -> Any:
                 here = exp(here)
             number[a, b] = number[b, a] = here
     return True
+
+
+@brief_part
+def _place(clusters: Any, L: Any, place: Any) -> Any:
+    """Fill the factor of the mean shape and the means in its deviations; False if it is flat."""
+    count, mean, cov = clusters
+    k, d = mean.shape
+    for i in range(d):
+        for c in range(i + 1):
+            L[i, c] = 0.0
+    for j in range(k):
+        for i in range(d):
+            place[j, i] = mean[j, i]
+            for c in range(i + 1):
+                L[i, c] += count[j] * cov[j, i, c]
+    if not factored(L):
+        return False
+    for j in range(k):
+        white(L, place[j])
+    return True
+
+
+@brief_part
+def _measure(place: Any, square: Any, near: Any) -> None:
+    """Fill the squared distances (k, k) of places (k, d), and the smallest of each, ascending."""
+    k, d = place.shape
+    for j in range(k):
+        for i in range(NEIGHBOURS):
+            near[j, i] = 1e300
+    for a in range(k):
+        for b in range(a):
+            total = 0.0
+            for i in range(d):
+                total += (place[a, i] - place[b, i]) * (place[a, i] - place[b, i])
+            square[a, b] = square[b, a] = total
+            _insert(near[a], total)
+            _insert(near[b], total)
 
 
 @brief_part
