@@ -77,7 +77,12 @@ class Lines:
         if not nearness.by_chance(clusters, few, room, (number, L, place)):
             return self._without(), NO_LINKS
         heights = np.minimum(rules.group_chance * number, 1.0)
-        pairs = _pairs(heights, count, few, rules)
+        small = (count[:, None] + count < few) & (heights < rules.group_drawn)
+        np.fill_diagonal(small, False)
+        if not small.any():
+            return self._without(), (heights, _NO_PAIRS, NO_LINKS[2])
+        columns = along(np.empty((0, d)))[0].shape[1]
+        pairs = _pairs(heights, small, max(min(k, rules.group_numbers // columns), 1))
         lines = np.empty((len(pairs), d)), np.empty(len(pairs))
         nearness.draw_lines(pairs, L, place, shapes.mean, lines)
         direction, offset = lines[0] / shapes.frame[1], lines[1]
@@ -119,11 +124,10 @@ class Lines:
         return out
 
 
-def _pairs(heights: Array, count: Array, few: float, rules: Rules) -> Ints:
-    """Return the pairs (m, 2) through which lines are drawn: the nearest, a bounded number."""
-    small = (count[:, None] + count < few) & (heights < rules.group_drawn)
-    a, b = np.nonzero(np.triu(small, 1))
-    most = max(min(len(count), rules.group_numbers // heights.shape[0]), 1)
+def _pairs(heights: Array, small: NDArray[np.bool_], most: int) -> Ints:
+    """Return the pairs (m, 2) through which lines are drawn: the nearest, at most so many."""
+    a, b = np.nonzero(small)
+    a, b = a[a < b], b[a < b]
     if len(a) > most:
         nearest = np.sort(np.argsort(heights[a, b], kind="stable")[:most])
         a, b = a[nearest], b[nearest]
