@@ -119,6 +119,16 @@ def test_coordinates_are_those_of_principal_components():
     assert space.noise == pytest.approx(left.mean() / (80 - q))
 
 
+def test_lines_in_coordinates_are_lines_in_columns():
+    X, _ = low_rank(300, 80, 0)[0]
+    family = ScStream(random_state=0).partial_fit(X)._learner.family
+    assert family.narrows
+    q = family.narrowed(X).shape[1]
+    u = np.random.default_rng(1).normal(size=(3, q))
+    direction, offset = family.along(u)
+    assert_allclose(X @ direction.T - offset, family.narrowed(X) @ u.T, atol=1e-9)
+
+
 def test_a_row_is_narrowed_the_same_wherever_it_stands():
     X, _ = low_rank(300, 100, 2)[0]
     space = main_directions(X)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from scstream.groups.near import NO_LINKS
 from scstream.kernels import wholes
 from scstream.sampler.rules import RULES, Rules
 
@@ -19,20 +20,21 @@ def seam(valley=1.0, rows=1000.0, sides=(HALF_GAUSSIAN, HALF_GAUSSIAN), n=400.0)
 
 
 def formed(sums, count=(100.0, 100.0), mean=((0.0, 0.0), (3.0, 0.0)), size=(1.0, 1.0),
-           whole=(-1, -1), rules=RULES, pairs=((0, 1),), cov=None):  # fmt: skip
+           whole=(-1, -1), rules=RULES, pairs=((0, 1),), cov=None, links=None):  # fmt: skip
     """Return merges, heights and the whole of each cluster."""
     k, sums = len(count), np.array(sums).reshape(-1, 15)
     cov = np.array([s * np.eye(2) for s in size]) if cov is None else cov
-    floats, ints = wholes.room_needed(k, 2, len(sums))
+    links = NO_LINKS if links is None else links
+    floats, ints = wholes.room_needed(k, 2, len(sums), len(links[1]))
     room = np.empty(floats), np.empty(ints, dtype=np.int64)
-    table = np.zeros((len(sums) + k, 2), dtype=np.int64)
+    table = np.zeros((len(sums) + k + len(links[1]), 2), dtype=np.int64)
     table[: len(sums)] = np.array(pairs)[: len(sums)]
     merges, heights = np.empty((k, 2), dtype=np.int64), np.empty(k)
     part = np.empty(k, dtype=np.int64)
     clusters = np.array(count), np.array(mean), cov
     between = np.array([squared_distance(*clusters[1:], *pair) for pair in table[: len(sums)]])
     seams = table, sums, between
-    n = wholes.form(seams, clusters, np.array(whole), rules.group_judging, room,
+    n = wholes.form(seams, clusters, np.array(whole), links, rules.group_judging, room,
                     (merges, heights, part))  # fmt: skip
     return merges[:n], heights[:n], part.tolist()
 
@@ -216,3 +218,16 @@ def test_few_points_out_of_reach_stay_alone(far, part):
     mean = ((0.0, 0.0), (30.0, 0.0), (far, 0.0))
     one = {"mean": mean, "size": (1.0, 1.0, 1.0), "whole": (-1, -1, -1)}
     assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 3.0), **one)[2] == part
+
+
+def test_clusters_of_few_rows_are_held_apart_or_linked():
+    far, near = np.full((2, 2), 0.8), np.full((2, 2), 0.1)
+    nobody = np.zeros((0, 2), dtype=np.int64), np.zeros(0)
+    pieces = seam(sides=(STRIP, STRIP))
+    assert formed(pieces)[2] == [0, 0]
+    assert formed(pieces, links=(far, *nobody))[2] == [0, 1]
+    assert formed(pieces, links=(near, *nobody))[1][0] == pytest.approx(0.1)
+    linked = np.array([[0, 1]]), np.array([0.9])
+    assert formed([], links=(near, *linked))[2] == [0, 0]  # they need not touch
+    assert formed([], links=(near, *linked))[1][0] == pytest.approx(0.1)
+    assert formed([], links=NO_LINKS)[2] == [0, 1]

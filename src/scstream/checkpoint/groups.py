@@ -11,7 +11,8 @@ from scstream.checkpoint.rows import pack_rows, unpack_rows
 from scstream.checkpoint.values import Node, Packer
 from scstream.groups.grouping import Grouping
 from scstream.groups.lasting import Lasting
-from scstream.groups.seams import Rows, Seams
+from scstream.groups.near import Lines, Rows
+from scstream.groups.seams import Seams
 from scstream.kernels.seams import SUMS
 from scstream.sampler.learner import Learner
 from scstream.sampler.rules import Rules
@@ -30,6 +31,7 @@ def pack_grouping(grouping: Grouping, packer: Packer, *, rows: bool) -> dict[str
             "clusters": packer.array(seams.ids),
             "wholes": packer.array(seams.whole),
             "changed": packer.array(seams.changed),
+            "lines": _pack_lines(seams.lines, packer),
         },
         "pending": [
             {"rows": pack_rows(X, packer), "ids": packer.array(z)} for X, z in pending if rows
@@ -49,13 +51,23 @@ def pack_grouping(grouping: Grouping, packer: Packer, *, rows: bool) -> dict[str
     }
 
 
+def _pack_lines(lines: Lines, packer: Packer) -> dict[str, Any]:
+    return {
+        "pairs": packer.array(lines.pairs),
+        "directions": packer.array(lines.direction),
+        "offsets": packer.array(lines.offset),
+        "seen": packer.array(lines.seen),
+        "usual": packer.array(lines.usual),
+    }
+
+
 def unpack_grouping(node: Node, d: int, learner: Learner, rules: Rules) -> Grouping:
     """Return the groups of a model of d columns; of files of old versions, the ids alone."""
     levels = dict(_unpack_level(one) for one in node.nodes("levels"))
     if "seams" not in node.tree:
         return Grouping(lasting=levels)
     pending = tuple(_unpack_rows(one, d, learner) for one in node.nodes("pending"))
-    grouping = Grouping(_unpack_seams(node.node("seams")), pending, levels)
+    grouping = Grouping(_unpack_seams(node.node("seams"), d), pending, levels)
     joined = node.maybe("joined")
     if joined is not None:
         grouping.restore(_unpack_merges(joined, learner.state.k), learner, rules)
@@ -69,7 +81,7 @@ def _unpack_rows(node: Node, d: int, learner: Learner) -> Rows:
     return X, node.array("ids", np.int64, len(X))
 
 
-def _unpack_seams(node: Node) -> Seams:
+def _unpack_seams(node: Node, d: int) -> Seams:
     pairs = node.array("pairs", np.int64, None, 2)
     sums = node.array("sums", float, len(pairs), SUMS)
     if np.any(pairs < 0) or not np.all(np.isfinite(sums)) or np.any(sums < 0):
@@ -79,7 +91,23 @@ def _unpack_seams(node: Node) -> Seams:
     if np.any(wholes < 0):
         raise node.fail("wholes", "of numbers below 0")
     changed = node.array("changed", np.int64, None)
-    return Seams(pairs, sums, clusters, wholes, changed, node.number("rows", -1e-300))
+    rows, lines = node.number("rows", -1e-300), Lines()
+    if "lines" in node.tree:  # files of before there were any hold none
+        lines = _unpack_lines(node.node("lines"), d)
+    return Seams(pairs, sums, clusters, wholes, changed, rows, lines)
+
+
+def _unpack_lines(node: Node, d: int) -> Lines:
+    """Return the lines of a model of d columns."""
+    pairs = node.array("pairs", np.int64, None, 2)
+    m = len(pairs)
+    direction, offset = node.array("directions", float, m, None), node.array("offsets", float, m)
+    seen, usual = node.array("seen", float, m, 3), node.array("usual", float, 3)
+    if m and direction.shape[1] != d:
+        raise node.fail("directions", f"not those of {d} columns")
+    if np.any(pairs < 0) or np.any(seen < 0) or np.any(usual < 0):
+        raise node.fail("seen", "not those of rows along lines")
+    return Lines(pairs, direction, offset, seen, usual)
 
 
 def _unpack_merges(node: Node, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array
 from scstream.groups.lasting import Lasting
+from scstream.groups.near import Rows
 from scstream.groups.sample import fresh, in_chunks, rows_of, together
-from scstream.groups.seams import Rows, Seams
+from scstream.groups.seams import Seams
 from scstream.groups.shapes import Shapes
 from scstream.groups.tree import Joined, Links, Tree, grow, join, parts, same
 from scstream.records import Cluster, Group
@@ -85,8 +86,12 @@ class Grouping:
         return new
 
     def _may_wait(self, n: int, rules: Rules) -> bool:
-        """Whether with n more there are too few rows yet for another look at the seams."""
-        return self.n_pending + n < min(rules.group_chunk, self.seams.rows)
+        """Whether with n more there are too few rows yet for another look at the seams.
+
+        Not if there are lines: these are of clusters of few rows, and every later row counts.
+        """
+        few = self.n_pending + n < min(rules.group_chunk, self.seams.rows)
+        return few and len(self.seams.lines.pairs) == 0
 
     def _keep(self, rows: Rows, rules: Rules, *, copied: bool) -> None:
         """Add rows to those that are to be looked at; those of a batch itself if not copied."""
@@ -118,7 +123,8 @@ class Grouping:
         else:
             pending = tuple((learner.family.narrowed(X), ids) for X, ids in self.pending)
             rows = together(fresh(pending, shapes, rules), shapes.mean.shape[1])
-            seams, self._joined = self.seams.after(shapes, doubt, rows, rules)
+            known = self.seams.along(self.pending, rules)
+            seams, self._joined = known.after(shapes, doubt, rows, learner.family.along, rules)
             self._left = seams, ()
         self._ids = state.ids
         return self._joined

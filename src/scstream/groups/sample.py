@@ -10,7 +10,7 @@ from scipy import sparse
 
 from scstream.engines import RemoteRows
 from scstream.engines.tensors import to_host
-from scstream.groups.seams import Rows
+from scstream.groups.near import Rows
 from scstream.groups.shapes import Shapes
 from scstream.sampler.recipe import Batch
 from scstream.sampler.rules import Rules

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.groups.near import Along, Lines, Rows
 from scstream.groups.shapes import Shapes
 from scstream.groups.tree import Joined, same
 from scstream.kernels import seams, wholes
@@ -24,7 +25,6 @@ from scstream.sampler.rules import Rules
 from scstream.support.frozen import frozen
 
 Ints = NDArray[np.int64]
-Rows = tuple[Array, Ints]  # rows (n, d), and the ids of their clusters (n,)
 _A_CLUSTER = 16  # pairs for which there is room, for each cluster
 _NOBODY = np.zeros(0, dtype=np.int64)
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
@@ -46,6 +46,8 @@ class Seams:
         Ids of clusters that were split or merged since rows were last looked at.
     rows : float
         How many rows were looked at, forgotten ones aside.
+    lines : Lines
+        Those between clusters of few rows that are near to each other.
     """
 
     pairs: Ints = field(default_factory=lambda: _NO_PAIRS)
@@ -54,6 +56,7 @@ class Seams:
     whole: Ints = field(default_factory=lambda: _NOBODY)
     changed: Ints = field(default_factory=lambda: _NOBODY)
     rows: float = 0.0
+    lines: Lines = field(default_factory=Lines)
 
     def follow(self, record: BatchRecord) -> Seams:
         """Return the seams after a batch: the parts of a cluster are parts of what it was.
@@ -77,20 +80,32 @@ class Seams:
             np.array(list(known.values()), dtype=np.int64),
             np.array(sorted(names.union(self.changed.tolist())), dtype=np.int64),
             self.rows,
+            self.lines,
         )
 
-    def after(self, shapes: Shapes, doubt: Array, rows: Rows, rules: Rules) -> tuple[Seams, Joined]:
+    def along(self, parts: tuple[Rows, ...], rules: Rules) -> Seams:
+        """Return the seams with what later rows showed along the lines that were drawn."""
+        lines = self.lines.after(parts, self.changed, rules)
+        if lines is self.lines:
+            return self
+        return Seams(self.pairs, self.sums, self.ids, self.whole, self.changed, self.rows, lines)
+
+    def after(
+        self, shapes: Shapes, doubt: Array, rows: Rows, along: Along, rules: Rules
+    ) -> tuple[Seams, Joined]:
         """Return what is known of the seams after some more rows, and who is joined to whom.
 
-        ``doubt`` (k, k) says which clusters touch.
+        ``doubt`` (k, k) says which clusters touch; ``along`` is `Family.along`.
         """
+        lines, links = self.lines.redrawn(shapes, along, rules)
+        e = len(links[1])
         (k, d), n = shapes.mean.shape, len(rows[1])
         most = min(k * (k - 1) // 2, _A_CLUSTER * k)
-        pairs, sums = np.empty((most + k, 2), dtype=np.int64), np.empty((most, seams.SUMS))
+        pairs, sums = np.empty((most + k + e, 2), dtype=np.int64), np.empty((most, seams.SUMS))
         between, heights = np.empty(most), np.empty(k)
         merges = np.empty((k, 2), dtype=np.int64)
         part = np.empty(k, dtype=np.int64)
-        floats, ints = _room(k, d, n, most)
+        floats, ints = _room(k, d, n, most, e)
         share = 0.5 ** (n / rules.group_memory)
         m, n_merges = wholes.step(
             rows,
@@ -98,13 +113,15 @@ class Seams:
             (shapes.ids, shapes.count, shapes.mean, shapes.cov, doubt),
             (self.pairs, self.sums, self.changed, share, rules.group_changed, rules.group_overlap),
             self._whole_of(shapes.ids),
+            links,
             rules.group_judging,
             (np.empty(floats), np.empty(ints, dtype=np.int64)),
             (pairs, sums, between, merges, heights, part),
         )
         joined = Joined(part, merges[:n_merges], heights[:n_merges], shapes.distances)
         seen = share * self.rows + n
-        return Seams(shapes.ids[pairs[:m]], sums[:m], shapes.ids, part, _NOBODY, seen), joined
+        ids = shapes.ids
+        return Seams(ids[pairs[:m]], sums[:m], ids, part, _NOBODY, seen, lines), joined
 
     def _whole_of(self, ids: Ints) -> Ints:
         """Return what each cluster (k,) was a part of, -1 if that is not known."""
@@ -115,7 +132,7 @@ class Seams:
 
 
 @lru_cache
-def _room(k: int, d: int, n: int, most: int) -> tuple[int, int]:
+def _room(k: int, d: int, n: int, most: int, e: int) -> tuple[int, int]:
     """Return how many floats and whole numbers of room kernels need."""
-    one, other = seams.room_needed(k, d, n), wholes.room_needed(k, d, most)
+    one, other = seams.room_needed(k, d, n), wholes.room_needed(k, d, most, e)
     return max(one[0], other[0]), max(one[1], other[1])

@@ -42,18 +42,24 @@ class Judging(NamedTuple):
 
 
 @brief
-def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: Any) -> Any:
+def form(
+    seams: Any, clusters: Any, whole: Any, links: Any, numbers: Any, room: Any, out: Any
+) -> Any:  # fmt: skip
     """Judge the seams of clusters, and fill who is joined to whom.
 
     Parameters
     ----------
     seams : tuple
-        Pairs of places, (m, 2) and room for k more; sums (m, 15) and squared distances (m,), see
-        `scstream.kernels.seams.follow`.
+        Pairs of places, (m, 2) and room for k and the links more; sums (m, 15) and squared
+        distances (m,), see `scstream.kernels.seams.follow`.
     clusters : tuple
         Counts (k,), means (k, d), covariances (k, d, d).
     whole : ndarray (k,)
         What each cluster was a part of before, -1 if that is not known.
+    links : tuple
+        Of clusters of few rows, see `scstream.kernels.nearness`: the least height (k, k) at which
+        two may be joined, or (0, 0) if there are none; pairs of places (e, 2) that are joined
+        whether they touch or not, and what their seams have of the lower peak (e,).
     numbers : tuple
         `Judging`.
     room : tuple
@@ -71,18 +77,20 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
     count, mean, cov = clusters
     floats, nodes = room
     merges, heights, part = out
-    (k, d), m = mean.shape, len(sums)
+    (k, d), m, e = mean.shape, len(sums), len(links[1])
     L, u = floats[: d * d].reshape(d, d), floats[d * d : d * d + d]
     sizes, floats = floats[d * d + d :][: 4 * k].reshape(4, k), floats[d * d + d + 4 * k :]
     peak, top, floats = floats[:k], floats[k : 2 * k], floats[2 * k :]
-    level, ratio, far = floats[:k], floats[k:][: m + k], floats[m + 2 * k :]
+    level, ratio, far = floats[:k], floats[k:][: m + k + e], floats[m + 2 * k + e :]
     nearest, nodes = nodes[:k], nodes[k:]
     of_pairs = nodes[: 2 * m + k]
     _measure((count, mean, cov), pairs[:m], rules, (L, u, of_pairs), (sizes, far, nearest, level))
     for j in range(k):
         peak[j] = log(max(count[j], _LEAST)) - sizes[0, j]
     _judge((pairs, sums, between, far), sizes, whole, rules, d, ratio)
-    m = _few((count, mean, cov), nearest, rules, (L, u), (pairs, ratio), m)
+    m = _few(
+        (count, mean, cov), nearest, rules, (L, u), (pairs, ratio), _link(links, pairs, ratio, m)
+    )
     power = log(1.0 - rules.level) / log(rules.bridge)
     n = join(pairs[:m], ratio[:m], peak, power, (nodes[:k], top), (merges, heights))
     low = 0
@@ -92,14 +100,15 @@ def form(seams: Any, clusters: Any, whole: Any, numbers: Any, room: Any, out: An
     return n
 
 
-def room_needed(k: int, d: int, m: int) -> tuple[int, int]:
-    """Return how many floats and whole numbers `form` works in."""
-    return d * d + d + 8 * k + 3 * m, 4 * k + 2 * m
+def room_needed(k: int, d: int, m: int, e: int) -> tuple[int, int]:
+    """Return how many floats and whole numbers `form` works in, given e links."""
+    return d * d + d + 8 * k + 3 * m + e, 4 * k + 2 * m
 
 
 @bare
 def step(
-    rows: Any, frame: Any, clusters: Any, before: Any, whole: Any, numbers: Any, room: Any, out: Any
+    rows: Any, frame: Any, clusters: Any, before: Any, whole: Any, links: Any, numbers: Any,
+    room: Any, out: Any,
 ) -> Any:  # fmt: skip
     """Do what `scstream.kernels.seams.follow` and then `form` do; return pairs and merges.
 
@@ -109,7 +118,7 @@ def step(
     m = follow(rows, frame, clusters, before, room, (pairs, sums, between))
     _, count, mean, cov, _ = clusters
     seams = pairs, sums[:m], between[:m]
-    n = form(seams, (count, mean, cov), whole, numbers, room, (merges, heights, part))
+    n = form(seams, (count, mean, cov), whole, links, numbers, room, (merges, heights, part))
     return m, n
 
 
@@ -194,6 +203,23 @@ def _presumed(sums: Any, enough: float) -> Any:
     """Return how much a pair is presumed to be one whole: from -1, if no rows were seen, to 1."""
     seen = sums[1] + sums[2]
     return (seen - enough) / (seen + enough + _LEAST)
+
+
+@brief_part
+def _link(links: Any, pairs: Any, ratio: Any, m: int) -> Any:
+    """Hold apart clusters of few rows that are not near, and link those that are.
+
+    Returns how many links there are, with the m that there were.
+    """
+    least, others, between = links
+    if len(least) > 0:
+        for i in range(m):
+            ratio[i] = min(ratio[i], 1.0 - least[pairs[i, 0], pairs[i, 1]])
+    for i in range(len(others)):
+        pairs[m, 0], pairs[m, 1] = others[i, 0], others[i, 1]
+        ratio[m] = between[i]
+        m += 1
+    return m
 
 
 @brief_part

@@ -98,6 +98,20 @@ class GroupRules:
         Deviations, of the mean shape of the two, within which it does so. Objects in 21 columns
         that have just come, or are about to go, have few points and lie far from all others: of
         them groups were .022 below the clusters, and are level.
+    group_chance : float
+        Height of the merge of two clusters of few rows (fewer than twice ``group_seen_rows`` for
+        each column but one, together) for each cluster that would be as near by chance. With 2 and
+        1.4: digits .004 and .014 above the clusters; even strips in 32 columns .070 and .070;
+        Gaussians in pairs, five deviations apart in 16 columns, .002 and .002 below (seeds 0 to 2).
+    group_drawn : float
+        Height below which a line is drawn between the two, for later rows to be seen along.
+    group_later_rows : float
+        Rows at the ends of a line that what is usual on all lines counts as. With 4 and 8 (seeds 0
+        and 1): MoCo features .008 and .007 above the clusters, strips .068 and .070; Gaussians in
+        pairs, five deviations apart in 16 columns, .008 and .001 below.
+    group_later_none : float
+        Rows at the ends of lines with nobody between, beside those of all lines: nobody is joined
+        before later rows were seen. With 6, MoCo features .004 above the clusters, .007 with 3.
     group_rows : int
         Rows of a batch that are looked at, at most.
     group_chunk : int
@@ -144,6 +158,10 @@ class GroupRules:
     group_overlap: float = 0.01
     group_points: float = 5.0
     group_reach: float = 6.0
+    group_chance: float = 1.4
+    group_drawn: float = 0.5
+    group_later_rows: float = 8.0
+    group_later_none: float = 3.0
     group_rows: int = 4000
     group_chunk: int = 3000
     group_kept: int = 6000
