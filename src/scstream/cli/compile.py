@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,8 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "compile",
         description="Compile the kernels that the usual families need, for small and large "
-        "batches and for many columns, and keep them on disk. The first batch then does not wait "
+        "batches, for many columns and for tables of text, and keep them on disk. The first batch "
+        "then does not wait "
         "for that: useful when an image of a container is built. The folder is that of "
         "NUMBA_CACHE_DIR, or else next to the package, or else in the user's cache.",
     )
@@ -63,6 +66,7 @@ def compile_kernels(args: argparse.Namespace) -> int:
             if not args.quiet:
                 bar.clear()
                 print(f"{name}: {perf_counter() - begin:.1f} s", flush=True)
+    _use_text()
     if not args.quiet:
         print(f"Compiled in {perf_counter() - start:.1f} s. The kernels are in {place}.")
     return 0
@@ -75,6 +79,24 @@ def _use(model: ScStream, batches: list[Any]) -> None:
         model.predict(X)
     model.predict_proba(X)
     model.score_samples(X)
+
+
+def _use_text() -> None:
+    """Read a table of text and write one, which compiles what that needs."""
+    import numpy as np
+
+    from scstream.model import ScStream
+    from scstream.pipeline import run
+    from scstream.sinks import open_sink
+    from scstream.sources import open_source
+
+    with TemporaryDirectory() as folder:
+        table = Path(folder, "table.csv")
+        rows = np.random.default_rng(0).normal(size=(300, 2))
+        np.savetxt(table, rows, delimiter=",", header="a,b", comments="")
+        with open_source(table) as source:
+            labels = open_sink(Path(folder, "labels.csv"))
+            run(ScStream(random_state=0), source, {"labels": labels})
 
 
 def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from scstream.families.columns import Columns, numbers_of
 from scstream.families.gaps import observed_scores
-from scstream.kernels.compiling import kernel
+from scstream.kernels import assessing
 from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import next_point
 from scstream.support.arithmetic import numpy_defaults
@@ -83,7 +82,7 @@ def assess(learner: Learner, X: Any, labels: NDArray[np.int64] | None = None) ->
         for a in range(0, n, _ROWS):
             rows = slice(a, a + _ROWS)
             block = observed_scores(family, score, points[rows])
-            _reduce(block, k, place[rows], best[rows], out[rows])
+            assessing.assess(block, k, place[rows], best[rows], out[rows])
     density = out[:, 1] + family.log_base(points) + level
     return Assessment(ids[best], out[:, 0], density, learner.scores)
 
@@ -93,36 +92,3 @@ def _places(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int
     order = np.argsort(ids)
     at = order[np.searchsorted(ids, labels, sorter=order).clip(max=len(ids) - 1)]
     return np.where(ids[at] == labels, at, -2)
-
-
-@kernel
-def _reduce(scores: Any, k: Any, place: Any, best: Any, out: Any) -> None:
-    """Find for each row the best label, the probability of the one asked for, and the density.
-
-    Column k of the scores (n, c) is a cluster yet to be born, which is not a label. What follows,
-    the outlier component, is: its place is k. What is less probable by a factor of 4e15 adds
-    nothing.
-    """
-    n, c = scores.shape
-    for i in range(n):
-        high = -np.inf
-        best[i] = 0
-        for j in range(c):
-            if j != k and scores[i, j] > high:
-                high = scores[i, j]
-                best[i] = j if j < k else k
-        known = 0.0
-        for j in range(c):
-            gap = scores[i, j] - high
-            if j != k and gap > -36.0:
-                known += exp(gap)
-        unborn = scores[i, k] - high
-        if unborn > 36.0:
-            out[i, 1] = scores[i, k]
-        else:
-            out[i, 1] = high + log(known + exp(unborn))
-        at = best[i] if place[i] == -1 else place[i]
-        if at < 0 or (at == k and c == k + 1):
-            out[i, 0] = 0.0
-        else:
-            out[i, 0] = exp(scores[i, at if at < k else k + 1] - high) / known
