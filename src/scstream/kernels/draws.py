@@ -222,46 +222,43 @@ def _likely(r: Any) -> Any:
 
 
 @part
-def normals(state: Any, out: Any) -> None:
-    """Fill standard normals (m,).
+def _normal_from(high: Any, low: Any, state: Any) -> Any:
+    """Return a standard normal, and the state after it: high and low word, which come at hand.
 
-    The state is at hand, not in memory, as long as words make normals by themselves.
+    They stay out of memory as long as words make normals by themselves.
     """
-    high, low, step, step_low = state[0], state[1], state[2], state[3]
+    after, after_low = _next(high, low, state[2], state[3])
+    x, fine = _likely(_mixed(after, after_low))
+    if not fine:
+        state[0], state[1] = high, low
+        x = normal(state)
+        after, after_low = state[0], state[1]
+    return x, after, after_low
+
+
+@part
+def normals(state: Any, out: Any) -> None:
+    """Fill standard normals (m,)."""
+    high, low = state[0], state[1]
     for i in range(len(out)):
-        after, after_low = _next(high, low, step, step_low)
-        x, fine = _likely(_mixed(after, after_low))
-        if fine:
-            high, low = after, after_low
-        else:
-            state[0], state[1] = high, low
-            x = normal(state)
-            high, low = state[0], state[1]
-        out[i] = x
+        out[i], high, low = _normal_from(high, low, state)
     state[0], state[1] = high, low
 
 
 @part
 def gammas(state: Any, x: Any) -> None:
-    """Replace shapes (m,) above 1 by gammas that have them; the state is at hand as above."""
-    high, low, step, step_low = state[0], state[1], state[2], state[3]
+    """Replace shapes (m,) above 1 by gammas that have them."""
+    high, low = state[0], state[1]
     for i in range(len(x)):
         b = x[i] - 1.0 / 3.0
         c = 1.0 / sqrt(9.0 * b)
         while True:
-            after, after_low = _next(high, low, step, step_low)
-            z, fine = _likely(_mixed(after, after_low))
-            if fine:
-                high, low = after, after_low
-            else:
-                state[0], state[1] = high, low
-                z = normal(state)
-                high, low = state[0], state[1]
+            z, high, low = _normal_from(high, low, state)
             v = 1.0 + c * z
             if v <= 0.0:
                 continue
             v = v * v * v
-            high, low = _next(high, low, step, step_low)
+            high, low = _next(high, low, state[2], state[3])
             u, square = np.float64(_mixed(high, low) >> _S11) * _UNIT, z * z
             if u < 1.0 - 0.0331 * square * square:
                 break
