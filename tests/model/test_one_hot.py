@@ -84,7 +84,7 @@ def test_a_model_of_spread_categories_is_saved_and_draws_rows(tmp_path):
 def test_a_family_that_does_not_suit_them_is_warned_of(family):
     rng = np.random.default_rng(0)
     X = np.concatenate([np.eye(3)[rng.integers(3, size=100)] for _ in range(2)], axis=1)
-    match = "columns 0 to 2 never two are yes in a row, and 1 more such group of columns"
+    match = "columns 0 to 2 at most one is yes in each row, and 1 more such group of columns"
     with pytest.warns(UserWarning, match=match) as told:
         ScStream(family, random_state=0, max_sweeps=2).partial_fit(X)
     assert [one.filename for one in told] == [__file__]

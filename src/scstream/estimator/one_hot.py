@@ -29,7 +29,7 @@ def warn_of_one_hot(X: Any, family: Family, names: Sequence[Any], *, level: int)
     run, others = runs[0], len(runs) - 1
     also = f", and {others} more such group{'s' * (others > 1)} of columns" if others else ""
     warnings.warn(
-        f"Of the columns {run[0]!r} to {run[-1]!r} never two are yes in a row{also}: they are "
+        f"Of the columns {run[0]!r} to {run[-1]!r} at most one is yes in each row{also}: they are "
         "one category, spread over columns. Give them to the family 'one-hot' (family='auto' finds "
         "them), or give one column of words; otherwise each category forms clusters of its own.",
         stacklevel=level,
