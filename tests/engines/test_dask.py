@@ -22,7 +22,7 @@ from scstream import Multinomial, Rules, ScStream
 from scstream.engines import CpuEngine, DaskEngine, EngineLost, Key
 from scstream.engines.dask.moving import Piece
 from scstream.engines.dask.rows import DaskRows
-from scstream.engines.dask.shard import Peer, Place, Shard, led_by
+from scstream.engines.dask.shard import Peer, Place, Shard, led_by, packed
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
@@ -251,9 +251,9 @@ def wire(monkeypatch):
     def size(values):
         return len(pickle.dumps(values))
 
-    def passed_on(self, step, name, *args):
-        answers = pass_on(self, step, name, *args)
-        seen.append((name, size(args), size(answers)))
+    async def passed_on(self, step, name, args):
+        answers = await pass_on(self, step, name, args)
+        seen.append((name, len(args), size(answers)))
         return answers
 
     def own(self, name, args):
@@ -305,12 +305,13 @@ def test_a_shard_passes_a_call_on_to_a_few(client):
         for *own, run in zip(engine._actors, engine._workers, runs, strict=True)
     ]
     first.lead(places[0], places[1:3]).result()
-    step, eta = engine._steps, LinearScore(np.zeros((3, 6)))
-    answers = first.call_all(step, "sweep", eta, LinearScore(np.zeros((6, 6))), 3, KEY).result()
+    step = engine._steps
+    args = packed((LinearScore(np.zeros((3, 6))), LinearScore(np.zeros((6, 6))), 3, KEY))
+    answers = first.call_all(step, "sweep", args).result()
     edge = engine._edges[3]  # of the rows of the first and those that it leads
     assert [sum(part.values[1].sum() for part in parts) for parts in answers] == [edge]
     with pytest.raises(EngineLost, match="lost what it held"):
-        others[0].call_all(step, "keep_labels").result()  # a step that was taken
+        others[0].call_all(step, "keep_labels", packed(())).result()  # a step that was taken
 
 
 def test_edges_of_runs_travel_and_not_chunks(client, monkeypatch):

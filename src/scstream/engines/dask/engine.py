@@ -35,13 +35,15 @@ from scstream.engines.dask.rows import (
     require_dask,
 )
 from scstream.engines.dask.shard import (
+    PATIENCE,
     Chunk,
     EngineMaker,
     Peer,
     Place,
     Shard,
-    answered,
+    check_there,
     cut_evenly,
+    packed,
 )
 from scstream.engines.ordered_sums import LEAF_ROWS, Part, Tree, Values
 from scstream.families.contract import Array, Family
@@ -198,7 +200,7 @@ class DaskEngine(Engine):
         """
         step, self._steps = self._steps, self._steps + 1
         with self._talking():
-            answers: list[Any] = self._answer(self._actors[0].call_all(step, name, *args))
+            answers: list[Any] = self._answer(self._actors[0].call_all(step, name, packed(args)))
             return answers
 
     def _each(self, name: str, args: list[tuple[Any, ...]]) -> list[Any]:
@@ -223,11 +225,15 @@ class DaskEngine(Engine):
 
     def _answer(self, future: Any) -> Any:
         """Wait for an answer as long as all workers live."""
-        return answered(future, self._workers, lambda: self.client)
+        while True:
+            try:
+                return future.result(timeout=PATIENCE)
+            except TimeoutError:
+                check_there(self._workers, self.client.nthreads())
 
     def _done(self, tasks: list[Any]) -> list[Any]:
         """Return the same futures when their tasks are done, as long as all workers live."""
-        answered(_All(tasks), self._workers, lambda: self.client)
+        self._answer(_All(tasks))
         return tasks
 
     # -- the contract ---------------------------------------------------------------------------

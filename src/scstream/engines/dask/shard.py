@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -27,7 +28,7 @@ Chunk = tuple[Points, Array | None]  # rows and their weights, None for ones
 EngineMaker = Callable[[int], Engine]  # called on the worker with the number of its threads
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as malloc.h has them
 _FINENESS = 16  # an even share of the rows is met up to one part in so many
-_PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
+PATIENCE = 2.0  # seconds without an answer after which one looks whether the worker is there
 _HELPERS = 4  # to whom a shard passes a call on, at most
 _NOT_LOADED = -1  # instead of the number of steps taken
 _SUMMED = frozenset({"sweep", "resplit", "gap_sums", "joined"})  # what returns parts of sums
@@ -91,7 +92,7 @@ class Shard:
         rows = slice(piece.start, piece.stop)
         return X[rows], None if weight is None else weight[rows]
 
-    def lead(self, place: Place, others: Sequence[Place]) -> bool:
+    async def lead(self, place: Place, others: Sequence[Place]) -> bool:
         """Take the rows, and pass calls on to these shards from now on, whose runs follow.
 
         Returns whether this shard or one of them has rows with missing entries.
@@ -99,20 +100,23 @@ class Shard:
         groups = led_by(others)
         self._helpers = [group[0].peer for group in groups]
         asked = [group[0].peer.actor.lead(group[0], group[1:]) for group in groups]
-        self._load(place)
-        return any([self._engine.has_gaps(), *self._answers(asked)])
+        await _in_thread(self._load, await self._pieces(place))
+        return any([self._engine.has_gaps(), *[await self._answer(other) for other in asked]])
 
-    def _load(self, place: Place) -> None:
-        """Join the pieces of the run; those that others have are on their way at once."""
+    async def _pieces(self, place: Place) -> list[Chunk]:
+        """Return the pieces of the run; those that others have are on their way at once."""
         holders = [place.holders.get(piece.shard) for piece in place.pieces]
         asked = [
             holder and holder.actor.cut(piece)
             for holder, piece in zip(holders, place.pieces, strict=True)
         ]
-        parts = [
-            self._cut(piece) if holder is None else answered(part, [holder.worker], _own_client)
+        return [
+            self._cut(piece) if holder is None else await awaited(part, [holder.worker])
             for holder, piece, part in zip(holders, place.pieces, asked, strict=True)
         ]
+
+    def _load(self, parts: list[Chunk]) -> None:
+        """Join the pieces of the run."""
         self._X = for_kernels(stack([X for X, _ in parts]))
         self._weight = np.concatenate(
             [np.ones(X.shape[0]) if weight is None else weight for X, weight in parts]
@@ -134,23 +138,27 @@ class Shard:
         with single_threaded():
             return getattr(self, name)(*args)
 
-    def call_all(self, step: int, name: str, *args: Any) -> list[Any]:
+    async def call_all(self, step: int, name: str, packed: bytes) -> list[Any]:
         """Run a method here and on all shards that this one leads; returns their answers in order.
 
-        Sums are added up on the way, as far as the tree of sums goes, to one answer.
+        Sums are added up on the way, as far as the tree of sums goes, to one answer. The worker's
+        event loop passes the call on, as it came, before a thread begins with the rows: a thread
+        that passed it on itself would keep the interpreter from the loop, by 5 ms at a time.
         """
-        asked = [helper.actor.call_all(step, name, *args) for helper in self._helpers]
-        answers = [self.call(step, name, *args)]
-        for theirs in self._answers(asked):
-            answers += theirs
+        asked = [helper.actor.call_all(step, name, packed) for helper in self._helpers]
+        answers = [await _in_thread(self._call_packed, step, name, packed)]
+        for other in asked:
+            answers += await self._answer(other)
         if name not in _SUMMED:
             return answers
         return [Tree(part for parts in answers for part in parts).parts]
 
-    def _answers(self, asked: list[Any]) -> list[Any]:
-        """Wait for what the helpers answer, as long as they are there: this worker must go on."""
-        workers = [helper.worker for helper in self._helpers]
-        return [answered(answer, workers, _own_client) for answer in asked]
+    def _call_packed(self, step: int, name: str, packed: bytes) -> Any:
+        return self.call(step, name, *unpacked(packed))
+
+    async def _answer(self, asked: Any) -> Any:
+        """Wait for what a helper answers, as long as all are there: this worker must go on."""
+        return await awaited(asked, [helper.worker for helper in self._helpers])
 
     async def picked(self, rows: NDArray[np.int64]) -> list[tuple[Points, Array]]:
         """Return those of the batch's rows, and weights, that are here or on shards led from here.
@@ -161,8 +169,8 @@ class Shard:
         a, b = np.searchsorted(rows, [self._first, self._first + len(self._weight)])
         own = rows[a:b] - self._first
         parts = [(self._X[own], self._weight[own])]
-        for answer in asked:
-            parts += await answer
+        for other in asked:
+            parts += await self._answer(other)
         return parts
 
     async def let_go(self) -> None:
@@ -266,25 +274,44 @@ class Shard:
         return Tree(parts).closed() if self._last else parts
 
 
-def _own_client() -> Any:
-    """Return the client of the worker that this runs on."""
-    from distributed import get_client
+async def awaited(answer: Any, workers: Collection[str]) -> Any:
+    """Wait in a worker's event loop for an answer as long as some workers live."""
+    from distributed import get_worker
 
-    return get_client()
-
-
-def answered(future: Any, workers: Collection[str], client: Callable[[], Any]) -> Any:
-    """Wait for an answer as long as some workers live."""
-    while True:
-        try:
-            return future.result(timeout=_PATIENCE)
-        except TimeoutError:
-            check_there(workers, client())
+    task = asyncio.ensure_future(answer)
+    while not (await asyncio.wait([task], timeout=PATIENCE))[0]:
+        check_there(workers, await get_worker().scheduler.ncores())
+    return task.result()
 
 
-def check_there(workers: Collection[str], client: Any) -> None:
-    """Raise if one of the workers is gone."""
-    gone = set(workers) - set(client.nthreads())
+async def _in_thread(job: Callable[..., Any], *args: Any) -> Any:
+    """Run something in the thread that a worker has for its actors, and wait for it."""
+    from distributed import get_worker
+
+    thread = get_worker().executors["actor"]
+    return await asyncio.get_running_loop().run_in_executor(thread, job, *args)
+
+
+def packed(args: tuple[Any, ...]) -> bytes:
+    """Return the arguments of a call, packed once for all shards."""
+    from distributed.protocol import pickle
+
+    out: bytes = pickle.dumps(args)
+    return out
+
+
+def unpacked(given: bytes) -> tuple[Any, ...]:
+    """Return what was packed."""
+    from distributed.protocol import pickle
+
+    untyped: Any = pickle
+    out: tuple[Any, ...] = untyped.loads(given)
+    return out
+
+
+def check_there(workers: Collection[str], there: Collection[str]) -> None:
+    """Raise if one of the workers is not among those that are there."""
+    gone = set(workers) - set(there)
     if gone:
         raise EngineLost(f"The Dask worker {gone.pop()} is gone.")
 
