@@ -158,3 +158,34 @@ def test_few_rows_of_heavy_clusters_are_labelled_as_many_are(n):
     assert_array_equal(labels, np.argmax(score.block(family.statistics(X)), axis=1))
     apart = [CpuEngine().assign(family, X[a : a + 10], score) for a in range(0, n, 10)]
     assert_array_equal(labels, np.concatenate(apart))
+
+
+@pytest.mark.parametrize("apart", [0.5, 40.0])
+def test_rounds_of_refining_end_when_nothing_changes(apart):
+    """The result is that of all rounds, and what is the same is not scored anew."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 2)) + apart * rng.integers(2, size=(400, 1))
+    family = Gaussian().prepare(X)
+    cut = LinearScore(np.array([np.zeros(6), [0.01 - 0.5 * apart, 1.0, 0.0, 0.0, 0.0, 0.0]]))
+    chosen, scored, rounds = np.ones(1, dtype=bool), [], 6
+    plain, engine = CpuEngine(1), CpuEngine(1)
+    for one in (plain, engine):
+        one.load(family, X, np.ones(400))
+        one.start(np.zeros(400, dtype=np.int64))
+    expected = plain.resplit(cut, chosen)
+    for _ in range(rounds):
+        counts = expected[0][..., 0] + 0.5
+        expected = plain.resplit(
+            family.predictive_score(expected[0].reshape(2, -1), np.log(counts.ravel())), chosen
+        )
+
+    class Counting:
+        @staticmethod
+        def part_score(s, log_weight):
+            scored.append(s)
+            return family.part_score(s, log_weight)
+
+    found = engine.refine(cut, chosen, Counting, 1.0, rounds)()
+    assert_array_equal(found[0], expected[0])
+    assert_array_equal(found[1], expected[1])
+    assert len(scored) == (1 if apart > 10.0 else rounds)

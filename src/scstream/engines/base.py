@@ -226,11 +226,15 @@ class Engine(ABC):
         """
 
         def refined() -> tuple[Array, Array]:
-            by = sub
+            by, before = sub, None
             current, doubt = self.resplit(by, chosen, doubts=rounds == 0)
             for left in reversed(range(rounds)):
-                log_sub = np.log(current[..., 0] + 0.5 * alpha)
-                by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
+                if before is None or not np.array_equal(current, before):
+                    log_sub = np.log(current[..., 0] + 0.5 * alpha)
+                    by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
+                elif left:
+                    continue  # every round from here on is as the one before
+                before = current
                 current, doubt = self.resplit(by, chosen, doubts=left == 0)
             return current, doubt
 
