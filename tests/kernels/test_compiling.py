@@ -9,11 +9,20 @@ from importlib import import_module
 from threading import Thread, Timer
 from time import sleep
 
+import numba
 import numpy as np
 import pytest
+from numba.core import config
 
 from scstream import ScStream
-from scstream.kernels import ahead, machine_code, needed, screened_blocks, small_divisions
+from scstream.kernels import (
+    ahead,
+    compiling,
+    machine_code,
+    needed,
+    screened_blocks,
+    small_divisions,
+)
 
 
 def test_kernels_are_stamped_with_all_files_they_are_made_from():
@@ -236,23 +245,62 @@ def test_two_processes_share_what_there_is_to_compile(monkeypatch, tmp_path):
     Timer(0.05, lambda: print("e", file=says, flush=True)).start()
     assert helper.wait_for("e")
     assert compiled == ["c", "d", "f"]  # what nobody had claimed, meanwhile
-    helper._kernels["g"] = None
+    helper._kernels["g"], helper._later["later"] = None, None
     assert other.take("g")
+    assert helper.at_work() is False  # nothing was started here
     Timer(0.05, says.close).start()
     assert not helper.wait_for("g")  # the second process ended before
     listening.join()
-    assert compiled == ["c", "d", "f"]
+    assert compiled == ["c", "d", "f"]  # and nothing that can wait
+
+
+def test_kernels_that_a_batch_can_do_without_are_waited_for_by_nobody(monkeypatch):
+    names = ["small_batch.drawn", "gaussian_moves.judge"]
+    started, at_work = [], [True, True, False]
+    helper = ahead._KINDS["large_batches"]
+    monkeypatch.setattr(ahead, "_READY", set())
+    monkeypatch.setattr(ahead, "_is_kept", lambda name, arguments: name == names[1])
+    monkeypatch.setattr(helper, "start", lambda: started.append(True))
+    monkeypatch.setattr(helper, "at_work", lambda: at_work[len(started) - 1])
+    monkeypatch.setattr(ahead, "can_help", lambda: True)
+    assert ahead.are_ready(names[1:])
+    assert not started  # they are on disk
+    assert not ahead.are_ready(names)
+    assert not ahead.are_ready(names[:1])
+    assert ahead.are_ready(names)  # the second process is done: who needs one compiles it
+    assert len(started) == 3
+    assert ahead.are_ready(names)
+    assert len(started) == 3  # nobody looks again
+    monkeypatch.setattr(ahead, "_READY", set())
+    monkeypatch.setattr(ahead, "can_help", lambda: False)
+    assert ahead.are_ready(names)  # nobody else would compile them
+    assert len(started) == 3
+
+
+def test_kernels_are_looked_for_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    def twice(x):
+        return 2.0 * x
+
+    kept, arguments = compiling.kernel(twice), (numba.float64,)
+    assert not kept._cache.holds(arguments, kept.targetctx)
+    kept.compile(arguments)
+    assert kept._cache.holds(arguments, kept.targetctx)
+    assert not kept._cache.holds((numba.int64,), kept.targetctx)
+    for path in tmp_path.rglob("*.nbi"):
+        path.write_bytes(b"damaged")
+    assert not kept._cache.holds(arguments, kept.targetctx)
 
 
 def test_without_a_folder_everyone_compiles_for_himself(tmp_path):
     assert ahead.Claims(str(tmp_path / "gone")).take("a")
 
 
-def test_how_long_it_takes_is_said_for_the_rows_of_the_first_batch(monkeypatch):
-    monkeypatch.setattr(ahead, "can_help", lambda: True)
+def test_what_is_compiled_ahead_is_for_the_rows_of_the_first_batch():
     X = np.random.default_rng(0).normal(size=(4097, 2))
-    seconds = []
+    kinds = []
     for n in (4096, 4097, 50):
         ScStream(random_state=0).partial_fit(X[:n])
-        seconds.append(ahead.seconds_for("matrices.prior"))
-    assert seconds[0] == seconds[2] < seconds[1]
+        kinds.append(ahead.expected())
+    assert kinds == ["small_batches", "large_batches", "small_batches"]

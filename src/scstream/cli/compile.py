@@ -44,7 +44,7 @@ USUAL = ("gaussian", "diagonal", "multinomial", "poisson", "bernoulli", "categor
 def compile_kernels(args: argparse.Namespace) -> int:
     """Learn and label small streams of each family, which compiles what they need."""
     from scstream.families import BY_NAME
-    from scstream.kernels import small_batch
+    from scstream.kernels import ahead, small_batch
 
     families = args.families or USUAL
     for name in families:
@@ -67,6 +67,7 @@ def compile_kernels(args: argparse.Namespace) -> int:
                 bar.clear()
                 print(f"{name}: {perf_counter() - begin:.1f} s", flush=True)
     _use_text()
+    ahead.finish()
     if not args.quiet:
         print(f"Compiled in {perf_counter() - start:.1f} s. The kernels are in {place}.")
     return 0

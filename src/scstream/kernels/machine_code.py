@@ -49,6 +49,15 @@ class KeptCode(_Cache):
             found = self._load(sig, target_context)
         return found
 
+    def holds(self, sig: Any, target_context: Any) -> bool:
+        """Whether it is on disk; true if nothing can be."""
+        if self.files is None:
+            return True
+        key = self.files._index_key(sig, target_context.codegen())
+        with contextlib.suppress(Exception):  # of damaged files, as below
+            return key in self.files._cache_file._load_index()
+        return False
+
     def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             return self.files.load_overload(sig, target_context)

@@ -17,6 +17,7 @@ def signatures() -> dict[str, Any]:
         **small_batches(),
         **heavy_batches(),
         **large_batches(),
+        **large_steps(),
         **pruned_batches(),
         **other_batches(),
     }
@@ -58,25 +59,24 @@ def large_batches() -> dict[str, Any]:
     from scstream.kernels.large_tiles import Carried
     from scstream.kernels.nearby import Components
 
-    f1, f2, f3, i1 = float64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1]
+    f1, f2, i1 = float64[::1], float64[:, ::1], int64[::1]
     s1, s2 = float32[::1], float32[:, ::1]
-    prior, past = types.Tuple((f1, float64, float64, int64)), types.Tuple((f3, f2))
-    room, crew = types.Tuple((f1, i1, s1)), types.NamedTuple((int64, i1), Crew)
+    crew = types.NamedTuple((int64, i1), Crew)
     by = types.NamedTuple((f2, f1, f1, s2, f2, s1, s1, s1, f1, s2, float64, float64), Components)
     carried = types.NamedTuple((int32[::1], int32[::1], s1, f1, float64, float64), Carried)
     rows, weight, pairs, shares, scratch, labels, totals = _large_rows()
-    of_small = small_batches()
+    of_small, of_others = small_batches(), other_batches()
     between = (
         "pooling.outlying", "pooling.pooled", "mixture.standing", "matrices.student_level",
-        "matrices.student", "small_batch.moves", "large_rows.resplit",
+        "matrices.student", "large_rows.resplit",
     )  # fmt: skip
     ends = (
         "labelling.rename", "labelling.take_trial", "mixture.log_joint", "labelling.least",
         "draws.log_uniforms", "labelling.named", "mixture.many_rows", "scores.products",
-        "scores.student", "scores.log_totals", "sketches.merge", "mixture.faded", "mixture.older",
-        "small_batch.forget", "mixture.log_split", "small_batch.densities", "pooling.expected",
-        "sketches.follow",
+        "scores.student", "scores.log_totals", "sketches.merge", "mixture.log_split",
+        "cuts.between", "cuts.discriminant", "cuts.truncate",
     )  # fmt: skip
+    of_any = "mixture.dirichlets", "mixture.log_weights", "mixture.neighbours"
     return {
         "large_rows.sweep": (
             rows, weight, by, pairs, types.NamedUniTuple(int64, 5, Keyed), shares, scratch, labels,
@@ -85,14 +85,38 @@ def large_batches() -> dict[str, Any]:
         **{name: of_small[name] for name in between},
         "crew.serve": (i1, int64),
         "cuts.shared_directions": (crew, f2, f2, i1, int64, f1, int64, f2, i1, f2),
-        "small_batch.drawn": (f3, f3, uint64[::1], float64, prior, room, f2),
+        "matrices.wishart": (f2, f2, f2, f2, f1, f1, f2),
+        **{name: of_others[name] for name in of_any},
+        **{name: of_small[name] for name in ends},
+    }  # fmt: skip
+
+
+def large_steps() -> dict[str, Any]:
+    """Return what a second large batch needs, and then what makes later ones quicker.
+
+    They can do without the latter: compiled steps of large batches, and of small ones between them.
+    """
+    f1, f2, f3 = float64[::1], float64[:, ::1], float64[:, :, ::1]
+    i1, i2 = int64[::1], int64[:, ::1]
+    prior, past = types.Tuple((f1, float64, float64, int64)), types.Tuple((f3, f2))
+    room, draws = types.Tuple((f1, i1, float32[::1])), uint64[::1]
+    of_small = small_batches()
+    begins = (
+        "mixture.faded", "mixture.older", "pooling.expected", "sketches.follow",
+        "small_batch.densities", "small_batch.moves", "small_batch.forget",
+    )  # fmt: skip
+    return {
+        **{name: of_small[name] for name in begins},
         "gaussian_moves.judge": (
             types.Tuple((i1, i1, bool_)), types.Tuple((f3, f1)), past, past, prior, float64,
             types.UniTuple(float64, 3), f1, types.Tuple((f2, f1)),
         ),
-        "mixture.dirichlets": (f3, f3, float64, f2, f1),
-        "mixture.log_weights": (f1, f1, f1, f1),
-        **{name: of_small[name] for name in ends},
+        "small_batch.drawn": (f3, f3, draws, float64, prior, room, f2),
+        "small_divisions.divide": of_small["small_divisions.divide"],
+        "small_batch.sweep": (
+            f3, f3, draws, float64, prior, types.Tuple((f2, f1, i1, i1)),
+            types.Tuple((int64, int64, int64, bool_)), room, types.Tuple((f3, i2, i2, f2)),
+        ),
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from scstream.kernels.quick_lowering import QuickLowering
 _dynfunc: Any = import_module("numba._dynfunc")
 APPLIES = numba.__version__.split(".")[:2] == ["0", "68"]
 
+_WRAPPER = "_ZN7cpython"  # how the names begin of what takes arguments from Python, once a call
 INSTEAD: dict[Any, Any] = {}  # what numba's own versions take long to compile
 
 _NOT_NEEDED = {
@@ -56,7 +57,11 @@ class _KernelLibrary(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 
-        how = create_pipeline_tuning_options(speed_level=2)
+        for function in self._final_module.functions:
+            if function.name.startswith(_WRAPPER) and not function.is_declaration:
+                for as_it_stands in ("noinline", "optnone"):
+                    function.add_function_attribute(as_it_stands)
+        how = create_pipeline_tuning_options(speed_level=1)  # 2 takes longer and gains nothing
         how.loop_vectorization, how.slp_vectorization, how.loop_unrolling = True, False, False
         builder = create_pass_builder(self._codegen._tm, how)
         passes = builder.getModulePassManager()

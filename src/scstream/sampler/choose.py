@@ -18,6 +18,8 @@ from scstream.sampler.steps import Steps
 from scstream.sampler.student import SmallStudentSteps
 from scstream.support.threads import threads_allowed
 
+_SMALL, _LARGE = "small_batches", "large_batches"  # see `scstream.kernels.needed`
+
 
 def few_columns(family: Family, rules: Rules) -> bool:
     """Whether clusters are Gaussian, with so few columns that compiled steps are worth while."""
@@ -39,7 +41,7 @@ def is_small(family: Family, rules: Rules, n: int) -> bool:
 
 def expect_rows(n: int) -> None:
     """Tell who compiles ahead of what is needed how many rows a first batch has."""
-    ahead.expect("small_batches" if n <= LEAF_ROWS else "large_batches")
+    ahead.expect(_SMALL if n <= LEAF_ROWS else _LARGE)
 
 
 def choose_steps(family: Family, engine: Engine, rules: Rules, *, records: bool) -> type[Steps]:
@@ -48,9 +50,18 @@ def choose_steps(family: Family, engine: Engine, rules: Rules, *, records: bool)
         few_rows = engine.few_rows() is not None
         if records:
             return SmallSweeps if few_rows else GenericSteps
-        return SmallGaussianSteps if few_rows else LargeGaussianSteps
+        return at_hand(SmallGaussianSteps if few_rows else LargeGaussianSteps)
     heavy = few_heavy_columns(family, rules) and not records
     return SmallStudentSteps if heavy and engine.few_rows() is not None else GenericSteps
+
+
+def at_hand(kind: type[SmallGaussianSteps | LargeGaussianSteps]) -> type[Steps]:
+    """Return compiled steps, or the generic ones while a second process compiles their kernels.
+
+    Both give the same labels. A first batch of few rows waits for the kernels of such batches.
+    """
+    awaited = kind is SmallGaussianSteps and ahead.expected() == _SMALL
+    return kind if awaited or ahead.are_ready(kind.kernels) else GenericSteps
 
 
 def steps_for(

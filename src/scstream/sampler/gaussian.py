@@ -240,6 +240,10 @@ class GaussianSteps(_Compiled):
 class LargeGaussianSteps(GaussianSteps):
     """The same for many rows: parameters are drawn in one compiled call."""
 
+    kernels = (
+        "small_batch.moves", "small_batch.forget", "gaussian_moves.judge", "small_batch.drawn",
+    )  # fmt: skip
+
     def restricted_sweep(self, state: State, key: Key | None = None) -> State:
         """Draw weights and parameters, then every point's label and sub-label."""
         k, draws = state.k, self.rng.words.copy()
