@@ -61,7 +61,7 @@ class _KernelLibrary(JITCodeLibrary):
             if function.name.startswith(_WRAPPER) and not function.is_declaration:
                 for as_it_stands in ("noinline", "optnone"):
                     function.add_function_attribute(as_it_stands)
-        how = create_pipeline_tuning_options(speed_level=1)  # 2 takes longer and gains nothing
+        how = create_pipeline_tuning_options(speed_level=2)
         how.loop_vectorization, how.slp_vectorization, how.loop_unrolling = True, False, False
         builder = create_pass_builder(self._codegen._tm, how)
         passes = builder.getModulePassManager()
