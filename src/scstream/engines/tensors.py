@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from scstream.support.extras import need_package
+
 _NUMPY = (np.ndarray, np.generic)
 _MOST_STREAMS = 64  # that are remembered
 _streams: dict[tuple[int, int], Any] = {}
@@ -147,10 +149,6 @@ def like_input(labels: Any, X: Any) -> Any:
 
 def require_torch() -> Any:
     """Return PyTorch, or say how to install it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "Tensors and the engine 'torch' need PyTorch: pip install 'scstream[gpu]'."
-        ) from error
-    return torch
+    torch = sys.modules.get("torch")
+    why = "tensors and the engine 'torch' need PyTorch"
+    return need_package("torch", "gpu", why) if torch is None else torch
