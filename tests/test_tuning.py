@@ -197,7 +197,7 @@ def test_it_is_silent_unless_asked(capfd) -> None:
 
 def test_without_optuna_the_error_names_the_extra(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ImportError, match=r'pip install "scstream\[tune\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'scstream\[tune\]'"):
         tune(labelled(2))
 
 

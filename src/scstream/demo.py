@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream import ScStream
+from scstream.cli.demo import DESCRIPTION, add_options
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
 from scstream.plot import (
@@ -43,7 +44,13 @@ _TITLE = "scstream demo"  # written into the picture
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demonstration with command-line arguments; return the exit status."""
-    args = _parse(argv)
+    parser = argparse.ArgumentParser(prog="python -m scstream.demo", description=DESCRIPTION)
+    add_options(parser)
+    return run(parser.parse_args(argv))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the demonstration; return the exit status."""
     if args.picture is not None:
         try:
             check_file(args.picture, overwrite=args.overwrite or _is_ours(args.picture))
@@ -266,47 +273,6 @@ def _is_ours(path: Path) -> bool:
         return False
     with open(path, "rb") as file:
         return _TITLE.encode() in file.read(4096)
-
-
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m scstream.demo",
-        description="Follow a built-in drifting stream, show what was found, draw a picture.",
-    )
-    parser.add_argument("--batches", type=_at_least(2), default=60, help="default: %(default)s")
-    parser.add_argument(
-        "--batch-size", type=_at_least(1), default=1000, help="default: %(default)s"
-    )
-    parser.add_argument("--clusters", type=_at_least(1), default=12, help="default: %(default)s")
-    parser.add_argument("--seed", type=int, default=2, help="another stream (default: %(default)s)")
-    parser.add_argument(
-        "--picture",
-        type=Path,
-        default=Path("scstream-demo.png"),
-        metavar="FILE",
-        help="where to write the picture (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--no-picture",
-        dest="picture",
-        action="store_const",
-        const=None,
-        help="draw nothing; matplotlib is not needed then",
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace any existing picture")
-    return parser.parse_args(argv)
-
-
-def _at_least(least: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers with a lower limit."""
-
-    def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
-        return int(text)
-
-    return read
 
 
 def _point(mean: NDArray[np.float64] | None) -> str:

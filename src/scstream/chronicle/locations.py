@@ -11,6 +11,7 @@ import numpy as np
 from scstream.chronicle.lines import Floats
 from scstream.events import Sight, speeds_of
 from scstream.plot.projection import Projection
+from scstream.summary.differences import location_key
 from scstream.support.arithmetic import numpy_defaults
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _LIKELIEST = 3  # categories of a column that are kept
 _MOST_COLUMNS = 32  # columns of words that are kept
-_LOCATIONS = ("mean", "rate", "probability", "probabilities")  # of a column, what it has
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def locations(records: Sequence[Any]) -> tuple[list[Any], Floats | None, Spreads
     """
     if not records:
         return [], None, None
-    keys = {name: _location_key(about) for name, about in records[0].columns.items()}
+    keys = {name: location_key(about) for name, about in records[0].columns.items()}
     keys = {name: key for name, key in keys.items() if key}
     if not keys:
         return [], None, None
@@ -78,11 +78,6 @@ def speeds(model: ScStream, ids: Sequence[int]) -> Floats | None:
         return None
     found = speeds_of(model._before, Sight.of(model._learner), model.n_features_in_)
     return np.array([found.get(i) for i in ids], dtype=float) if found else None
-
-
-def _location_key(about: dict[str, Any]) -> str:
-    """Return what a column's location is called, nothing where it has none."""
-    return next((key for key in _LOCATIONS if isinstance(about.get(key), float)), "")
 
 
 def _columns(records: Sequence[Any], keys: dict[Any, str]) -> Floats:

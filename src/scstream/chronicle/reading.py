@@ -25,12 +25,7 @@ _BUFFER = (
 
 
 class ChronicleFile:
-    """The lines of a chronicle's file, those that are whole.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """The lines of a chronicle's file, those that are whole."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

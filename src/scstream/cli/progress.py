@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from scstream.support.printable import printable_name
 from scstream.support.progress import Bar
+from scstream.support.words import counted
 
 if TYPE_CHECKING:
     from scstream.pipeline import RunResult, Totals
@@ -75,14 +76,14 @@ def summary(result: RunResult) -> str:
     """Return a run in a few lines."""
     totals = result.totals
     rate = result.rows / max(result.seconds, 1e-9)
-    lines = [f"{_count(totals.rows, 'row')} in {_count(totals.batches, 'batch', 'batches')}"]
+    lines = [f"{counted(totals.rows, 'row')} in {counted(totals.batches, 'batch', 'batches')}"]
     if result.resumed is not None:
         lines[0] += f", {result.rows:,} of them since {printable_name(result.resumed.name)}"
     lines[0] += f"; {result.seconds:.1f} s, {rate:,.0f} rows/s"
     if totals.rejected:
-        lines.append(f"{_count(totals.rejected, 'row')} rejected")
+        lines.append(f"{counted(totals.rejected, 'row')} rejected")
     if result.model.n_batches_:
-        lines.append(f"{_count(result.model.n_clusters_, 'cluster')}; {_events(totals)}")
+        lines.append(f"{counted(result.model.n_clusters_, 'cluster')}; {_events(totals)}")
         clusters = sorted(result.model.clusters_, key=lambda c: -c.weight)[:8]
         shares = ", ".join(f"{c.id} ({c.weight:.1%})" for c in clusters)
         lines.append(f"largest: {shares}{', ...' if result.model.n_clusters_ > 8 else ''}")
@@ -90,17 +91,13 @@ def summary(result: RunResult) -> str:
 
 
 def _events(totals: Totals) -> str:
-    return ", ".join(
-        [
-            _count(totals.births, "birth"),
-            _count(totals.deaths, "death"),
-            _count(totals.splits, "split"),
-            _count(totals.merges, "merge"),
-            _count(totals.returns, "return"),
-            *([_count(totals.widened, "column widened", "columns widened")] * (totals.widened > 0)),
-        ]
-    )
-
-
-def _count(n: int, one: str, many: str | None = None) -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    counts = [
+        counted(totals.births, "birth"),
+        counted(totals.deaths, "death"),
+        counted(totals.splits, "split"),
+        counted(totals.merges, "merge"),
+        counted(totals.returns, "return"),
+    ]
+    if totals.widened:
+        counts.append(counted(totals.widened, "column widened", "columns widened"))
+    return ", ".join(counts)

@@ -96,6 +96,11 @@ _READING: dict[str, dict[str, Any]] = {
     },
 }
 
+_AS_GIVEN = (  # of these, the ones that go to `SourceOptions` as they are
+    "exclude", "include", "number", "encoding", "format", "header", "separator", "decimal",
+    "missing", "text", "on_error",
+)  # fmt: skip
+
 
 def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None:
     """Add where rows come from and how they are read."""
@@ -164,20 +169,10 @@ def source_options(args: argparse.Namespace, **more: Any) -> SourceOptions:
         "batch_size": getattr(args, "batch_size", None) or 1000,
         "time_column": getattr(args, "time_column", None),
         "period": getattr(args, "period", None),
-        "exclude": args.exclude,
-        "include": args.include,
-        "number": args.number,
         "on_columns": None if getattr(args, "quiet", False) else tell_columns,
-        "encoding": args.encoding,
         "guess": True,
-        "format": args.format,
-        "header": args.header,
-        "separator": args.separator,
-        "decimal": args.decimal,
-        "missing": args.missing,
-        "text": args.text,
-        "on_error": args.on_error,
         "access": _access(args),
+        **{name: getattr(args, name) for name in _AS_GIVEN},
     }
     try:
         return SourceOptions(**(given | more))
@@ -230,10 +225,7 @@ def _access(args: argparse.Namespace) -> Access | None:
 
 def source_settings(args: argparse.Namespace, options: SourceOptions) -> dict[str, Any]:
     """Return what the batches depend on, in plain JSON."""
-    names = (
-        "batch_size", "columns", "exclude", "include", "format", "encoding", "header", "separator",
-        "decimal", "missing", "text", "number", "time_column", "period", "on_error",
-    )  # fmt: skip
+    names = ("batch_size", "columns", *_AS_GIVEN, "time_column", "period")
     from scstream.sources.message_urls import identity
 
     settings = {"source": identity(args.source)} | {

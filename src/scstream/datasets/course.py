@@ -15,15 +15,7 @@ from scstream.datasets.drift import DRIFTS, WEIGHTS, draw_itinerary, draw_weight
 
 @dataclass(eq=False)
 class Course:
-    """What the parameters that all streams have come to, checked.
-
-    Parameters
-    ----------
-    n_batches, batch_size, n_clusters : int
-    drift, weights : str
-    births : float
-    random_state : int, Generator, RandomState or None
-    """
+    """What the parameters that all streams have come to, checked."""
 
     n_batches: int
     batch_size: int

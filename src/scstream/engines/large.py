@@ -20,6 +20,7 @@ from scstream.engines.sizes import Sizes
 from scstream.engines.units import Units, units_of
 from scstream.families.contract import Array, Family
 from scstream.families.in_single import InSingle
+from scstream.families.packed import upper
 from scstream.families.scores import Labels, Points, Products, Score, form_of
 from scstream.kernels import large_rows, large_tiles
 from scstream.kernels.crew import crew_of, for_each
@@ -337,7 +338,7 @@ def _straight(eta: Array, const: Array, power: Array) -> tuple[Array, Array, flo
 
 def _centres(eta: Array, d: int) -> NDArray[np.float32]:
     """Return where quadratic functions have their extremes, as `nearby.nearest` takes them."""
-    k, (i, j) = len(eta), _triangle(d)
+    k, (i, j) = len(eta), upper(d)
     out = np.zeros((k + -k % 4, d + 1 + -d % COLUMNS), dtype=np.float32)
     out[k:, 0] = _FAR
     bent = np.empty((k, d, d))
@@ -352,12 +353,6 @@ def _centres(eta: Array, d: int) -> NDArray[np.float32]:
     out[:k, 0] = np.where(good, level, _FAR)
     out[:k, 1 : 1 + d][good] = centre[good]
     return out
-
-
-@lru_cache
-def _triangle(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    i, j = np.triu_indices(d)
-    return i, j
 
 
 def _totals(m: int, k: int, p: int, pairs: int) -> Totals:

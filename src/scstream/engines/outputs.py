@@ -42,12 +42,7 @@ class LogTotal:
 
 @dataclass(frozen=True)
 class Probabilities:
-    """The probabilities (n, k) of the first k components.
-
-    Attributes
-    ----------
-    k : int
-    """
+    """The probabilities (n, k) of the first k components."""
 
     k: int
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from scstream.support.extras import need_package
+
 _NUMPY = (np.ndarray, np.generic)
 _MOST_STREAMS = 64  # that are remembered
 _streams: dict[tuple[int, int], Any] = {}
@@ -46,9 +48,7 @@ def as_tensor(X: Any) -> Any:
     return require_torch().from_dlpack(X)
 
 
-def check_tensor(
-    X: Any, least: int = 1, n_features: int | None = None, *, finite: bool = True
-) -> Any:
+def check_tensor(X: Any, least: int = 1, *, finite: bool = True) -> Any:
     """Return rows of finite floating-point numbers (n, d), checked where they are.
 
     That they are finite is not checked if somebody else does it, see `Engine.checks`.
@@ -56,8 +56,7 @@ def check_tensor(
     Raises
     ------
     ValueError
-        If it is no matrix, has too few rows or another number of columns than ``n_features``,
-        or holds what is not finite.
+        If it is no matrix, has too few rows, or holds what is not finite.
     """
     torch = require_torch()
     x = as_tensor(X)
@@ -72,10 +71,6 @@ def check_tensor(
         raise ValueError(
             f"Found a tensor with shape {tuple(x.shape)}: at least {least} row(s) and 1 column "
             "are required."
-        )
-    if n_features is not None and x.shape[1] != n_features:
-        raise ValueError(
-            f"X has {x.shape[1]} features, but ScStream is expecting {n_features} features."
         )
     if x.dtype not in (torch.float32, torch.float64):
         x = x.float() if x.dtype.is_floating_point else x.double()
@@ -154,10 +149,6 @@ def like_input(labels: Any, X: Any) -> Any:
 
 def require_torch() -> Any:
     """Return PyTorch, or say how to install it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "Tensors and the engine 'torch' need PyTorch: pip install 'scstream[gpu]'."
-        ) from error
-    return torch
+    torch = sys.modules.get("torch")
+    why = "tensors and the engine 'torch' need PyTorch"
+    return need_package("torch", "gpu", why) if torch is None else torch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,27 +16,25 @@ _ROUNDING = 1e-12  # of a number that was on another scale, relatively
 _LIMITS = (-(2**15), 2**15 - 1, -(2**31), 2**31 - 1)  # of whole numbers in 16 and in 32 bits
 
 
-def warn_of_codes(columns: Sequence[tuple[Any, Array]], *, level: int) -> bool:
-    """Warn if a number looks as if it stood for missing in some columns; returns whether it did.
+def warning_of_codes(columns: Sequence[tuple[Any, Array]]) -> str:
+    """Return a warning if a number looks as if it stood for missing in some columns.
 
     Columns (n,) have their names in front.
     """
     found = [(name, *code_in(column[:_MOST])) for name, column in columns]
     found = [(name, code, share) for name, code, share in found if share > 0.0]
     if not found:
-        return False
+        return ""
     (name, code, share), others = found[0], len(found) - 1
     also = (
         f" So do {others} other columns." if others > 1 else " So does another." if others else ""
     )
-    warnings.warn(
+    return (
         f"Column {name!r} holds {code:g} in {share:.1%} of the rows, far from all its other "
         f"numbers.{also} If that stands for a missing number put NaN there (pandas.read_csv: "
         f"na_values=[{code:g}]; scstream run: --missing={code:g}). Otherwise rows that lack a "
-        "number form clusters of their own.",
-        stacklevel=level,
+        "number form clusters of their own."
     )
-    return True
 
 
 def code_in(column: Array) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,20 +16,18 @@ _COLUMNS = 16  # those with most numbers, that show which rows differ
 _SAME = 0.9  # the share of different rows that a column of its own distinguishes
 
 
-def warn_of_copies(columns: Sequence[tuple[Any, Array]], *, level: int) -> bool:
-    """Warn if most rows of columns (n,), with their names in front, are copies of others."""
+def warning_of_copies(columns: Sequence[tuple[Any, Array]]) -> str:
+    """Return a warning if most rows of columns (n,), with their names in front, are copies."""
     numbers = [column[:_MOST] for _, column in columns]
     different = different_rows(numbers)
     if different == 0:
-        return False
+        return ""
     rows = len(numbers[0])
-    warnings.warn(
+    return (
         f"The batch has {rows:,} rows, but only {different:,} different ones. The model takes "
         "copies for independent rows that agree, and makes clusters of a few different rows. Drop "
-        "the copies (pandas: drop_duplicates; numpy.unique(X, axis=0)).",
-        stacklevel=level,
+        "the copies (pandas: drop_duplicates; numpy.unique(X, axis=0))."
     )
-    return True
 
 
 def different_rows(columns: Sequence[Array]) -> int:

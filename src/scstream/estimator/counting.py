@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -61,23 +60,21 @@ def _trend(x: Array, known: Trend | None) -> Trend | None:
     return Trend(direction, float(x[-1]), even)
 
 
-def warn_of_counting(course: Course, *, level: int) -> bool:
-    """Warn of columns that count up from batch to batch, or evenly; returns whether there are any.
+def warning_of_counting(course: Course) -> str:
+    """Return a warning of columns that count up from batch to batch, or evenly, if there are any.
 
     Rows may be sorted by a column of the usual kind. Then it does not go on in the next batch.
     """
     on = course.batches > 1
     found = [name for name, trend in course.trends.items() if on or trend.even]
     if not found or course.rows < _FEWEST:
-        return False
+        return ""
     name, more = found[0], len(found) - 1
     also = "" if not more else " So does another." if more == 1 else f" So do {more} others."
     way = "rises" if course.trends[name].direction > 0 else "falls"
-    warnings.warn(
+    return (
         f"Column {name!r} only {way} from row to row{' and from batch to batch' if on else ''}, as "
         f"times, row numbers and ids do.{also} The model would divide it into stretches, each a "
         "cluster. Leave it out; the time of a batch is given by partial_fit(X, time=...). If rows "
-        "were sorted by it, shuffle them.",
-        stacklevel=level,
+        "were sorted by it, shuffle them."
     )
-    return True

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from scstream import validation as check
 from scstream.estimator.predicting import Predicting
 from scstream.events import Event, Sight, events_of, group_events
@@ -86,21 +84,20 @@ class Describing(Predicting):
     @property
     def time_(self) -> float:
         """The time of the last batch."""
-        check_is_fitted(self)
-        return self._learner.time
+        return self._fitted().time
 
     @property
     def history_(self) -> list[BatchRecord]:
         """What happened in the last batches."""
-        check_is_fitted(self)
+        self._fitted()
         return list(self._history)
 
     @property
     @numpy_defaults
     def events_(self) -> list[Event]:
         """What happened to clusters in the last batch."""
-        check_is_fitted(self)
-        after = None if self._before is None else Sight.of(self._learner)
+        learner = self._fitted()
+        after = None if self._before is None else Sight.of(learner)
         found = events_of(self._history[-1], self._before, after, self._columns())
         return found + group_events(self._history[-1], self._groups_kept().changes(self._level))
 
@@ -114,15 +111,13 @@ class Describing(Predicting):
     @property
     def n_clusters_(self) -> int:
         """The number of clusters."""
-        check_is_fitted(self)
-        return self._learner.state.k
+        return self._fitted().state.k
 
     @property
     @numpy_defaults
     def clusters_(self) -> list[Cluster]:
         """The clusters, usually the oldest ids first."""
-        check_is_fitted(self)
-        learner = self._learner
+        learner = self._fitted()
         state = learner.state
         totals = state.totals
         count = totals[:, 0]
@@ -147,8 +142,7 @@ class Describing(Predicting):
     @property
     def family_(self) -> Family:
         """The family with its prior."""
-        check_is_fitted(self)
-        return self._learner.family
+        return self._fitted().family
 
     @property
     @numpy_defaults

@@ -14,12 +14,12 @@ from scstream import validation as check
 from scstream.engines import Engine, EngineLost
 from scstream.engines.choose import engine_for_gaps
 from scstream.engines.tensors import MissingEntries, is_tensor, like_input
-from scstream.estimator.codes import warn_of_codes
-from scstream.estimator.copies import warn_of_copies
-from scstream.estimator.counting import followed, warn_of_counting
+from scstream.estimator.codes import warning_of_codes
+from scstream.estimator.copies import warning_of_copies
+from scstream.estimator.counting import followed, warning_of_counting
 from scstream.estimator.describing import Describing
-from scstream.estimator.one_hot import warn_of_one_hot
-from scstream.estimator.successive import warn_if_alike
+from scstream.estimator.one_hot import warning_of_one_hot
+from scstream.estimator.successive import warning_of_likeness
 from scstream.events import Sight
 from scstream.families import Family
 from scstream.families.contract import Array
@@ -208,20 +208,21 @@ class Learning(Describing):
         """Warn, once each, of rows that mislead; the first and some later batches show it."""
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
         columns = _columns_of_numbers(batch.X, family, self._columns())
-        if first:
-            warn_of_one_hot(batch.X, family, self._columns(), level=6)
-        if "codes" not in told and warn_of_codes(columns, level=6):
-            told += ("codes",)
-        if "copies" not in told and warn_of_copies(columns, level=6):
-            told += ("copies",)
+        found = {"one-hot": warning_of_one_hot(batch.X, family, self._columns()) if first else ""}
+        if "codes" not in told:
+            found["codes"] = warning_of_codes(columns)
+        if "copies" not in told:
+            found["copies"] = warning_of_copies(columns)
         if "counting" not in told:
             before = None if first else self.__dict__.get("_course")
             self._course = followed(before, columns)
-            if warn_of_counting(self._course, level=6):
-                told += ("counting",)
-        alike = batch.even and family.real and "likeness" not in told
-        if alike and warn_if_alike(batch.X, outcome.labels, level=6):
-            told += ("likeness",)
+            found["counting"] = warning_of_counting(self._course)
+        if "likeness" not in told and batch.even and family.real:
+            found["likeness"] = warning_of_likeness(batch.X, outcome.labels)
+        for kind, text in found.items():
+            if text:
+                warnings.warn(text, stacklevel=5)
+                told += (kind,)
         if told:
             self._warned_of = told
 

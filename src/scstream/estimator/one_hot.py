@@ -6,7 +6,6 @@ be divided until each has one category alone.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,22 +16,21 @@ from scstream.families.contract import Array, Family
 from scstream.families.exclusive import exclusive_runs
 
 
-def warn_of_one_hot(X: Any, family: Family, names: Sequence[Any], *, level: int) -> None:
-    """Warn if columns of yes and no of checked rows are categories in disguise."""
+def warning_of_one_hot(X: Any, family: Family, names: Sequence[Any]) -> str:
+    """Return a warning if columns of yes and no of checked rows are categories in disguise."""
     runs = [
         [own[j] for j in run]
         for flags, own in _flags(X, family, names)
         for run in exclusive_runs(flags)
     ]
     if not runs:
-        return
+        return ""
     run, others = runs[0], len(runs) - 1
     also = f", and {others} more such group{'s' * (others > 1)} of columns" if others else ""
-    warnings.warn(
+    return (
         f"Of the columns {run[0]!r} to {run[-1]!r} at most one is yes in each row{also}: they are "
         "one category, spread over columns. Give them to the family 'one-hot' (family='auto' finds "
-        "them), or give one column of words; otherwise each category forms clusters of its own.",
-        stacklevel=level,
+        "them), or give one column of words; otherwise each category forms clusters of its own."
     )
 
 

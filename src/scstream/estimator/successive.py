@@ -8,7 +8,6 @@ the centre of its cluster with that of the cluster's next row.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,26 +20,24 @@ _ALIKE = 0.6  # a correlation from which rows say a quarter or less
 _SORTED = 0.95  # a share of steps in one direction from which a column is a trend, or was sorted
 
 
-def warn_if_alike(X: Any, labels: Any, *, level: int) -> bool:
-    """Warn if successive rows are much alike; returns whether that was so."""
+def warning_of_likeness(X: Any, labels: Any) -> str:
+    """Return a warning if successive rows are much alike."""
     if not isinstance(X, np.ndarray) or len(X) < _FEWEST:
-        return False
+        return ""
     some = max(_MOST // X.shape[1], _FEWEST)
     X, labels = X[:some], np.asarray(labels[:some])
     if not np.isfinite(X).all():
-        return False
+        return ""
     alike = correlation(X, labels)
     if alike < _ALIKE:
-        return False
+        return ""
     less = (1.0 - min(alike, 0.99)) / (1.0 + alike)
-    warnings.warn(
+    return (
         f"Successive rows are alike: within a cluster the deviation of a row has a correlation of "
         f"{alike:.2f} with that of the next. So many rows say as much as {less:.2g} times as many "
         "independent ones, and the model finds more clusters than there are. Give each batch with "
-        f"sample_weight=numpy.full(len(X), {less:.2g}), or only every {round(1.0 / less)}th row.",
-        stacklevel=level,
+        f"sample_weight=numpy.full(len(X), {less:.2g}), or only every {round(1.0 / less)}th row."
     )
-    return True
 
 
 def correlation(X: Array, labels: Array) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -125,7 +124,6 @@ class Composition(Recoded):
         little = checked({"little": saved.get("little")}, {"little": "d+"})["little"]
         if len(little) != len(new._names):
             raise ValueError("what is added to shares is for other columns")
-        new = copy.copy(new)
         new._total, new._little = total, little
         return new
 

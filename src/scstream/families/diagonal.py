@@ -95,10 +95,6 @@ class Diagonal(Factorised):
 
     # -- set-up ---------------------------------------------------------------------------------
 
-    def refusal(self, x: Array) -> str | None:
-        """Return None: every number will do."""
-        return None
-
     def prepare(self, X: Points) -> Self:
         """Return a copy with its frame and a prior, the open parts of it still to be adapted."""
         d = X.shape[1]

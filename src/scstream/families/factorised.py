@@ -47,10 +47,6 @@ class Factorised(Family):
     # -- what a family of this kind gives -------------------------------------------------------
 
     @abstractmethod
-    def refusal(self, x: Array) -> str | None:
-        """Return what is wrong with a column's observed entries, None if nothing is."""
-
-    @abstractmethod
     def blocks(self, X: Array) -> list[Array]:
         """Return the statistics (n, d) behind the counts, of rows without gaps."""
 
@@ -144,17 +140,19 @@ class Factorised(Family):
         return out
 
     def best_by_column(self, trials: list[Self], clusters: Array, *parts: str) -> list[Array]:
-        """Return parts (d,) of the trials' priors, from each column's own best trial.
+        """Return parts (d,) of the trials' priors, from each column's own best trial."""
+        best = self.best_trials(trials, clusters)
+        d = np.arange(len(best))
+        return [np.array([getattr(t, part) for t in trials])[best, d] for part in parts]
 
-        The best is the one under which the clusters are the most probable.
-        """
+    def best_trials(self, trials: list[Self], clusters: Array) -> NDArray[np.int64]:
+        """Return for each column (d,) which trial makes the clusters (k, p) most probable."""
         level = [
             (t.log_partitions(t.prior + clusters) - t.log_partitions(t.prior)).sum(axis=0)
             for t in trials
         ]
-        best = np.argmax(level, axis=0)
-        d = np.arange(len(best))
-        return [np.array([getattr(t, part) for t in trials])[best, d] for part in parts]
+        out: NDArray[np.int64] = np.argmax(level, axis=0)
+        return out
 
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Propose to cut towards a random point, in units of the columns' deviations."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from scstream.families.columns import columns_of, numbers_of
 from scstream.families.contract import Array, Family
-from scstream.families.cutting import Projection
 from scstream.families.saved import checked
 from scstream.families.scores import LinearScore, Points
 
@@ -133,10 +132,6 @@ class Idle(Family):
     def directions(self, s: Array, member: Array, attempt: NDArray[np.int64]) -> Array:
         """Return zeros: no cut is proposed."""
         return np.zeros(s.shape)
-
-    def project(self, past: Array, discriminant: Any) -> Projection:
-        """Return zeros."""
-        return Projection(np.zeros(past.shape[:-1]), np.zeros(past.shape[:-1]))
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return what the columns hold, in every cluster."""

@@ -94,7 +94,8 @@ class NegativeBinomial(Poisson):
             return new._with(new._mean, new._shape)
         new._choices = np.repeat(_DISPERSIONS[:, None], d, axis=1)
         new._levels = np.array([_mean_level(X, some) for some in new._choices])
-        return new._dispersed(new._best(self.statistics(X).sum(axis=0, keepdims=True)))
+        together = self.statistics(X).sum(axis=0, keepdims=True)
+        return new._dispersed(new.best_trials(new._trials(), together))
 
     def _with(self, mean: Array, shape: Array) -> Self:
         new = copy.copy(self)
@@ -109,16 +110,6 @@ class NegativeBinomial(Poisson):
         new, d = copy.copy(self), np.arange(len(which))
         new._dispersion, new._level = self._choices[which, d], self._levels[which, d]
         return new._with(self._mean, self._shape)
-
-    def _best(self, clusters: Array) -> Ints:
-        """Return the numbers (d,) of the dispersions under which clusters are most probable."""
-        trials = self._trials()
-        level = [
-            (t.log_partitions(t.prior + clusters) - t.log_partitions(t.prior)).sum(axis=0)
-            for t in trials
-        ]
-        out: Ints = np.argmax(level, axis=0)
-        return out
 
     def _trials(self) -> list[Self]:
         """Return a copy for each choice of a dispersion, the same for all columns."""
@@ -142,13 +133,13 @@ class NegativeBinomial(Poisson):
         """
         if self._choices is None:
             return super().adapt(clusters)
-        left = clusters
+        left, trials = clusters, self._trials()
         if self.alone:
             count, x = self.split_up(self.prior + clusters)
             places = np.log(x / count)
-            results = [merged(trial, clusters, places) for trial in self._trials()]
+            results = [merged(trial, clusters, places) for trial in trials]
             left = max(results, key=lambda pair: pair[1])[0]
-        which = self._best(left)
+        which = self.best_trials(trials, left)
         if not self.alone:
             now = (self._choices < self._dispersion).sum(axis=0)
             which = np.maximum(which, now - (0 if self._is_held else 1))

@@ -358,14 +358,20 @@ def log_totals(score: Score, T: Points) -> Array:
 
     Those too far below the best to be seen in a sum are left out, where that is known beforehand.
     """
-    form, out = form_of(score), np.empty(T.shape[0])
+    form = form_of(score)
     if isinstance(form, Products) and form.pruning is not None:
-        scores.log_totals(fast_scores(form, T), _NOTHING, _NOTHING, _NOTHING, out)
-    elif isinstance(form, Products) and form.student and form.power.min() > 0.0:
-        room = np.empty(len(form.power))
+        return row_log_totals(fast_scores(form, T))
+    if isinstance(form, Products) and form.student and form.power.min() > 0.0:
+        room, out = np.empty(len(form.power)), np.empty(T.shape[0])
         scores.log_totals(_products(T, form.eta), form.const, form.power, room, out)
-    else:
-        scores.log_totals(score.block(T), _NOTHING, _NOTHING, _NOTHING, out)
+        return out
+    return row_log_totals(score.block(T))
+
+
+def row_log_totals(rows: Array) -> Array:
+    """Return the logs of the sums (n,) of scores (n, k), which are logs."""
+    out = np.empty(len(rows))
+    scores.log_totals(rows, _NOTHING, _NOTHING, _NOTHING, out)
     return out
 
 

@@ -333,7 +333,7 @@ class _Loop:
                 if "group" in output.needs:
                     more["group"] = self._groups(labels)
                 output.write(batch, labels, probability, score, **more)
-            elif isinstance(output, Recorder) and not isinstance(output, RejectJournal):
+            elif isinstance(output, Recorder):
                 output.observe(self.result.model, batch, score)
 
     def _groups(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:

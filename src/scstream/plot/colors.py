@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scstream.support.extras import need_package
+
 # Paul Tol's muted set, which stays apart under the common kinds of colour blindness, then three of
 # his vibrant one; neighbours contrast. The id written on each cluster tells repeats apart.
 PALETTE = (
@@ -72,9 +74,4 @@ class ClusterColors(dict[int, str]):
 
 def require_matplotlib() -> None:
     """Raise an ``ImportError`` that names the extra if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401 - only asked whether it is there
-    except ImportError as error:
-        raise ImportError(
-            "drawing needs matplotlib, which is not installed: pip install 'scstream[plot]'"
-        ) from error
+    need_package("matplotlib", "plot", "drawing needs matplotlib")

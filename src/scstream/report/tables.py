@@ -13,7 +13,7 @@ from scstream.chronicle import Chronicle
 from scstream.report.colors import NAMES
 from scstream.report.run import Run
 from scstream.support.times import as_date
-from scstream.support.words import in_shares
+from scstream.support.words import counted, in_shares
 
 _LISTED_CLUSTERS = 100
 _LISTED_EVENTS = 200
@@ -32,7 +32,7 @@ def summary(chronicle: Chronicle) -> str:
             f"{last.n_clusters} at the end; {totals.fewest_clusters} to {totals.most_clusters} "
             "on the way",
         ),
-        ("Events", ", ".join(_counted(n, kind) for kind, n in sorted(totals.events.items()))),
+        ("Events", ", ".join(counted(n, kind) for kind, n in sorted(totals.events.items()))),
     ]
     if totals.highest_score is not None and totals.highest_at is not None:
         at = _when(chronicle, totals.highest_at)
@@ -149,17 +149,6 @@ def _table(
         f"<section><h2>{heading}</h2><div class='wide'><table><thead><tr>{top}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>{notes}</section>"
     )
-
-
-def _counted(n: int, kind: str) -> str:
-    """Return a number of events.
-
-    Examples
-    --------
-    >>> _counted(1, "birth"), _counted(1200, "merge")
-    ('1 birth', '1,200 merges')
-    """
-    return f"{n:,} {kind}{'s' * (n != 1)}"
 
 
 def _when(chronicle: Chronicle, time: float) -> str:

@@ -28,12 +28,11 @@ class State(Standing):
         """Return clusters without a past; each one's statistics (k, p) are halved for now."""
         k, p = clusters.shape
         window = Window.empty(forgetting, k, p)
-        past, past_doubt = window.past()
         now = replace(Sums.nothing(k, p), current=np.repeat(0.5 * clusters[:, None, :], 2, axis=1))
         ids = next_id + np.arange(k)
         born = np.full(k, time)
         zero = np.zeros(k, dtype=np.int64)
-        return State(ids, born, zero, next_id + k, now, window, past, past_doubt, zero)
+        return State(ids, born, zero, next_id + k, now, window, *window.past(), zero)
 
     def split(self, which: Ints, time: float) -> tuple[State, Ints]:
         """Return the clusters with the given ones split, and where their parts went (k, 2).
@@ -70,7 +69,6 @@ class State(Standing):
             pairs(self.now.doubt),
         )
         window = replace(self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt))
-        past, past_doubt = window.past()
         zero = np.zeros(len(which), dtype=np.int64)
         attempt = np.append(self.attempt, zero)
         attempt[which] = 0
@@ -81,8 +79,7 @@ class State(Standing):
             self.next_id + len(which),
             now,
             window,
-            past,
-            past_doubt,
+            *window.past(),
             attempt,
         )
         if self.known is not None:
@@ -151,7 +148,6 @@ class State(Standing):
             sums=sums(self.window.sums),
             doubt=pairs(self.window.doubt, add=False),
         )
-        past, past_doubt = window.past()
         attempt = self.attempt.copy()
         attempt[a] = 0
         state = State(
@@ -161,8 +157,7 @@ class State(Standing):
             self.next_id,
             now,
             window,
-            past,
-            past_doubt,
+            *window.past(),
             attempt[kept],
         )
         if self.known is not None and level is not None:
@@ -182,7 +177,6 @@ class State(Standing):
             sums=self.window.sums.take(order, axis=1),
             doubt=self.window.doubt.take(order, axis=1).take(order, axis=2),
         )
-        past, past_doubt = window.past()
         return State(
             self.ids[order],
             self.born[order],
@@ -190,8 +184,7 @@ class State(Standing):
             self.next_id,
             now,
             window,
-            past,
-            past_doubt,
+            *window.past(),
             self.attempt[order],
         )
 
@@ -211,7 +204,6 @@ class State(Standing):
             sums=np.concatenate([self.window.sums, nothing], axis=1),
             doubt=_grown(self.window.doubt, m),
         )
-        past, past_doubt = window.past()
         zero = np.zeros(m, dtype=np.int64)
         return State(
             np.append(self.ids, self.next_id + np.arange(m)),
@@ -220,8 +212,7 @@ class State(Standing):
             self.next_id + m,
             now,
             window,
-            past,
-            past_doubt,
+            *window.past(),
             np.append(self.attempt, zero),
         )
 

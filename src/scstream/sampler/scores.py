@@ -7,23 +7,22 @@ before it learns them; those of a first batch, each by the model without it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scstream.families.contract import Array, Family
+from scstream.families.contract import Array
 from scstream.families.gaps import observed_scores
-from scstream.families.scores import Points, log_totals, to_dense
-from scstream.kernels import scores as kernels
+from scstream.families.scores import Points, log_totals, row_log_totals, to_dense
 from scstream.kernels import sketches
-from scstream.sampler.clusters import State
-from scstream.sampler.context import Outliers
 from scstream.sampler.few_rows import few_log_densities, prior_for_few
 from scstream.sampler.rows import some_weighted_rows
 from scstream.sampler.rules import Rules
 from scstream.sampler.sweep import next_point
 
-_NOTHING = np.empty(0)
+if TYPE_CHECKING:
+    from scstream.sampler.learned import Learner
+
 _STEP = 0.02  # by which the counts below two neighbouring entries differ, as a share
 _LOG_STEP = float(np.log1p(_STEP))
 _TAIL = 0.02  # of the numbers: what the slope of the tail is taken from
@@ -107,32 +106,8 @@ class Sketch:
         return out
 
 
-class Knows(Protocol):
-    """What a model knows that a row's density follows from: a `Learner`."""
-
-    @property
-    def family(self) -> Family:
-        """The family with its prior."""
-
-    @property
-    def state(self) -> State:
-        """The clusters."""
-
-    @property
-    def alpha(self) -> float:
-        """The concentration."""
-
-    @property
-    def outliers(self) -> Outliers | None:
-        """The background."""
-
-    @property
-    def n_batches(self) -> int:
-        """The number of batches seen."""
-
-
 def scores_with(
-    before: Sketch, learner: Knows, some: tuple[Points, Array], rules: Rules, kept: float,
+    before: Sketch, learner: Learner, some: tuple[Points, Array], rules: Rules, kept: float,
     share: float,
 ) -> Sketch:  # fmt: skip
     """Return the sketch of scores, with those of a batch that the model is about to learn.
@@ -181,7 +156,7 @@ def is_scored(n_batches: int, share: float) -> bool:
     return (n_batches * 0.6180339887498949) % 1.0 < share
 
 
-def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sketch:
+def first_scores(learner: Learner, X: Points, weight: Array, rules: Rules) -> Sketch:
     """Return the sketch of the scores of rows (n, d) that a model has just learned, all at once."""
     most = min(rules.scored_rows, _MOST_NUMBERS // learner.state.past.shape[2] + 1)
     if rules.scored_rows == 0:
@@ -190,7 +165,7 @@ def first_scores(learner: Knows, X: Points, weight: Array, rules: Rules) -> Sket
     return Sketch.nothing().merged(log_densities_left_out(learner, some, weight), weight)
 
 
-def log_densities(learner: Knows, X: Points, rules: Rules) -> Array:
+def log_densities(learner: Learner, X: Points, rules: Rules) -> Array:
     """Return the log predictive density of checked rows (n,)."""
     family = learner.family
     prior = prior_for_few(family, rules, X.shape[0]) if learner.outliers is None else None
@@ -200,13 +175,13 @@ def log_densities(learner: Knows, X: Points, rules: Rules) -> Array:
             return totals + family.log_base(X)
     score, level = next_point(family, learner.state.totals, learner.alpha, learner.outliers)
     if len(family.gaps(X)):
-        totals = _log_totals(observed_scores(family, score, X))
+        totals = row_log_totals(observed_scores(family, score, X))
     else:
         totals = log_totals(score, family.statistics(X))
     return totals + family.log_base(X) + level
 
 
-def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
+def log_densities_left_out(learner: Learner, X: Points, weight: Array) -> Array:
     """Return the same for rows that were learned, each without what it taught its cluster.
 
     A row of the weight w (n,) taught w times its statistics, unless the background took it. What
@@ -231,10 +206,4 @@ def log_densities_left_out(learner: Knows, X: Points, weight: Array) -> Array:
         own += np.log(n) - np.log(totals[:, 0].sum() + learner.alpha)
     known = taught & ~alone & np.isfinite(own)
     scores[rows, z] = np.where(alone, -np.inf, np.where(known, own, scores[rows, z]))
-    return _log_totals(scores) + family.log_base(X) + level
-
-
-def _log_totals(scores: Array) -> Array:
-    out = np.empty(len(scores))
-    kernels.log_totals(scores, _NOTHING, _NOTHING, _NOTHING, out)
-    return out
+    return row_log_totals(scores) + family.log_base(X) + level

@@ -138,33 +138,12 @@ def _read_arrow(body: bytes) -> Columns:
     return Columns(columns, [str(name) for name in table.column_names], table.num_rows)
 
 
-def _labels(model: ScStream, X: Any) -> NDArray[Any]:
-    return np.asarray(model.predict(X))
-
-
-def _probabilities(model: ScStream, X: Any) -> NDArray[Any]:
-    best: NDArray[Any] = np.asarray(model.predict_proba(X)).max(axis=1)
-    return best
-
-
-def _scores(model: ScStream, X: Any) -> NDArray[Any]:
-    return np.asarray(model.score_samples(X))
-
-
-def _anomalies(model: ScStream, X: Any) -> NDArray[Any]:
-    return np.asarray(model.anomaly(X))
-
-
-def _groups(model: ScStream, X: Any) -> NDArray[Any]:
-    return np.asarray(model.predict_group(X))
-
-
-ANSWERS: dict[str, Callable[[ScStream, Any], NDArray[Any]]] = {
-    "label": _labels,
-    "probability": _probabilities,
-    "score": _scores,
-    "anomaly": _anomalies,
-    "group": _groups,
+ANSWERS: dict[str, Callable[[ScStream, Any], Any]] = {
+    "label": lambda model, X: model.predict(X),
+    "probability": lambda model, X: np.asarray(model.predict_proba(X)).max(axis=1),
+    "score": lambda model, X: model.score_samples(X),
+    "anomaly": lambda model, X: model.anomaly(X),
+    "group": lambda model, X: model.predict_group(X),
 }
 
 
@@ -174,7 +153,7 @@ def answer(model: ScStream, rows: Any, fields: list[str]) -> dict[str, list[Any]
     if unknown:
         raise Refused(422, f"Unknown field {unknown[0]!r}; choose from {', '.join(ANSWERS)}.")
     X = for_model(rows, model)
-    return {name: ANSWERS[name](model, X).tolist() for name in fields}
+    return {name: np.asarray(ANSWERS[name](model, X)).tolist() for name in fields}
 
 
 def to_arrow(found: dict[str, list[Any]]) -> bytes:

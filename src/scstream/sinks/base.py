@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,12 +139,3 @@ def column_names(fields: Sequence[str], taken: Sequence[str]) -> list[str]:
     if set(fields) & set(taken):
         return [f"scstream_{name}" for name in fields]
     return list(fields)
-
-
-def values_of(
-    field: str, labels: NDArray[np.int64], probability: Any, score: Any, anomaly: Any, group: Any
-) -> NDArray[np.generic]:
-    """Return the values (n,) of a field."""
-    known = (labels, probability, score, anomaly, group)
-    values: NDArray[np.generic] = known[FIELDS.index(field)]
-    return values

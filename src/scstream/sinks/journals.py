@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scstream.model import ScStream
 
 
-class Journal(InFile, Recorder):
+class Journal(InFile):
     """A file of lines that is added to with every batch.
 
     Parameters
@@ -48,7 +48,7 @@ class Journal(InFile, Recorder):
             self._file.write(text.encode())
 
 
-class EventJournal(Journal):
+class EventJournal(Journal, Recorder):
     """Writes what happened to the clusters, see `scstream.events.Event`."""
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
@@ -65,10 +65,6 @@ def _said(event: Event, model: ScStream) -> dict[str, Any]:
 class RejectJournal(Journal):
     """Writes the rows that were left out, where they were and why."""
 
-    def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
-        """Write the rows that were left out before the end of a batch."""
-        self.note(batch)
-
     def note(self, batch: Batch) -> None:
         """Write the rows that were left out, whether or not any was learned."""
         self._add(
@@ -80,7 +76,7 @@ class RejectJournal(Journal):
         )
 
 
-class ChronicleJournal(Journal):
+class ChronicleJournal(Journal, Recorder):
     """Writes what the clusters were after each batch, for `scstream report`."""
 
     needs = frozenset({"score"})

@@ -8,8 +8,8 @@ from typing import Any
 from scstream.sinks.messages import MessageSink
 from scstream.sources.access import Access
 from scstream.sources.kafka_client import KafkaBrokers
-from scstream.sources.messages import need_package
 from scstream.sources.patience import BrokerError
+from scstream.support.extras import need_package
 
 
 class KafkaSink(MessageSink):

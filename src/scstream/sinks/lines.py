@@ -17,24 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.text_layout import fixed, lay_out
-from scstream.sinks.base import (
-    WRITTEN,
-    Floats,
-    Sink,
-    check_fields,
-    check_format,
-    column_names,
-    count_of,
-    values_of,
-)
+from scstream.sinks.base import WRITTEN, check_format, column_names, count_of
+from scstream.sinks.fields import FieldSink, dicts_of, names_of
 from scstream.sinks.files import AddedFile, InFile
 from scstream.sources.base import Batch, Place
-from scstream.sources.records import Records, TextRecords
+from scstream.sources.records import TextRecords
 
 DECIMALS = {"label": 0, "group": 0, "probability": 6, "score": 4, "anomaly": 9}
 
 
-class LineSink(InFile, Sink):
+class LineSink(InFile, FieldSink):
     """Writes a line of text for each row.
 
     Parameters
@@ -61,11 +53,8 @@ class LineSink(InFile, Sink):
         overwrite: bool = False,
         whole: bool = False,
     ) -> None:
-        self.fields = check_fields(fields)
-        self.append = append
-        self.needs = frozenset(self.fields)
+        super().__init__(fields, append=append)
         self._file = AddedFile(path, overwrite=overwrite, whole=whole)
-        self._rows = 0
 
     def check(self, place: Place) -> None:
         """Make sure that the file can be begun at a place."""
@@ -82,26 +71,9 @@ class LineSink(InFile, Sink):
         """Return the file's length, the rows in it and its format."""
         return {**self._file.place(), "rows": self._rows, "format": self.format}
 
-    def write(
-        self,
-        batch: Batch,
-        labels: NDArray[np.int64],
-        probability: Floats | None,
-        score: Floats | None,
-        anomaly: Floats | None = None,
-        group: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Write a batch's rows."""
-        if self.append and batch.rows is None:
-            raise ValueError("The source does not provide its rows, so nothing can be appended.")
-        known = labels, probability, score, anomaly, group
-        found = [values_of(name, *known) for name in self.fields]
-        numbers = batch.numbers
-        if numbers is None:
-            numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
+    def _write(self, batch: Batch, found: list[Any]) -> None:
         data = self._head(batch) if self._file.length == 0 else b""
-        self._file.write(data + self._body(batch, numbers, found))
-        self._rows += batch.n
+        self._file.write(data + self._body(batch, self._numbers(batch), found))
 
     def _head(self, batch: Batch) -> bytes:
         """Return what comes before the first row."""
@@ -120,7 +92,7 @@ class LineSink(InFile, Sink):
                 spliced = self._spliced(batch.rows, columns)
                 if spliced is not None:
                     return spliced
-        rows = _dicts(batch.rows) if self.append else [{"row": i} for i in numbers.tolist()]
+        rows = dicts_of(batch.rows) if self.append else [{"row": i} for i in numbers.tolist()]
         names = column_names(self.fields, list(rows[0]) if self.append else ())
         values = [_rounded(column, name) for name, column in zip(self.fields, found, strict=True)]
         for row, mine in zip(rows, zip(*values, strict=True), strict=True):
@@ -161,7 +133,7 @@ class CsvSink(LineSink):
         self.format = "tsv" if separator == "\t" else "csv"
 
     def _head(self, batch: Batch) -> bytes:
-        taken = _names(batch.rows) if self.append else ["row"]
+        taken = names_of(batch.rows) if self.append else ["row"]
         return self._line([*taken, *column_names(self.fields, taken)])
 
     def _plain(self, numbers: NDArray[np.int64], columns: list[NDArray[np.int64]]) -> bytes:
@@ -220,19 +192,8 @@ def _open_objects(rows: TextRecords) -> NDArray[np.int64] | None:
 
 
 def _rounded(values: NDArray[Any], name: str) -> list[Any]:
-    out: list[Any] = values.tolist()
-    if DECIMALS[name] == 0:
-        return out
-    out = np.round(values, DECIMALS[name]).tolist()
+    out: list[Any] = (np.round(values, DECIMALS[name]) if DECIMALS[name] else values).tolist()
     return out
-
-
-def _dicts(rows: Any) -> list[dict[str, Any]]:
-    return rows.dicts() if isinstance(rows, Records) else [dict(row) for row in rows]
-
-
-def _names(rows: Any) -> list[str]:
-    return list(rows.names) if isinstance(rows, Records) else list(rows[0])
 
 
 def _jsonable(row: dict[str, Any]) -> dict[str, Any]:

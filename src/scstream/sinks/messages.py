@@ -7,17 +7,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from scstream.sinks.base import WRITTEN, Floats, Sink, check_fields, column_names, values_of
+from scstream.sinks.base import WRITTEN, column_names
+from scstream.sinks.fields import FieldSink, dicts_of
 from scstream.sources.base import Batch, Place
 from scstream.sources.messages import MessageBatch
 from scstream.sources.patience import PATIENCE, Patience
-from scstream.sources.records import Records
 
 
-class MessageSink(Sink):
+class MessageSink(FieldSink):
     """Sends a JSON object for each row: its key, the input's fields if asked for, the findings.
 
     What has been sent cannot be taken back. After a crash, the rows since the last checkpoint are
@@ -50,12 +47,9 @@ class MessageSink(Sink):
         append: bool = False,
         patience: float = PATIENCE,
     ) -> None:
+        super().__init__(fields, append=append)
         self.name = name
-        self.fields = check_fields(fields)
-        self.append = append
         self.patience = Patience(name, server, patience)
-        self.needs = frozenset(self.fields)
-        self._rows = 0
 
     @abstractmethod
     def _send(self, keys: Sequence[str], values: Sequence[bytes]) -> None:
@@ -78,42 +72,18 @@ class MessageSink(Sink):
         """Return how many rows have been sent."""
         return {"rows": self._rows}
 
-    def write(
-        self,
-        batch: Batch,
-        labels: NDArray[np.int64],
-        probability: Floats | None,
-        score: Floats | None,
-        anomaly: Floats | None = None,
-        group: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Send a batch's rows."""
+    def _write(self, batch: Batch, found: list[Any]) -> None:
         keys = self._keys(batch)
-        fronts = self._fronts(batch)
+        fronts = dicts_of(batch.rows) if self.append else [{}] * batch.n
         names = column_names(self.fields, ["key", *fronts[0]] if fronts else [])
-        found = [
-            values_of(name, labels, probability, score, anomaly, group).tolist()
-            for name in self.fields
-        ]
+        rows = zip(*(column.tolist() for column in found), strict=True)
         values = [
             json.dumps({"key": key, **front, **dict(zip(names, mine, strict=True))}).encode()
-            for key, front, mine in zip(keys, fronts, zip(*found, strict=True), strict=True)
+            for key, front, mine in zip(keys, fronts, rows, strict=True)
         ]
         self.patience.keep_trying(lambda: self._send(keys, values), self._reconnect)
-        self._rows += batch.n
 
     def _keys(self, batch: Batch) -> Sequence[str]:
         if isinstance(batch, MessageBatch):
             return batch.keys
-        numbers = batch.numbers
-        if numbers is None:
-            numbers = np.arange(self._rows + 1, self._rows + batch.n + 1)
-        return [str(number) for number in numbers.tolist()]
-
-    def _fronts(self, batch: Batch) -> list[dict[str, Any]]:
-        """Return what each message says before the findings."""
-        if not self.append:
-            return [{}] * batch.n
-        if batch.rows is None:
-            raise ValueError("The source does not provide its rows, so nothing can be appended.")
-        return batch.rows.dicts() if isinstance(batch.rows, Records) else list(batch.rows)
+        return [str(number) for number in self._numbers(batch).tolist()]

@@ -8,9 +8,9 @@ from typing import Any
 
 from scstream.sinks.messages import MessageSink
 from scstream.sources.access import Access
-from scstream.sources.messages import need_package
 from scstream.sources.nats_client import Connection
 from scstream.sources.patience import BrokerError
+from scstream.support.extras import need_package
 
 _AT_ONCE = 500  # messages on the way to the server
 

@@ -10,21 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from scstream.sinks.base import (
-    WRITTEN,
-    Floats,
-    Sink,
-    check_fields,
-    check_format,
-    column_names,
-    count_of,
-    values_of,
-)
-from scstream.sinks.first_columns import first_columns
+from scstream.sinks.base import WRITTEN, check_format, column_names, count_of
+from scstream.sinks.fields import FieldSink, dicts_of, names_of
 from scstream.sources.base import Batch, Place
+from scstream.sources.records import ColumnRecords
 from scstream.sources.table import require_parquet
 from scstream.support.paths import (
     check_file,
@@ -43,7 +32,7 @@ _PART = re.compile(r"part-(\d{6,})\.parquet(\.unfinished)?", re.ASCII)
 _FORMAT = "parquet"
 
 
-class ParquetSink(Sink):
+class ParquetSink(FieldSink):
     """Writes Parquet.
 
     A Parquet file is sound only once it is closed, and cannot be cut. Where a run keeps
@@ -75,16 +64,13 @@ class ParquetSink(Sink):
         overwrite: bool = False,
         whole: bool = False,
     ) -> None:
+        super().__init__(fields, append=append)
         self._parquet = require_parquet()
         self.path = Path(path)
-        self.fields = check_fields(fields)
-        self.append = append
         self.parts = parts
         self.overwrite = overwrite
         self.whole = whole
-        self.needs = frozenset(self.fields)
         self._part = 0
-        self._rows = 0
         self._bytes = 0  # of all parts together
         self._schema: Any = None
         self._writer: Any = None
@@ -175,27 +161,27 @@ class ParquetSink(Sink):
         if self.parts:
             self._check_parts(self._part, self._bytes)
 
-    def write(
-        self,
-        batch: Batch,
-        labels: NDArray[np.int64],
-        probability: Floats | None,
-        score: Floats | None,
-        anomaly: Floats | None = None,
-        group: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Write a batch's rows."""
+    def _write(self, batch: Batch, found: list[Any]) -> None:
         import pyarrow as pa
 
-        names, columns = first_columns(batch, self._rows, append=self.append)
-        known = labels, probability, score, anomaly, group
-        found = [values_of(name, *known) for name in self.fields]
+        names, columns = self._first_columns(batch)
         names += column_names(self.fields, names)
         table = pa.table([*columns, *map(pa.array, found)], names=names)
         self._held.append(self._cast(table))
-        self._rows += batch.n
         if sum(held.num_rows for held in self._held) >= _GROUP:
             self._write_held()
+
+    def _first_columns(self, batch: Batch) -> tuple[list[str], list[Any]]:
+        """Return names and columns of what comes first: the input's columns, or row numbers."""
+        import pyarrow as pa
+
+        rows = batch.rows
+        if not self.append:
+            return ["row"], [pa.array(self._numbers(batch))]
+        if isinstance(rows, ColumnRecords):
+            return list(rows.names), [pa.array(column) for column in rows.columns]
+        names, dicts = names_of(rows), dicts_of(rows)
+        return names, [_array([row.get(name) for row in dicts]) for name in names]
 
     def _cast(self, table: Any) -> Any:
         """Return a table with the columns' types as they were at first."""
@@ -288,3 +274,12 @@ class ParquetSink(Sink):
         if self._written is not None:
             self._written.unlink(missing_ok=True)
             self._written = None
+
+
+def _array(values: list[Any]) -> Any:
+    """Return plain values as a column: numbers as such, anything else as text."""
+    import pyarrow as pa
+
+    if all(v is None or isinstance(v, int | float) for v in values):
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    return pa.array([v if v is None or isinstance(v, str) else str(v) for v in values])

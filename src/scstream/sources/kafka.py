@@ -10,10 +10,11 @@ from scstream.sources.access import Access
 from scstream.sources.base import Unread
 from scstream.sources.kafka_client import KafkaBrokers
 from scstream.sources.message_urls import read_url
-from scstream.sources.messages import Message, MessageSource, need_package
+from scstream.sources.messages import Message, MessageSource
 from scstream.sources.options import SourceOptions
 from scstream.sources.patience import Away
 from scstream.sources.places import unsound, whole
+from scstream.support.extras import need_package
 
 _ANSWER = 4.0  # seconds for an answer about offsets
 _UNANSWERED: Any = object()

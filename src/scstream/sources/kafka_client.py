@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scstream.sources.access import Access
-from scstream.sources.messages import need_package
 from scstream.sources.patience import Away, BrokerError
+from scstream.support.extras import need_package
 
 _ANSWER = 4.0  # seconds for an answer about topics and offsets
 _LOOK = 0.5  # seconds for a first look; it is all that brokers get which went away

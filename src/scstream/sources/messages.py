@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -368,13 +367,3 @@ class _Gathered:
 
 def _end(since: float, patience: float | None) -> float:
     return math.inf if patience is None else since + patience
-
-
-def need_package(package: str, extra: str) -> Any:
-    """Return a package, or raise an ``ImportError`` that names the extra that brings it."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise ImportError(
-            f"this needs {package}, which is not installed: pip install 'scstream[{extra}]'"
-        ) from error

@@ -10,11 +10,12 @@ from typing import Any
 from scstream.sources.access import Access
 from scstream.sources.base import Unread
 from scstream.sources.message_urls import read_url, yes_or_no
-from scstream.sources.messages import Message, MessageSource, need_package
+from scstream.sources.messages import Message, MessageSource
 from scstream.sources.nats_client import Connection, Reader
 from scstream.sources.options import SourceOptions
 from scstream.sources.patience import Away, BrokerError
 from scstream.sources.places import whole
+from scstream.support.extras import need_package
 
 
 class NatsSource(MessageSource):

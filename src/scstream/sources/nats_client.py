@@ -14,8 +14,8 @@ from typing import Any
 
 from scstream.sources.access import Access
 from scstream.sources.message_urls import take_login
-from scstream.sources.messages import need_package
 from scstream.sources.patience import Away, BrokerError
+from scstream.support.extras import need_package
 
 _AT_ONCE = 500  # messages asked for in one request
 _CONNECT = 4.0  # seconds to reach a server

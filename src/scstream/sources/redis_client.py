@@ -8,8 +8,8 @@ from typing import Any
 
 from scstream.sources.access import Access
 from scstream.sources.message_urls import take_login
-from scstream.sources.messages import need_package
 from scstream.sources.patience import Away, BrokerError
+from scstream.support.extras import need_package
 
 _CONNECT = 4.0  # seconds to reach a server
 _ANSWER = 10.0  # seconds for an answer; those who wait for entries wait for less

@@ -25,6 +25,7 @@ from scstream.sources.options import SourceOptions
 from scstream.sources.places import check_counts, unsound
 from scstream.sources.records import ColumnRecords
 from scstream.sources.rows import RowSource, as_word, used_columns, words_of
+from scstream.support.extras import need_package
 
 _ROWS = 65536  # of a chunk
 
@@ -257,13 +258,7 @@ class ParquetSource(TableSource):
 
 def require_parquet() -> Any:
     """Return pyarrow's Parquet module, or say how to install it."""
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(
-            'Parquet needs pyarrow. Install it with: pip install "scstream[parquet]"'
-        ) from error
-    return pyarrow.parquet
+    return need_package("pyarrow.parquet", "parquet", "Parquet needs pyarrow")
 
 
 def array_of(column: Any) -> NDArray[Any]:

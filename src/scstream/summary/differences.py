@@ -10,7 +10,7 @@ from typing import Any
 from scstream.records import Cluster
 from scstream.support.words import in_number
 
-LOCATIONS = ("mean", "rate", "probability", "probabilities")  # of a column, what it has
+_LOCATIONS = ("mean", "rate", "probability", "probabilities")  # of a column, what it has
 _CLEAR = 1.0  # standard deviations between a cluster and the rest that are worth a word
 _SHARE = 0.2  # the same for shares
 _TIMES = 1.5  # a ratio that is worth a word
@@ -22,10 +22,14 @@ def column_name(name: Any) -> str:
     return name if isinstance(name, str) else f"column {name}"
 
 
+def location_key(about: Mapping[str, Any]) -> str:
+    """Return what a column's location is called, nothing where it has none."""
+    return next((key for key in _LOCATIONS if isinstance(about.get(key), float)), "")
+
+
 def location(about: Mapping[str, Any]) -> float | None:
     """Return a column's mean, rate or probability in a cluster; None for words."""
-    found = (about.get(key) for key in LOCATIONS)
-    return next((value for value in found if isinstance(value, float)), None)
+    return about.get(location_key(about))
 
 
 def shares(about: Mapping[str, Any]) -> Mapping[Any, float] | None:

@@ -19,6 +19,17 @@ def in_shares(shares: Mapping[Any, float], most: int = 3) -> str:
     return ", ".join(f"{word} {share:.0%}" for word, share in few)
 
 
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return how many there are of something, the plural with an s unless it is given.
+
+    Examples
+    --------
+    >>> counted(1, "birth"), counted(1200, "merge"), counted(2, "batch", "batches")
+    ('1 birth', '1,200 merges', '2 batches')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def in_number(value: float) -> str:
     """Return a number with as many digits as a reader wants.
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from scstream.model import ScStream
 from scstream.sampler.rules import RULES
+from scstream.support.extras import need_package
 from scstream.support.printable import printable_name
 from scstream.support.progress import Bar
 from scstream.tuning.objective import (
@@ -89,7 +90,7 @@ def tune(
     True
     >>> model = found.best_model()
     """
-    optuna = _require_optuna()
+    optuna = need_package("optuna", "tune", "tuning needs Optuna")
     _check_count(n_batches, "n_batches", 2)
     _check_count(n_trials, "n_trials", 1)
     base = clone(ScStream() if model is None else model)
@@ -182,16 +183,6 @@ def _result(
     best = max(done, key=lambda trial: trial.score)
     model = _changed(base, best.settings, rows)
     return TuningResult(objective, best.settings, best.score, trials[0].score, trials, model)
-
-
-def _require_optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError(
-            'Tuning needs Optuna. Install it with: pip install "scstream[tune]"'
-        ) from error
-    return optuna
 
 
 def _new_study(optuna: Any, seed: int) -> Any:

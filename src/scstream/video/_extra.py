@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+from scstream.support.extras import need_package
+
 
 def require_pillow() -> None:
     """Raise an ``ImportError`` that names the extra if Pillow is not installed."""
-    try:
-        import PIL  # noqa: F401 - only asked whether it is there
-    except ImportError as error:
-        raise ImportError(
-            "reading and writing images needs Pillow, which is not installed: "
-            "pip install 'scstream[video]'"
-        ) from error
+    need_package("PIL", "video", "reading and writing images needs Pillow")
 
 
 def require_av() -> None:
     """Raise an ``ImportError`` that names the extra if PyAV is not installed."""
-    try:
-        import av  # noqa: F401 - only asked whether it is there
-    except ImportError as error:
-        raise ImportError(
-            "video files need PyAV, which is not installed: pip install 'scstream[video]'; "
-            "a folder of images or a GIF does not need it"
-        ) from error
+    more = "; a folder of images or a GIF does not need it"
+    need_package("av", "video", "video files need PyAV", more)

@@ -61,12 +61,7 @@ class Aside(list[Callable[[], None]]):
 
 
 class Scratch:
-    """Memory on the device that one pass leaves to the next, by name.
-
-    Parameters
-    ----------
-    device : torch.device
-    """
+    """Memory on the device that one pass leaves to the next, by name."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device

@@ -35,12 +35,7 @@ Shape = tuple[tuple[int, ...], str]
 
 
 class Courier:
-    """Carries arrays to the device in one copy, and back.
-
-    Parameters
-    ----------
-    device : torch.device
-    """
+    """Carries arrays to the device in one copy, and back."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
