@@ -23,6 +23,7 @@ from scstream.families.columns import (
     check_is_table,
     is_frame,
     numbers_of,
+    plain_table,
     quoted,
 )
 from scstream.families.contract import Array
@@ -31,6 +32,7 @@ from scstream.families.widening import Widening, new_categories
 from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.widening import widened_learner
+from scstream.support.messages import user_level
 
 
 class TakesRows:
@@ -243,11 +245,11 @@ class TakesRows:
         if others:
             warnings.warn(
                 f"The model learned without {quoted(others)}: such columns are left out.",
-                stacklevel=7,
+                stacklevel=user_level(),
             )
         return X[known.tolist()]
 
 
 def on_host(X: Any) -> Any:
-    """Return tensors as NumPy arrays, anything else as it is."""
-    return to_host(as_tensor(X)) if is_foreign(X) else X
+    """Return tensors as NumPy arrays, anything else as `plain_table` does."""
+    return to_host(as_tensor(X)) if is_foreign(X) else plain_table(X)
