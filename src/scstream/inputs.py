@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -24,7 +23,7 @@ from scstream.families.columns import (
     is_frame,
     numbers_of,
     plain_table,
-    quoted,
+    warn_of_unknown,
 )
 from scstream.families.contract import Array
 from scstream.families.scores import Points
@@ -32,7 +31,6 @@ from scstream.families.widening import Widening, new_categories
 from scstream.sampler.learner import Learner
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.widening import widened_learner
-from scstream.support.messages import user_level
 
 
 class TakesRows:
@@ -243,10 +241,7 @@ class TakesRows:
         check_has(labels, known)
         others = [label for label in labels if label not in set(known)]
         if others:
-            warnings.warn(
-                f"The model learned without {quoted(others)}: such columns are left out.",
-                stacklevel=user_level(),
-            )
+            warn_of_unknown(others)
         return X[known.tolist()]
 
 

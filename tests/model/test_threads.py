@@ -9,6 +9,7 @@ import pytest
 from streams import blobs
 
 from scstream import ScStream
+from scstream.support.turns import turn_of
 
 BATCHES = [blobs(60, seed)[0] for seed in range(40)]
 
@@ -51,7 +52,7 @@ def test_a_new_process_does_not_wait_for_a_thread_that_stayed_behind():
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with model._turn():
+        with turn_of(model):
             held.set()
             done.wait(30)
 
@@ -60,7 +61,7 @@ def test_a_new_process_does_not_wait_for_a_thread_that_stayed_behind():
     held.wait(30)
     child = os.fork()
     if child == 0:
-        free = model._turn().acquire(timeout=5)
+        free = turn_of(model).acquire(timeout=5)
         os._exit(0 if free else 1)
     assert os.waitpid(child, 0)[1] == 0
     done.set()

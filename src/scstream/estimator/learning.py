@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import deque
 from collections.abc import Sequence
-from threading import RLock
 from time import sleep
 from typing import Any, Self
 
@@ -37,6 +35,7 @@ from scstream.support.messages import user_level, warn
 from scstream.support.progress import cleared
 from scstream.support.threads import allowed
 from scstream.support.times import as_length, is_length, is_moment
+from scstream.support.turns import turn_of
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
 _LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at for likeness
@@ -82,7 +81,7 @@ class Learning(Describing):
                 "give partial_fit(X, time=...), on the command line --time-column, or a half-life "
                 "in batches such as 5."
             )
-        with self._turn():
+        with turn_of(self):  # of two batches at once one would be lost
             return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
 
     @numpy_defaults
@@ -103,18 +102,8 @@ class Learning(Describing):
         ScStream
             The model itself; its labels are numbered from 0, the largest cluster first.
         """
-        with self._turn():
+        with turn_of(self):
             return self._learn(X, None, sample_weight, labels, None)
-
-    def _turn(self) -> RLock:
-        """Return the lock of the thread that learns: of two batches at once one would be lost."""
-        owner, lock = self.__dict__.get("_lock", (None, None))
-        if owner != os.getpid():  # in a new process a thread may hold it that is not there
-            if owner is not None:
-                del self.__dict__["_lock"]
-            lock = self.__dict__.setdefault("_lock", (os.getpid(), RLock()))[1]
-        mine: RLock = lock
-        return mine
 
     def _learn(
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None

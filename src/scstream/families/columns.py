@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
+from scstream.support.messages import user_level
 
 LARGEST = np.float64(1e154)  # a number whose square is one too
 _ODD_SIZE = "Leave such rows out, or put NaN there if the number is not known."
@@ -89,6 +91,14 @@ def check_has(labels: Sequence[Any], names: Sequence[str]) -> None:
             f"column{'s' * (len(missing) > 1)}. It has {quoted(labels)}. Add "
             f"{'them' if len(missing) > 1 else 'it'}, with NaN where a value is not known."
         )
+
+
+def warn_of_unknown(names: Sequence[Any]) -> None:
+    """Warn of columns that a model does not know."""
+    warnings.warn(
+        f"The model learned without {quoted(names)}: such columns are left out.",
+        stacklevel=user_level(),
+    )
 
 
 def quoted(names: Sequence[Any], most: int = 20) -> str:

@@ -164,11 +164,8 @@ def _started(
     elif sizes:
         start, noise = start_from_samples(steps, recipe, X, weight)
         again = start is not None
-        if (
-            start is not None
-            and max(sizes) >= steps.rules.heavy_rows
-            and tamed_in_vain(steps.family)
-        ):
+        many = max(sizes) >= steps.rules.heavy_rows
+        if start is not None and many and tamed_in_vain(steps.family):
             return start
     if start is None:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
