@@ -247,4 +247,5 @@ class TakesRows:
 
 def on_host(X: Any) -> Any:
     """Return tensors as NumPy arrays, anything else as `plain_table` does."""
-    return to_host(as_tensor(X)) if is_foreign(X) else plain_table(X)
+    X = plain_table(X)
+    return to_host(as_tensor(X)) if is_foreign(X) else X
