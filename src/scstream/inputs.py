@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -23,7 +22,8 @@ from scstream.families.columns import (
     check_is_table,
     is_frame,
     numbers_of,
-    quoted,
+    plain_table,
+    warn_of_unknown,
 )
 from scstream.families.contract import Array
 from scstream.families.scores import Points
@@ -241,13 +241,11 @@ class TakesRows:
         check_has(labels, known)
         others = [label for label in labels if label not in set(known)]
         if others:
-            warnings.warn(
-                f"The model learned without {quoted(others)}: such columns are left out.",
-                stacklevel=7,
-            )
+            warn_of_unknown(others)
         return X[known.tolist()]
 
 
 def on_host(X: Any) -> Any:
-    """Return tensors as NumPy arrays, anything else as it is."""
+    """Return tensors as NumPy arrays, anything else as `plain_table` does."""
+    X = plain_table(X)
     return to_host(as_tensor(X)) if is_foreign(X) else X

@@ -33,10 +33,10 @@ from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
 from scstream.support.memory import for_kernels
-from scstream.support.messages import note
+from scstream.support.messages import note, user_level
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores, over_rows
-from scstream.support.times import is_length, is_moment, length, moment
+from scstream.support.times import as_date, is_length, is_moment, length, moment
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 _ONE = np.ones(1).tobytes()  # nobody can change it
@@ -46,7 +46,8 @@ AUTO = "auto"  # in place of a family's name: the columns' types decide
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not _is_flag(value) and math.isfinite(value)
+    other = _is_flag(value) or isinstance(value, np.timedelta64)  # which NumPy takes for a number
+    return isinstance(value, Real) and not other and math.isfinite(value)
 
 
 def _is_count(value: Any, least: int) -> bool:
@@ -211,7 +212,7 @@ def suggest_family(family: Family, rows: Points) -> None:
         warnings.warn(
             "All rows have unit length, as normalised embeddings do: family='directional' is made "
             "for them.",
-            stacklevel=5,
+            stacklevel=user_level(),
         )
 
 
@@ -384,13 +385,15 @@ def check_time(time: Any, last: float | None) -> float:
         time = 0.0 if last is None else last + 1.0
         if last is None or last < time < math.inf:
             return float(time)
-    if is_moment(time):
-        time = moment(time)
+    dates = is_moment(time)
+    time = moment(time) if dates else time
     if not _is_real(time):
-        raise ValueError(f"time must be a finite number or a date with a time; got {time!r}.")
+        got = type(time).__name__ if np.ndim(time) else repr(time)
+        raise ValueError(f"time must be a finite number or a date, one for all rows; got {got}.")
     if last is not None and not float(time) > last:
+        now, then = map(as_date if dates else repr, (float(time), float(last)))
         raise ValueError(
-            f"Times must increase: this batch has time {float(time):g}, the last one had {last:g}. "
-            "Give each batch a later time than the one before."
+            f"Times must increase: this batch has time {now}, the last one had {then}. "
+            "Give each batch a later one."
         )
     return float(time)

@@ -44,6 +44,21 @@ def test_npy_files_that_are_none(capsys):
     assert "rows.npy is not a NumPy array" in refused(capsys, "run", "rows.npy", "-o", "none")
 
 
+@pytest.mark.parametrize(
+    ("head", "name"), [(b"ARROW1\0\0", "Arrow"), (b"\x89HDF\r\n", "HDF5"), (b"%PDF-1.7", "PDF")]
+)
+def test_files_of_other_kinds_are_called_by_their_names(head, name, capsys):
+    Path("rows").write_bytes(head + bytes(range(256)))
+    told = refused(capsys, "run", "rows", "-o", "none")
+    assert name in told
+    assert "Save it as CSV or Parquet" in told
+
+
+def test_several_arrays_in_a_file(capsys):
+    np.savez("rows.npz", X=np.ones((3, 2)))
+    assert "Save one of them as .npy" in refused(capsys, "run", "rows.npz", "-o", "none")
+
+
 def test_parquet_columns_of_lists(capsys):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")

@@ -3,7 +3,7 @@
 import copy
 from dataclasses import dataclass, field
 from itertools import product
-from math import inf
+from math import inf, lgamma, log
 
 import numpy as np
 
@@ -382,7 +382,7 @@ def most_probable_start(batch, plan, most=200, *, adapt=True):
     Each once more with a prior that is held wide, if the family has such.
     """
     family, size = batch.family, max(1, min(len(batch.X) // 4, most))
-    starts = [over_cluster(batch, size)]
+    starts = [enough_groups(batch, size) if adapt and size == 200 else over_cluster(batch, size)]
     if family.real and size > 30:
         E = family.embed(batch.X)
         weight = telling_columns(E)
@@ -460,6 +460,50 @@ def merged_down(batch, plan, clusters, best, *, adapt):
 
 
 # -- groups of points -----------------------------------------------------------------------------
+
+
+def enough_groups(batch, m):
+    """Return groups of the batch's rows, twice as many while they are too few for the clusters."""
+    family, X, most = batch.family, batch.X, max(len(batch.X) // 4, m)
+    while True:
+        z = k_means(family.embed(X), m, batch.rng)
+        groups = np.array([family.statistics(X[z == c]).sum(axis=0) for c in range(max(z) + 1)])
+        own, same = shares_divided(family, X, z, batch.alpha)
+        if m >= most or own <= 0.12 or same <= 0.002:
+            return groups
+        m = min(2 * m, most)
+
+
+def shares_divided(family, X, z, alpha):
+    """How many groups are more probable as two clusters, the halves by 2-means.
+
+    The share of groups, by a prior that suits the halves, and that of rows, by the groups' prior.
+    """
+    pairs, E = [], family.embed(X)
+    for c in range(max(z) + 1):
+        e, t = E[z == c], family.statistics(X[z == c])
+        a = e[np.argmax(((e - e.mean(axis=0)) ** 2).sum(axis=1))]
+        b = e[np.argmax(((e - a) ** 2).sum(axis=1))]
+        for _ in range(4):
+            side = ((e - b) ** 2).sum(axis=1) < ((e - a) ** 2).sum(axis=1)
+            if side.all() or not side.any():
+                break
+            a, b = e[~side].mean(axis=0), e[side].mean(axis=0)
+        else:
+            pairs.append([t[~side].sum(axis=0), t[side].sum(axis=0)])
+    if not pairs:
+        return 0.0, 0.0
+    prior = family.adapt(np.array([s + t for s, t in pairs]))
+    halves = prior.adapt(np.array([half for pair in pairs for half in pair]))
+
+    def level(prior, s):
+        return log(alpha) + lgamma(s[0]) + prior.log_marginal(s)
+
+    gains = [[level(p, s) + level(p, t) - level(prior, s + t) for s, t in pairs]
+             for p in (halves, prior)]  # fmt: skip
+    rows = [s[0] + t[0] for s, t in pairs]
+    same = sum(n for n, gain in zip(rows, gains[1], strict=True) if gain > 0)
+    return sum(gain > 0 for gain in gains[0]) / (max(z) + 1), same / len(X)
 
 
 def over_cluster(batch, m, E=None):

@@ -8,9 +8,16 @@ from reference import batches as plain
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import ScStream
+from scstream import Gaussian, ScStream
 from scstream.families.k_means import _plus_plus, k_means
-from scstream.sampler.seeding import in_deviations_within, informative_columns, over_cluster
+from scstream.sampler.seeding import (
+    enough_groups,
+    in_deviations_within,
+    informative_columns,
+    over_cluster,
+    shares_divided,
+    sides_of,
+)
 from scstream.support.threads import allowed
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -24,6 +31,47 @@ def test_groups_add_up_to_all_rows(name, m):
     assert 1 <= len(got) <= m
     assert np.all(got[:, 0] >= 1.0)  # no group without rows
     assert_allclose(got.sum(axis=0), case.T.sum(axis=0), atol=1e-9)
+
+
+def on_a_grid(side, n, seed=0):
+    """Return rows of side * side clusters ten deviations apart, and these."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(side * side, size=n)
+    return 10.0 * np.c_[z % side, z // side] + rng.normal(size=(n, 2)), z
+
+
+@pytest.mark.parametrize(("side", "few"), [(3, 20), (6, 20), (5, 100)])
+def test_groups_that_hold_two_clusters_are_found_as_in_the_reference(side, few):
+    X, _ = on_a_grid(side, 500)
+    z = k_means(X, few, np.random.default_rng(1))
+    family = Gaussian().prepare(X)
+    got = shares_divided(family, family.statistics(X), z, sides_of(X, z), 1.0)
+    assert got == pytest.approx(plain.shares_divided(family, X, z, 1.0))
+    assert (got.own > 0.12 and got.same > 0.002) == (side * side > few)
+
+
+@pytest.mark.parametrize(("side", "least", "most"), [(10, 190, 200), (15, 400, 1000)])
+def test_there_are_more_groups_where_clusters_are_more(side, least, most):
+    X, _ = on_a_grid(side, 4096)
+    rng = np.random.default_rng(0)
+    got = enough_groups(Gaussian().prepare(X), X, (200, 1024), rng, 1.0)
+    assert least <= len(got) <= most
+    assert got[:, 0].sum() == len(X)
+
+
+def test_equal_rows_are_no_two_clusters():
+    X, z = np.repeat(np.arange(12.0).reshape(6, 2), 10, axis=0), np.repeat(np.arange(6), 10)
+    family = Gaussian().prepare(X)
+    got = shares_divided(family, family.statistics(X), z, sides_of(X, z), 1.0)
+    assert got == (0.0, 0.0) == plain.shares_divided(family, X, z, 1.0)
+
+
+def test_hundreds_of_clusters_are_found():
+    """A sample of 2,500 rows has six of each: it takes all rows, and more than 200 groups."""
+    X, z = on_a_grid(20, 10_000)
+    model = ScStream(random_state=0).fit(X)
+    assert 390 <= model.n_clusters_ <= 402
+    assert adjusted_rand_score(z, model.labels_) > 0.98
 
 
 def test_separate_groups_are_never_joined_and_each_is_found():

@@ -410,6 +410,7 @@ def test_json_lines(tmp_path):
         ('{"x": [1]}', r"column 'x' holds \[1\], which is not a number"),
         ('{"x": 1' + "0" * 400 + "}", "which is not finite"),
         ("[" * 100000, "not JSON"),
+        ('[{"x": 1},', "not JSON in lines, as jq"),
     ],
 )
 def test_malformed_json_lines(tmp_path, line, reason):

@@ -22,6 +22,7 @@ from scstream.estimator.one_hot import warning_of_one_hot
 from scstream.estimator.successive import warning_of_likeness
 from scstream.events import Sight
 from scstream.families import Family
+from scstream.families.columns import plain_table
 from scstream.families.contract import Array
 from scstream.groups.grouping import Grouping
 from scstream.records import HISTORY as _HISTORY
@@ -30,10 +31,11 @@ from scstream.sampler.learner import Learner, Outcome, learn
 from scstream.sampler.recipe import Batch, Recipe
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.blas import single_threaded
-from scstream.support.messages import warn
+from scstream.support.messages import user_level, warn
 from scstream.support.progress import cleared
 from scstream.support.threads import allowed
-from scstream.support.times import is_length, is_moment
+from scstream.support.times import as_length, is_length, is_moment
+from scstream.support.turns import turn_of
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
 _LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at for likeness
@@ -76,9 +78,11 @@ class Learning(Describing):
         if time is None and self.half_life != "auto" and is_length(self.half_life):
             raise ValueError(
                 f"half_life={self.half_life!r} is a length of time, but this batch has no time: "
-                "give partial_fit(X, time=...), or a half-life in batches such as half_life=5."
+                "give partial_fit(X, time=...), on the command line --time-column, or a half-life "
+                "in batches such as 5."
             )
-        return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
+        with turn_of(self):  # of two batches at once one would be lost
+            return self._learn(X, time, sample_weight, labels, self.__dict__.get("_learner"))
 
     @numpy_defaults
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, labels: Any = None) -> Self:
@@ -98,13 +102,14 @@ class Learning(Describing):
         ScStream
             The model itself; its labels are numbered from 0, the largest cluster first.
         """
-        return self._learn(X, None, sample_weight, labels, None)
+        with turn_of(self):
+            return self._learn(X, None, sample_weight, labels, None)
 
     def _learn(
         self, X: Any, time: Any, sample_weight: Any, labels: Any, learner: Learner | None
     ) -> Self:
         """Learn from a batch, or raise and leave everything as it was."""
-        kept = self.__dict__.copy()
+        kept, X = self.__dict__.copy(), plain_table(X)
         given = X, time, sample_weight, labels, learner
         try:
             self._check_parameters()
@@ -117,8 +122,9 @@ class Learning(Describing):
             if new.n_batches in _LOOKED_AT:
                 self._warn_of_rows(batch, new.family, outcome, first=learner is None)
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(kept)
+            for name in self.__dict__.keys() - kept.keys():
+                del self.__dict__[name]
+            self.__dict__.update(kept)  # which another thread may be predicting from
             raise
         self._remember(X, learner, new, outcome)
         before = (learner and self.__dict__.get("_grouping")) or Grouping()
@@ -195,12 +201,15 @@ class Learning(Describing):
         forgetting = self._asked[0]
         left = forgetting.decay(gap) if forgetting.kernel is None else 1.0
         if left < _HARDLY and "_warned" not in self.__dict__:
+            apart, unit = f"{gap:g}", " is in the same unit of time"
+            if self.dates_:
+                apart, unit = as_length(gap), " is much shorter"
             warnings.warn(
-                f"Only {left:.1g} of the weight of the last batch is left: it came {gap:g} before "
-                f"this one, and half_life={self.half_life!r} is in the same unit of time. The "
+                f"Only {left:.1g} of the weight of the last batch is left: it came {apart} before "
+                f"this one, and half_life={self.half_life!r}{unit}. The "
                 "model forgets everything between two batches. Use half_life='auto', which follows "
                 "the spacing of batches, or one of several such gaps.",
-                stacklevel=4,
+                stacklevel=user_level(),
             )
             self._warned = True
 
@@ -221,7 +230,7 @@ class Learning(Describing):
             found["likeness"] = warning_of_likeness(batch.X, outcome.labels)
         for kind, text in found.items():
             if text:
-                warnings.warn(text, stacklevel=5)
+                warnings.warn(text, stacklevel=user_level())
                 told += (kind,)
         if told:
             self._warned_of = told

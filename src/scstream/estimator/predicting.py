@@ -20,6 +20,7 @@ from scstream.engines.outputs import Best, LogTotal, Probabilities, named_labels
 from scstream.engines.tensors import MissingEntries, like_input, to_host
 from scstream.estimator.asked import Asked
 from scstream.families import Family
+from scstream.families.columns import plain_table
 from scstream.families.contract import Array
 from scstream.families.scores import Points, Score
 from scstream.inputs import on_host
@@ -129,7 +130,7 @@ class Predicting(Asked):
 
         ``then`` is applied to it, and the log base measure added if asked to.
         """
-        job = partial(_evaluated, family, score, what, then, base)
+        job, X = partial(_evaluated, family, score, what, then, base), plain_table(X)
         if is_collection(X):
             check.check_readable(family)
             X = self._known_columns(X, reset=False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
+from scstream.support.messages import user_level
 
 LARGEST = np.float64(1e154)  # a number whose square is one too
 _ODD_SIZE = "Leave such rows out, or put NaN there if the number is not known."
@@ -90,6 +93,14 @@ def check_has(labels: Sequence[Any], names: Sequence[str]) -> None:
         )
 
 
+def warn_of_unknown(names: Sequence[Any]) -> None:
+    """Warn of columns that a model does not know."""
+    warnings.warn(
+        f"The model learned without {quoted(names)}: such columns are left out.",
+        stacklevel=user_level(),
+    )
+
+
 def quoted(names: Sequence[Any], most: int = 20) -> str:
     """Return names for a message, the first of them if there are many."""
     shown = ", ".join(map(repr, names[:most]))
@@ -99,6 +110,48 @@ def quoted(names: Sequence[Any], most: int = 20) -> str:
 def is_frame(X: Any) -> bool:
     """Whether it is a data frame: named columns that can be taken one by one."""
     return hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "shape")
+
+
+def plain_table(X: Any) -> Any:
+    """Return masked arrays, arrays with fields and Arrow tables as plain ones; others as they are.
+
+    Raises `TypeError` for what has no rows yet: a lazy frame, an iterator, the name of a file.
+    """
+    if isinstance(X, np.ndarray):
+        if X.dtype.names is not None and X.ndim == 1:
+            return Columns([_unmasked(X[name]) for name in X.dtype.names], X.dtype.names, len(X))
+        return _unmasked(X)
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("A lazy frame has no rows yet: give X.collect().")
+    if hasattr(X, "schema") and hasattr(X, "column_names"):  # of Arrow
+        values = [_of_arrow(X.column(j)) for j in range(X.num_columns)]
+        return Columns(values, list(X.column_names), X.num_rows)
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X is the text {str(X)!r}, not rows. Read the file first, as with pandas.read_csv, or "
+            "use the command `scstream run`."
+        )
+    if isinstance(X, Iterator):
+        raise TypeError("X is an iterator, not a batch: give one batch of its rows at a time.")
+    return X
+
+
+def _unmasked(X: NDArray[Any]) -> NDArray[Any]:
+    """Return an array with NaN, or None, for entries that are masked."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return np.asarray(X.data)
+    out: NDArray[Any] = X.data.astype(np.float64 if X.dtype.kind in "fiu" else object)
+    out[np.ma.getmaskarray(X)] = np.nan if out.dtype.kind == "f" else None
+    return out
+
+
+def _of_arrow(column: Any) -> Column:
+    """Return a column of an Arrow table as an array, missing entries of objects as None."""
+    if hasattr(column.type, "value_type") and hasattr(column.type, "index_type"):  # categories
+        column = column.cast(column.type.value_type)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def check_is_table(X: Any) -> None:

@@ -158,14 +158,16 @@ def _started(
     learned, noise = recipe.outlier_weight == "auto", None
     steps.outliers = None if learned else steps.outliers
     sizes = sample_sizes(X.shape[0], steps.rules, tames=steps.family.tames)
-    again = labels is None and len(sizes) > 0
+    start, again = None, False
     if labels is not None:
         start = start_from_labels(steps, recipe.forgetting, labels, adapt=True)
-    elif again:
+    elif sizes:
         start, noise = start_from_samples(steps, recipe, X, weight)
-        if max(sizes) >= steps.rules.heavy_rows and tamed_in_vain(steps.family):
+        again = start is not None
+        many = max(sizes) >= steps.rules.heavy_rows
+        if start is not None and many and tamed_in_vain(steps.family):
             return start
-    else:
+    if start is None:
         start = start_over_clustered(steps, recipe.plan, recipe.forgetting, adapt=True)
         n, d = X.shape
         again = n >= recipe.alone_rows(d) and _are_known(steps, start, old_ids)

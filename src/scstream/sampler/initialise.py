@@ -16,7 +16,12 @@ from scstream.sampler.clusters import State
 from scstream.sampler.forgetting import needs_completing
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
-from scstream.sampler.seeding import in_deviations_within, informative_columns, over_cluster
+from scstream.sampler.seeding import (
+    enough_groups,
+    in_deviations_within,
+    informative_columns,
+    over_cluster,
+)
 from scstream.sampler.split_merge import drop_forgotten, propose_merges
 from scstream.sampler.steps import Steps
 from scstream.sampler.subclusters import restart
@@ -33,15 +38,48 @@ class _Start(NamedTuple):
     family: Family
 
 
-def start_over_clustered(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
+class Seeds(NamedTuple):
+    """Small groups of rows that a start is merged from.
+
+    Attributes
+    ----------
+    rows : rows that they were made from
+    size : int
+        How many are usual, at most.
+    groups : ndarray (k, p)
+        Their statistics.
+    """
+
+    rows: Points
+    size: int
+    groups: Array
+
+    @property
+    def many(self) -> bool:
+        """Whether the usual number would not have done."""
+        return len(self.groups) > self.size
+
+
+def first_seeds(steps: Steps, *, adapt: bool = True) -> Seeds:
+    """Return groups of the loaded batch, by what they are told apart by at first."""
+    steps.family = steps.family.amounts_alone(True)
+    return _seeds(steps, adapt=adapt)
+
+
+def start_over_clustered(
+    steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool, seeds: Seeds | None = None
+) -> State:
     """Return the loaded batch in deliberately many clusters, then merged while that is better.
 
     On the way the prior follows the clusters, if it may. Should they be left with too few points
     to show their shapes, all is done again under a prior that takes them for alike. What they are
     told apart by at first, see `Family.amounts_alone`, it is until they have converged.
+
+    It starts from the given groups, see `first_seeds`, or else makes them.
     """
-    steps.family = steps.family.amounts_alone(True)
-    state = merged_start(steps, plan, forgetting, adapt=adapt)
+    if seeds is None:
+        seeds = first_seeds(steps, adapt=adapt)
+    state = merged_start(steps, plan, forgetting, adapt=adapt, seeds=seeds)
     if adapt and _is_sparse(steps, state):
         alike = steps.family.alike()
         if alike is not steps.family:
@@ -56,7 +94,9 @@ def _is_sparse(steps: Steps, state: State) -> bool:
     return bool(2.0 * n[n < steps.family.points_for_a_shape()].sum() > n.sum())
 
 
-def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool) -> State:
+def merged_start(
+    steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: bool, seeds: Seeds | None = None
+) -> State:
     """Return the best of some starts, with its prior: merged from small groups, or from a few.
 
     Where clusters differ in a few of many columns, small groups are mixed: chance neighbours in
@@ -64,8 +104,8 @@ def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: boo
     once more with a prior that is held wide, if the family has such (`Family.held`).
     """
     family, rules, rng = steps.family, steps.rules, steps.rng.generator
-    sample, size = _sample(steps, rng)
-    groups, weight = [over_cluster(family, sample, size, rng)], None
+    sample, size, small = seeds or _seeds(steps, adapt=adapt)
+    groups, weight = [small], None
     if family.real and size > rules.few_seeds:
         weight = informative_columns(family.embed(sample), rules)
     if weight is not None:
@@ -74,9 +114,9 @@ def merged_start(steps: Steps, plan: Plan, forgetting: Forgetting, *, adapt: boo
     best: _Start | None = None
     steps.engine.by_groups(True)
     held = family.held(True) if adapt else family
-    for prior, seeds in product([family] if held is family else [family, held], groups):
-        steps.family = prior.adapt(seeds) if adapt else prior
-        best = _merged_down(steps, plan, State.start(forgetting, seeds, 0.0, 0), best, adapt=adapt)
+    for prior, start in product([family] if held is family else [family, held], groups):
+        steps.family = prior.adapt(start) if adapt else prior
+        best = _merged_down(steps, plan, State.start(forgetting, start, 0.0, 0), best, adapt=adapt)
     assert best is not None
     steps.family = best.family.held(False)
     steps.engine.by_groups(False)
@@ -118,6 +158,18 @@ def turned_start(steps: Steps, plan: Plan, state: State) -> tuple[State, bool]:
     steps.family = best.family
     steps.engine.restore_labels()
     return restart(steps, best.state, np.ones(best.state.k, dtype=bool)), best.level > found
+
+
+def _seeds(steps: Steps, *, adapt: bool) -> Seeds:
+    """Return groups of the loaded batch; more than usual if clusters are, and the prior adapts."""
+    rules, rng = steps.rules, steps.rng.generator
+    sample, size = _sample(steps, rng)
+    most = size
+    if adapt and size == rules.seeds and not steps.family.is_coarse():
+        most = max(sample.shape[0] // rules.points_a_group, size)
+    return Seeds(
+        sample, size, enough_groups(steps.family, sample, (size, most), rng, steps.alpha, rules)
+    )
 
 
 def _sample(steps: Steps, rng: np.random.Generator) -> tuple[Points, int]:

@@ -9,7 +9,7 @@ from scstream.sampler.batch import Course, converge, tamed_in_vain
 from scstream.sampler.choose import steps_beside
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Outliers
-from scstream.sampler.initialise import start_over_clustered
+from scstream.sampler.initialise import first_seeds, start_over_clustered
 from scstream.sampler.recipe import Recipe
 from scstream.sampler.rows import as_computed, some_weighted_rows
 from scstream.sampler.rules import Rules
@@ -39,8 +39,10 @@ def sample_sizes(n: int, rules: Rules, *, tames: bool = False) -> list[int]:
 
 def start_from_samples(
     steps: Steps, recipe: Recipe, X: Points, weight: Array
-) -> tuple[State, Outliers | None]:
+) -> tuple[State | None, Outliers | None]:
     """Return clusters that samples of the rows X (n, d) agree on, as large as those of all rows.
+
+    None if they are so many that each has but a few rows of any sample.
 
     Each sample starts from the clusters of the one before, under the prior that these have left.
     What is too small to be seen in a sample is split off when all rows are swept. If many rows of
@@ -56,7 +58,11 @@ def start_from_samples(
             outliers=steps.outliers, records=recipe.forgetting.kernel is not None,
         )  # fmt: skip
         if found is None:
-            start = start_over_clustered(sample, recipe.plan, recipe.forgetting, adapt=True)
+            seeds = first_seeds(sample)
+            if seeds.many:
+                continue
+            plan, forgetting = recipe.plan, recipe.forgetting
+            start = start_over_clustered(sample, plan, forgetting, adapt=True, seeds=seeds)
             if recipe.outlier_weight == "auto":
                 sample.outliers, _ = arising(sample, sample.deterministic_sweep(start), rows)
         else:
@@ -73,7 +79,8 @@ def start_from_samples(
             noise = left_after(sample, state)
         if agree or (size >= steps.rules.heavy_rows and tamed_in_vain(steps.family)):
             break
-    assert found is not None
+    if found is None:
+        return None, None
     return _as_large(found, X.shape[0] / rows_seen, recipe), noise
 
 

@@ -154,6 +154,8 @@ def _load(line: bytes) -> tuple[Any, str | None]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
+        if line.startswith(b"[") or line.strip() == b"{":
+            return {}, "not JSON in lines, as jq -c '.[]' writes the rows of an array"
         return {}, f"not JSON: {error}"
     if not isinstance(row, dict | list):
         return {}, "neither an object nor an array"

@@ -9,6 +9,7 @@ import stat
 from scstream.sources.decoded import DecodedReader
 from scstream.sources.guess.encoding import (
     LOOK,
+    check_is_text,
     compression_of,
     damaged,
     encoding_of,
@@ -39,7 +40,9 @@ def open_reader(spec: str, options: SourceOptions) -> Reader:
 def _packing(path: str, options: SourceOptions) -> tuple[str | None, str]:
     """Return how a file is compressed, and its encoding."""
     with open(path, "rb") as file:
-        compression = compression_of(file.read(8))
+        first = file.read(16)
+    check_is_text(path, first)
+    compression = compression_of(first)
     if options.encoding is not None:
         return compression, codecs.lookup(options.encoding).name
     if not options.guess:

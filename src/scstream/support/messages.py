@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from scstream.support.progress import clear_bar
 
 logger = logging.getLogger("scstream")
+_OURS = "scstream.", "numpy."  # modules that a call goes through: decorators of NumPy among them
 
 
 def note(text: str, *, shown: bool = False) -> None:
@@ -24,6 +25,14 @@ def note(text: str, *, shown: bool = False) -> None:
     elif shown:
         clear_bar()
         print(f"scstream: {text}", file=sys.stderr, flush=True)
+
+
+def user_level() -> int:
+    """Return the ``stacklevel`` at which a warning points to the line that called this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def warn(text: str) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 _UNITS = {
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0,
-    "d": 86400.0, "w": 604800.0,
+    "d": 86400.0, "w": 604800.0, "D": 86400.0, "second": 1.0, "minute": 60.0, "hour": 3600.0,
+    "day": 86400.0, "week": 604800.0,
 }  # fmt: skip
-_LENGTH = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)\s*([a-z]+)\s*")
+_UNITS |= {f"{word}s": _UNITS[word] for word in ("second", "minute", "hour", "day", "week")}
+_LENGTH = re.compile(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]+)\s*")
 
 
 class Moment(float):
@@ -21,12 +23,12 @@ class Moment(float):
 
 
 def is_moment(value: Any) -> bool:
-    """Whether it is a date with a time: Python's, NumPy's, pandas' or polars'."""
-    return isinstance(value, datetime | np.datetime64 | Moment)
+    """Whether it is a date, with or without a time: Python's, NumPy's, pandas' or polars'."""
+    return isinstance(value, date | np.datetime64 | Moment)
 
 
 def moment(value: Any) -> float:
-    """Return a date with a time as seconds since 1970; one without a zone is in UTC."""
+    """Return a date as seconds since 1970: its beginning without a time, UTC without a zone."""
     if isinstance(value, Moment):
         return float(value)
     if isinstance(value, np.datetime64):
@@ -35,6 +37,8 @@ def moment(value: Any) -> float:
         return float((value - np.datetime64(0, "s")) / np.timedelta64(1, "s"))
     if value != value:  # NaT of pandas
         return math.nan
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
     aware: datetime = value if value.tzinfo else value.replace(tzinfo=UTC)
     return aware.timestamp()
 
@@ -49,7 +53,9 @@ def length(value: Any) -> float | None:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, np.timedelta64):
-        return None if np.isnat(value) else float(value / np.timedelta64(1, "s"))
+        unit, _ = np.datetime_data(value)
+        unknown = np.isnat(value) or unit in ("generic", "M", "Y")
+        return None if unknown else float(value / np.timedelta64(1, "s"))
     found = _LENGTH.fullmatch(value) if isinstance(value, str) else None
     if found is None or found[2] not in _UNITS:
         return None

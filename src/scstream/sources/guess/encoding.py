@@ -24,6 +24,14 @@ _MARKS = (  # of an encoding; the longer ones first
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_OTHERS = {
+    b"ARROW1": "a file of Arrow (Feather)",
+    b"FEA1": "a file of Feather",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"\x89HDF": "a file of HDF5",
+    b"SQLite format 3": "a database of SQLite",
+    b"%PDF": "a PDF",
+}  # by their first bytes
 _PACKED = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -31,6 +39,13 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "zip",
 }
+
+
+def check_is_text(path: str, head: bytes) -> None:
+    """Raise `ValueError` for a file of another kind, by its first bytes."""
+    for mark, what in _OTHERS.items():
+        if head.startswith(mark):
+            raise ValueError(f"{path} is {what}, which is not read. Save it as CSV or Parquet.")
 
 
 def compression_of(head: bytes) -> str | None:
@@ -114,6 +129,9 @@ def _open_zip(path: str) -> Any:
     if any(info.filename == "xl/workbook.xml" for info in members):
         archive.close()
         raise ValueError(f"{path} is an Excel workbook. Save the sheet as CSV and run that file.")
+    if members and all(info.filename.endswith(".npy") for info in members):
+        archive.close()
+        raise ValueError(f"{path} holds NumPy arrays. Save one of them as .npy with numpy.save.")
     if len(members) != 1:
         archive.close()
         raise ValueError(f"{path} holds {len(members)} files. Unpack it and name one of them.")
