@@ -6,6 +6,12 @@ from numpy.testing import assert_allclose
 
 from scstream.families import amounts
 
+LOGS, ROOTS = np.array([False]), np.array([True])
+
+
+def unit_of(x):
+    return amounts.scales_of([x]).unit[0]
+
 
 def column(name, n, rng):
     """Return a column of that kind."""
@@ -64,40 +70,48 @@ def test_few_numbers_have_none() -> None:
 
 def test_the_scale_is_straight_below_the_unit_and_logarithmic_above() -> None:
     small, large = np.array([[1e-6, -2e-6]]), np.array([[1e6, -2e8]])
-    assert_allclose(amounts.on_scale(small, 1.0), small, rtol=1e-12)
-    assert_allclose(amounts.on_scale(large, 1.0), np.sign(large) * np.log(2.0 * np.abs(large)))
+    assert_allclose(amounts.on_scale(small, 1.0, LOGS), small, rtol=1e-12)
+    sign, twice = np.sign(large), 2.0 * np.abs(large)
+    assert_allclose(amounts.on_scale(large, 1.0, LOGS), sign * np.log(twice))
+    assert_allclose(amounts.on_scale(small, 1.0, ROOTS), small, rtol=1e-9)
+    assert_allclose(amounts.on_scale(large, 1.0, ROOTS), sign * 2.0 * twice**0.25, rtol=1e-2)
 
 
+@pytest.mark.parametrize("root", [LOGS, ROOTS, np.array([True, False])], ids=str)
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 50.0, 1e12])
-def test_amounts_come_back_and_lengths_are_as_the_stretch_says(unit):
+def test_amounts_come_back_and_lengths_are_as_the_stretch_says(unit, root):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(50, 2)) * np.exp(rng.normal(0.0, 3.0, (50, 2)))
-    y = amounts.on_scale(x, unit)
-    assert_allclose(amounts.off_scale(y, unit), x, rtol=1e-10)
+    y = amounts.on_scale(x, unit, root)
+    exact = ~root | (np.abs(x) > 1e-3 * unit)  # those of roots are differences
+    assert_allclose(amounts.off_scale(y, unit, root)[exact], x[exact], rtol=1e-10)
     step = 1e-6 * np.abs(x)
-    slope = (amounts.on_scale(x + step, unit) - amounts.on_scale(x - step, unit)) / (2.0 * step)
-    assert_allclose(-amounts.log_stretch(y, unit), np.log(slope), atol=1e-3)
+    ends = (amounts.on_scale(x + sign * step, unit, root) for sign in (1.0, -1.0))
+    slope = np.subtract(*ends) / (2.0 * step)
+    stretch = amounts.log_stretch(y, unit, root)
+    assert_allclose(-stretch[exact], np.log(slope[exact]), atol=1e-3)
 
 
 def test_sizes_at_the_limits_have_places() -> None:
     x = np.array([[1e154, -1e154, 1e-300, 0.0]])
-    for unit in (amounts.straight_unit(x), amounts.unit_of(np.array([1e-300, 1e154]))):
-        y = amounts.on_scale(x, unit)
-        assert np.isfinite(y).all()
-        assert np.isfinite(amounts.log_stretch(y, unit)).all()
+    for unit in (amounts.straight_unit(x), unit_of(np.array([1e-300, 1e154]))):
+        for root in (LOGS, ROOTS):
+            y = amounts.on_scale(x, unit, root)
+            assert np.isfinite(y).all()
+            assert np.isfinite(amounts.log_stretch(y, unit, root)).all()
 
 
 def test_skewed_amounts_go_by_their_logarithms_others_stay_what_they_are() -> None:
     rng = np.random.default_rng(0)
     skewed, normal = np.exp(rng.normal(3.0, 1.5, 500)), rng.normal(100.0, 5.0, 500)
-    assert amounts.unit_of(skewed) < np.median(skewed) < amounts.straight_unit(skewed)
-    assert amounts.unit_of(-skewed) == amounts.unit_of(skewed)
+    assert unit_of(skewed) < np.median(skewed) < amounts.straight_unit(skewed)
+    assert unit_of(-skewed) == unit_of(skewed)
     both = np.concatenate([skewed, [-1.0]])
-    assert amounts.unit_of(both) == amounts.straight_unit(both)
+    assert unit_of(both) == amounts.straight_unit(both)
     wide = rng.uniform(0.0, 1.0, 500)
     for x in (normal, wide):
-        assert amounts.unit_of(x) == amounts.straight_unit(x)
-        assert_allclose(amounts.on_scale(x, amounts.unit_of(x)), x, rtol=1e-11)
+        assert unit_of(x) == amounts.straight_unit(x)
+        assert_allclose(amounts.on_scale(x, unit_of(x), LOGS), x, rtol=1e-11)
 
 
 def clusters(means, log_deviation, n, seed):
@@ -112,7 +126,7 @@ def test_what_counts_is_the_shape_of_clusters_wherever_they_are(means, n):
     for seed in range(4):
         skewed = clusters(means, 0.8, n, seed)
         assert amounts.is_skewed(skewed)
-        assert amounts.unit_of(skewed) < np.percentile(skewed, 1.0)
+        assert unit_of(skewed) < np.percentile(skewed, 1.0)
         assert n == 200 or amounts.is_skewed(np.append(skewed, [0.0, 0.0]))
         rng = np.random.default_rng(seed)
         places = rng.choice(means, n)
@@ -123,4 +137,41 @@ def test_what_counts_is_the_shape_of_clusters_wherever_they_are(means, n):
 def test_a_few_rows_show_no_scale() -> None:
     for x in ([], [1.0], [0.0, 0.0], [1.0, 5.0, 90.0], [2.0] * 50, [0.0] * 20 + [1.0]):
         x = np.array(x)
-        assert amounts.unit_of(x) == amounts.straight_unit(x)
+        assert unit_of(x) == amounts.straight_unit(x)
+
+
+@pytest.mark.parametrize("n", [500, 3_000])
+def test_roots_or_logarithms_are_what_all_columns_say(n):
+    kinds = {
+        "logs": lambda rng: np.exp(rng.normal(0.0, 1.0, n)),
+        "roots": lambda rng: rng.gamma(2.0, 1.0, n),
+    }
+    right = {"logs": 0, "roots": 0}
+    for name, some in kinds.items():
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            columns = [rng.choice([1.0, 6.0], n) * some(rng) for _ in range(4)]
+            root = amounts.scales_of(columns).root
+            right[name] += int((root == (name == "roots")).sum())
+    assert right["logs"] == 24  # of 24: there roots would divide clusters
+    assert right["roots"] >= 16
+
+
+def test_a_column_that_is_clear_decides_for_itself() -> None:
+    rng = np.random.default_rng(0)
+    logs, roots = np.exp(rng.normal(0.0, 1.5, 500)), rng.gamma(1.0, 1.0, 500)
+    assert amounts.scales_of([logs, *[roots + 0.0] * 4]).root.tolist() == [False] + [True] * 4
+    assert amounts.scales_of([logs, logs, roots]).root.tolist() == [False, False, True]
+    counted = np.ceil(20.0 * roots)
+    assert amounts.scales_of([counted, roots, 100.0 * counted]).root.tolist() == [False, True, True]
+    assert amounts.scales_of([]).root.tolist() == []
+
+
+def test_moments_are_those_of_drawn_amounts() -> None:
+    z = np.random.default_rng(0).normal(size=(200_000, 2))
+    mean, deviation = np.array([[5.0, 3.0]]), np.array([[1.5, 0.5]])
+    unit, root = np.array([0.5, 0.5]), np.array([True, False])
+    x = amounts.off_scale(mean + deviation * z, unit, root)
+    found = amounts.moments(mean, deviation**2, unit, root)
+    assert_allclose(found[0][0], x.mean(axis=0), rtol=0.05)
+    assert_allclose(found[1][0], x.var(axis=0), rtol=0.25)

@@ -67,6 +67,28 @@ def test_rows_that_are_no_shares_are_taken_for_what_they_say() -> None:
     assert abs(np.corrcoef(seen, np.sqrt(np.sqrt(trace[:, 2])))[0, 1]) > 0.2
 
 
+def test_shares_of_0_are_somewhere_below_the_others() -> None:
+    X = np.where(SHARES < 0.08, 0.0, SHARES)
+    X /= X.sum(axis=1, keepdims=True)
+    family, points = prepared(Composition(), X)
+    assert family.is_coarse()
+    assert not prepared(Composition(), SHARES)[0].is_coarse()
+    least = np.quantile(X[:, 2][X[:, 2] > 0.0], 0.01)
+    zero = np.column_stack([x < np.quantile(x[x > 0.0], 0.01) * (x == 0.0).any() for x in X.T])
+    got = family.as_table(family.unrounded(points, 3))
+    assert_array_equal(np.any(got != family.as_table(points), axis=1), zero.any(axis=1))
+    low = got[:, 2][zero[:, 2]] / got[:, 0][zero[:, 2]] * X[:, 0][zero[:, 2]]
+    assert low.min() < 0.3 * least < 0.9 * least < low.max() < 1.001 * least
+    others = ~zero[:, :2].any(axis=1)  # stay what they are, by their ratios
+    assert_allclose((got[:, 0] / got[:, 1])[others], X[others, 0] / X[others, 1])
+    assert_array_equal(family.unrounded(points[7:], 3, 7), family.unrounded(points, 3)[7:])
+    assert np.any(family.unrounded(points, 4) != family.unrounded(points, 3))
+    again = Composition().from_saved(family.to_saved())
+    assert_array_equal(again.unrounded(points, 3), family.unrounded(points, 3))
+    gap = family.check(np.full((2, 3), np.nan))
+    assert np.isnan(family.unrounded(gap, 3)).all()
+
+
 @pytest.mark.parametrize(
     ("family", "match"),
     [
@@ -82,7 +104,14 @@ def test_impossible_ones_are_refused(family, match):
 
 
 @pytest.mark.parametrize(
-    "change", [{"total": -1.0}, {"names": ["a"]}, {"little": np.ones(2)}, {"family": 3}]
+    "change",
+    [
+        {"total": -1.0},
+        {"names": ["a"]},
+        {"little": np.ones(2)},
+        {"least": np.ones(3)},
+        {"family": 3},
+    ],
 )
 def test_what_a_checkpoint_cannot_hold_is_refused(change):
     family, points = prepared(Composition(), SHARES)
@@ -90,5 +119,14 @@ def test_what_a_checkpoint_cannot_hold_is_refused(change):
     again = Composition().from_saved(saved)
     assert_array_equal(again.check(SHARES), points)
     assert_array_equal(again.prior, family.prior)
-    with pytest.raises(ValueError, match=r"total|names|columns"):
+    with pytest.raises(ValueError, match=r"total|names|columns|shape"):
         Composition().from_saved(saved | change)
+
+
+def test_what_was_saved_before_zeros_had_places_is_read() -> None:
+    family = Composition().meet(SHARES, None)
+    saved = family.saved_form()
+    del saved["least"]
+    read = Composition().from_saved_form(saved)
+    assert_array_equal(read.check(SHARES), family.check(SHARES))
+    assert not read.is_coarse()

@@ -83,9 +83,10 @@ def _use(model: ScStream, batches: list[Any]) -> None:
 
 
 def _use_text() -> None:
-    """Read a table of text and write one, which compiles what that needs."""
+    """Read a table of text, choose a family and write labels, which compiles what that needs."""
     import numpy as np
 
+    from scstream.families.auto import choose_family
     from scstream.model import ScStream
     from scstream.pipeline import run
     from scstream.sinks import open_sink
@@ -98,6 +99,7 @@ def _use_text() -> None:
         with open_source(table) as source:
             labels = open_sink(Path(folder, "labels.csv"))
             run(ScStream(random_state=0), source, {"labels": labels})
+    choose_family(np.exp(rows))
 
 
 def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:

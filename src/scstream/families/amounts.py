@@ -1,12 +1,18 @@
 """Columns of amounts: the value that many rows have exactly, and the scale of the others.
 
-The scale is ``unit * arcsinh(x / unit)``. Amounts far below the unit are what they are on it, those
-far above go by their logarithms. Every number has a place on it, also one that comes later.
+The scale is ``unit * arcsinh(x / unit)``, or ``4 * unit * sinh(arcsinh(x / unit) / 4)``.
+Amounts far below the unit are what they are on it, those far above go by their logarithms or by
+their fourth roots. Every number has a place on it, also one that comes later.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expm1
 
 from scstream.families import rowwise
@@ -21,10 +27,16 @@ _FEW = 2  # more different values than these are needed to show it
 _SMALL = 0.2  # percentile of sizes, and
 _BELOW = 1.0 / 3.0  # of it: above, amounts go by their logarithms, if they do
 GAIN = 8.0  # nats by which these must describe a column's representatives better
+_POINTS = 512  # represent a column where roots are compared with logarithms
+_ALL = 2.0  # nats by which roots must be better for all columns together, see `scales_of`
+_COUNTED = 100.0  # half of the whole numbers that may be counts are no larger
+_REMEMBERED = 4096  # columns, as a table is looked at twice
 _NARROW = 0.2  # of the mean: a deviation with which they never do
 _STRAIGHT = 1e6  # times the largest amount: a unit above which none is
 _TINY = 1e-150  # the least unit
 _FAR = 1e150  # units that are as far as the scale goes
+_MOST, _WIDEST = 300.0, 25.0  # means and variances on the scale that have moments in data's units
+_NODES = 24  # of a normal distribution, by which those of roots are computed
 
 
 def common_value(x: Array) -> float:
@@ -44,20 +56,70 @@ def straight_unit(x: Array) -> float:
     return _STRAIGHT * float(np.abs(x).max(initial=_TINY))
 
 
-def unit_of(x: Array) -> float:
-    """Return a unit on whose scale amounts (n,) are closer to a mixture of normal distributions.
+class Scales(NamedTuple):
+    """Units (d,) of columns, and which of these go by roots above (d,)."""
 
-    A small amount, or one so large that they stay what they are; always that if signs differ.
+    unit: Array
+    root: NDArray[np.bool_]
+
+
+def scales_of(columns: Sequence[Array]) -> Scales:
+    """Return scales on which amounts are closer to mixtures of normal distributions.
+
+    Units are small amounts, or so large that amounts stay what they are; always that if signs
+    differ. Whether roots or logarithms suit a column is clear from it alone only if they differ by
+    `GAIN`. Otherwise all columns decide: those of a table are mostly skewed alike.
     """
-    straight, size = straight_unit(x), float(np.abs(x).max(initial=0.0))
+    skewed = np.array([is_skewed(x) for x in columns], dtype=bool)
+    asked = skewed & np.array([not _is_counted(x) for x in columns], dtype=bool)
+    more = np.array([_more(x) if is_so else 0.0 for x, is_so in zip(columns, asked, strict=True)])
+    root = more > (-GAIN if more.sum() > _ALL else GAIN)
+    both = zip(columns, skewed, strict=True)
+    unit = [_unit_below(x) if is_so else straight_unit(x) for x, is_so in both]
+    return Scales(np.array(unit), root & asked)
+
+
+def _is_counted(x: Array) -> bool:
+    """Whether amounts (n,) are small whole numbers.
+
+    Roots suit these too, but clusters that overlap widely then merge into one.
+    """
+    return len(x) > 0 and float(np.median(np.abs(x))) <= _COUNTED and bool(np.all(x == np.rint(x)))
+
+
+def is_skewed(x: Array) -> bool:
+    """Whether amounts (n,) go by their logarithms, or their roots."""
+    size = float(np.abs(x).max(initial=0.0))
     if size == 0.0 or x.min() < 0.0 < x.max():
-        return straight
+        return False
     x = x / size
-    if x.std() <= _NARROW * abs(x.mean()):
-        return straight
-    small, points = small_unit(x), representatives(x)
-    gain = log_evidence_on_scale(points, small) - log_evidence(points)
-    return small * size if gain > GAIN else straight
+    narrow = bool(x.std() <= _NARROW * abs(x.mean()))
+    return not narrow and _gain(representatives(x).tobytes(), small_unit(x)) > GAIN
+
+
+@lru_cache(_REMEMBERED)
+def _gain(points: bytes, unit: float) -> float:
+    """Return the nats by which logarithms of points are better than these as they are."""
+    y = np.frombuffer(points)
+    return log_evidence_on_scale(y, unit) - log_evidence(y)
+
+
+def _more(x: Array) -> float:
+    """Return the nats by which roots of skewed amounts (n,) are better than logarithms."""
+    x = x / float(np.abs(x).max())
+    return _more_of(representatives(x, _POINTS).tobytes(), small_unit(x))
+
+
+@lru_cache(_REMEMBERED)
+def _more_of(points: bytes, unit: float) -> float:
+    y = np.frombuffer(points)
+    return log_evidence_on_scale(y, unit, root=True) - log_evidence_on_scale(y, unit)
+
+
+def _unit_below(x: Array) -> float:
+    """Return the same as `small_unit` of amounts that may be tiny."""
+    size = float(np.abs(x).max())
+    return small_unit(x / size) * size
 
 
 def small_unit(x: Array) -> float:
@@ -65,32 +127,68 @@ def small_unit(x: Array) -> float:
     return max(_BELOW * float(np.percentile(np.abs(x[x != 0.0]), _SMALL)), _TINY)
 
 
-def log_evidence_on_scale(points: Array, unit: float) -> float:
+def log_evidence_on_scale(points: Array, unit: float, *, root: bool = False) -> float:
     """Return how well normal distributions on the scale of a unit describe points (n,)."""
-    change = float(np.log(np.hypot(1.0, points / unit)).sum())  # of the density, by the scale
-    return log_evidence(unit * np.arcsinh(points / unit)) - change
+    y = on_scale(points[:, None], np.array([unit]), np.array([root]))
+    return log_evidence(y[:, 0]) - float(log_stretch(y, np.array([unit]), np.array([root])).sum())
 
 
-def is_skewed(x: Array) -> bool:
-    """Whether amounts (n,) go by their logarithms."""
-    return unit_of(x) < straight_unit(x)
-
-
-def on_scale(x: Array, unit: Array) -> Array:
+def on_scale(x: Array, unit: Array, root: NDArray[np.bool_]) -> Array:
     """Return the places of amounts (n, d) on the scale."""
     t = np.clip(x / unit, -_FAR, _FAR)
     size = np.abs(t)
-    out: Array = np.sign(t) * rowwise.log1p(size + t * t / (1.0 + np.sqrt(1.0 + t * t)))
+    above = size + t * t / (1.0 + np.sqrt(1.0 + t * t))  # is exp(arcsinh(size)) - 1
+    out: Array = np.sign(t) * rowwise.log1p(above)
+    if root.any():
+        fourth = np.sqrt(np.sqrt(1.0 + above))
+        out = np.where(root, np.sign(t) * 2.0 * (fourth - 1.0 / fourth), out)
     return unit * out
 
 
-def off_scale(y: Array, unit: Array) -> Array:
+def off_scale(y: Array, unit: Array, root: NDArray[np.bool_]) -> Array:
     """Return the amounts at places (n, d) on the scale."""
-    out: Array = unit * np.sinh(y / unit)
+    t = y / unit
+    out: Array = np.sinh(np.where(root, 0.0, t))
+    if root.any():
+        out = np.where(root, np.sign(t) * np.sinh(_size(t)), out)
+    return unit * out
+
+
+def log_stretch(y: Array, unit: Array, root: NDArray[np.bool_]) -> Array:
+    """Return the log of how many units of the data one of the scale is, at places (n, d)."""
+    t = y / unit
+    out = _log_cosh(np.abs(t))
+    if root.any():
+        size = _size(t)
+        out = np.where(root, _log_cosh(size) - _log_cosh(0.25 * size), out)
     return out
 
 
-def log_stretch(y: Array, unit: Array) -> Array:
-    """Return the log of how many units of the data one of the scale is, at places (n, d)."""
-    t = np.abs(y / unit)
+def moments(
+    mean: Array, variance: Array, unit: Array, root: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Return means and variances (k, d) of amounts by those on the scale, where they are normal."""
+    centre = np.where(root, 0.0, np.clip(mean / unit, -_MOST, _MOST))
+    spread = np.clip(np.where(root, 1.0, np.sqrt(variance) / unit) ** 2, 1e-300, _WIDEST)
+    wider = 0.5 * np.expm1(2.0 * spread) * np.cosh(2.0 * centre)
+    wider = (wider - np.expm1(spread) * np.sinh(centre) ** 2) / spread
+    level, width = unit * np.sinh(centre) * np.exp(0.5 * spread), variance * wider
+    if not root.any():
+        return level, width
+    node, weight = np.polynomial.hermite_e.hermegauss(_NODES)
+    places = mean[..., None] + np.sqrt(variance)[..., None] * node
+    x = off_scale(np.moveaxis(places, -1, 0), unit, root)
+    share = (weight / weight.sum())[:, None, None]
+    middle = (share * x).sum(axis=0)
+    around = (share * (x - middle) ** 2).sum(axis=0)
+    return np.where(root, middle, level), np.where(root, around, width)
+
+
+def _size(t: Array) -> Array:
+    """Return ``arcsinh`` of amounts in units, at places (n, d) on the scale of roots."""
+    w = np.minimum(0.25 * np.abs(t), _FAR)
+    return 4.0 * rowwise.log1p(w + w * w / (1.0 + np.sqrt(1.0 + w * w)))
+
+
+def _log_cosh(t: Array) -> Array:
     return t + rowwise.log1p(0.5 * expm1(-2.0 * t))

@@ -44,7 +44,8 @@ _AMOUNT = re.compile(  # one with a fraction, groups of digits, a percent sign o
 _DISTINCT = 0.5  # words that are new in more than this share of the rows name rows, not kinds
 _FEW_WORDS = 20  # different ones, that are kinds whatever they look like
 
-LOG_GAUSSIAN = "log-gaussian"  # amounts without a common value
+LOG_GAUSSIAN = "log-gaussian"  # skewed amounts without a common value,
+_ROOT_GAUSSIAN = "root-gaussian"  # and those that go by their roots, as they are told
 
 MAKE: dict[str, type[Family]] = {
     "gaussian": Gaussian,
@@ -67,9 +68,9 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     are negative binomial counts (counts of real events vary more than Poisson ones), unless they
     are clearly codes or other numbers (`scstream.families.whole_numbers`); where one column
     clearly holds other numbers, those that are somewhat better described so do, too. All other
-    numbers are Gaussian with a full covariance, their logarithms where these suit clusters better
-    ("log-gaussian"); where many rows have one value exactly and the others are spread out, as
-    amounts that are often 0, these others are. A data frame's column of
+    numbers are Gaussian with a full covariance, their logarithms or fourth roots where these suit
+    clusters better ("log-gaussian", "root-gaussian"); where many rows have one value exactly and
+    the others are spread out, as amounts that are often 0, these others are. A frame's column of
     floating-point numbers is real-valued whatever it holds, unless it is whole and has gaps: so do
     frames hold counts with gaps. What a column turns out to be later, it becomes then, see
     `scstream.families.widening`.
@@ -99,13 +100,14 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     for j, (name, label) in enumerate(zip(names, table.labels, strict=True)):
         if j not in taken:
             blocks.setdefault(name, []).append(label)
-    words = "; ".join(_told(table, blocks, runs, wholes))
     chosen: dict[Any, list[Any]] = dict(blocks)
     if Hurdle.name in blocks or LOG_GAUSSIAN in blocks:
         together = "gaussian", LOG_GAUSSIAN, Hurdle.name  # all real columns, which may vary so
         real = [label for name in together for label in chosen.pop(name, [])]
         real = [label for label in table.labels if label in real]
         chosen = {Hurdle(amount=Gaussian()): real, **chosen}
+        blocks = _with_roots(table, blocks, real)
+    words = "; ".join(_told(table, blocks, runs, wholes))
     for run in wholes:
         chosen[Composition()] = [table.labels[j] for j in run]
     if runs:
@@ -114,6 +116,21 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
         (family,) = chosen
         return family if isinstance(family, Family) else MAKE[family](), words
     return Product(chosen), words
+
+
+def _with_roots(
+    table: Columns, blocks: dict[str, list[Any]], real: Sequence[Any]
+) -> dict[str, list[Any]]:
+    """Return the labels of columns by names, those apart that go by roots, as real ones will."""
+    known = Hurdle().meet(table.select([table.place(label) for label in real]), None)
+    assert isinstance(known, Hurdle)
+    roots = {label for label, root in zip(real, known.scale[1], strict=True) if root}
+    out: dict[str, list[Any]] = {}
+    for name, labels in blocks.items():
+        for label in labels:
+            apart = name == LOG_GAUSSIAN and label in roots
+            out.setdefault(_ROOT_GAUSSIAN if apart else name, []).append(label)
+    return out
 
 
 def _told(

@@ -15,14 +15,14 @@ _SWEEPS = 6  # in which groups are refined before two are merged
 _LEAST = 1e-300  # a variance
 
 
-def representatives(x: Array) -> Array:
+def representatives(x: Array, most: int = _POINTS) -> Array:
     """Return some points of a column (n,), in order; equal ones are spread to half of the gaps."""
     values, counts = np.unique(x, return_counts=True)
     gaps = np.diff(values, prepend=-np.inf, append=np.inf)
     room = np.minimum(gaps[:-1], gaps[1:])
     room = np.where(np.isinf(room), 0.0, room)
     ends = np.cumsum(counts)
-    m = min(len(x), _POINTS)
+    m = min(len(x), most)
     row = ((np.arange(m) + 0.5) * len(x) / m).astype(np.int64)  # in order
     own = np.searchsorted(ends, row, side="right")
     among = row - (ends - counts)[own]

@@ -7,15 +7,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from scstream.families import rowwise
+from scstream.families import rounding, rowwise
 from scstream.families.columns import Columns, numbers_of
 from scstream.families.contract import Array
 from scstream.families.gaussian import Gaussian
+from scstream.families.product_blocks import beside_others
 from scstream.families.recoded import Recoded
 from scstream.families.saved import checked
+from scstream.families.scores import Points
 
 _LITTLE = 0.005  # of a column's mean, that is added to its shares: then those of 0 have a density
 _LEAST = 1e-9  # the same, of a column without any
+_LOW = 0.01  # the share of those above 0 that may be as good as 0, in a column that holds 0,
+_WIDEST = 0.5  # and the most that a share may be for that, in means of all columns
+_WITHIN = 2.0 / 3.0  # of it: where a share that is no more than it is expected
+_BELOW = 0.7  # of it: between these, and the others after division by the new sum
 _STEPS = 30  # of Newton's method, from places a few deviations away
 
 
@@ -37,6 +43,11 @@ class Composition(Recoded):
 
     Notes
     -----
+    Where the first batch has shares of 0, one of 0 was too small to be seen, or to be counted: it
+    may be anything below nearly all others of its column. While clusters are learned it is at some
+    place there, in another row at another one: all of them at one place would be a cluster for
+    each set of columns that are 0.
+
     A row is divided by its sum. One share that is missing is what the others leave of the total; a
     row that lacks two, or that has no share at all, is not observed. Negative ones count as 0.
 
@@ -59,6 +70,7 @@ class Composition(Recoded):
 
     _total: float = 1.0
     _little: Array  # (d,): what is added to shares
+    _least: Array  # (d,): the least share that differs from 0, itself 0 where none was 0
 
     def __init__(self, total: float | None = None, roots: Gaussian | None = None) -> None:
         self.total = total
@@ -78,7 +90,7 @@ class Composition(Recoded):
         return self.roots or Gaussian()
 
     def learned_form(self, table: Columns) -> Self:
-        """Return a copy that knows the total."""
+        """Return a copy that knows the total, and which shares differ from 0."""
         self.check_given()
         new = super().learned_form(table)
         if len(table.values) < 2:
@@ -89,13 +101,16 @@ class Composition(Recoded):
         new._total = 1.0 if self.total is None else float(self.total)
         if self.total is None and whole.any():
             new._total = float(np.median(sums[whole]))
-        mean = (shares[whole] / sums[whole, None]).sum(axis=0) / max(int(whole.sum()), 1)
+        shares = shares[whole] / sums[whole, None]
+        mean = shares.sum(axis=0) / max(len(shares), 1)
         new._little = np.maximum(_LITTLE * mean, _LEAST)
+        new._least = np.minimum([_low(x) for x in shares.T], _WIDEST / len(mean))
         return new
 
     def form(self) -> dict[str, Any]:
-        """Return the names, the total and what is added."""
-        return {**super().form(), "_total": self._total, "_little": self._little}
+        """Return the names, the total, what is added, and which shares differ from 0."""
+        own = {"_total": self._total, "_little": self._little, "_least": self._least}
+        return {**super().form(), **own}
 
     def width(self, d: int) -> int:
         """Return how many directions leave the sum as it is."""
@@ -110,26 +125,71 @@ class Composition(Recoded):
         sums = rowwise.sums(shares)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(sums[:, None] > 0.0, shares / sums[:, None], np.nan)
+        low = shares < self._least
+        if low.any():
+            shares = np.where(low, _WITHIN * self._least, shares)
+            shares = shares / rowwise.sums(shares)[:, None]
+        return self._places(shares)
+
+    def _places(self, shares: Array) -> Array:
+        """Return the roots of shares (n, d) that add up to 1, across their sum (n, d - 1)."""
         return _across(np.sqrt(np.sqrt(shares + self._little)))
 
+    def prepare(self, X: Points) -> Self:
+        """Return a copy whose inner family is prepared, by rows as it gets them."""
+        inner = self._families[0].prepare(self._spread(X, 0, 0))
+        return self._having([beside_others(inner)])._with_parts()
+
     def saved_form(self) -> dict[str, Any]:
-        """Return the names, the total and what is added."""
-        return {**super().saved_form(), "total": self._total, "little": self._little}
+        """Return the names, the total, what is added, and which shares differ from 0."""
+        own = {"total": self._total, "little": self._little, "least": self._least}
+        return {**super().saved_form(), **own}
 
     def from_saved_form(self, saved: Mapping[str, Any]) -> Self:
-        """Return a copy with these names, this total, and what is added."""
+        """Return a copy with these names, this total, and the rest of the form."""
         new, total = super().from_saved_form(saved), saved.get("total")
         if type(total) is not float or not 0.0 < total < np.inf or len(new._names) < 2:
             raise ValueError("shares have no total")
-        little = checked({"little": saved.get("little")}, {"little": "d+"})["little"]
-        if len(little) != len(new._names):
+        forms = {"little": "d+", "least": "d"}
+        d = len(new._names)
+        known = {"least": np.zeros(d), **saved}  # files of before zeros had places have no such key
+        own = checked({name: known.get(name) for name in forms}, forms)
+        least = own["least"]
+        if len(least) != d or least.min() < 0.0 or least.max() > _WIDEST / d:
             raise ValueError("what is added to shares is for other columns")
-        new._total, new._little = total, little
+        new._total, new._little, new._least = total, own["little"], least
         return new
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the total and the prior, as a family."""
         return {"total": self._total, "roots": self._given_inner()}
+
+    # -- shares of 0 ----------------------------------------------------------------------------
+
+    def is_coarse(self) -> bool:
+        """Whether shares of 0 are at some place each."""
+        return bool(self._least.any()) or super().is_coarse()
+
+    def unrounded(self, X: Points, batch: int, first_row: int = 0) -> Points:
+        """Return rows of the other form with each share of 0 at some place above."""
+        return super().unrounded(self._spread(X, batch, first_row), batch, first_row)
+
+    def _spread(self, X: Array, batch: int, first_row: int) -> Array:
+        """Return checked rows with each share that is as good as 0 at some place.
+
+        The root of a uniform variable: more of them are near the least share that differs.
+        """
+        if not self._least.any():
+            return X
+        shares = self._roots(np.where(np.isnan(X), 0.0, X)) ** 4 - self._little
+        low = (self._least > 0.0) & (shares < _BELOW * self._least)
+        rows = np.arange(first_row, first_row + len(X), dtype=np.uint64)
+        some = np.column_stack([rounding.uniforms(batch, rows, j) for j in range(low.shape[1])])
+        high = np.where(low, 0.0, shares)
+        shares = np.where(low, self._least * np.sqrt(some), high / rowwise.sums(high)[:, None])
+        shares = shares / rowwise.sums(shares)[:, None]
+        moved = low.any(axis=1) & ~np.isnan(X[:, 0])
+        return np.where(moved[:, None], self._places(np.maximum(shares, 0.0)), X)
 
     # -- the family proper ----------------------------------------------------------------------
 
@@ -182,6 +242,12 @@ class Composition(Recoded):
         shares = [100.0 * x / x.sum(axis=1, keepdims=True) for x in groups]
         shares[1][5, 1] = np.nan
         return shares[0], shares[1]
+
+
+def _low(x: Array) -> float:
+    """Return the least share that differs from 0 for certain, of a column (n,); 0 if none is 0."""
+    high = x[x > 0.0]
+    return float(np.quantile(high, _LOW)) if 0 < len(high) < len(x) else 0.0
 
 
 def _basis(d: int) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from scstream.families import amounts, rounding, rowwise
 from scstream.families.bernoulli import Bernoulli
@@ -20,8 +20,6 @@ from scstream.families.joined import Joined
 from scstream.families.product_blocks import beside_others, slices
 from scstream.families.saved import checked
 from scstream.families.scores import Points
-
-_MOST, _WIDEST = 300.0, 25.0  # means and variances on the scale that have moments in data's units
 
 
 class Hurdle(Joined):
@@ -48,6 +46,9 @@ class Hurdle(Joined):
     amount : Diagonal or Gaussian, optional
         What the others are on the scale, with its prior: independent columns, the default, or ones
         with a full covariance, where entries with the common value are not observed.
+    root : bool or array-like (d,), optional
+        Whether those far above the unit go by their fourth roots instead, on the scale
+        ``4 * unit * sinh(arcsinh(x / unit) / 4)``. Default: where these suit them better.
 
     Notes
     -----
@@ -76,6 +77,7 @@ class Hurdle(Joined):
 
     _value: Array = np.zeros(0)  # (d,): the common value
     _unit: Array  # (d,): of the scale
+    _root: NDArray[np.bool_]  # (d,): whether it is that of roots
     _step: Array  # (d,): the width of cells, where other numbers are coarse
     _set_aside: Family | None = None  # the presence's own family, while amounts count alone
 
@@ -85,11 +87,13 @@ class Hurdle(Joined):
         unit: ArrayLike | None = None,
         presence: Bernoulli | None = None,
         amount: Diagonal | Gaussian | None = None,
+        root: ArrayLike | None = None,
     ) -> None:
         self.value = value
         self.unit = unit
         self.presence = presence
         self.amount = amount
+        self.root = root
 
     # -- set-up ---------------------------------------------------------------------------------
 
@@ -108,7 +112,7 @@ class Hurdle(Joined):
             return self
         new = copy.copy(self)
         if isinstance(before, Hurdle) and len(before._value):
-            new._value, new._unit = before._value, before._unit
+            new._value, new._unit, new._root = before._value, before._unit, before._root
             return new
         x = Diagonal().check(X)
         d = x.shape[1]
@@ -116,12 +120,19 @@ class Hurdle(Joined):
         if self.value is not None:
             new._value = _values(self.value, d)
         if self.unit is not None:
-            new._unit = positive_vector(self.unit, d, "unit")
-            return new
-        both = zip(x.T, new._value, strict=True)
-        others = [column[~np.isnan(column) & (column != v)] for column, v in both]
-        new._unit = np.array([amounts.unit_of(column) for column in others])
+            new._unit, new._root = positive_vector(self.unit, d, "unit"), np.zeros(d, dtype=bool)
+        else:
+            both = zip(x.T, new._value, strict=True)
+            others = [column[~np.isnan(column) & (column != v)] for column, v in both]
+            new._unit, new._root = amounts.scales_of(others)
+        if self.root is not None:
+            new._root = finite_vector(self.root, d, "root") != 0.0
         return new
+
+    @property
+    def scale(self) -> tuple[Array, NDArray[np.bool_]]:
+        """The units of columns (d,), and whether roots are taken above these (d,)."""
+        return self._unit, self._root
 
     def check(self, X: Points) -> Points:
         """Return rows (n, 2 d): whether each entry is another than the common value, and these.
@@ -134,7 +145,7 @@ class Hurdle(Joined):
         x = Diagonal().check(X)
         other = self._value != x
         unknown = np.isnan(x) | np.isnan(self._value)
-        scaled = amounts.on_scale(np.where(other, x, np.nan), self._unit)
+        scaled = amounts.on_scale(np.where(other, x, np.nan), *self.scale)
         return np.concatenate([np.where(unknown, np.nan, other), scaled], axis=1)
 
     def sound(self, X: Points) -> bool:
@@ -164,7 +175,7 @@ class Hurdle(Joined):
         amount = self.amount or Diagonal()
         new._step = np.zeros(len(self._value))
         if (amount.variance if isinstance(amount, Diagonal) else amount.cov) is None:
-            x = amounts.off_scale(X[:, new._columns[1]], self._unit)
+            x = amounts.off_scale(X[:, new._columns[1]], *self.scale)
             new._step = rounding.steps(x, column_frame(x)[1])
         rows = new.unrounded(X, 0)
         pairs = zip((self.presence or Bernoulli(), amount), new._columns, strict=True)
@@ -208,13 +219,14 @@ class Hurdle(Joined):
             return {}
         none = np.isnan(self._value)
         scale = {"value": np.where(none, 0.0, self._value), "none": none.astype(np.float64)}
-        own = {"unit": self._unit, "step": self._step, "families": list(self._families)}
-        return {**scale, **own}
+        scale |= {"unit": self._unit, "root": self._root.astype(np.float64)}
+        return {**scale, "step": self._step, "families": list(self._families)}
 
     def from_saved(self, saved: Mapping[str, Any]) -> Self:
         """Return the prepared copy that `to_saved` describes."""
         numbers = {name: value for name, value in saved.items() if name != "families"}
-        found = checked(numbers, {"value": "d", "none": "d", "unit": "d+", "step": "d"})
+        forms = {"value": "d", "none": "d", "unit": "d+", "root": "d?", "step": "d"}
+        found = checked(numbers, forms)
         families = saved.get("families")
         if not isinstance(families, list) or len(families) != 2:
             raise ValueError("a hurdle has not its two families")
@@ -224,6 +236,7 @@ class Hurdle(Joined):
         new = copy.copy(self)
         new._value = np.where(found["none"] > 0, np.nan, found["value"])
         new._unit, new._step = found["unit"], found["step"]
+        new._root = found.get("root", np.zeros(len(new._unit))) > 0  # there were none once
         if any(family.columns_taken() != len(new._value) for family in families):
             raise ValueError("a hurdle's families are not for its columns")
         new._families = [beside_others(family) for family in families]
@@ -232,7 +245,7 @@ class Hurdle(Joined):
     def hyperparameters(self) -> dict[str, Any]:
         """Return the scale and the priors, as families."""
         presence, amount = (type(f)(**f.hyperparameters()) for f in self._families)
-        scale = {"value": self._value.copy(), "unit": self._unit.copy()}
+        scale = {"value": self._value.copy(), "unit": self._unit.copy(), "root": self._root.copy()}
         return {**scale, "presence": presence, "amount": amount}
 
     # -- coarse columns -------------------------------------------------------------------------
@@ -247,15 +260,15 @@ class Hurdle(Joined):
         if not self.is_coarse():
             return X
         coarse, own = self._step > 0, X[:, self._columns[1]]
-        x = amounts.off_scale(own, self._unit)
-        moved = amounts.on_scale(rounding.unrounded(x, self._step, batch, first_row), self._unit)
+        x = amounts.off_scale(own, *self.scale)
+        moved = amounts.on_scale(rounding.unrounded(x, self._step, batch, first_row), *self.scale)
         return np.concatenate([X[:, self._columns[0]], np.where(coarse, moved, own)], axis=1)
 
     # -- the family proper ----------------------------------------------------------------------
 
     def log_base(self, X: Points) -> Array:
         """Return the sum of the parts' base measures, the change of scale included (n,)."""
-        stretch = amounts.log_stretch(X[:, self._columns[1]], self._unit)
+        stretch = amounts.log_stretch(X[:, self._columns[1]], *self.scale)
         return super().log_base(X) - rowwise.sums(np.where(np.isnan(stretch), 0.0, stretch))
 
     def embed(self, X: Points) -> Array:
@@ -281,12 +294,12 @@ class Hurdle(Joined):
     def unscaled(self, other: Array, amount: Array) -> Array:
         """Return rows (n, d) of a table from the two parts of checked rows."""
         common = (other == 0) & ~np.isnan(self._value)
-        return np.where(common, self._value, amounts.off_scale(amount, self._unit))
+        return np.where(common, self._value, amounts.off_scale(amount, *self.scale))
 
     def describe(self, tau: Array) -> dict[str, Array]:
         """Return moments of the columns, those of the values that are not common, and the shares.
 
-        The others are ``sinh`` of a normal variable, in units.
+        The others are normal on the scale.
         """
         other, scaled = (family.describe(own) for family, own in self.parts(tau))
         if "covariance" in scaled:
@@ -294,12 +307,7 @@ class Hurdle(Joined):
         none = np.isnan(self._value)
         p = np.where(none, 1.0, other["probability"])
         value = np.where(none, 0.0, self._value) + 0.0 * p
-        centre = np.clip(scaled["mean"] / self._unit, -_MOST, _MOST)
-        spread = np.clip((np.sqrt(scaled["variance"]) / self._unit) ** 2, 1e-300, _WIDEST)
-        mean = self._unit * np.sinh(centre) * np.exp(0.5 * spread)
-        wider = 0.5 * np.expm1(2.0 * spread) * np.cosh(2.0 * centre)
-        wider = (wider - np.expm1(spread) * np.sinh(centre) ** 2) / spread
-        variance = scaled["variance"] * wider
+        mean, variance = amounts.moments(scaled["mean"], scaled["variance"], *self.scale)
         return {
             "mean": p * mean + (1.0 - p) * value,
             "variance": p * variance + p * (1.0 - p) * (mean - value) ** 2,

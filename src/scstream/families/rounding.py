@@ -92,11 +92,11 @@ def unrounded(X: Points, step: Array, batch: int, first_row: int) -> Points:
     out = X.copy()
     rows = np.arange(first_row, first_row + len(X), dtype=np.uint64)
     for j in coarse:
-        out[:, j] += step[j] / np.sqrt(12.0) * ndtri(_uniforms(batch, rows, j))
+        out[:, j] += step[j] / np.sqrt(12.0) * ndtri(uniforms(batch, rows, j))
     return out
 
 
-def _uniforms(batch: int, rows: NDArray[np.uint64], column: int) -> Array:
+def uniforms(batch: int, rows: NDArray[np.uint64], column: int) -> Array:
     """Return a number in (0, 1) for each row: counters whose bits are mixed (splitmix64)."""
     start = batch * 0xDA942042E4DD58B5 + (column + 1) * 0x9E3779B97F4A7C15
     x = rows * np.uint64(0xD1342543DE82EF95) + np.uint64(start % 2**64)
