@@ -124,9 +124,9 @@ def test_what_a_checkpoint_cannot_hold_is_refused(change):
 
 
 def test_what_was_saved_before_zeros_had_places_is_read() -> None:
-    family = Composition().meet(SHARES, None)
-    saved = family.saved_form()
+    family, points = prepared(Composition(), SHARES)
+    saved = family.to_saved()
     del saved["least"]
-    read = Composition().from_saved_form(saved)
-    assert_array_equal(read.check(SHARES), family.check(SHARES))
+    read = Composition().from_saved(saved)
+    assert_array_equal(read.check(SHARES), points)
     assert not read.is_coarse()
