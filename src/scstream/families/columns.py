@@ -117,6 +117,8 @@ def plain_table(X: Any) -> Any:
 
     Raises `TypeError` for what has no rows yet: a lazy frame, an iterator, the name of a file.
     """
+    if type(X) is np.ndarray and X.dtype.names is None:
+        return X
     if isinstance(X, np.ndarray):
         if X.dtype.names is not None and X.ndim == 1:
             return Columns([_unmasked(X[name]) for name in X.dtype.names], X.dtype.names, len(X))

@@ -60,8 +60,9 @@ def at_hand(kind: type[SmallGaussianSteps | LargeGaussianSteps]) -> type[Steps]:
 
     Both give the same labels. A first batch of few rows waits for the kernels of such batches.
     """
-    awaited = kind is SmallGaussianSteps and ahead.expected() == _SMALL
-    return kind if awaited or ahead.are_ready(kind.kernels) else GenericSteps
+    if kind is SmallGaussianSteps and ahead.expected() == _SMALL:
+        return kind
+    return kind if ahead.are_ready(kind.kernels) else GenericSteps
 
 
 def steps_for(
