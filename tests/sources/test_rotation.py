@@ -4,12 +4,13 @@ import os
 import shutil
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from scstream.sources import SourceOptions, open_source
+from scstream.sources import SourceOptions, open_source, rotation
 from scstream.sources.readers import FileReader
 from scstream.sources.rotation import open_copy, open_next, successors
 from scstream.sources.trail import HEAD, TAIL, Trail, digest_of
@@ -46,7 +47,12 @@ class Followed:
 @pytest.fixture
 def follow(monkeypatch):
     """Return a function that follows a file."""
-    monkeypatch.setattr("scstream.sources.readers.time.sleep", lambda s: None)
+    end = time.monotonic() + 60.0
+
+    def look_again(seconds):
+        assert time.monotonic() < end, "what is waited for was lost"
+
+    monkeypatch.setattr("scstream.sources.readers.time.sleep", look_again)
     all_of_them = []
 
     def begin(path, place=None, **options):
@@ -168,6 +174,23 @@ def test_rotations_in_quick_succession_lose_nothing(log, follow):
     assert found == list(range(10, 760))
 
 
+def test_a_file_that_is_renamed_during_a_look_is_not_passed_over(tmp_path, monkeypatch):
+    log, names = tmp_path / "log", rotation.rotated_files
+    for suffix in ("", ".1", ".2", ".4"):
+        Path(f"{log}{suffix}").write_text(suffix)
+    mine = identity(os.stat(f"{log}.4"))
+
+    def renamed_then(path):
+        found = names(path)
+        if os.path.exists(f"{log}.2"):
+            os.rename(f"{log}.2", f"{log}.3")
+        return found
+
+    monkeypatch.setattr(rotation, "rotated_files", renamed_then)
+    with rotation.open_next(str(log), mine) as file:
+        assert file.read() == b".2"
+
+
 def test_a_file_that_is_renamed_during_the_search_is_found(tmp_path):
     (tmp_path / "log").touch()
     for number in (1, 2, 3):
@@ -264,12 +287,10 @@ def test_json_lines_are_rotated_too(tmp_path, follow):
 
 def test_dated_files_follow_one_another(tmp_path):
     names = ["log", "log-20260101", "log-20260102", "log-20260103", "log-backup"]
-    for name in names:
-        (tmp_path / name).touch()
-    later = successors(str(tmp_path / "log"), str(tmp_path / "log-20260101"))
-    assert [os.path.basename(p) for p in later] == ["log-20260102", "log-20260103"]
-    assert successors(str(tmp_path / "log"), str(tmp_path / "log-backup")) == []
-    assert successors(str(tmp_path / "log"), "") == []
+    here = [str(tmp_path / name) for name in names]
+    assert successors(here[0], here[1], here) == here[2:4]
+    assert successors(here[0], here[-1], here) == []
+    assert successors(here[0], "", here) == []
 
 
 # -- inputs that were replaced ------------------------------------------------------------------

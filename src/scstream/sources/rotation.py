@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,18 +59,24 @@ def open_next(path: str, mine: Identity) -> BinaryIO | None:
     """
     for _ in range(_LOOKS):
         here = _here(path)
-        old = next((name for name, one in here.items() if one == mine), "")
-        name = next(iter(successors(path, old)), path)
+        found = _after(path, here, mine)
         with contextlib.suppress(FileNotFoundError):
-            file = open(name, "rb", buffering=0)  # noqa: SIM115  # the caller closes it
+            file = open(found[1], "rb", buffering=0)  # noqa: SIM115  # the caller closes it
             now = _here(path)
-            same = now.get(name) == identity(os.fstat(file.fileno()))
-            # A file that is being renamed may have been missed, so none counts only at rest.
-            if same and (now.get(old) == mine if old else now == here):
+            same = now.get(found[1]) == identity(os.fstat(file.fileno()))
+            # A file that is being renamed may be missed in one look, but not in two between which
+            # the old one kept its name. Where nothing has such a name they must be at rest.
+            if same and (_after(path, now, mine) == found if found[0] else now == here):
                 return file
             file.close()
         time.sleep(_PAUSE)
     return None
+
+
+def _after(path: str, here: dict[str, Identity], mine: Identity) -> tuple[str, str]:
+    """Return a file's name now, "" if it has none, and that of the file begun after it."""
+    old = next((name for name, one in here.items() if one == mine), "")
+    return old, next(iter(successors(path, old, here)), path)
 
 
 def bytes_after(path: str, mine: Identity) -> int:
@@ -80,7 +86,7 @@ def bytes_after(path: str, mine: Identity) -> int:
         return 0
     old = next((name for name, one in here.items() if one == mine), "")
     total = 0
-    for name in [*successors(path, old), path]:
+    for name in [*successors(path, old, here), path]:
         with contextlib.suppress(OSError):  # renamed meanwhile
             total += os.path.getsize(name)
     return total
@@ -95,16 +101,12 @@ def _here(path: str) -> dict[str, Identity]:
     return found
 
 
-def successors(path: str, old: str) -> list[str]:
-    """Return the rotated files that came between an old one and the present one, in order.
+def successors(path: str, old: str, here: Collection[str]) -> list[str]:
+    """Return those files that came between an old one and the present one, in order.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> for name in ("log", "log.1", "log.2", "log.3"):
-    ...     (folder / name).touch()
-    >>> [pathlib.Path(p).name for p in successors(str(folder / "log"), str(folder / "log.3"))]
+    >>> successors("log", "log.3", ["log", "log.1", "log.2", "log.3"])
     ['log.2', 'log.1']
     """
     own = Path(path)
@@ -117,12 +119,12 @@ def successors(path: str, old: str) -> list[str]:
         names = [f"{own.name}.{number}" for number in numbers]
     elif _DATED.search(suffix):
         form = _form(suffix)
-        others = (name[len(own.name) :] for name in os.listdir(own.parent)
+        others = (name[len(own.name) :] for name in map(os.path.basename, here)
                   if name.startswith(own.name))  # fmt: skip
         names = [own.name + s for s in sorted(others) if s > suffix and _form(s) == form]
     else:
         return []
-    return [str(own.parent / name) for name in names if (own.parent / name).is_file()]
+    return [whole for name in names if (whole := str(own.parent / name)) in here]
 
 
 def _form(suffix: str) -> str:
