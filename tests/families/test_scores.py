@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import logsumexp
 
+from scstream.families.log_totals import log_totals
 from scstream.families.scores import (
     GenericScore,
     JoinedScore,
     LinearScore,
     StudentScore,
-    log_totals,
 )
 
 RNG = np.random.default_rng(0)

@@ -196,7 +196,7 @@ class LinearScore:
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
-        return _products(T, self.eta)
+        return products(T, self.eta)
 
     def part(self, rows: slice) -> LinearScore:
         """Return some of the components."""
@@ -229,7 +229,7 @@ class StudentScore:
 
     def block(self, T: Points) -> Array:
         """Return the scores (n, k)."""
-        q = _products(T, self.quad)
+        q = products(T, self.quad)
         scores.student(q, self.const, self.power)
         return q
 
@@ -353,28 +353,6 @@ def fast_scores(form: Products, T: Points) -> Array:
     return q
 
 
-def log_totals(score: Score, T: Points) -> Array:
-    """Return the logs of sums over components (n,) of scores, which are logs.
-
-    Those too far below the best to be seen in a sum are left out, where that is known beforehand.
-    """
-    form = form_of(score)
-    if isinstance(form, Products) and form.pruning is not None:
-        return row_log_totals(fast_scores(form, T))
-    if isinstance(form, Products) and form.student and form.power.min() > 0.0:
-        room, out = np.empty(len(form.power)), np.empty(T.shape[0])
-        scores.log_totals(_products(T, form.eta), form.const, form.power, room, out)
-        return out
-    return row_log_totals(score.block(T))
-
-
-def row_log_totals(rows: Array) -> Array:
-    """Return the logs of the sums (n,) of scores (n, k), which are logs."""
-    out = np.empty(len(rows))
-    scores.log_totals(rows, _NOTHING, _NOTHING, _NOTHING, out)
-    return out
-
-
 def to_dense(T: Points) -> Array:
     """Return rows as a dense array."""
     return T if isinstance(T, np.ndarray) else np.asarray(T.toarray())
@@ -389,7 +367,8 @@ def stack(parts: Sequence[Points]) -> Points:
     return np.concatenate(parts)
 
 
-def _products(T: Points, eta: Array) -> Array:
+def products(T: Points, eta: Array) -> Array:
+    """Return ``T @ eta.T`` (n, k), the same bits wherever a row stands."""
     if not isinstance(T, np.ndarray):
         return np.asarray(T @ eta.T)  # SciPy goes row by row
     out = np.empty((len(T), len(eta)))

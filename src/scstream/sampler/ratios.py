@@ -33,8 +33,8 @@ def log_hastings_split(
         whole = family.log_marginal(parts.sum(axis=1))
     least = ctx.rules.least_part if least is None else least
     out = np.empty(len(parts))
-    doubt = ctx.rules.doubt * doubt  # an array of its own: or the kernel would be
-    n = np.ascontiguousarray(parts[..., 0])  # compiled for diagonals, too, and for other layouts
+    # Arrays of their own: otherwise the kernel would be compiled for diagonals and columns, too.
+    doubt, n = ctx.rules.doubt * doubt, np.ascontiguousarray(parts[..., 0])
     mixture.log_split(float(np.log(ctx.alpha)), n, each, whole, doubt, least, out)
     return out
 

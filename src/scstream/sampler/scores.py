@@ -13,7 +13,8 @@ import numpy as np
 
 from scstream.families.contract import Array
 from scstream.families.gaps import observed_scores
-from scstream.families.scores import Points, log_totals, row_log_totals, to_dense
+from scstream.families.log_totals import log_totals, row_log_totals
+from scstream.families.scores import Points, to_dense
 from scstream.kernels import sketches
 from scstream.sampler.few_rows import few_log_densities, prior_for_few
 from scstream.sampler.rows import some_weighted_rows

@@ -138,23 +138,23 @@ class Shard:
         with single_threaded():
             return getattr(self, name)(*args)
 
-    async def call_all(self, step: int, name: str, packed: bytes) -> list[Any]:
+    async def call_all(self, step: int, name: str, given: bytes) -> list[Any]:
         """Run a method here and on all shards that this one leads; returns their answers in order.
 
         Sums are added up on the way, as far as the tree of sums goes, to one answer. The worker's
         event loop passes the call on, as it came, before a thread begins with the rows: a thread
         that passed it on itself would keep the interpreter from the loop, by 5 ms at a time.
         """
-        asked = [helper.actor.call_all(step, name, packed) for helper in self._helpers]
-        answers = [await _in_thread(self._call_packed, step, name, packed)]
+        asked = [helper.actor.call_all(step, name, given) for helper in self._helpers]
+        answers = [await _in_thread(self._call_packed, step, name, given)]
         for other in asked:
             answers += await self._answer(other)
         if name not in _SUMMED:
             return answers
         return [Tree(part for parts in answers for part in parts).parts]
 
-    def _call_packed(self, step: int, name: str, packed: bytes) -> Any:
-        return self.call(step, name, *unpacked(packed))
+    def _call_packed(self, step: int, name: str, given: bytes) -> Any:
+        return self.call(step, name, *unpacked(given))
 
     async def _answer(self, asked: Any) -> Any:
         """Wait for what a helper answers, as long as all are there: this worker must go on."""
