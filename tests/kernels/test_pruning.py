@@ -10,7 +10,8 @@ from scipy.special import logsumexp
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
 from scstream.families import gaussian_scores
-from scstream.families.scores import JoinedScore, form_of, log_totals
+from scstream.families.log_totals import log_totals
+from scstream.families.scores import JoinedScore, form_of
 from scstream.kernels import pruning
 
 K, ROWS = 12, 300
