@@ -103,6 +103,10 @@ def test_components_that_were_ruled_out_count_again_where_a_row_falls_far():
     plain = clusters.block(T)
     fell = plain.max(axis=1) - scores.max(axis=1)
     assert fell.max() > 15.0
-    others, far = np.arange(3) != wrong[:, None], fell > 12.5
-    assert_allclose(scores[far][others[far]], plain[far][others[far]], rtol=1e-9)
+    others = (np.arange(3) != wrong[:, None]) & (fell > 12.5)[:, None]
+    below = scores.max(axis=1, keepdims=True) - scores
+    matter = others & (below < 24.0)
+    assert matter.sum() > 10
+    assert_allclose(scores[matter], plain[matter], rtol=1e-9)
+    assert (scores >= plain - 1e-9)[others].all()  # of the rest it is a bound
     assert (scores.argmax(axis=1)[:6] == z[:6]).all()

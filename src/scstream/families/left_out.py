@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scstream.families.contract import Array, Family
 from scstream.families.scores import (
@@ -25,7 +26,7 @@ from scstream.families.scores import (
 )
 
 _CELLS = 2**21  # statistics of rows that are held at a time
-_SURE = 12.0  # nats by which a best score may fall and still be far above those ruled out
+_FAR = 25.0  # nats below a row's best where scores may be upper bounds, and do not matter
 
 
 class Members(NamedTuple):
@@ -75,7 +76,7 @@ class LeftOutScore:
         """Return the scores (n, k) of rows that are in the clusters z (n,), -1 for none.
 
         A block is always to be cut at the same rows. Where components are ruled out because they
-        are far below a row's best, the few rows are scored anew whose best falls far itself.
+        are far below a row's best, the few rows are scored anew whose best falls near to them.
         """
         form = form_of(self.score)
         if not (isinstance(form, Products) and isinstance(T, np.ndarray)):
@@ -83,8 +84,10 @@ class LeftOutScore:
         scores = fast_scores(form, T)
         best = scores.max(axis=1)
         scores = self._left_out(scores, Members(T, z, weight))
-        fell = np.flatnonzero(best - scores.max(axis=1) > _SURE)
-        if form.pruning is not None and len(fell):
+        if form.pruning is None:
+            return scores
+        fell = _fell(scores, best, z)
+        if len(fell):
             rows = Members(T[fell], z[fell], weight[fell])
             scores[fell] = self._left_out(self.score.block(rows.T), rows)
         return scores
@@ -129,3 +132,14 @@ class LeftOutScore:
             out[a : a + step] = family.log_marginal(without + T) - family.log_marginal(without)
         out += np.log(n[rows.z] / (n.sum() + self.alpha))
         return out
+
+
+def _fell(scores: Array, best: Array, z: Labels) -> NDArray[np.intp]:
+    """Return the rows whose best is near to what was far below the best of before, other than z."""
+    top = scores.max(axis=1)
+    at = np.flatnonzero(top < best)
+    others, near = scores[at], (top[at] - _FAR)[:, None]
+    bounds = (others > near) & (others <= (best[at] - _FAR)[:, None])
+    mine = z[at] >= 0
+    bounds[mine, z[at][mine]] = False
+    return at[bounds.any(axis=1)]
