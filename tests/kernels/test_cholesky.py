@@ -1,5 +1,9 @@
 """Cholesky factors by blocks against those one by one, and what becomes of bad matrices."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -82,3 +86,11 @@ def test_determinants_beyond_the_range_of_numbers_have_a_logarithm(size):
     scale = np.concatenate([[1.0], np.full(d, np.sqrt(size)), np.full(len(prior) - d - 1, size)])
     _, scaled, _ = factored(cholesky, (s * scale)[:, None], prior * scale, NONE[d])
     assert_allclose(scaled, log_det + d * np.log(size), rtol=1e-12)
+
+
+def test_without_compiling_factors_are_the_same():
+    check = (
+        "import test_cholesky as t; t.test_factors_are_those_of_one_column_after_the_other(19, 2)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__), "NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", check], env=environment, check=True, timeout=300)

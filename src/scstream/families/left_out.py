@@ -142,4 +142,5 @@ def _fell(scores: Array, best: Array, z: Labels) -> NDArray[np.intp]:
     bounds = (others > near) & (others <= (best[at] - _FAR)[:, None])
     mine = z[at] >= 0
     bounds[mine, z[at][mine]] = False
-    return at[bounds.any(axis=1)]
+    fell: NDArray[np.intp] = at[bounds.any(axis=1)]
+    return fell

@@ -1,8 +1,7 @@
 """Cholesky factors of many columns, four rows and four columns at a time.
 
-From about 16 columns on this takes half the time of `scstream.kernels.matrices`, and it takes
-longer to compile. Elements are addressed one by one because a slice within a loop costs more than
-what is done to it.
+From about 16 columns on this takes a third of the time of `scstream.kernels.matrices`. Matrices are
+in panels, see `scstream.kernels.panels`.
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.kernels.atomic import claim
-from scstream.kernels.compiling import bare, helper, part
+from scstream.kernels.compiling import bare, part
 from scstream.kernels.crew import Crew, for_each, on_threads, own_of
+from scstream.kernels.panels import ROWS, add_column, solve, subtract_products
 
 Floats = NDArray[np.float64]
 
@@ -30,10 +30,11 @@ class Factoring(NamedTuple):
 
     @staticmethod
     def of(threads: int, d: int) -> Factoring:
-        """Return memory of each thread for so many columns, and some more up to a multiple of 4."""
-        size = d + -d % 4
+        """Return memory of each thread for so many columns, and some more up to whole panels."""
+        panels = -(-d // ROWS)
+        size = panels * ROWS
         return Factoring(
-            for_each(threads, (size, size)),
+            for_each(threads, (panels, size, ROWS)),
             for_each(threads, (size,)),
             for_each(threads, (1 + d + d * (d + 1) // 2,)),
             for_each(threads, (d,)),
@@ -69,11 +70,13 @@ def _factor_share(thread: int, given: Any) -> None:
 @part
 def _factor(s: Any, prior: Any, own: Factoring) -> Any:
     """Factor the scatter of groups (g, p), and return its log determinant."""
-    L, tau, size, d = own.L, own.tau, len(own.L), len(own.mean)
-    for i in range(size):  # columns of the identity make the size a multiple of 4
-        for j in range(i):
-            L[i, j] = 0.0
-        L[i, i] = 0.0 if i < d else 1.0
+    L, tau, d = own.L, own.tau, len(own.mean)
+    for b in range(len(L)):
+        for j in range(ROWS * b + ROWS):
+            for r in range(ROWS):
+                L[b, j, r] = 0.0
+    for i in range(d, ROWS * len(L)):  # columns of the identity make the panels whole
+        L[i // ROWS, i, i % ROWS] = 1.0
     for back in range(len(s)):  # the first group's mean is needed to the end
         g = len(s) - 1 - back
         for q in range(len(prior)):
@@ -89,11 +92,12 @@ def _fill_row(own: Factoring, aim: Any, out: Any) -> None:
     out[0] = own.tau[0]
     q = 1 + d
     for i in range(d):
+        b, r = i // ROWS, i % ROWS
         t = aim[i]
         for j in range(i):
-            t -= L[i, j] * out[1 + j]
-            out[q + j] = L[i, j]
-        out[q + i] = L[i, i]
+            t -= L[b, j, r] * out[1 + j]
+            out[q + j] = L[b, j, r]
+        out[q + i] = L[b, i, r]
         out[1 + i] = t * own.inverse[i]
         q += i + 1
 
@@ -105,25 +109,13 @@ def _add_scatter(tau: Any, mean: Any, L: Any) -> None:
     What this writes above the diagonal, within its blocks, means nothing.
     """
     d = len(mean)
-    for i in range(d):  # held, or the compiler makes a division of every product with one
-        mean[i] = tau[1 + i] / tau[0]
+    whole = d // ROWS
     at = 1 + d
-    whole = d - d % 4
-    for j in range(0, whole, 4):  # entry (i, j) is at[i - j], and those of the next columns:
-        b = at + d - j - 1
-        c = b + d - j - 2
-        e = c + d - j - 3
-        m0, m1, m2, m3 = mean[j], mean[j + 1], mean[j + 2], mean[j + 3]
-        for i in range(j, d):
-            t = tau[1 + i]
-            L[i, j] += tau[at + i - j] - t * m0
-            L[i, j + 1] += tau[b + i - j] - t * m1
-            L[i, j + 2] += tau[c + i - j] - t * m2
-            L[i, j + 3] += tau[e + i - j] - t * m3
-        at = e + d - j
-    for j in range(whole, d):
-        for i in range(j, d):
-            L[i, j] += tau[at + i - j] - tau[1 + i] * mean[j]
+    for j in range(d):  # entry (i, j) is at[i - j]
+        mean[j] = tau[1 + j] / tau[0]
+        add_column(L, j, tau, at - j, mean[j], j // ROWS, whole)
+        for i in range(max(j, ROWS * whole), d):
+            L[whole, j, i % ROWS] += tau[at + i - j] - tau[1 + i] * mean[j]
         at += d - j
 
 
@@ -134,55 +126,25 @@ def _cholesky(L: Any, inverse: Any) -> Any:
     Returns its log determinant, NaN if it is not positive definite.
     """
     log_det, product = 0.0, 1.0
-    for i in range(0, len(L), 4):
-        for j in range(0, i + 4, 4):
-            _subtract_products(L, i, j)
-            if j == i:
-                break
-            g0, g1, g2, g3 = inverse[j], inverse[j + 1], inverse[j + 2], inverse[j + 3]
-            l10, l20, l21 = L[j + 1, j], L[j + 2, j], L[j + 2, j + 1]
-            l30, l31, l32 = L[j + 3, j], L[j + 3, j + 1], L[j + 3, j + 2]
-            for r in range(i, i + 4):
-                x0 = L[r, j] * g0
-                x1 = (L[r, j + 1] - x0 * l10) * g1
-                x2 = (L[r, j + 2] - x0 * l20 - x1 * l21) * g2
-                x3 = (L[r, j + 3] - x0 * l30 - x1 * l31 - x2 * l32) * g3
-                L[r, j], L[r, j + 1], L[r, j + 2], L[r, j + 3] = x0, x1, x2, x3
-        for r in range(i, i + 4):
-            for c in range(i, r):
-                for a in range(i, c):
-                    L[r, c] -= L[r, a] * L[c, a]
-                L[r, c] *= inverse[c]
-            pivot = L[r, r]
-            for a in range(i, r):
-                pivot -= L[r, a] * L[r, a]
+    for b in range(len(L)):
+        for c in range(b):
+            subtract_products(L, b, c)
+            solve(L, b, c, inverse)
+        subtract_products(L, b, b)
+        for r in range(ROWS):
+            i = ROWS * b + r
+            pivot = L[b, i, r]
             if not pivot > 0.0:
                 return np.nan
-            L[r, r] = sqrt(pivot)
-            inverse[r] = 1.0 / L[r, r]
+            L[b, i, r] = sqrt(pivot)
+            inverse[i] = 1.0 / L[b, i, r]
+            for e in range(r + 1, ROWS):  # the rest of the column, then what it adds to others
+                L[b, i, e] *= inverse[i]
+            for c in range(r + 1, ROWS):
+                for e in range(c, ROWS):
+                    L[b, i - r + c, e] -= L[b, i, e] * L[b, i, c]
             product *= pivot
             if not 1e-100 < product < 1e100:
                 log_det += log(product)
                 product = 1.0
     return log_det + log(product)
-
-
-@helper
-def _subtract_products(L: Any, i: int, j: int) -> None:
-    """Subtract from the block (4, 4) at (i, j) the products of its rows left of column j."""
-    s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = 0.0
-    s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = 0.0
-    for a in range(j):
-        x0, x1, x2, x3 = L[i, a], L[i + 1, a], L[i + 2, a], L[i + 3, a]
-        y0, y1, y2, y3 = L[j, a], L[j + 1, a], L[j + 2, a], L[j + 3, a]
-        s00, s01, s02, s03 = s00 + x0 * y0, s01 + x0 * y1, s02 + x0 * y2, s03 + x0 * y3
-        s10, s11, s12, s13 = s10 + x1 * y0, s11 + x1 * y1, s12 + x1 * y2, s13 + x1 * y3
-        s20, s21, s22, s23 = s20 + x2 * y0, s21 + x2 * y1, s22 + x2 * y2, s23 + x2 * y3
-        s30, s31, s32, s33 = s30 + x3 * y0, s31 + x3 * y1, s32 + x3 * y2, s33 + x3 * y3
-    for r, row in enumerate(
-        ((s00, s01, s02, s03), (s10, s11, s12, s13), (s20, s21, s22, s23), (s30, s31, s32, s33))
-    ):
-        L[i + r, j] -= row[0]
-        L[i + r, j + 1] -= row[1]
-        L[i + r, j + 2] -= row[2]
-        L[i + r, j + 3] -= row[3]

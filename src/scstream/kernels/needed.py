@@ -258,7 +258,7 @@ def wide_batches() -> dict[str, Any]:
         ),
         "crew.serve": (i1, int64),
         "cholesky.factor": (
-            crew, f3, f1, f2, types.NamedTuple((f3, f2, f2, f2), Factoring), i1, f2, f1,
+            crew, f3, f1, f2, types.NamedTuple((f4, f2, f2, f2), Factoring), i1, f2, f1,
         ),
         "normalisers.finish": (crew, f1, float64, int64, f2, i1, f1),
         **{name: of_small[name] for name in begins},
