@@ -89,8 +89,7 @@ def test_determinants_beyond_the_range_of_numbers_have_a_logarithm(size):
 
 
 def test_without_compiling_factors_are_the_same():
-    check = (
-        "import test_cholesky as t; t.test_factors_are_those_of_one_column_after_the_other(19, 2)"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__), "NUMBA_DISABLE_JIT": "1"}
+    here = f"import sys; sys.path[:0] = [{os.path.dirname(__file__)!r}]; import test_cholesky as t"
+    check = f"{here}; t.test_factors_are_those_of_one_column_after_the_other(19, 2)"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     subprocess.run([sys.executable, "-c", check], env=environment, check=True, timeout=300)
