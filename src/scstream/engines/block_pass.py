@@ -98,6 +98,14 @@ class BlockPass:
 
         def add(job: _Job) -> None:
             i, mine, z = job
+            if blocks.keep:  # to pass by the rows of others takes less than a copy
+                leaf = leaves[i]
+                labels = np.full(leaf.stop - leaf.start, -1)
+                labels[mine - leaf.start] = z
+                for rows in cut(leaf.stop, size, leaf.start):
+                    of_these = labels[rows.start - leaf.start : rows.stop - leaf.start]
+                    self.add(rows, blocks.statistics(rows), of_these, sums[i])
+                return
             for a in range(0, len(mine), size):
                 at = mine[a : a + size]
                 self.add(at, blocks.statistics_of(at), z[a : a + size], sums[i])
@@ -108,9 +116,10 @@ class BlockPass:
 
 
 class RowsInBlocks(Protocol):
-    """What a pass needs to know of a batch of n rows."""
+    """What a pass needs to know of a batch of n rows, whose statistics may be kept."""
 
     n: int
+    keep: bool
     leaf_rows: int
     first_row: int
 

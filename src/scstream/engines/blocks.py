@@ -202,28 +202,36 @@ class Blocks:
             z = self.z[at]
             return np.where(among[z], z, -1)
 
+        def add_pairs(at: At, T: Points, z: Labels, to: Values) -> None:
+            trial = self.trial[at]
+            labelling.resplit_block(T, self.weight[at], z, chosen, pairs, doubts, trial, *to)
+            if not isinstance(at, slice):  # which is no copy
+                self.trial[at] = trial
+
+        doubt = np.empty(self.n)
+
+        def label(rows: slice, T: Points) -> None:
+            z = labels(rows)
+            mine = np.flatnonzero(z >= 0)
+            at: At = rows
+            if len(mine) < len(z):
+                T, z, at = T[mine], z[mine], rows.start + mine
+            trial, own = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
+            labelling.best_pair(sub.pairs(T, z), trial, own)
+            self.trial[at], doubt[at] = trial, own
+
         def add(at: At, T: Points, z: Labels, to: Values) -> None:
             weight = self.weight[at]
-            if pairs is not None:
-                trial = self.trial[at]
-                labelling.resplit_block(T, weight, z, chosen, pairs, doubts, trial, *to)
-                self.trial[at] = trial
-                return
-            mine = np.flatnonzero(z >= 0)
-            if len(mine) < len(z):
-                T, z, weight, at = T[mine], z[mine], weight[mine], _rows_at(at, mine)
-            trial, doubt = np.empty(len(mine), dtype=np.int64), np.empty(len(mine))
-            labelling.best_pair(sub.pairs(T, z), trial, doubt)
-            self.trial[at] = trial
-            _add_by_label(T, weight, z, trial, to[0])
+            _add_by_label(T, weight, z, self.trial[at], to[0])
             if doubts:
-                labelling.add_doubts(z, weight, doubt, to[1])
+                labelling.add_doubts(z, weight, doubt[at], to[1])
 
         def nothing() -> Values:
             return _zeros(k, 2, len(self.family.prior)), np.zeros(k)
 
-        passed = BlockPass(nothing, labels, add)
-        return self._over(passed, k, BLOCK_CELLS if pairs is None else LONG_CELLS)
+        if pairs is None:
+            return self._over(BlockPass(nothing, labels, add, label), k, BLOCK_CELLS)
+        return self._over(BlockPass(nothing, labels, add_pairs), k, LONG_CELLS)
 
     def _over(self, passed: BlockPass, k: int, cells: int) -> list[Part]:
         return passed.over(self, k, self._block_rows(k, cells), self.n_threads)
@@ -316,11 +324,6 @@ def _zeros(*shape: int) -> Array:
     out = np.empty(shape)
     out.fill(0.0)
     return out
-
-
-def _rows_at(at: At, some: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of some rows of a run, or of others."""
-    return some + at.start if isinstance(at, slice) else at[some]
 
 
 def _add_by_label(T: Points, w: Array, z: Labels, sub: Labels, out: Array) -> None:
