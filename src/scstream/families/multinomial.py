@@ -158,7 +158,8 @@ class Multinomial(Family):
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
         X = sparse.csr_array(X)
-        cells = sparse.csr_array((gammaln(X.data + 1.0), X.indices, X.indptr), shape=X.shape)
+        logs = _log_factorials(X.data)
+        cells = sparse.csr_array((logs, X.indices, X.indptr), shape=X.shape)
         ones = np.ones(X.shape[1])  # products with them add up row after row, entry after entry
         out: Array = gammaln(X @ ones + 1.0) - cells @ ones
         return out
@@ -274,6 +275,19 @@ def _compressed(X: Points) -> Points:
 def _rows(past: Array) -> Array:
     """Return statistics (..., p) as rows (m, p)."""
     return np.ascontiguousarray(past).reshape(-1, past.shape[-1])
+
+
+def _log_factorials(x: Array) -> Array:
+    """Return the log factorials (n,) of counts, from a table if all are in it."""
+    known = _known_log_factorials()
+    out: Array = known[x.astype(np.intp)] if x.max(initial=0.0) < len(known) else gammaln(x + 1.0)
+    return out
+
+
+@cache
+def _known_log_factorials() -> Array:
+    table: Array = gammaln(np.arange(2**12) + 1.0)
+    return table
 
 
 @cache
