@@ -70,13 +70,13 @@ def later_batch(batch, plan, clusters, time, forgetting):
     had = dict(zip(clusters.ids, n / max(n.sum(), 1e-300), strict=True))
     clusters = with_founders(batch, plan, clusters, events, time, forgetting)
     found_in_background(batch, plan, clusters, time, start_that_stays)
-    # drawn parameters know nothing of the new points: with few of these they are mostly noise
+    # with few points drawn parameters are mostly noise
     few = len(batch.X) < clusters.k * batch.family.size()
     sweep, before = 0, clusters.k
     # what was split may be more than two clusters
     while sweep < plan.sweeps or (sweep < plan.sweeps + 8 and clusters.k > before):
         before = clusters.k
-        if few and sweep == 0:
+        if few:
             predictive_sweep(batch, clusters)
         else:
             restricted_sweep(batch, clusters)

@@ -208,7 +208,8 @@ class Blocks:
             if not isinstance(at, slice):  # which is no copy
                 self.trial[at] = trial
 
-        doubt = np.empty(self.n)
+        self.make_room()
+        doubt = self._doubts[0]
 
         def label(rows: slice, T: Points) -> None:
             z = labels(rows)

@@ -196,9 +196,9 @@ def _sampled(
 ) -> tuple[State, int]:
     """Run the sampled sweeps, some more while clusters become more; also returns what is done.
 
-    Parameters drawn for the first sweep know nothing of the new points yet. Where a cluster gets
-    fewer points than it has parameters the draws are mostly noise, the more so the smaller the
-    cluster, and points would flow to the large ones: there the predictives draw the labels.
+    Where a cluster gets fewer points than it has parameters draws of these are mostly noise, the
+    more so the smaller the cluster, and points would flow to the large ones: there the predictives
+    draw the labels.
     """
     before, _, p = state.past.shape
     few = steps.engine.n_rows < before * p
@@ -211,8 +211,7 @@ def _sampled(
     sweep, most = 0 if done == NOTHING else plan.sweeps, plan.sweeps + steps.rules.more_sweeps
     while sweep < plan.sweeps or (sweep < most and state.k > before):
         before = state.k
-        by_predictives = few and sweep == 0
-        state = (steps.predictive_sweep if by_predictives else steps.restricted_sweep)(state)
+        state = (steps.predictive_sweep if few else steps.restricted_sweep)(state)
         forget = None
         if sweep == 0 and state.window.forgetting.adaptive:
             forget = partial(_forget, steps)
