@@ -259,7 +259,7 @@ def _cases() -> dict[str, Case]:
             left_out=50.0,
         )  # fmt: skip
     out["left out, outliers"] = Case(
-        "gaussian-5", {"alpha": 0.3, "outlier_weight": 0.05}, n=60, seed=80, noise=9, batches=5,
+        "gaussian-5", {"alpha": 0.3, "outlier_weight": 0.05}, n=60, seed=94, noise=9, batches=5,
         left_out=50.0,
     )  # fmt: skip
     return {**out, **_cases_of_tails()}
