@@ -32,6 +32,7 @@ _ROWS = 64  # of a batch that are remembered, some more or less
 _FEW = 4096  # rows up to which they are chosen by what they are: then their order does not matter
 _COLUMNS = 16  # that are looked at, some more or less
 _LEAST = 1e-3  # what a row counts at least: without weight it would be learned from by nobody
+_BITS = 2**16 - 1  # of hashes, by which most that were not seen are told
 _CHANCE = 0.3  # of the equal rows there would be at least, were it chance that rows came again
 
 
@@ -76,9 +77,9 @@ class Repeats:
         ago = self._batches_ago(hashes, rules) if forgetting.kernel is None else None
         if ago is None and self.watched + 1 >= rules.watched_batches:
             return batch, Repeats(number=number, time=time, watched=rules.watched_batches)
-        late = self.batches > number - rules.watched_batches
-        seen = np.append(self.hashes[late], hashes)
-        when = np.append(self.batches[late], np.full(len(hashes), number))
+        late = int(self.batches.searchsorted(number - rules.watched_batches, side="right"))
+        seen = np.concatenate([self.hashes[late:], hashes])
+        when = np.concatenate([self.batches[late:], np.full(len(hashes), number)])
         if ago is None:
             return batch, Repeats(seen, when, number, time, self.watched + 1)
         lost = 1.0 - forgetting.decay(time - self.time)
@@ -91,7 +92,9 @@ class Repeats:
         m, before = len(hashes), len(self.hashes)
         if m < rules.least_repeated or before == 0:
             return None
-        distinct = np.unique(hashes)
+        distinct = _distinct(hashes)
+        if self._known_at_most(distinct) < rules.repeated_share * len(distinct):
+            return None
         seen, latest = np.unique(self.hashes[::-1], return_index=True)
         at = np.minimum(np.searchsorted(seen, distinct), len(seen) - 1)
         known = seen[at] == distinct
@@ -99,6 +102,25 @@ class Repeats:
         if share < rules.repeated_share or equal * before > _CHANCE * share * m:
             return None
         return float(self.number + 1 - np.median(self.batches[::-1][latest[at[known]]]))
+
+    def _known_at_most(self, hashes: Hashes) -> int:
+        """Return how many of these may have been seen: those whose middle bits were."""
+        met = np.zeros(_BITS + 1, dtype=bool)
+        met[_middle(self.hashes)] = True
+        return int(np.count_nonzero(met[_middle(hashes)]))
+
+
+def _middle(hashes: Hashes) -> Ints:
+    """Return some bits of hashes that are unlike in most of them."""
+    return (hashes >> np.uint64(24)).astype(np.int64) & _BITS
+
+
+def _distinct(hashes: Hashes) -> Hashes:
+    """Return hashes in order, each once."""
+    ordered = np.sort(hashes)
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def _are_here(X: Points) -> bool:
