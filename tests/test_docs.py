@@ -25,7 +25,11 @@ WHOLE = (
     "docs/coming-from.md",
     "docs/running-for-months.md",
 )
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    page
+    for folder in (".", "docs", "examples", "benchmarks/published")
+    for page in sorted((ROOT / folder).glob("*.md"))
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
 
@@ -66,7 +70,7 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     assert ran
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_every_command_on_a_page_is_one(page):
     """Commands that need a server, a video or a stream without end are parsed, not run."""
     for kind, code in BLOCK.findall(page.read_text()):
@@ -82,7 +86,7 @@ def test_every_command_on_a_page_is_one(page):
                 make_parser(words[1]).parse_args(words[1:])  # or the test ends here
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_every_block_of_python_is_python(page):
     for kind, code in BLOCK.findall(page.read_text()):
         if kind == "python":
@@ -95,7 +99,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_every_link_leads_somewhere(page):
     for link in LINK.findall(re.sub(BLOCK, "", page.read_text())):
         path, _, anchor = link.partition("#")
