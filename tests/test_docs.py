@@ -167,3 +167,10 @@ def test_the_pictures_that_the_build_draws_are_drawn():
 def test_the_first_pages_are_short():
     assert len((ROOT / "README.md").read_text().split("## The method")[0].split()) < 700
     assert len((ROOT / "docs" / "comparison.md").read_text().split()) < 900
+
+
+@pytest.mark.parametrize("name", ["BROWSER", "CHROMIUM", "SCSTREAM_DATA"])
+def test_variables_that_users_set_are_not_taken_by_make(name):
+    """A variable of the Makefile would hide one of the same name in the environment."""
+    text = (ROOT / "Makefile").read_text()
+    assert not re.search(rf"^{name} *[:?]?=", text, re.MULTILINE)
