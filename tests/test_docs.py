@@ -4,6 +4,7 @@ import logging
 import re
 import runpy
 import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -68,6 +69,19 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
                     assert main(words[1:]) == 0, line
                     ran += 1
     assert ran
+
+
+def test_the_first_example_runs_with_what_the_first_lines_install(tmp_path, monkeypatch):
+    """`pip install .` brings no data frames: only `summary` needs them, and they are installed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    shell, code = (next(code for kind, code in blocks("README.md") if kind == wanted)
+                   for wanted in ("sh", "python"))  # fmt: skip
+    assert "pip install . pandas" in shell
+    lines = [line for line in code.splitlines() if not line.startswith("model.summary()")]
+    assert len(lines) == len(code.splitlines()) - 1
+    exec("\n".join(lines), {})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
