@@ -101,8 +101,8 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         What happened in the last 1,000 batches.
     events_ : list of Event
         Births, deaths, returns, splits, merges and drift in the last batch, and columns for which
-        "auto" has chosen a wider family since. Computed on access. Includes groups if these were formed
-        after the batch.
+        "auto" has chosen a wider family since. Computed on access. Includes groups if these were
+        formed after the batch.
     groups_ : list of Group
         Id, members, weight, count and mean of each group of clusters that are parts of one whole.
     tree_ : Tree
