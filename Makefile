@@ -9,7 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
-BROWSER := $(VENV)/.browser
+BROWSER_READY := $(VENV)/.browser
 DOCS_READY := $(VENV)/.ready-docs
 
 # Old syntax on purpose: a Python too old must get as far as the message.
@@ -42,7 +42,7 @@ lint: $(READY)  ## ruff: format and rules
 types: $(READY)  ## mypy
 	@$(RUN) -m mypy
 
-unit: $(READY) $(BROWSER)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
+unit: $(READY) $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
 	@$(RUN) -m scstream compile --quiet
 	@$(RUN) -m pytest -q -n 3 $(ARGS)
 
@@ -104,7 +104,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 # A browser for the tests of the page, if one may be had; tried once, and never a reason to fail.
-$(BROWSER): $(READY)
+$(BROWSER_READY): $(READY)
 	@$(RUN) tests/get_browser.py || true
 	@touch $@
 

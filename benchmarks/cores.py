@@ -3,8 +3,8 @@
 ``python -m benchmarks.cores`` times `predict` and `partial_fit` of later batches on 1, 2, 4, ...
 threads, the bare product of statistics and parameters in float64, and Mini-Batch K-Means told the
 number of clusters, in turns; ``--shapes`` and ``--threads`` choose, ``--json FILE`` saves the
-figures, ``--docs`` writes the tables into ``docs/performance.md``. What is judged are ratios of
-medians from one run.
+figures, ``--docs`` writes the tables into ``benchmarks/published/speed.md`` and their last rows
+into ``docs/performance.md``. What is judged are ratios of medians from one run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks import machine
-from benchmarks.speed import tables
+from benchmarks.speed import summary, tables
 from benchmarks.speed.jobs import started
 from benchmarks.speed.timing import Job, alternate, thread_counts
 from scstream import Gaussian, ScStream
@@ -132,8 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found.append(table(name, figures[name], threads))
         print(found[-1], end="\n\n", flush=True)
     if options.docs:
-        text = "\n\n".join([*found, f"*{tables.told(where)}*"])
-        tables.PAGE.write_text(tables.written(tables.PAGE.read_text(), "cores", text))
+        summary.publish("cores", "\n\n".join([*found, f"*{tables.told(where)}*"]))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
 

@@ -2,14 +2,15 @@
 Faults in a stream of sensor readings
 =====================================
 
-How unlikely is each reading? Faults stand out.
+How unusual is each reading? Faults stand out, without a threshold in units of the data.
 
 ::
 
     python examples/sensors.py
 
 A machine runs in three states, and it warms up over the day. What is normal is not given: the
-model learns it, follows the drift, and a reading far from everything seen lately stands out.
+model learns it and follows the drift. `anomaly` is the share of recent readings that were less
+expected, so below 0.0001 are one ordinary reading in ten thousand, and the faults.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ from scstream import ScStream
 
 STATES = np.array([[20.0, 1.0, 50.0], [60.0, 3.0, 80.0], [75.0, 6.0, 95.0]])  # idle, half, full
 CALM = 10  # minutes without a fault at the start
-MARGIN = 3.0  # an alarm is this much less likely, in nats, than anything in the minute before
+ALARM = 1e-4  # a false alarm in ten thousand readings
 
 
 def readings(minute, rng, n=120):
@@ -39,25 +40,23 @@ def main(minutes=60, seed=0):
     for minute in range(CALM):
         X, _ = readings(minute, rng)
         model.partial_fit(X)
-    level = -model.score_samples(X).min() + MARGIN
 
     scores, faults = [], []
     for minute in range(CALM, minutes):
         X, fault = readings(minute, rng)
-        score = -model.score_samples(X)  # before learning from the batch
-        alarm = score > level
+        score = model.anomaly(X)  # before learning from the batch
+        alarm = score < ALARM
         for temperature, vibration, load in X[alarm]:
             print(
                 f"minute {minute}: {temperature:.0f} degrees, vibration {vibration:.1f}, "
                 f"load {load:.0f} %"
             )
         model.partial_fit(X[~alarm])  # a fault is not learned as a new normal
-        level = score[~alarm].max() + MARGIN
         scores.append(score)
         faults.append(fault)
     score, fault = np.concatenate(scores), np.concatenate(faults)
-    found = (score[fault] > score[~fault].max()).mean()
-    print(f"{model.n_clusters_} states; {found:.0%} of {fault.sum()} faults score above all else")
+    found, false = (score[fault] < ALARM).sum(), (score[~fault] < ALARM).sum()
+    print(f"{model.n_clusters_} states; {found} of {fault.sum()} faults; false alarms: {false}")
     return model, score, fault
 
 
@@ -67,7 +66,8 @@ def draw(score, fault):
     number = np.arange(len(score))
     ax.plot(number[~fault], score[~fault], ".", markersize=3, color="#4477AA", label="normal")
     ax.plot(number[fault], score[fault], "x", color="#CC3311", label="fault")
-    ax.set(xlabel="reading", ylabel="minus log density", yscale="symlog")
+    ax.axhline(ALARM, color="#888888", linewidth=0.8)
+    ax.set(xlabel="reading", ylabel="share that was less expected", yscale="log")
     ax.legend()
 
 

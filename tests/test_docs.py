@@ -4,6 +4,7 @@ import logging
 import re
 import runpy
 import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -25,7 +26,11 @@ WHOLE = (
     "docs/coming-from.md",
     "docs/running-for-months.md",
 )
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    page
+    for folder in (".", "docs", "examples", "benchmarks/published")
+    for page in sorted((ROOT / folder).glob("*.md"))
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
 
@@ -66,7 +71,20 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     assert ran
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_first_example_runs_with_what_the_first_lines_install(tmp_path, monkeypatch):
+    """`pip install .` brings no data frames: only `summary` needs them, and they are installed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    shell, code = (next(code for kind, code in blocks("README.md") if kind == wanted)
+                   for wanted in ("sh", "python"))  # fmt: skip
+    assert "pip install . pandas" in shell
+    lines = [line for line in code.splitlines() if not line.startswith("model.summary()")]
+    assert len(lines) == len(code.splitlines()) - 1
+    exec("\n".join(lines), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_every_command_on_a_page_is_one(page):
     """Commands that need a server, a video or a stream without end are parsed, not run."""
     for kind, code in BLOCK.findall(page.read_text()):
@@ -82,7 +100,7 @@ def test_every_command_on_a_page_is_one(page):
                 make_parser(words[1]).parse_args(words[1:])  # or the test ends here
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_every_block_of_python_is_python(page):
     for kind, code in BLOCK.findall(page.read_text()):
         if kind == "python":
@@ -95,7 +113,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_every_link_leads_somewhere(page):
     for link in LINK.findall(re.sub(BLOCK, "", page.read_text())):
         path, _, anchor = link.partition("#")
@@ -113,15 +131,26 @@ def test_every_page_is_in_the_site():
 
 
 PUBLIC = (
-    "", "bertopic", "chronicle", "datasets", "evaluate", "metrics", "plot", "report", "service",
-    "tuning", "video",
+    "", "bertopic", "checkpoint", "chronicle", "datasets", "engines", "evaluate", "groups",
+    "metrics", "plot", "report", "river", "service", "tuning", "video",
 )  # fmt: skip
+
+
+def in_the_reference():
+    return set(re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "api.rst").read_text(), re.MULTILINE))
+
+
+def test_every_name_in_the_reference_exists_and_says_what_it_is():
+    for name in in_the_reference():
+        module, _, last = f"scstream.{name}".rpartition(".")
+        if module.endswith(".river"):
+            pytest.importorskip("river")
+        assert getattr(import_module(module), last).__doc__, name
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_is_in_the_reference(module):
-    page = (ROOT / "docs" / "api.rst").read_text()
-    listed = set(re.findall(r"^   ([\w.]+)$", page, re.MULTILINE))
+    listed = in_the_reference()
     home = import_module(f"scstream.{module}".rstrip("."))
     names = [name for name in home.__all__ if callable(getattr(home, name))]
     absent = [n for n in names if n not in listed and f"{module}.{n}" not in listed]
@@ -152,3 +181,10 @@ def test_the_pictures_that_the_build_draws_are_drawn():
 def test_the_first_pages_are_short():
     assert len((ROOT / "README.md").read_text().split("## The method")[0].split()) < 700
     assert len((ROOT / "docs" / "comparison.md").read_text().split()) < 900
+
+
+@pytest.mark.parametrize("name", ["BROWSER", "CHROMIUM", "SCSTREAM_DATA"])
+def test_variables_that_users_set_are_not_taken_by_make(name):
+    """A variable of the Makefile would hide one of the same name in the environment."""
+    text = (ROOT / "Makefile").read_text()
+    assert not re.search(rf"^{name} *[:?]?=", text, re.MULTILINE)

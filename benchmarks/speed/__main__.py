@@ -3,10 +3,11 @@
 Run ``python -m benchmarks.speed`` (or ``make bench-speed``) on a quiet machine. Contestants take
 turns in one process, and what is reported are medians and their ratios; no absolute time is
 judged. ``--only small high`` runs some of the sections, ``--docs`` writes their tables into
-``docs/performance.md``, ``--json FILE`` every figure into a file. A frame of a video and 20
-newsgroups are taken from the folder that ``--data`` or the variable SCSTREAM_DATA names, the
-figures of another implementation from ``--anchors FILE.json`` (default: ``anchors.json`` in that
-folder or beside it). A section that fails says so, and the others go on.
+``benchmarks/published/speed.md`` and what is judged of them into ``docs/performance.md``,
+``--json FILE`` writes every figure into a file. A frame of a video and 20 newsgroups are taken
+from the folder that ``--data`` or the variable SCSTREAM_DATA names, the figures of another
+implementation from ``--anchors FILE.json`` (default: ``anchors.json`` in that folder or beside it).
+A section that fails says so, and the others go on.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from benchmarks.speed import (
     river,
     small,
     stream,
-    tables,
+    summary,
 )  # fmt: skip
 from benchmarks.speed.tables import Result, told
 from benchmarks.speed.timing import Options, say
@@ -70,8 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = "\n\n".join(map(str, results[name].tables))
         print(f"\n## {name}: {title}\n\n{text}", flush=True)
         if args.docs:
-            page = tables.written(tables.PAGE.read_text(), name, f"{text}\n\n*{told(where)}*")
-            tables.PAGE.write_text(page)
+            summary.publish(name, f"{text}\n\n*{told(where)}*")
     print(f"\n{told(where)}")
     if args.json is not None:
         held = {"where": where, "failed": failed,
@@ -94,7 +94,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--points", type=int, default=Options.points, help="of the long stream")
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run?")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there")
-    parser.add_argument("--docs", action="store_true", help="write tables into the page")
+    parser.add_argument("--docs", action="store_true", help="write tables into the pages")
     args = parser.parse_args(arguments)
     if args.repeat is not None and args.repeat < 1:
         parser.error(f"--repeat must be at least 1, not {args.repeat}")

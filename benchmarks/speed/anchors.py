@@ -48,10 +48,10 @@ def anchors(options: Options) -> Result:
                "asked", "holds", "over all batches (Julia: update)", "ARI and K",
                "Julia: ARI")  # fmt: skip
     note = (
-        "Where the Julia package slows down with its history, its figure for the early batches is "
-        "taken, the faster one, and judged; what its median over all batches of the file gives, "
-        "where that was measured, is told beside. Ours is the median over all batches in either. "
-        "ARI is the mean over the predictions of all timed batches."
+        "The Julia package slows down with its history on some files. Then the early batches, its "
+        "faster ones, are judged; the ratio by its median over all batches, where that was "
+        "measured, is in a column of its own. Ours is always the median over all batches. ARI is "
+        "the mean over the predictions of all timed batches."
     )
     return Result([Table(columns, rows, note)], figures)
 

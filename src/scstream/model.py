@@ -33,9 +33,9 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
     family : str or Family, default="gaussian"
         The distribution of a cluster: a name ("gaussian", "diagonal", "spherical", "student",
         "diagonal-student", "directional", "multinomial", "poisson", "negative-binomial",
-        "bernoulli", "categorical", "gamma", "exponential", "hurdle"), an object that carries its
-        prior, a `Product` for columns of several kinds, or "auto" to choose from the first batch's
-        columns, and again when later ones hold something else.
+        "bernoulli", "categorical", "one-hot", "gamma", "exponential", "hurdle", "composition"), an
+        object that carries its prior, a `Product` for columns of several kinds, or "auto" to choose
+        from the first batch's columns, and again when later ones hold something else.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: a higher value makes new clusters likelier.
     half_life : float, "auto", text, timedelta or None, default="auto"
@@ -100,9 +100,9 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
     history_ : list of BatchRecord
         What happened in the last 1,000 batches.
     events_ : list of Event
-        Births, deaths, splits, merges and drift in the last batch, and columns for which "auto"
-        has chosen a wider family since. Computed on access. Includes groups if these were formed
-        after the batch.
+        Births, deaths, returns, splits, merges and drift in the last batch, and columns for which
+        "auto" has chosen a wider family since. Computed on access. Includes groups if these were
+        formed after the batch.
     groups_ : list of Group
         Id, members, weight, count and mean of each group of clusters that are parts of one whole.
     tree_ : Tree
@@ -121,9 +121,10 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    As long as fewer than ``max(20, 4 d)`` rows of d columns (d at most 24) have been seen, they are
-    stored, and every batch restarts the model from all of them: the prior should not depend on a
-    handful of points. Ids are carried over.
+    As long as fewer than ``max(20, 4 d)`` rows of d columns have been seen, they are stored, and
+    every batch restarts the model from all of them: the prior should not depend on a handful of
+    points. Ids are carried over. Rows of counts need 20; d is 15 where rows of more than 48 columns
+    are described by a few directions.
 
     If nothing of the past is left when a batch comes (after a long time, or with a kernel that is
     0), the model starts over, its prior included. Ids continue: none is used twice.

@@ -1,6 +1,7 @@
 """The program that measures speed: what it times, what it writes, that failures stop nothing."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.speed import __main__ as program
-from benchmarks.speed import anchors, contestants, growth, tables, timing
+from benchmarks.speed import anchors, contestants, growth, summary, tables, timing
 from benchmarks.speed.jobs import started
 from benchmarks.speed.tables import KMEANS, OURS, Result, Table, written
 from benchmarks.speed.timing import Job, Options, alternate, exponent
@@ -62,10 +63,39 @@ def test_a_page_without_marks_is_refused(page):
         written(page, "first", "new")
 
 
-def test_the_page_has_a_place_for_every_section():
-    page = tables.PAGE.read_text()
-    for name in program.SECTIONS:
+def test_the_page_of_tables_has_a_place_for_every_section():
+    page = tables.TABLES.read_text()
+    for name in (*program.SECTIONS, "cores"):
         written(page, name, "new")
+
+
+def test_the_page_on_speed_sums_up_the_tables_and_is_one_page():
+    page = tables.PAGE.read_text()
+    assert set(summary.JUDGED) == {*program.SECTIONS, "cores"}
+    assert page == written(page, "summary", summary.summary(tables.TABLES.read_text()))
+    assert len(re.sub(r"^\|.*$", "", page, flags=re.MULTILINE).split()) < 500
+    assert page.count("\n") < 100
+
+
+def test_a_summary_has_the_worst_that_was_measured():
+    head = (
+        "| data | sweep | threads | sweep takes | bare product | sweep / product | asked | holds |"
+    )
+    rule = "|" + " --- |" * 8
+    rows = ("| a | sampled | 1 | 9 ms | 6 ms | 1.5 | 2 | yes |",
+            "| b | sampled | 2 | 5 ms | 2 ms | 2.5 | 2 | no |",
+            "| b | deterministic | 2 | 5 ms | 5 ms | 1 | 2 | yes |")  # fmt: skip
+    gains = ("| data | 2 threads: times as fast as 1 | asked | holds |", "|" + " --- |" * 4,
+             "| a | 1.9 | 1.7 | yes |", "| b | 1.2 | 1.7 | no |", "| c | 1.0 | | |")  # fmt: skip
+    line = "*aarch64, 2 cores, Linux; revision abc; 2026-11-18T01:52:46+00:00; load: 1.0.*"
+    text = "\n".join([head, rule, *rows, "", *gains, "", line])
+    page = written("<!-- large -->\n<!-- end of large -->", "large", text)
+    found = summary.section(page, "large")
+    assert found.machine == "aarch64, 2 cores, 2026-11-18"
+    sampled, deterministic, gain = summary.JUDGED["large"](found)
+    assert sampled[-3:] == ["2.5 products", "2", "no"]
+    assert deterministic[-3:] == ["1 products", "2", "yes"]
+    assert gain[-3:] == ["1.2 times as fast", "1.7", "no"]
 
 
 def test_a_table_as_markdown():
@@ -90,9 +120,13 @@ def sections(monkeypatch):
 
 @pytest.mark.usefixtures("sections")
 def test_a_section_that_fails_says_so_and_the_rest_goes_on(tmp_path, capsys, monkeypatch):
-    page = tmp_path / "page.md"
+    page, short = tmp_path / "tables.md", tmp_path / "page.md"
     page.write_text("<!-- stream -->\n<!-- end of stream -->\n")
-    monkeypatch.setattr(tables, "PAGE", page)
+    short.write_text("<!-- summary -->\n<!-- end of summary -->\n")
+    monkeypatch.setattr(summary, "TABLES", page)
+    monkeypatch.setattr(summary, "PAGE", short)
+    size = lambda found: [[found.tables[0][0]["size"], *[""] * 5]]  # noqa: E731
+    monkeypatch.setattr(summary, "JUDGED", {"stream": size})
     file = tmp_path / "figures.json"
     assert program.main(["--points", "7", "--json", str(file), "--docs"]) == 1
     out, err = capsys.readouterr()
@@ -100,6 +134,7 @@ def test_a_section_that_fails_says_so_and_the_rest_goes_on(tmp_path, capsys, mon
     assert "Failed: first." in err
     assert "| 7 |" in out
     assert "| 7 |" in page.read_text()
+    assert "| 7 |  |" in short.read_text()
     held = json.loads(file.read_text())
     assert held["failed"] == ["first"]
     assert held["sections"]["stream"]["figures"] == {"x": 0.5}

@@ -239,6 +239,8 @@ def test_fit_and_predict(rows, X, capsys):
     capsys.readouterr()
     assert call("predict", "m.scstream", rows, "--columns", "x", "-o", "none") == 1
     assert "learned from 2 columns, but the table has 1" in capsys.readouterr().err
+    assert call("predict", "m.scstream", rows, "--exclude", "x", "-o", "none") == 2
+    assert "--exclude: the model learned from 'x'" in capsys.readouterr().err
 
 
 def test_show(rows, capsys):

@@ -57,6 +57,8 @@ def test_columns_of_numbers_alone_are_found_by_name_too(frame):
     for name in ("ab", "ba"):
         assert main(["predict", "m.scs", f"{name}.csv", "-o", f"{name}.out.csv"]) == 0
     np.testing.assert_array_equal(labels("ab.out.csv"), labels("ba.out.csv"))
+    assert main(["predict", "m.scs", "ab.csv", "--columns", "b,a", "-o", "named.csv"]) == 0
+    np.testing.assert_array_equal(labels("named.csv"), labels("ab.out.csv"))
 
 
 def test_missing_and_different_columns_are_refused_by_name(frame, capsys):

@@ -6,6 +6,7 @@ import argparse
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 from scstream.cli.source_options import add_source, source_options
@@ -22,7 +23,8 @@ examples:
   scstream predict state new.jsonl --append -o labelled.jsonl    # a checkpoint folder of a run
 
 Columns are found by the names that the model learned them by, in any order; other columns do not
-matter. A model that knows no names takes all columns in their order: --columns chooses some.
+matter. If the file calls them otherwise, or the model knows no names, --columns lists them in the
+order in which the model learned them.
 """
 
 
@@ -93,15 +95,23 @@ def main(args: argparse.Namespace) -> int:
 
 def _columns(args: argparse.Namespace, model: ScStream) -> dict[str, Any]:
     """Return how to find the columns that a model has learned from."""
+    from scstream.families.columns import quoted
+
     names = getattr(model, "feature_names_in_", None)
     out = {"clock": False, "keep": True, "on_columns": None, "numeric": not model.family_.text}
-    if names is None or args.columns is not None:
+    if names is None:
         return out
+    if missed := sorted(set(names) & set(args.exclude)):
+        raise UsageError(
+            f"--exclude: the model learned from {quoted(missed)} and cannot do without."
+        )
+    if args.columns is not None and not set(names) <= set(args.columns):
+        return out  # the file calls them otherwise: they are taken in the order of the list
     kinds = dict.fromkeys(names.tolist(), "number")
     for block in model.family_.independent_blocks(model.n_features_in_):
         if block.family.text:
             kinds |= {names[j]: "text" for j in block.columns}
-    return out | {"kinds": kinds}
+    return out | {"kinds": kinds, "columns": None}
 
 
 def _check_width(width: int, learned: int) -> None:

@@ -25,7 +25,7 @@ _READING: dict[str, dict[str, Any]] = {
     "columns": {
         "type": listed,
         "metavar": "A,B,...",
-        "help": "learn from these columns only, by name or by number from 0 (2-5 is a range); "
+        "help": "use only these columns, by name or by number from 0 (2-5 is a range); "
         "default: all that can be clustered",
     },
     "exclude": {
@@ -38,8 +38,7 @@ _READING: dict[str, dict[str, Any]] = {
         "type": listed,
         "default": [],
         "metavar": "A,B,...",
-        "help": "also learn from these columns, which look like identifiers, free text or "
-        "constants",
+        "help": "also use these columns, which look like identifiers, free text or constants",
     },
     "text": {
         "type": listed,
@@ -76,8 +75,8 @@ _READING: dict[str, dict[str, Any]] = {
         "action": "append",
         "default": [],
         "metavar": "WORD",
-        "help": "a word or number that stands for a missing value, such as =-999, besides empty "
-        "fields, NA, NaN, null, -, ? and the like; may be given more than once",
+        "help": "a word or number that stands for a missing value, as in --missing=-999, besides "
+        "empty fields, NA, NaN, null, -, ? and the like; may be given more than once",
     },
     "on-error": {
         "choices": ("stop", "reject"),
