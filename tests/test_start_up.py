@@ -79,7 +79,7 @@ def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(
     assert first.stdout == "2\n"
     assert first.stderr.count("\n") == 1
     assert re.match(
-        r"scstream: compiling its kernels, about \d+ s once on this machine", first.stderr
+        r"scstream: compiling its kernels for this kind of work, about \d+ s, kept", first.stderr
     )
     second = run(FIRST_USE + fixed, *shape, NUMBA_CACHE_DIR=str(tmp_path))
     assert second.stdout == "2\n"

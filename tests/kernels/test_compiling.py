@@ -203,7 +203,7 @@ times(2, 3)
         text=True,
         check=True,
     )
-    assert done.stderr.count("scstream: compiling its kernels, about ") == 2
+    assert done.stderr.count("scstream: compiling its kernels for this kind of work, about ") == 2
 
 
 @pytest.mark.parametrize("name", list(needed.signatures()))

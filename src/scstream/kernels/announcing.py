@@ -61,8 +61,9 @@ class _Compiling(event.Listener):
             return
         if not kept:
             machine_code.say_not_kept("no folder for them can be written")
-        again = "once on this machine" if kept else "in this process"
-        warn(f"compiling its kernels, about {ahead.seconds_for(name)} s {again} ...")
+        again = "kept for the next time" if kept else "for this process"
+        about = f"about {ahead.seconds_for(name)} s, {again} ..."
+        warn(f"compiling its kernels for this kind of work, {about}")
 
 
 def listen() -> None:
