@@ -162,7 +162,8 @@ def with_founders(batch, plan, clusters, events, time, forgetting):
     n, enough = len(batch.X), batch.family.points_for_a_shape()
     calm = min(clusters.lived)
     is_due = calm & (calm - 1) == 0 or calm % 8 == 0
-    if not (plan.splits and plan.merges and is_due and 4 * clusters.k <= n < clusters.k * enough):
+    few = n < clusters.k * enough or (n <= 4096 and n < 8 * clusters.k * enough)
+    if not (plan.splits and plan.merges and is_due and few and 4 * clusters.k <= n):
         return clusters
     m = min(n // 4, 50)
     if plan.max_clusters is not None:

@@ -367,6 +367,31 @@ def test_nothing_is_founded_where_that_is_not_allowed(plan):
     assert sampled
 
 
+def is_tried(enough, rules):
+    """Whether groups are tried as clusters of 120 rows, where so many points show a shape."""
+    batch = Batches().learned()
+    batch.ctx.family.points_for_a_shape = lambda: enough
+    batch.ctx.rules = rules
+    state = batch.state.settle(0.0).advance(1.0)
+    sampled, sample = [], batch.ctx.engine.sample
+    batch.ctx.engine.sample = lambda *a: sampled.append(a) or sample(*a)
+    found_clusters(batch.ctx, Plan(), state, Events(), 1.0)
+    return state.k, bool(sampled)
+
+
+def test_groups_are_tried_where_clusters_get_few_points_for_their_shape():
+    k, tried = is_tried(10**6, Rules())
+    assert tried
+    share = 120.0 / k  # of a batch for each cluster
+    for enough, rules, expected in [
+        (share / 7.9, Rules(), True),
+        (share / 8.1, Rules(), False),
+        (share / 7.9, Rules(founders_rows=119), False),
+        (share / 0.9, Rules(founders_rows=119), True),
+    ]:
+        assert is_tried(enough, rules) == (k, expected)
+
+
 def test_what_the_past_predicts_is_the_rise_of_the_log_posterior():
     """A cluster without a past is new; one without a present changes nothing."""
     batch = Batches().learned()

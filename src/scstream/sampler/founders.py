@@ -16,8 +16,8 @@ _ROUNDING = 1e-6  # nats by which the same clusters may seem to differ
 def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time: float) -> State:
     """Return the clusters, with more where groups of the batch's points make it more probable.
 
-    Where a cluster gets too few points to tell its shape, those of a new class come to several
-    old clusters, none of which would divide for its share of them. So groups of points compete
+    Where a cluster gets few points for its columns, those of a new class come to several old
+    clusters, none of which would divide for its share of them. So groups of points compete
     with the clusters for all points and are merged, with each other or with old ones, while that
     is better. A group knows its own points and draws them to itself, whosever they are: what
     comes of it is kept only if the past predicts the batch better than without any groups.
@@ -27,8 +27,10 @@ def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time:
     if not (enough and plan.splits and plan.merges):
         return state
     n = steps.engine.n_rows
+    few = n <= rules.founders_rows and n < rules.founders_points * enough * state.k
     if not (
-        rules.points_a_group * state.k <= n < state.k * enough
+        rules.points_a_group * state.k <= n
+        and (few or n < enough * state.k)
         and is_due(int(state.lived.min()), rules.founders_seldom)
     ):
         return state
