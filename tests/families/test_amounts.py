@@ -134,6 +134,15 @@ def test_what_counts_is_the_shape_of_clusters_wherever_they_are(means, n):
         assert not amounts.is_skewed(1e3 + places.clip(0.0, 20.0) + rng.normal(size=n))
 
 
+def test_logarithms_that_few_rows_leave_open_are_seen_by_more():
+    """As for latencies of three kinds of requests."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        kind = rng.integers(3, size=2000)
+        assert amounts.is_skewed(rng.lognormal(np.array([3.0, 4.0, 5.0])[kind], 0.3))
+        assert not amounts.is_skewed(np.abs(3.0 + 3.0 * kind + rng.normal(size=2000)))
+
+
 def test_a_few_rows_show_no_scale() -> None:
     for x in ([], [1.0], [0.0, 0.0], [1.0, 5.0, 90.0], [2.0] * 50, [0.0] * 20 + [1.0]):
         x = np.array(x)

@@ -27,6 +27,7 @@ _FEW = 2  # more different values than these are needed to show it
 _SMALL = 0.2  # percentile of sizes, and
 _BELOW = 1.0 / 3.0  # of it: above, amounts go by their logarithms, if they do
 GAIN = 8.0  # nats by which these must describe a column's representatives better
+_MANY_POINTS = 1024  # represent a column where fewer leave open whether logarithms suit it
 _POINTS = 512  # represent a column where roots are compared with logarithms
 _ALL = 2.0  # nats by which roots must be better for all columns together, see `scales_of`
 _COUNTED = 100.0  # half of the whole numbers that may be counts are no larger
@@ -94,7 +95,13 @@ def is_skewed(x: Array) -> bool:
         return False
     x = x / size
     narrow = bool(x.std() <= _NARROW * abs(x.mean()))
-    return not narrow and _gain(representatives(x).tobytes(), small_unit(x)) > GAIN
+    if narrow:
+        return False
+    unit = small_unit(x)
+    gain = _gain(representatives(x).tobytes(), unit)
+    if 0.0 < gain <= GAIN:  # of more rows there is more to see
+        gain = _gain(representatives(x, _MANY_POINTS).tobytes(), unit)
+    return gain > GAIN
 
 
 @lru_cache(_REMEMBERED)
