@@ -119,7 +119,7 @@ class Multinomial(Family):
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream: from k clusters, at most k a category."""
-        most = float(at_most(self._whole, k, len(self._base)))
+        most = float(at_most(self._whole, k, len(self._prior) - 1))
         if self.concentration is not None or most == self._whole:
             return self
         return copy.copy(self)._with(most * self._base)
