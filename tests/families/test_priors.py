@@ -60,11 +60,37 @@ def test_the_strength_of_a_covariance_is_limited_by_how_many_clusters_there_were
     assert given.settled(k).hyperparameters()[STRENGTH[kind]] == 1000.0
 
 
+def strengths(family) -> np.ndarray:
+    """Return how much the prior of each column counts."""
+    prior = family.hyperparameters()
+    if "strength" in prior:
+        return prior["strength"]
+    return np.array([np.sum(c) for c in prior["concentration"]])
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("kind", [Bernoulli, Categorical, Exponential, Multinomial, Poisson])
+def test_the_strength_of_a_prior_is_limited_by_how_many_clusters_there_were(kind, k):
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(400, 3)).astype(float) + (kind is Exponential)
+    open_ = kind().meet(X, None)
+    begun = open_.prepare(open_.check(X))
+    alike = np.tile(sums(begun, [X]), (5, 1))  # five clusters that agree in all
+    family = begun.adapt(alike)
+    assert (strengths(family) > 5.0 * strengths(begun)).all()
+    settled = family.settled(k)
+    assert_allclose(strengths(settled), k * strengths(begun))
+    before, after = family.prior, settled.prior  # the means are what they were
+    assert_allclose(after * before[1], before * after[1], rtol=1e-9)
+    assert_array_equal(settled.settled(k + 1).prior, settled.prior)
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_nothing_else_of_a_prior_settles(name):
     case = problem(name)
     family = case.open().meet(case.X, None).prepare(case.points).adapt(case.sums())
-    before, after = family.hyperparameters(), family.settled(2).hyperparameters()
+    many = 10**6  # clusters, which show a prior of any strength
+    before, after = family.hyperparameters(), family.settled(many).hyperparameters()
     parts = {"blocks", "presence", "amount", "code", "roots"}  # families themselves
     for key in before.keys() - {"cov_strength", "variance_strength", *parts}:
         a, b = (v[key] if isinstance(v[key], list) else [v[key]] for v in (before, after))

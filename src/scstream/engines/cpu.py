@@ -280,7 +280,7 @@ class CpuEngine(Engine):
             easy = at_once(some) is not None
             if not easy:
                 form.ready(lambda: statistics(some))
-        by_score = labeller(score, X, drawn=False)
+        by_score = labeller(score, statistics(slice(1)), drawn=False)  # which may be sparse
         cells = LONG_CELLS if isinstance(by_score, Screen) else BLOCK_CELLS
         size = size_of_blocks(family, X, cells, self.sizes)
 

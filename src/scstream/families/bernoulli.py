@@ -12,6 +12,7 @@ from scipy.special import betaln
 
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
+from scstream.families.evidence import at_most
 from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import LinearScore, Points, Score
@@ -92,6 +93,12 @@ class Bernoulli(Factorised):
             return self
         trials = [self._with(self._mean, s + 0 * self._mean) for s in _STRENGTHS]
         return self._with(*self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of a stream: from k clusters, strengths are at most 2 k."""
+        if self.strength is not None:
+            return self
+        return self._with(self._mean, at_most(self._strength, k, 2.0))
 
     def in_common(self) -> Self:
         """Return a copy by which all clusters have the expected probabilities, however many rows.

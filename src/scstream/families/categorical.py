@@ -23,6 +23,7 @@ from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
+from scstream.families.evidence import at_most
 from scstream.families.given import as_floats
 from scstream.families.product_blocks import slices
 from scstream.families.saved import checked
@@ -190,12 +191,19 @@ class Categorical(Family):
         if self.concentration is not None:
             return self
         trials = [self._with(mass * self._base) for mass in _MASSES]
-        level = [
-            (t._log_partitions(t.prior + clusters) - t._log_partitions(t.prior)).sum(axis=0)
-            for t in trials
-        ]
+        both = [(t._log_partitions(t.prior + clusters), t._log_partitions(t.prior)) for t in trials]
+        level = [(after - before).sum(axis=0) for after, before in both]
         mass = _MASSES[np.argmax(level, axis=0)]
         return self._with(np.repeat(mass, self._width) * self._base)
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream: from k clusters, at most k a category."""
+        if self.concentration is not None:
+            return self
+        used = np.maximum((self._width - 1 - _ROOM) // 2, 1)  # at first
+        mass = np.add.reduceat(self._prior[1:], self._start)
+        share = at_most(mass, k, used + 1.0) / mass
+        return self._with(np.repeat(share, self._width) * self._prior[1:])
 
     def to_saved(self) -> dict[str, Any]:
         """Return the categories, their places, and the Dirichlet parameters."""

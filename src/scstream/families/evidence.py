@@ -27,6 +27,18 @@ def best_judged(judged: Sequence[tuple[Kind, float]]) -> Kind:
     return best
 
 
+def at_most(strength: Array | float, k: int, start: Array | float) -> Array:
+    """Return strengths of a prior, at most those that k clusters can show.
+
+    However many rows one cluster has, it does not show how clusters differ: it is most probable
+    under a prior by which all are like it, and no other kind of rows would ever be found. So what
+    was expected before the first batch, the strength at the ``start``, counts as one cluster, and
+    the k clusters as no more than k of them.
+    """
+    out: Array = np.minimum(strength, k * start)
+    return out
+
+
 def best_by_doubling(
     make: Callable[[float], Kind], clusters: Array, start: float, least: float,
     bounds: tuple[float, float],

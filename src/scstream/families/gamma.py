@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from scstream.families import rowwise
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
+from scstream.families.evidence import at_most
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.given import positive_vector
 from scstream.families.merging import merged
@@ -135,6 +136,12 @@ class Gamma(Factorised):
             strengths = [self._strength]
         trials = [self._with(c, m, s) for m in means for s in strengths]
         return self._with(c, *self.best_by_column(trials, clusters, "_mean", "_strength"))
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream: from k clusters, strengths are at most k."""
+        if self.strength is not None:
+            return self
+        return self._with(self._c, self._mean, at_most(self._strength, k, 1.0))
 
     def remade(self) -> Self:
         """Return the copy with its prior."""

@@ -17,7 +17,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.count_scores import CountRows, CountScore, compressed
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
-from scstream.families.evidence import most_probable
+from scstream.families.evidence import at_most, most_probable
 from scstream.families.given import positive_vector
 from scstream.families.scores import Points, Score
 from scstream.kernels import counts
@@ -116,6 +116,13 @@ class Multinomial(Family):
         d = len(self._base)
         trials = [copy.copy(self)._with(count * d * self._base) for count in _COUNTS]
         return most_probable(trials, clusters)
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream: from k clusters, at most k a category."""
+        most = float(at_most(self._whole, k, len(self._prior) - 1))
+        if self.concentration is not None or most == self._whole:
+            return self
+        return copy.copy(self)._with(most * self._base)
 
     def to_saved(self) -> dict[str, Any]:
         """Return the Dirichlet parameters, and the frequencies that they were set from."""

@@ -147,7 +147,7 @@ class NegativeBinomial(Poisson):
 
     def settled(self, k: int) -> Self:
         """Return the copy for the rest of the stream, whose dispersions stay."""
-        new = copy.copy(self)
+        new = copy.copy(super().settled(k))
         for name in ("_choices", "_levels", "_is_held"):
             vars(new).pop(name, None)
         return new

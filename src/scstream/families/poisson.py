@@ -15,6 +15,7 @@ from scstream.families import rowwise
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
+from scstream.families.evidence import at_most
 from scstream.families.factorised import Factorised, Plane, observed_mean
 from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
@@ -96,6 +97,12 @@ class Poisson(Factorised):
         shapes = [self._shape] if self.strength is not None else [s + 0 * pooled for s in _SHAPES]
         trials = [self._with(mean, shape) for mean in means for shape in shapes]
         return self._with(*self.best_by_column(trials, clusters, "_mean", "_shape"))
+
+    def settled(self, k: int) -> Self:
+        """Return the copy for the rest of the stream: from k clusters, shapes are at most k."""
+        if self.strength is not None:
+            return self
+        return self._with(self._mean, at_most(self._shape, k, 1.0))
 
     def remade(self) -> Self:
         """Return the copy with its prior."""
