@@ -113,6 +113,21 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return self
 
+    def suggested(self) -> Self | None:
+        """Return a copy with the prior that the rows suggest by themselves, without clusters.
+
+        Called in a first batch, before clusters are looked for. Groups of some rows are then merged
+        under it, and `borne_out` is asked about them. None, as here, if rows suggest nothing.
+        """
+        return None
+
+    def borne_out(self, X: Points, labels: Labels) -> Self | None:
+        """Return the copy to begin with if clusters of rows X (n, d) bear its prior out, or None.
+
+        Called on what `suggested` returned, with the labels (n,) that were found under it.
+        """
+        return None
+
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose open hyper-parameters follow the clusters as they are now.
 

@@ -19,12 +19,16 @@ from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import most_probable
 from scstream.families.given import positive_vector
-from scstream.families.scores import Points, Score
+from scstream.families.k_means import sums_of_groups
+from scstream.families.scores import Labels, Points, Score
 from scstream.kernels import counts
 from scstream.support.memory import for_kernels
 from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
+_BY_ROWS = 2.0 ** np.arange(-10.0, 4.25, 0.25)  # the same, where rows or their words are asked
+_BURSTS = 2.5  # times as many by clusters' words as by rows' repeats: then the repeats are bursts
+_ASKED = 4096  # rows that are asked, at most
 _SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
@@ -54,6 +58,8 @@ class Multinomial(Family):
     sparse: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {"_conc": "d+", "_base": "d+?"}
 
+    _by_rows: float = 1.0
+    _fixed: bool = False
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
     _whole: float  # the sum of the prior's entries
@@ -94,8 +100,8 @@ class Multinomial(Family):
         d = X.shape[1]
         new = copy.copy(self)
         if self.concentration is None:
-            total = np.asarray(X.sum(axis=0), dtype=float).ravel()
-            new._base = (total + 1.0) / (total.sum() + d)
+            new._base = _frequencies(X)
+            new._by_rows = _best_for_rows(sparse.csr_array(X), new._base)
             return new._with(d * new._base)
         return new._with(positive_vector(self.concentration, d, "concentration"))
 
@@ -111,11 +117,34 @@ class Multinomial(Family):
         It is never weaker than a uniform prior: in texts words come in bursts, and under a weak
         prior every burst is a cluster.
         """
-        if self.concentration is not None:
+        if self.concentration is not None or self._fixed:
             return self
         d = len(self._base)
         trials = [copy.copy(self)._with(count * d * self._base) for count in _COUNTS]
         return most_probable(trials, clusters)
+
+    def suggested(self) -> Self | None:
+        """Return a copy with the prior that the repeats of words within rows suggest."""
+        if self.concentration is not None or self._by_rows >= _COUNTS[0]:
+            return None
+        return copy.copy(self)._with(self._by_rows * len(self._base) * self._base)
+
+    def borne_out(self, X: Points, labels: Labels) -> Self | None:
+        """Return a copy with a prior between the one by repeats and the one by clusters' words."""
+        X = sparse.csr_array(X)
+        there = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+        sums = sums_of_groups(there, np.unique(labels, return_inverse=True)[1])[0]
+        found = _best_for_rows(sparse.csr_array(sums), _frequencies(there))
+        if found > _BURSTS * self._by_rows:
+            return None
+        new = copy.copy(self)
+        new._fixed = True
+        return new
+
+    def settled(self, k: int) -> Self:
+        if self.concentration is not None or k > 1 or self._by_rows < _COUNTS[0]:
+            return self
+        return copy.copy(self)._with(len(self._base) * self._base)
 
     def to_saved(self) -> dict[str, Any]:
         """Return the Dirichlet parameters, and the frequencies that they were set from."""
@@ -270,6 +299,28 @@ def _compressed(X: Points) -> Points:
     out = compressed(sparse.csr_array, data[:size], indices[:size], indptr, *X.shape)
     out.has_canonical_format = True
     return out
+
+
+def _frequencies(X: Points) -> Array:
+    """Return how often each category (d,) is counted, one more time than it is."""
+    total = np.asarray(X.sum(axis=0), dtype=float).ravel()
+    out: Array = (total + 1.0) / (total.sum() + len(total))
+    return out
+
+
+def _best_for_rows(X: Points, base: Array) -> float:
+    """Return the mean prior count under which rows, each a cluster, are the most probable."""
+    X = X[:: -(-X.shape[0] // _ASKED)]
+    sizes, times = np.unique(X @ np.ones(X.shape[1]), return_counts=True)
+    best, level = float(_BY_ROWS[0]), -np.inf
+    for count in _BY_ROWS:
+        conc = count * len(base) * base
+        cells, whole = conc[X.indices], conc.sum()
+        reached = float((gammaln(cells + X.data) - gammaln(cells)).sum())
+        reached += float(times @ (gammaln(whole) - gammaln(whole + sizes)))
+        if reached > level + 1e-6:
+            best, level = float(count), reached
+    return best
 
 
 def _rows(past: Array) -> Array:

@@ -113,6 +113,7 @@ class StartRules:
 
     prior_rows: int = 100_000
     seed_rows: int = 4096
+    trial_rows: int = 2048
     points_a_group: int = 4
     seeds: int = 200
     divided_groups: float = 0.12
