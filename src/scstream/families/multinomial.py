@@ -19,16 +19,14 @@ from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import most_probable
 from scstream.families.given import positive_vector
-from scstream.families.k_means import sums_of_groups
+from scstream.families.repeats import frequencies, mean_by_repeats, mean_by_sharing
 from scstream.families.scores import Labels, Points, Score
 from scstream.kernels import counts
 from scstream.support.memory import for_kernels
 from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
-_BY_ROWS = 2.0 ** np.arange(-10.0, 4.25, 0.25)  # the same, where rows or their words are asked
-_BURSTS = 2.5  # times as many by clusters' words as by rows' repeats: then the repeats are bursts
-_ASKED = 4096  # rows that are asked, at most
+_BURSTS = 2.5  # times as large a count by words that rows share as by repeats: these are bursts
 _SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
@@ -41,7 +39,9 @@ class Multinomial(Family):
     concentration : float or array-like (d,), optional
         Parameters of the Dirichlet prior, one for all categories or one each. By default they
         are proportional to the first batch's category frequencies, and their mean, at least 1,
-        is the one under which the clusters found in that batch are the most probable.
+        is the one under which the clusters found in that batch are the most probable. It is less
+        where words that a row repeats suggest so, and words that rows of a cluster share bear it
+        out: that is, where words do not come in bursts.
 
     Examples
     --------
@@ -56,10 +56,10 @@ class Multinomial(Family):
     name: ClassVar[str] = "multinomial"
     positive_only: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
-    kept: ClassVar[Mapping[str, str]] = {"_conc": "d+", "_base": "d+?"}
+    kept: ClassVar[Mapping[str, str]] = {"_conc": "d+", "_base": "d+?", "_faint": "?"}
 
-    _by_rows: float = 1.0
-    _fixed: bool = False
+    _by_repeats: float = 1.0  # the mean prior count that the first batch's repeated words suggest
+    _faint: float = 0.0  # 1 if the prior is that one
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
     _whole: float  # the sum of the prior's entries
@@ -100,8 +100,8 @@ class Multinomial(Family):
         d = X.shape[1]
         new = copy.copy(self)
         if self.concentration is None:
-            new._base = _frequencies(X)
-            new._by_rows = _best_for_rows(sparse.csr_array(X), new._base)
+            new._base = frequencies(X)
+            new._by_repeats = mean_by_repeats(X, new._base)
             return new._with(d * new._base)
         return new._with(positive_vector(self.concentration, d, "concentration"))
 
@@ -111,48 +111,57 @@ class Multinomial(Family):
         self._log_gammas = gammaln(np.append(self._prior, self._whole))
         return self
 
+    def suggested(self) -> Self | None:
+        """Return a copy with the prior that words repeated within rows suggest, if it is weak."""
+        if self.concentration is not None or self._by_repeats >= _COUNTS[0]:
+            return None
+        new = copy.copy(self)._with(self._by_repeats * len(self._base) * self._base)
+        new._faint = 1.0
+        return new
+
+    def borne_out(self, X: Points, labels: Labels) -> Self | None:
+        """Return this copy if rows of a cluster share words about as often as each repeats them.
+
+        If not the words come in bursts, and under so weak a prior every burst is a cluster.
+        """
+        return self if mean_by_sharing(X, labels) <= _BURSTS * self._by_repeats else None
+
+    def is_faint(self) -> bool:
+        """Whether a weak prior was borne out: then rows are short, or clusters much alike."""
+        return bool(self._faint)
+
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the total prior count that makes the clusters most probable.
 
         It is never weaker than a uniform prior: in texts words come in bursts, and under a weak
-        prior every burst is a cluster.
+        prior every burst is a cluster. If rows have shown that they have none it stays as it is:
+        groups of short rows, or a single cluster, would say that clusters are all the same.
         """
-        if self.concentration is not None or self._fixed:
+        if self.concentration is not None or self.is_faint():
             return self
         d = len(self._base)
         trials = [copy.copy(self)._with(count * d * self._base) for count in _COUNTS]
         return most_probable(trials, clusters)
 
-    def suggested(self) -> Self | None:
-        """Return a copy with the prior that the repeats of words within rows suggest."""
-        if self.concentration is not None or self._by_rows >= _COUNTS[0]:
-            return None
-        return copy.copy(self)._with(self._by_rows * len(self._base) * self._base)
-
-    def borne_out(self, X: Points, labels: Labels) -> Self | None:
-        """Return a copy with a prior between the one by repeats and the one by clusters' words."""
-        X = sparse.csr_array(X)
-        there = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
-        sums = sums_of_groups(there, np.unique(labels, return_inverse=True)[1])[0]
-        found = _best_for_rows(sparse.csr_array(sums), _frequencies(there))
-        if found > _BURSTS * self._by_rows:
-            return None
-        new = copy.copy(self)
-        new._fixed = True
-        return new
-
     def settled(self, k: int) -> Self:
-        if self.concentration is not None or k > 1 or self._by_rows < _COUNTS[0]:
+        """Return the copy for the rest of the stream, from a first batch with k clusters.
+
+        How much clusters are alike is learned from how many there were: where words do not come in
+        bursts the mean prior count is at most k. Under that of a single cluster there would never
+        be a second one.
+        """
+        mean = self._whole / len(self._prior[1:])
+        if self.concentration is not None or self._by_repeats < _COUNTS[0] or mean <= k:
             return self
-        return copy.copy(self)._with(len(self._base) * self._base)
+        return copy.copy(self)._with(k * len(self._base) * self._base)
 
     def to_saved(self) -> dict[str, Any]:
         """Return the Dirichlet parameters, and the frequencies that they were set from."""
         mine = vars(self)
         if "_prior" not in mine:
             return {}
-        base = {"_base": self._base} if "_base" in mine else {}
-        return {"_conc": self._prior[1:], **base}
+        also = {name: mine[name] for name in ("_base", "_faint") if name in mine}
+        return {"_conc": self._prior[1:], **also}
 
     def remade(self) -> Self:
         """Return the copy with its prior."""
@@ -299,28 +308,6 @@ def _compressed(X: Points) -> Points:
     out = compressed(sparse.csr_array, data[:size], indices[:size], indptr, *X.shape)
     out.has_canonical_format = True
     return out
-
-
-def _frequencies(X: Points) -> Array:
-    """Return how often each category (d,) is counted, one more time than it is."""
-    total = np.asarray(X.sum(axis=0), dtype=float).ravel()
-    out: Array = (total + 1.0) / (total.sum() + len(total))
-    return out
-
-
-def _best_for_rows(X: Points, base: Array) -> float:
-    """Return the mean prior count under which rows, each a cluster, are the most probable."""
-    X = X[:: -(-X.shape[0] // _ASKED)]
-    sizes, times = np.unique(X @ np.ones(X.shape[1]), return_counts=True)
-    best, level = float(_BY_ROWS[0]), -np.inf
-    for count in _BY_ROWS:
-        conc = count * len(base) * base
-        cells, whole = conc[X.indices], conc.sum()
-        reached = float((gammaln(cells + X.data) - gammaln(cells)).sum())
-        reached += float(times @ (gammaln(whole) - gammaln(whole + sizes)))
-        if reached > level + 1e-6:
-            best, level = float(count), reached
-    return best
 
 
 def _rows(past: Array) -> Array:
