@@ -53,11 +53,12 @@ def mean_by_sharing(X: Points, labels: Labels) -> float:
 def _most_probable(X: Points, base: Array) -> float:
     """Return the mean prior count under which the rows of counts are the most probable."""
     sizes, times = np.unique(X @ np.ones(X.shape[1]), return_counts=True)
+    cells, often = np.unique(X.indices + 1j * X.data, return_counts=True)  # categories and counts
     level = np.empty(len(_MEANS))
     for i, mean in enumerate(_MEANS):
         prior = mean * len(base) * base
-        cells, whole = prior[X.indices], prior.sum()
-        level[i] = (gammaln(cells + X.data) - gammaln(cells)).sum()
+        own, whole = prior[cells.real.astype(np.int64)], prior.sum()
+        level[i] = often @ (gammaln(own + cells.imag) - gammaln(own))
         level[i] += times @ (gammaln(whole) - gammaln(whole + sizes))
     best, usual = int(np.argmax(level)), int(np.flatnonzero(_MEANS == 1.0)[0])
     return float(_MEANS[best if level[best] > level[usual] + _CLEAR else usual])
