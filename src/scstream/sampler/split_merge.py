@@ -131,7 +131,7 @@ def better_apart(ctx: Context, state: State, pairs: Ints) -> NDArray[np.bool_]:
     The others of such a row are nearly as good, so a share of the doubt that the two have with
     anybody else is theirs.
 
-    A cluster without a past predicts nothing.
+    A cluster without a past, or that was born with the batch, predicted nothing.
     """
     a, b = pairs.T
     past, doubt = state.past.sum(axis=1), state.now.doubt
@@ -141,7 +141,7 @@ def better_apart(ctx: Context, state: State, pairs: Ints) -> NDArray[np.bool_]:
         log_hastings_split(ctx, s[pairs], np.zeros(len(pairs)), least=0.0)
         for s in (past, state.totals)
     )
-    known = (past[pairs, 0] > 0.0).all(axis=1)
+    known = ((past[pairs, 0] > 0.0) & (state.lived[pairs] > 0)).all(axis=1)
     apart: NDArray[np.bool_] = known & (after + doubt[a, b] + unknown > before)
     return apart
 
