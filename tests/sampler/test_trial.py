@@ -68,7 +68,9 @@ def test_a_second_topic_is_found_after_a_batch_of_one():
 def test_clusters_that_predict_a_batch_better_apart_stay_so(same):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(50, 0.3), 2)
-    rows = [rng.multinomial(10, p[0 if same else j], 40).astype(float) for _ in "ab" for j in (0, 1)]
+    rows = [
+        rng.multinomial(10, p[0 if same else j], 40).astype(float) for _ in "ab" for j in (0, 1)
+    ]
     family = Multinomial().prepare(np.concatenate(rows))
     sums = np.stack([family.statistics(X).sum(axis=0) for X in rows])
     state = State.start(Forgetting(), sums[:2], 0.0, 0).settle(0.0).advance(1.0)

@@ -160,8 +160,8 @@ class Multinomial(Family):
         mine = vars(self)
         if "_prior" not in mine:
             return {}
-        also = {name: mine[name] for name in ("_base", "_faint") if name in mine}
-        return {"_conc": self._prior[1:], **also}
+        names = [name for name in self.kept if name in mine]
+        return {"_conc": self._prior[1:], **{name: mine[name] for name in names}}
 
     def remade(self) -> Self:
         """Return the copy with its prior."""

@@ -1,4 +1,4 @@
-"""What words of rows say about how much clusters of counts differ, before and after clusters are known.
+"""What words say about how much clusters of counts differ, before clusters are known and after.
 
 Two words of a row are the same one more often than two words of any two rows are. Either rows are
 of different clusters, each with words of its own; or words come in bursts. In the first case two
