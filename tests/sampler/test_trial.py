@@ -19,10 +19,10 @@ from scstream.sampler.split_merge import better_apart
 from scstream.sampler.window import Forgetting
 
 
-def short_rows(words: int, n_batches: int = 1, topics: int = 6, **options) -> list:
+def short_rows(words, n_batches=1, seed=0, n=400, topics=6, width=500):
     stream = multinomial_stream(
-        n_batches, 400, topics, 500, n_trials=words, concentration=0.2, drift="none", sparse=True,
-        random_state=0, **options,
+        n_batches, n, topics, width, n_trials=words, concentration=0.2, drift="none", sparse=True,
+        random_state=seed,
     )  # fmt: skip
     return list(stream)
 
@@ -62,6 +62,15 @@ def test_a_second_topic_is_found_after_a_batch_of_one():
     y = rng.integers(2, size=500)
     model.partial_fit(rng.multinomial(30, p[y]))
     assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_topics_that_all_change_at_once_are_found_again():
+    # without founders: 7 clusters, ARI .34
+    model = ScStream("multinomial", random_state=0, max_sweeps=10)
+    shape = {"n": 600, "topics": 12, "width": 800}
+    for batch in [*short_rows(20, 2, **shape), *short_rows(20, 1, seed=1, **shape)]:
+        model.partial_fit(batch.X)
+    assert adjusted_rand_score(batch.y, model.labels_) > 0.9
 
 
 @pytest.mark.parametrize("same", [False, True])

@@ -130,6 +130,13 @@ class Multinomial(Family):
         """Whether a weak prior was borne out: then rows are short, or clusters much alike."""
         return bool(self._faint)
 
+    def points_for_a_shape(self) -> int:
+        """Return how many rows show the words of a cluster where rows say little, 0 elsewhere.
+
+        Rows of new topics come to an old cluster together, which no division in two tells apart.
+        """
+        return self.columns_taken() if self.is_faint() else 0
+
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the total prior count that makes the clusters most probable.
 
