@@ -27,7 +27,7 @@ from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 # If words that rows share suggest so many times the prior that repeats suggest, these are bursts.
-# It is 1 to 2.4 for topics of short rows and mild bursts, 2.8 to 108 for bursts (20 newsgroups: 11).
+# It is 1 to 2.4 for short rows and mild bursts, 2.8 to 108 for bursts (20 newsgroups: 11).
 _BURSTS = 2.5
 _SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
