@@ -85,6 +85,20 @@ def test_the_strength_of_a_prior_is_limited_by_how_many_clusters_there_were(kind
     assert_array_equal(settled.settled(k + 1).prior, settled.prior)
 
 
+@pytest.mark.parametrize("bursts", [False, True])
+def test_few_clusters_say_little_about_how_much_alike_counts_are(bursts):
+    rng = np.random.default_rng(0)
+    X = rng.multinomial(20, np.full(50, 0.02), 40).astype(float)
+    X[:, 0] += 300.0 * bursts * (np.arange(40) % 9 == 0)
+    family = Multinomial().prepare(X)
+    one = family.adapt(sums(family, [X]))
+    mean = one.prior[1:].mean()
+    assert mean > 9.0
+    settled = [one.settled(k).prior[1:].mean() for k in (1, 3, 4000)]
+    assert_allclose(settled, [mean] * 3 if bursts else [1.0, 3.0, mean])
+    assert Multinomial(500.0).prepare(X).settled(1).prior[1:].mean() == 500.0
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_nothing_else_of_a_prior_settles(name):
     case = problem(name)
@@ -92,6 +106,8 @@ def test_nothing_else_of_a_prior_settles(name):
     many = 10**6  # clusters, which show a prior of any strength
     before, after = family.hyperparameters(), family.settled(many).hyperparameters()
     parts = {"blocks", "presence", "amount", "code", "roots"}  # families themselves
+    if isinstance(family, Multinomial):
+        parts.add("concentration")
     for key in before.keys() - {"cov_strength", "variance_strength", *parts}:
         a, b = (v[key] if isinstance(v[key], list) else [v[key]] for v in (before, after))
         assert_array_equal(np.hstack(a), np.hstack(b), err_msg=key)

@@ -14,7 +14,7 @@ from scstream.families.dividing import Dividing
 from scstream.families.gaps import observed_scores
 from scstream.families.row_forms import RowForms
 from scstream.families.saved import Saved
-from scstream.families.scores import GenericScore, LinearScore, Points, Score, to_dense
+from scstream.families.scores import GenericScore, Labels, LinearScore, Points, Score, to_dense
 from scstream.families.taming import Frames
 
 Array = NDArray[np.float64]
@@ -113,6 +113,21 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return self
 
+    def suggested(self) -> Self | None:
+        """Return a copy with the prior that the rows suggest by themselves, without clusters.
+
+        Called in a first batch, before clusters are looked for. Groups of some rows are then merged
+        under it, and `borne_out` is asked about them. None, as here, if rows suggest nothing.
+        """
+        return None
+
+    def borne_out(self, X: Points, labels: Labels) -> Self | None:
+        """Return the copy to begin with if clusters of rows X (n, d) bear its prior out, or None.
+
+        Called on what `suggested` returned, with the labels (n,) that were found under it.
+        """
+        return None
+
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose open hyper-parameters follow the clusters as they are now.
 
@@ -192,6 +207,13 @@ class Family(Saved, RowForms, Dividing, ABC):
         return max(20, 4 * d)
 
     # -- what the sampler asks ------------------------------------------------------------------
+
+    def is_faint(self) -> bool:
+        """Whether rows say little about clusters: these are mixed at first, and purer in time.
+
+        Clusters then stay apart that predict a batch better so, see `split_merge.better_apart`.
+        """
+        return False
 
     def points_for_a_shape(self) -> int:
         """Return how many points a cluster needs to show its shape, 0 if that does not matter.

@@ -19,12 +19,16 @@ from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most, most_probable
 from scstream.families.given import positive_vector
-from scstream.families.scores import Points, Score
+from scstream.families.repeats import frequencies, mean_by_repeats, mean_by_sharing
+from scstream.families.scores import Labels, Points, Score
 from scstream.kernels import counts
 from scstream.support.memory import for_kernels
 from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
+# If words that rows share suggest so many times the prior that repeats suggest, these are bursts.
+# It is 1 to 2.4 for short rows and mild bursts, 2.8 to 108 for bursts (20 newsgroups: 11).
+_BURSTS = 2.5
 _SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
@@ -37,7 +41,9 @@ class Multinomial(Family):
     concentration : float or array-like (d,), optional
         Parameters of the Dirichlet prior, one for all categories or one each. By default they
         are proportional to the first batch's category frequencies, and their mean, at least 1,
-        is the one under which the clusters found in that batch are the most probable.
+        is the one under which the clusters found in that batch are the most probable. It is less
+        where words that a row repeats suggest so, and words that rows of a cluster share bear it
+        out: that is, where words do not come in bursts.
 
     Examples
     --------
@@ -52,8 +58,10 @@ class Multinomial(Family):
     name: ClassVar[str] = "multinomial"
     positive_only: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
-    kept: ClassVar[Mapping[str, str]] = {"_conc": "d+", "_base": "d+?"}
+    kept: ClassVar[Mapping[str, str]] = {"_conc": "d+", "_base": "d+?", "_faint": "?"}
 
+    _by_repeats: float = 1.0  # the mean prior count that the first batch's repeated words suggest
+    _faint: float = 0.0  # 1 if the prior is that one
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
     _whole: float  # the sum of the prior's entries
@@ -94,8 +102,8 @@ class Multinomial(Family):
         d = X.shape[1]
         new = copy.copy(self)
         if self.concentration is None:
-            total = np.asarray(X.sum(axis=0), dtype=float).ravel()
-            new._base = (total + 1.0) / (total.sum() + d)
+            new._base = frequencies(X)
+            new._by_repeats = mean_by_repeats(X, new._base)
             return new._with(d * new._base)
         return new._with(positive_vector(self.concentration, d, "concentration"))
 
@@ -105,22 +113,52 @@ class Multinomial(Family):
         self._log_gammas = gammaln(np.append(self._prior, self._whole))
         return self
 
+    def suggested(self) -> Self | None:
+        """Return a copy with the prior that words repeated within rows suggest, if it is weak."""
+        if self.concentration is not None or self._by_repeats >= _COUNTS[0]:
+            return None
+        new = copy.copy(self)._with(self._by_repeats * len(self._base) * self._base)
+        new._faint = 1.0
+        return new
+
+    def borne_out(self, X: Points, labels: Labels) -> Self | None:
+        """Return this copy if rows of a cluster share words about as often as each repeats them.
+
+        If not the words come in bursts, and under so weak a prior every burst is a cluster.
+        """
+        return self if mean_by_sharing(X, labels) <= _BURSTS * self._by_repeats else None
+
+    def is_faint(self) -> bool:
+        """Whether a weak prior was borne out: then rows are short, or clusters much alike."""
+        return bool(self._faint)
+
+    def points_for_a_shape(self) -> int:
+        """Return how many rows show the words of a cluster where rows say little, 0 elsewhere.
+
+        Rows of new topics come to an old cluster together, which no division in two tells apart.
+        """
+        return self.columns_taken() if self.is_faint() else 0
+
     def adapt(self, clusters: Array) -> Self:
         """Return a copy with the total prior count that makes the clusters most probable.
 
         It is never weaker than a uniform prior: in texts words come in bursts, and under a weak
-        prior every burst is a cluster.
+        prior every burst is a cluster. If rows have shown that they have none it stays as it is:
+        groups of short rows, or a single cluster, would say that clusters are all the same.
         """
-        if self.concentration is not None:
+        if self.concentration is not None or self.is_faint():
             return self
         d = len(self._base)
         trials = [copy.copy(self)._with(count * d * self._base) for count in _COUNTS]
         return most_probable(trials, clusters)
 
     def settled(self, k: int) -> Self:
-        """Return the copy for the rest of the stream: from k clusters, at most k a category."""
+        """Return the copy for the rest of the stream: from k clusters, at most k a category.
+
+        Where words come in bursts the prior stays as strong as the clusters say.
+        """
         most = float(at_most(self._whole, k, len(self._prior) - 1))
-        if self.concentration is not None or most == self._whole:
+        if self.concentration is not None or self._by_repeats < _COUNTS[0] or most == self._whole:
             return self
         return copy.copy(self)._with(most * self._base)
 
@@ -129,8 +167,8 @@ class Multinomial(Family):
         mine = vars(self)
         if "_prior" not in mine:
             return {}
-        base = {"_base": self._base} if "_base" in mine else {}
-        return {"_conc": self._prior[1:], **base}
+        names = [name for name in self.kept if name in mine]
+        return {"_conc": self._prior[1:], **{name: mine[name] for name in names}}
 
     def remade(self) -> Self:
         """Return the copy with its prior."""

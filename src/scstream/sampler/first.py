@@ -29,6 +29,7 @@ from scstream.sampler.rows import as_computed, load_rows, some_rows
 from scstream.sampler.sampled_start import sample_sizes, start_from_samples
 from scstream.sampler.scores import Sketch, first_scores
 from scstream.sampler.steps import Steps
+from scstream.sampler.trial import tried
 from scstream.sampler.warmup import (
     KeptBatch,
     is_over,
@@ -123,6 +124,8 @@ def begun(
         steps = steps_for(family, engine, rng, seed, n_batches, outliers, recipe)
         return steps, _found(steps, recipe, labels, X, weight, old_ids)
 
+    if labels is None:
+        family = tried(family, draws, recipe, X, weight)
     steps, state = once(family)
     untamed = family.untamed(steps.family)
     if untamed is None:

@@ -67,6 +67,8 @@ def propose_merges(
     if log_u is None:
         log_u = steps.log_uniforms(neighbours * state.k, greedy=greedy)
     wanted = log_m > log_u[: len(pairs)] + reluctance(steps, state.lived[pairs].min(axis=1))
+    if steps.family.is_faint():
+        wanted[wanted] = ~better_apart(steps, state, pairs[wanted])
     likely = np.flatnonzero(wanted | (must_go > 0))
     chosen: list[int] = []
     taken: set[int] = set()
@@ -118,6 +120,30 @@ def reluctance(ctx: Context, lived: Ints) -> Array:
     rules = ctx.rules
     margin: Array = np.minimum(rules.merge_reluctance * lived, rules.merge_reluctance_most)
     return margin
+
+
+def better_apart(ctx: Context, state: State, pairs: Ints) -> NDArray[np.bool_]:
+    """Whether pairs (m, 2) of clusters predict their rows of the batch better than their unions do.
+
+    Clusters of rows that say little are mixed at first, and each gets purer with every batch. Of
+    what they hold so far one cluster may be more probable than two; but what is held has been
+    paid for, and what counts is what comes. Doubt is known between a row's two best clusters only.
+    The others of such a row are nearly as good, so a share of the doubt that the two have with
+    anybody else is theirs.
+
+    A cluster without a past, or that was born with the batch, predicted nothing.
+    """
+    a, b = pairs.T
+    past, doubt = state.past.sum(axis=1), state.now.doubt
+    elsewhere = doubt.sum(axis=1) - doubt.diagonal()
+    unknown = ctx.rules.doubt_elsewhere * (elsewhere[a] + elsewhere[b] - 2.0 * doubt[a, b])
+    before, after = (
+        log_hastings_split(ctx, s[pairs], np.zeros(len(pairs)), least=0.0)
+        for s in (past, state.totals)
+    )
+    known = ((past[pairs, 0] > 0.0) & (state.lived[pairs] > 0)).all(axis=1)
+    apart: NDArray[np.bool_] = known & (after + doubt[a, b] + unknown > before)
+    return apart
 
 
 def merge_candidates(rivals: NDArray[np.int64], neighbours: int) -> Ints:

@@ -19,6 +19,9 @@ class StartRules:
     seed_rows : int
         Rows of a batch that groups are made from by k-means, at most. Twice as many gave the same K
         and ARI (13 shapes of 20,000 to 60,000 rows, 20 or 25 seeds each).
+    trial_rows : int
+        Rows of a first batch on which a prior that rows suggest is tried, at most, see `trial`. It
+        takes .1 to 1 s of a first batch of 1,000 rows by 1,000 or 2,000 words.
     points_a_group : int
         Points for each such group: with fewer nothing new can be distinguished.
     seeds : int
@@ -113,6 +116,7 @@ class StartRules:
 
     prior_rows: int = 100_000
     seed_rows: int = 4096
+    trial_rows: int = 2048
     points_a_group: int = 4
     seeds: int = 200
     divided_groups: float = 0.12

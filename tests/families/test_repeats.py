@@ -1,0 +1,70 @@
+"""What repeated and shared words say about a prior of counts."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from scstream import Multinomial
+from scstream.families.repeats import frequencies, mean_by_repeats, mean_by_sharing
+
+TOPICS, WORDS, ROWS, LENGTH, MEAN = 5, 300, 400, 20, 0.2
+
+
+def rows_of_topics(seed: int, own: float | None = None) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return rows of words and their topics; the less ``own``, the more each repeats some words.
+
+    Topics are drawn around even frequencies, and rows around their topics if ``own`` is given.
+    """
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(WORDS, MEAN), TOPICS)
+    y = rng.integers(TOPICS, size=ROWS)
+    p = topics[y]
+    if own is not None:
+        p = rng.gamma(np.maximum(own * p, 1e-3)) + 1e-300
+        p /= p.sum(axis=1, keepdims=True)
+    return sparse.csr_array(rng.multinomial(LENGTH, p).astype(float)), y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_bursts_rows_repeat_words_as_often_as_they_share_them(seed):
+    X, y = rows_of_topics(seed)
+    assert MEAN / 1.5 < mean_by_repeats(X, frequencies(X)) < 1.5 * MEAN
+    assert MEAN / 1.5 < mean_by_sharing(X, y) < 1.5 * MEAN
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bursts_are_repeated_but_not_shared(seed):
+    X, y = rows_of_topics(seed, own=20.0)
+    assert 3.0 * mean_by_repeats(X, frequencies(X)) < mean_by_sharing(X, y)
+    assert mean_by_sharing(X, y) > MEAN / 1.6
+
+
+def test_rows_that_say_nothing_suggest_nothing():
+    for X in (np.eye(30)[:20], np.zeros((20, 30)), np.ones((20, 30))):
+        assert mean_by_repeats(X, frequencies(X)) >= 1.0
+        assert Multinomial().prepare(X).suggested() is None
+
+
+def test_a_prior_is_borne_out_by_words_that_rows_share_only():
+    X, y = rows_of_topics(0)
+    family = Multinomial().prepare(X)
+    trial = family.suggested()
+    assert trial.prior[1:].mean() < 0.5
+    assert trial.is_faint()
+    assert not family.is_faint()
+    kept = trial.borne_out(X, y)
+    assert kept.adapt(family.statistics(X).sum(axis=0)[None]) is kept  # one cluster says nothing
+    assert trial.borne_out(X, np.random.default_rng(0).permutation(y)) is None
+    bursts, topics = rows_of_topics(0, own=20.0)
+    assert Multinomial().prepare(bursts).suggested().borne_out(bursts, topics) is None
+    assert Multinomial(0.5).prepare(X).suggested() is None  # as it was given
+
+
+def test_a_saved_prior_is_still_that_of_faint_rows():
+    X, y = rows_of_topics(0)
+    family = Multinomial().prepare(X).suggested().borne_out(X, y)
+    again = Multinomial().from_saved(family.to_saved())
+    assert again.is_faint()
+    assert "_faint" not in Multinomial().prepare(X).to_saved()
+    before = {name: value for name, value in family.to_saved().items() if name != "_faint"}
+    assert not Multinomial().from_saved(before).is_faint()  # as it was saved before

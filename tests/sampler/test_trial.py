@@ -1,0 +1,99 @@
+"""Clusters of short rows of counts: the prior that is tried, and merges judged by predictions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from scstream import ScStream
+from scstream.datasets import multinomial_stream
+from scstream.engines import CpuEngine, Sums
+from scstream.families import Multinomial
+from scstream.kernels.draws import Draws
+from scstream.sampler.clusters import State
+from scstream.sampler.context import Context
+from scstream.sampler.split_merge import better_apart
+from scstream.sampler.window import Forgetting
+
+
+def short_rows(words, n_batches=1, seed=0, n=400, topics=6, width=500):
+    stream = multinomial_stream(
+        n_batches, n, topics, width, n_trials=words, concentration=0.2, drift="none", sparse=True,
+        random_state=seed,
+    )  # fmt: skip
+    return list(stream)
+
+
+def test_topics_of_short_rows_are_found():
+    # without a weaker prior: one cluster, in every batch
+    model = ScStream("multinomial", random_state=0, max_sweeps=20)
+    for batch in short_rows(8, 2):
+        model.partial_fit(batch.X)
+    assert model.n_clusters_ == 6
+    assert adjusted_rand_score(batch.y, model.labels_) > 0.9
+
+
+def test_bursts_of_words_are_no_clusters():
+    rng = np.random.default_rng(0)
+    p = rng.gamma(np.full((300, 200), 0.05)) + 1e-300  # each row has some words of its own
+    X = sparse.csr_array(rng.multinomial(15, p / p.sum(axis=1, keepdims=True)))
+    model = ScStream("multinomial", random_state=0, max_sweeps=10).fit(X)
+    assert model.prior_["concentration"].mean() >= 1.0
+    assert model.n_clusters_ < 50  # under the prior that rows suggest there are more than 100
+
+
+def test_a_trial_leaves_the_draws_alone(monkeypatch):
+    X = short_rows(8)[0].X
+    monkeypatch.setattr(Multinomial, "borne_out", lambda self, X, labels: None)
+    refused = ScStream("multinomial", random_state=0, max_sweeps=5).fit_predict(X)
+    monkeypatch.setattr(Multinomial, "suggested", lambda self: None)
+    never = ScStream("multinomial", random_state=0, max_sweeps=5).fit_predict(X)
+    assert_array_equal(refused, never)
+
+
+def test_a_second_topic_is_found_after_a_batch_of_one():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(300, 0.2), 2)
+    model = ScStream("multinomial", random_state=0, max_sweeps=20)
+    model.partial_fit(rng.multinomial(30, p[0], 500))
+    y = rng.integers(2, size=500)
+    model.partial_fit(rng.multinomial(30, p[y]))
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_topics_that_all_change_at_once_are_found_again():
+    # without founders: 7 clusters, ARI .34
+    model = ScStream("multinomial", random_state=0, max_sweeps=10)
+    shape = {"n": 600, "topics": 12, "width": 800}
+    for batch in [*short_rows(20, 2, **shape), *short_rows(20, 1, seed=1, **shape)]:
+        model.partial_fit(batch.X)
+    assert adjusted_rand_score(batch.y, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_clusters_that_predict_a_batch_better_apart_stay_so(same):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(50, 0.3), 2)
+    rows = [
+        rng.multinomial(10, p[0 if same else j], 40).astype(float) for _ in "ab" for j in (0, 1)
+    ]
+    family = Multinomial().prepare(np.concatenate(rows))
+    sums = np.stack([family.statistics(X).sum(axis=0) for X in rows])
+    state = State.start(Forgetting(), sums[:2], 0.0, 0).settle(0.0).advance(1.0)
+    state = replace(state, lived=np.ones(2, dtype=np.int64))
+    current = np.stack([sums[2:], 0.0 * sums[2:]], axis=1)
+    nobody = np.zeros((2, 2))
+    now = Sums(current, np.array([[40, 0], [40, 0]]), nobody.astype(np.int64), nobody)
+    ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
+    pairs = np.array([[0, 1]])
+    assert better_apart(ctx, replace(state, now=now), pairs).tolist() == [not same]
+    doubt = np.array([[0.0, 200.0], [200.0, 0.0]])  # in doubt labels say less than rows do
+    unsure = replace(state, now=replace(now, doubt=doubt))
+    assert better_apart(ctx, unsure, pairs).all()
+    born = replace(unsure, lived=np.array([0, 1]))
+    assert not better_apart(ctx, born, pairs).any()
+    new = State.start(Forgetting(), 0.0 * sums[:2], 0.0, 0).settle(0.0).advance(1.0)
+    assert not better_apart(ctx, replace(new, now=now), pairs).any()  # nothing was predicted
