@@ -58,7 +58,9 @@ class Multinomial(Family):
     name: ClassVar[str] = "multinomial"
     positive_only: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
-    kept: ClassVar[Mapping[str, str]] = {"_conc": "d+", "_base": "d+?", "_faint": "?"}
+    kept: ClassVar[Mapping[str, str]] = {
+        "_conc": "d+", "_base": "d+?", "_by_repeats": "+?", "_faint": "?",
+    }  # fmt: skip
 
     _by_repeats: float = 1.0  # the mean prior count that the first batch's repeated words suggest
     _faint: float = 0.0  # 1 if the prior is that one
