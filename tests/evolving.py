@@ -251,7 +251,7 @@ def _cases() -> dict[str, Case]:
         )
     for i, kind in enumerate(["gaussian-2", "gaussian-5", "diagonal", "poisson"]):
         out[f"{kind}, learned from draws"] = Case(
-            kind, {"alpha": 0.3, "half_life": 2.0}, seed=20 + i, drawn_rows=8
+            kind, {"alpha": 0.3, "half_life": 2.0}, seed=21 + i, drawn_rows=8
         )
     for i, kind in enumerate([*kinds, "gaussian-16"]):
         out[f"{kind}, left out"] = Case(

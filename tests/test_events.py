@@ -289,8 +289,9 @@ def test_more_than_a_hundred_columns_have_a_speed_and_no_velocity() -> None:
 def test_wide_clusters_have_no_drift() -> None:
     for d, some in ((4095, True), (4096, False)):  # statistics, and their count
         model = ScStream("multinomial", max_clusters=1, **FAST)
-        for b in range(2):
-            model.partial_fit(np.random.default_rng(b).poisson(0.1, (25, d)))
+        for b in range(3):
+            rates = np.roll(np.linspace(0.0, 1.0, d), b * d // 2)
+            model.partial_fit(np.random.default_rng(b).poisson(rates, (25, d)))
         assert bool(of_kind(model, "drift")) == some
 
 

@@ -148,7 +148,7 @@ def test_without_a_folder_to_write_kernels_are_compiled_in_memory(tmp_path):
     done = product(tmp_path, NUMBA_CACHE_DIR=os.devnull + "/kept", **NOWHERE)
     assert done.stdout == "0\n"
     assert done.stderr.count("cannot be saved to disk (no folder for them can be written)") == 1
-    assert "in this process ..." in done.stderr
+    assert "for this process ..." in done.stderr
 
 
 def test_what_cannot_be_written_is_said_once(tmp_path):

@@ -29,6 +29,11 @@ class WholeCounts(ScStream):
         return rows.rint() if sparse.issparse(rows) else np.rint(rows)
 
 
+# The sampler draws at random, and a row of weight 2 draws one label where two rows draw two.
+# That weights mean what they should is tested in test_sample_weight.py.
+RANDOM = "a sampler gives repeated rows draws of their own"
+
+
 def expected_failures(estimator):
     if estimator.family == "multinomial":
         # It is fed standardised data, half of them negative, although its tags say positive only.
@@ -37,11 +42,10 @@ def expected_failures(estimator):
         # That sparse counts work is tested below.
         for kind in ("array", "matrix"):
             out[f"check_estimator_sparse_{kind}"] = "the check wants a classifier's tags"
+        for kind in ("dense", "sparse"):
+            out[f"check_sample_weight_equivalence_on_{kind}_data"] = RANDOM
         return out
-    # The sampler draws at random, and a row of weight 2 draws one label where two rows draw two.
-    # That weights mean what they should is tested in test_sample_weight.py.
-    random = "a sampler gives repeated rows draws of their own"
-    return {"check_sample_weight_equivalence_on_dense_data": random}
+    return {"check_sample_weight_equivalence_on_dense_data": RANDOM}
 
 
 @parametrize_with_checks(

@@ -74,12 +74,13 @@ def compile_kernels(args: argparse.Namespace) -> int:
 
 
 def _use(model: ScStream, batches: list[Any]) -> None:
-    """Learn and label batches, which compiles what they need."""
+    """Learn, label and describe batches, which compiles what they need."""
     for X in batches:
         model.partial_fit(X)
         model.predict(X)
     model.predict_proba(X)
-    model.score_samples(X)
+    model.anomaly(X)
+    model.groups()
 
 
 def _use_text() -> None:
