@@ -37,6 +37,7 @@ def test_bursts_are_repeated_but_not_shared(seed):
     X, y = rows_of_topics(seed, own=20.0)
     assert 3.0 * mean_by_repeats(X, frequencies(X)) < mean_by_sharing(X, y)
     assert mean_by_sharing(X, y) > MEAN / 1.6
+    assert mean_by_sharing(3.0 * X, y) == mean_by_sharing(X, y)
 
 
 def test_rows_that_say_nothing_suggest_nothing():

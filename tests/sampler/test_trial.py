@@ -90,6 +90,10 @@ def test_clusters_that_predict_a_batch_better_apart_stay_so(same):
     ctx = Context(family, CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
     pairs = np.array([[0, 1]])
     assert better_apart(ctx, replace(state, now=now), pairs).tolist() == [not same]
+    long = State.start(Forgetting(), 4.0 * sums[:2], 0.0, 0).settle(0.0).advance(1.0)
+    other = replace(now, current=current[::-1].copy())  # each predicts the other's rows
+    swapped = replace(long, lived=state.lived, now=other)
+    assert not better_apart(ctx, swapped, pairs).any()
     doubt = np.array([[0.0, 200.0], [200.0, 0.0]])  # in doubt labels say less than rows do
     unsure = replace(state, now=replace(now, doubt=doubt))
     assert better_apart(ctx, unsure, pairs).all()
