@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import gammaln
 
+from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_sharing
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
 from scstream.families.count_scores import CountRows, CountScore, compressed
@@ -19,7 +20,6 @@ from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most, most_probable
 from scstream.families.given import positive_vector
-from scstream.families.repeats import frequencies, mean_by_repeats, mean_by_sharing
 from scstream.families.scores import Labels, Points, Score
 from scstream.kernels import counts
 from scstream.support.memory import for_kernels

@@ -32,7 +32,7 @@ class _Writer:
     def place(self, panel: Any, column: Any) -> Any:
         """Return where the entries of a panel's column begin."""
         at = self.builder.add(self.builder.mul(panel, self.columns), column)
-        return self.builder.gep(self.data, [self.builder.mul(at, number(ROWS))])
+        return self.builder.gep(self.data, [self.builder.mul(at, _number(ROWS))])
 
     def load(self, place: Any) -> Any:
         """Return the four numbers from there on."""
@@ -45,7 +45,7 @@ class _Writer:
 
     def entry(self, place: Any, which: int) -> Any:
         """Return one number from there on, four times."""
-        return self.four(self.builder.load(self.builder.gep(place, [number(which)])))
+        return self.four(self.builder.load(self.builder.gep(place, [_number(which)])))
 
     def four(self, value: Any) -> Any:
         """Return a number four times."""
@@ -72,7 +72,7 @@ class _Writer:
         builder.position_at_end(inside)
         at, held = builder.phi(_WORD), [builder.phi(_VECTOR) for _ in values]
         became = body(at, held)
-        following = builder.add(at, number(1))
+        following = builder.add(at, _number(1))
         builder.cbranch(builder.icmp_signed("<", following, last), inside, after)
         builder.position_at_end(after)
         out = [builder.phi(_VECTOR) for _ in values]
@@ -85,29 +85,29 @@ class _Writer:
         return out
 
 
-def number(value: int) -> Any:
+def _number(value: int) -> Any:
     """Return a whole number as the compiler has it."""
     return ir.Constant(_WORD, value)
 
 
 def _write_subtract(w: _Writer, panel: Any, other: Any) -> None:
     """Write `subtract_products`."""
-    columns = w.builder.mul(other, number(ROWS))
+    columns = w.builder.mul(other, _number(ROWS))
 
     def body(at: Any, left: list[Any]) -> list[Any]:
         mine, others = w.load(w.place(panel, at)), w.load(w.place(other, at))
         return [w.less(left[c], mine, w.spread(others, c)) for c in range(ROWS)]
 
-    places = [w.place(panel, w.builder.add(columns, number(c))) for c in range(ROWS)]
-    left = w.loop(number(0), columns, [w.load(place) for place in places], body)
+    places = [w.place(panel, w.builder.add(columns, _number(c))) for c in range(ROWS)]
+    left = w.loop(_number(0), columns, [w.load(place) for place in places], body)
     for value, place in zip(left, places, strict=True):
         w.store(value, place)
 
 
 def _write_solve(w: _Writer, panel: Any, other: Any, inverse: Any) -> None:
     """Write `solve`."""
-    first = w.builder.mul(other, number(ROWS))
-    columns = [w.builder.add(first, number(c)) for c in range(ROWS)]
+    first = w.builder.mul(other, _number(ROWS))
+    columns = [w.builder.add(first, _number(c)) for c in range(ROWS)]
     found: list[Any] = []
     for c, column in enumerate(columns):
         value = w.load(w.place(panel, column))
@@ -124,7 +124,7 @@ def _write_add(w: _Writer, column: Any, source: Any, vector: Any, factor: Any, e
     factors = w.four(factor)
 
     def body(at: Any, _: list[Any]) -> list[Any]:
-        row, place = w.builder.mul(at, number(ROWS)), w.place(at, column)
+        row, place = w.builder.mul(at, _number(ROWS)), w.place(at, column)
         more = w.load(w.builder.gep(source, [row]))
         more = w.less(more, w.load(w.builder.gep(vector, [row])), factors)
         w.store(w.builder.fadd(w.load(place), more), place)
@@ -158,7 +158,7 @@ def _add_column(
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         writer = _Writer(context, builder, signature.args[0], given[0])
         data = context.make_array(signature.args[2])(context, builder, given[2]).data
-        source, vector = builder.gep(data, [given[3]]), builder.gep(data, [number(1)])
+        source, vector = builder.gep(data, [given[3]]), builder.gep(data, [_number(1)])
         _write_add(writer, given[1], source, vector, given[4], given[5:])
         return context.get_dummy_value()
 

@@ -27,10 +27,9 @@ def found_clusters(steps: Steps, plan: Plan, state: State, events: Events, time:
     if not (enough and plan.splits and plan.merges):
         return state
     n = steps.engine.n_rows
-    few = n <= rules.founders_rows and n < rules.founders_points * enough * state.k
+    points = enough * (rules.founders_points if n <= rules.founders_rows else 1.0)
     if not (
-        rules.points_a_group * state.k <= n
-        and (few or n < enough * state.k)
+        rules.points_a_group * state.k <= n < points * state.k
         and is_due(int(state.lived.min()), rules.founders_seldom)
     ):
         return state

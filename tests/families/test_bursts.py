@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from scstream import Multinomial
-from scstream.families.repeats import frequencies, mean_by_repeats, mean_by_sharing
+from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_sharing
 
 TOPICS, WORDS, ROWS, LENGTH, MEAN = 5, 300, 400, 20, 0.2
 
