@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.engines.labels import Screen, labeller
-from scstream.families import Gaussian
+from scstream.engines.labels import Screen, label_members, label_scores, labeller
+from scstream.families import Gaussian, Multinomial
+from scstream.families.left_out import LeftOutScore, Members
 from scstream.families.scores import (
     JoinedScore,
     LinearScore,
@@ -16,6 +17,7 @@ from scstream.families.scores import (
 )
 from scstream.kernels import screened_tiles
 from scstream.kernels.compiling import kernel
+from scstream.sampler.sweep import predictive
 
 
 def rows_and_components(rng, n, d, k, *, far=0.0, spread=1.0):
@@ -323,3 +325,28 @@ def test_products_in_float64_give_the_same(draws):
             made.best(T, *found[-1])
     for one, two in zip(*found, strict=True):
         assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(("words", "length"), [(12, 15), (300, 40), (30, 4000)])
+@pytest.mark.parametrize("draws", [False, True])
+def test_members_are_labelled_by_sums_of_a_table_as_by_all_their_scores(words, length, draws):
+    rng = np.random.default_rng(words)
+    topics = rng.dirichlet(np.full(words, 0.3), 9)
+    z = rng.integers(0, 9, 300)
+    X = np.array([rng.multinomial(length, topics[c]) for c in z]).astype(float)
+    family = Multinomial(0.5).prepare(X)
+    T, weight = family.statistics(family.check(X)), rng.uniform(0.5, 1.5, 300)
+    z[:60] = rng.integers(-1, 9, 60)  # who count where they should not, or nowhere
+    totals = np.array([(weight * (z == c)) @ T.toarray() for c in range(9)])
+    clusters = predictive(family, totals, 1.0)
+    score = LeftOutScore(family, totals, 1.0, clusters, clusters)
+    u = rng.random(300) if draws else np.zeros(0)
+    plain = z.copy(), np.empty(300, np.int64), np.empty(300)
+    label_scores(score.of_members(T, z, weight), u, *plain)
+    clusters.ready(lambda: T)
+    assert clusters.terms(T) is not None
+    found = z.copy(), np.empty(300, np.int64), np.empty(300)
+    label_members(score, Members(T, found[0], weight), u, *found[1:])
+    for a, b in zip(found, plain, strict=True):
+        assert_array_equal(a, b)
+    assert (found[0] != z).any()

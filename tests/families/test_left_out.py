@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from scstream.families import Diagonal, Gaussian, Multinomial
-from scstream.families.left_out import LeftOutScore
+from scstream.families.left_out import LeftOutScore, Members
 from scstream.sampler.sweep import predictive
 
 ALPHA = 0.3
@@ -110,3 +110,16 @@ def test_components_that_were_ruled_out_count_again_where_a_row_falls_far():
     assert_allclose(scores[matter], plain[matter], rtol=1e-9)
     assert (scores >= plain - 1e-9)[others].all()  # of the rest it is a bound
     assert (scores.argmax(axis=1)[:6] == z[:6]).all()
+
+
+def test_own_scores_alone_are_those_among_all():
+    family, T, dense, z, weight = problem("counts")
+    totals = totals_of(dense, z, weight, 4)
+    totals[1, 1:] = 0.0  # which has not what rows taught it
+    clusters = predictive(family, totals, ALPHA)
+    score = LeftOutScore(family, totals, ALPHA, clusters, clusters)
+    own, among = score.own(Members(T, z, weight)), score.of_members(T, z, weight)
+    inside = z >= 0
+    assert np.array_equal(own[inside], among[inside, z[inside]])
+    assert np.isnan(own[~inside]).all()
+    assert np.any(own[z == 1] == clusters.block(T)[z == 1, 1])  # as they are with themselves

@@ -16,12 +16,12 @@ from scipy import sparse
 from scstream.engines.base import FewRows, Key
 from scstream.engines.block_pass import At, BlockPass, cut
 from scstream.engines.gaps import Draws, Gaps
-from scstream.engines.labels import Screen, label_scores, labeller, pair_products
+from scstream.engines.labels import Screen, label_members, labeller, pair_products
 from scstream.engines.ordered_sums import Part, Values, added_leaves
 from scstream.engines.sizes import Sizes
 from scstream.engines.wide import WideBatch, students_of
 from scstream.families.contract import Array, Family
-from scstream.families.left_out import LeftOutScore
+from scstream.families.left_out import LeftOutScore, Members
 from scstream.families.scores import SOME_ROWS, Labels, Points, Score, form_of, to_dense
 from scstream.families.taming import Frames, Joint
 from scstream.kernels import labelling
@@ -127,8 +127,8 @@ class Blocks:
             if gaps is not None and gaps.everywhere and not tamed:
                 pass  # all are labelled below
             elif isinstance(score, LeftOutScore):
-                scores = score.of_members(as_came, z, self.weight[rows])
-                label_scores(scores, u[0], z, second, doubt)
+                members = Members(as_came, z, self.weight[rows])
+                label_members(score, members, u[0], second, doubt)
             elif key is None:
                 labels.best(as_came, z, second, doubt)
             else:

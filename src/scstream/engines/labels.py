@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.families.left_out import LeftOutScore, Members
 from scstream.families.scores import (
     Labels,
     Opaque,
@@ -36,7 +37,7 @@ _NONE, _NONE_BY, _NARROW = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0), dtype
 _NARROW_LINE = np.zeros(0, dtype=np.float32)
 _NOTHING = Scored(
     0, _NONE_BY, _NONE_BY, _NONE, _NONE, _NARROW, _NONE, _NARROW_LINE, _NARROW_LINE, _NONE_BY,
-    np.zeros(0, dtype=np.int32), _NO_LABELS, _NONE_BY, _NARROW, _NONE,
+    np.zeros(0, dtype=np.int32), _NO_LABELS, _NONE_BY, _NARROW, _NONE, _NO_LABELS, _NONE,
 )  # fmt: skip
 
 
@@ -164,6 +165,24 @@ def label_scores(scores: Array, u: Array, z: Labels, second: Labels, doubt: Arra
     """Draw labels (n,) by uniforms, or take the best if there are none, by scores (n, k)."""
     scored = _NOTHING._replace(k=scores.shape[1], scores=np.ascontiguousarray(scores))
     screened_blocks.label_rows(scored, u, z, second, doubt)
+
+
+def label_members(
+    score: LeftOutScore, rows: Members, u: Array, second: Labels, doubt: Array
+) -> None:
+    """Do the same with rows that are in clusters, whose labels become the new ones.
+
+    A block is always to be cut at the same rows.
+    """
+    form = form_of(score.score)
+    terms = form.terms(rows.T) if isinstance(form, SumsOfTable) else None
+    if terms is None:
+        label_scores(score.of_members(*rows), u, rows.z, second, doubt)
+        return
+    was, own = rows.z.copy(), score.own(rows)
+    k = terms.table.shape[1]
+    scored = _NOTHING._replace(k=k, **terms._asdict(), own=was, own_score=own)
+    screened_blocks.label_rows(scored, u, rows.z, second, doubt)
 
 
 def labeller(score: Score, points: Points, *, drawn: bool) -> Labeller:

@@ -88,16 +88,28 @@ class LeftOutScore:
             return scores
         fell = _fell(scores, best, z)
         if len(fell):
-            rows = Members(T[fell], z[fell], weight[fell])
+            rows = _some(Members(T, z, weight), fell)
             scores[fell] = self._left_out(self.score.block(rows.T), rows)
         return scores
+
+    def own(self, rows: Members) -> Array:
+        """Return the scores (n,) of rows under their own clusters without them, NaN without one."""
+        out = np.full(len(rows.z), np.nan)
+        at = np.flatnonzero((rows.z >= 0) & (rows.z < len(self.totals)))
+        mine = rows if len(at) == len(out) else _some(rows, at)
+        out[at] = self._own(mine, out[at])
+        left = at[np.isnan(out[at])]
+        if len(left):
+            few = _some(rows, left)
+            out[left] = self.clusters.block(few.T)[np.arange(len(left)), few.z]
+        return out
 
     def _left_out(self, scores: Array, rows: Members) -> Array:
         """Return the scores (n, k) with those of rows under their own clusters replaced."""
         at = np.flatnonzero((rows.z >= 0) & (rows.z < len(self.totals)))
         if len(at):
             everyone = len(at) == len(rows.z)  # who need not be copied
-            mine = rows if everyone else Members(rows.T[at], rows.z[at], rows.weight[at])
+            mine = rows if everyone else _some(rows, at)
             scores[at, mine.z] = self._own(mine, scores[at, mine.z])
         return scores
 
@@ -132,6 +144,10 @@ class LeftOutScore:
             out[a : a + step] = family.log_marginal(without + T) - family.log_marginal(without)
         out += np.log(n[rows.z] / (n.sum() + self.alpha))
         return out
+
+
+def _some(rows: Members, at: NDArray[np.intp]) -> Members:
+    return Members(rows.T[at], rows.z[at], rows.weight[at])
 
 
 def _fell(scores: Array, best: Array, z: Labels) -> NDArray[np.intp]:

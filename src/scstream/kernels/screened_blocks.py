@@ -46,6 +46,7 @@ from scstream.kernels.screened_tiles import (
     find_top,
     load_linear,
     load_products,
+    load_raw,
     load_row,
     make_numbers,
 )
@@ -91,6 +92,10 @@ class Scored(NamedTuple):
         The same in float32.
     length : ndarray (n,)
         What is added up for a row comes to this at most, signs aside.
+    own : ndarray (n,)
+        The component, or -1, that scores a row otherwise than by such a sum,
+    own_score : ndarray (n,)
+        and that score. Both are empty if there is none.
     """
 
     k: int
@@ -108,6 +113,8 @@ class Scored(NamedTuple):
     table: Floats
     narrow: Singles
     length: Floats
+    own: Ints
+    own_score: Floats
 
 
 class Scratch(NamedTuple):
@@ -219,13 +226,20 @@ def _load(
     else:
         for i in range(stop - start):
             a, b = scored.first[start + i], scored.first[start + i + 1]
-            off[i] = _ROUNDING * ((b - a) // EIGHT + 4) * scored.length[start + i]
+            length = scored.length[start + i]
+            off[i] = _ROUNDING * ((b - a) // EIGHT + 4) * length
             if off[i] < _LOOSE:
                 add_row(scored.which, a, b, scored.narrow, row)
-                load_row(row, i, cell, state)
-                off[i] = off[i] / _BIT + SINGLE * REACH
+                if len(scored.own) > 0 and scored.own[start + i] >= 0:
+                    mine = scored.own_score[start + i]
+                    row[scored.own[start + i]] = mine
+                    length = max(length, abs(mine))
+                load_raw(row, i, cell)
+                off[i] = (off[i] + SINGLE * length) / _BIT + SINGLE * REACH
             else:
                 off[i] = np.inf
+        if drawn:
+            find_top(cell, state)
 
 
 # -- exact scores -------------------------------------------------------------------------------
@@ -248,9 +262,13 @@ def _fill_exact(scored: Scored, r: int, near: Ints, score: Floats) -> None:
         a, b = scored.first[r], scored.first[r + 1]
         if 2 < scored.k == len(score):  # of two the order may be another
             add_row(scored.which, a, b, scored.table, score)
-            return
-        for i in range(len(score)):
-            score[i] = sum_at(scored.which, a, b, scored.table, near[i])
+        else:
+            for i in range(len(score)):
+                score[i] = sum_at(scored.which, a, b, scored.table, near[i])
+        if len(scored.own) > 0:
+            for i in range(len(score)):
+                if near[i] == scored.own[r]:
+                    score[i] = scored.own_score[r]
 
 
 @part

@@ -8,10 +8,10 @@ Scores of a tile are in ``cell`` (64 k,), component by component, k a multiple o
 log 2. The rows' state is one array (4 * 64,), so that the compiler sees that its parts do not
 overlap.
 
-All but `load_row` and `narrow` are compiled under the promise that there are no NaN (``nnan``).
-`make_numbers` sees to it: products of a row whose error has no bound are set to 0 before they are
-loaded, and the others are bounded by their error. Levels and slopes are numbers, see
-`scstream.engines.labels.Screen`, and `load_row` writes no NaN.
+All but `load_row`, `load_raw` and `narrow` are compiled under the promise that there are no NaN
+(``nnan``). `make_numbers` sees to it: products of a row whose error has no bound are set to 0
+before they are loaded, and the others are bounded by their error. Levels and slopes are numbers,
+see `scstream.engines.labels.Screen`, and `load_row` and `load_raw` write no NaN.
 """
 
 from __future__ import annotations
@@ -156,6 +156,14 @@ def load_row(row: Any, i: int, cell: Any, state: Any) -> None:
         s = _F((row[c] - top) * _IN_BITS)
         cell[TILE * c + i] = s if s > _NONE else _NONE
     state[TOP + i] = _F(0.0)
+
+
+@in_order
+def load_raw(row: Any, i: int, cell: Any) -> None:
+    """Take the scores (k,) of row i of a tile, in nats, as they are; NaN is impossible."""
+    for c in range(len(row)):
+        s = row[c] * _F(_IN_BITS)
+        cell[TILE * c + i] = s if s > _NONE else _NONE
 
 
 @ordered_numbers
