@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
 from shapes import SHAPES
 from sklearn.datasets import load_digits
+from words import baskets, lines_of_a_log, short_rows, with_bursts
 
 from scstream import ScStream
 from scstream.datasets import gaussian_stream, multinomial_stream
@@ -215,29 +215,6 @@ def digits(seed: int) -> list:
     return [(X[rows], y[rows]) for rows in np.array_split(order, 6)]
 
 
-def short_rows(seed: int, n_topics: int, n_words: int) -> Iterable:
-    """Rows of a few words out of 2,000, as of messages."""
-    return multinomial_stream(
-        8, n_clusters=n_topics, n_features=2000, n_trials=n_words, concentration=0.2,
-        drift="none", sparse=True, random_state=seed,
-    )  # fmt: skip
-
-
-def with_bursts(seed: int, n_topics: int = 20, d: int = 1000) -> list:
-    """Rows of about 60 words, of which each row repeats some; common words and rare ones."""
-    rng = np.random.default_rng(seed)
-    common = d / np.arange(1, d + 1) / np.sum(1.0 / np.arange(1, d + 1))
-    topics = rng.gamma(np.tile(0.5 * common, (n_topics, 1)))
-    topics /= topics.sum(axis=1, keepdims=True)
-    batches = []
-    for _ in range(8):
-        y = rng.integers(n_topics, size=1000)
-        p = np.maximum(rng.gamma(100.0 * topics[y]), 1e-300)
-        X = rng.multinomial(rng.poisson(60, 1000), p / p.sum(axis=1, keepdims=True))
-        batches.append((csr_array(X), y))
-    return batches
-
-
 SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "drift": lambda s: gaussian_stream(random_state=s),
     "births": lambda s: gaussian_stream(births=1 / 3, random_state=s),
@@ -245,6 +222,8 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "short rows, 10 words": lambda s: short_rows(s, 10, 10),
     "short rows, 20 words": lambda s: short_rows(s, 30, 20),
     "short rows with bursts": with_bursts,
+    "lines of a log": lines_of_a_log,
+    "baskets": baskets,
     "slow": lambda s: gaussian_stream(speed=1.0, random_state=s),
     "fast": lambda s: gaussian_stream(speed=15.0, random_state=s),
     "unit variance": lambda s: gaussian_stream(size=1.47, random_state=s),
@@ -296,7 +275,10 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     ),
 }
 SYNTHETIC |= SHAPES
-COUNTS = ("multinomial", "short rows, 10 words", "short rows, 20 words", "short rows with bursts")
+COUNTS = (
+    "multinomial", "short rows, 10 words", "short rows, 20 words", "short rows with bursts",
+    "lines of a log", "baskets",
+)  # fmt: skip
 FAMILY = dict.fromkeys(COUNTS, "multinomial") | {"wide counts": "auto", "amounts, often 0": "auto"}
 OPTIONS = {name: {"outlier_weight": "auto"} for name in ("5 % noise, 2-D", "20 % noise, 10-D")}
 

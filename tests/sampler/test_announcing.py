@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from scstream import ScStream
 from scstream.sampler.announcing import announce_long_start
@@ -20,8 +21,20 @@ from scstream.sampler.rules import RULES
     ],
 )
 def test_long_starts_are_announced(n, d, p, said, caplog):
-    announce_long_start(n, d, p, RULES)
+    announce_long_start(np.broadcast_to(0.0, (n, d)), n, p, RULES)
     assert ("verbose=True" in caplog.text) is said
+    assert "memory" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("d", "long", "much"), [(2**12, False, False), (2**16, False, False), (2**18, True, True)]
+)
+def test_sparse_rows_take_as_long_as_their_entries_and_groups(d, long, much, caplog):
+    # 1.4 s, 10 s and 40 s for 1,000 lines of a log; .1, 1.4 and 6 GB
+    rows = sparse.random_array((1000, d), density=10 / d, format="csr", rng=0)
+    announce_long_start(rows, 1000, d + 1, RULES)
+    assert ("verbose=True" in caplog.text) is long
+    assert ("of memory" in caplog.text) is much
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import ScStream
+from scstream import Rules, ScStream
 from scstream.datasets import multinomial_stream
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Multinomial
@@ -36,12 +36,50 @@ def test_topics_of_short_rows_are_found():
     assert adjusted_rand_score(batch.y, model.labels_) > 0.9
 
 
+def sets(kinds, n_others, n, width, seed=0):
+    """Return rows that have the words of a kind each, and some others; none is repeated."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(len(kinds), size=n)
+    X = np.zeros((n, width))
+    for row, kind in zip(X, y, strict=True):
+        row[kinds[kind]] = row[rng.integers(width, size=n_others)] = 1.0
+    return sparse.csr_array(X), y
+
+
+def test_lines_of_a_log_are_found_by_the_words_that_they_share():
+    # without a weaker prior: two clusters, ARI .30
+    rng = np.random.default_rng(3)
+    kinds = [rng.integers(6000, size=6) for _ in range(6)]
+    X, y = sets(kinds, 3, 400, 6000)
+    model = ScStream("multinomial", random_state=0, max_sweeps=10).fit(X)
+    assert model.n_clusters_ == 6
+    assert adjusted_rand_score(y, model.labels_) > 0.99
+    assert model.prior_["concentration"].mean() < 0.1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_words_by_chance_keep_the_prior(seed):
+    # of rows that are predicted by themselves any weaker prior seems better
+    X, _ = sets([[]], 12, 300, 400, seed=seed)
+    model = ScStream("multinomial", random_state=0, max_sweeps=3).fit(X)
+    assert model.prior_["concentration"].mean() > 0.99
+
+
+def test_few_rows_say_too_little_to_choose_a_prior():
+    rng = np.random.default_rng(3)
+    kinds = [rng.integers(3000, size=5) for _ in range(6)]
+    model = ScStream("multinomial", random_state=0, max_sweeps=3)
+    assert model.fit(sets(kinds, 5, 90, 3000)[0]).prior_["concentration"].mean() > 0.99
+    choose = model.set_params(rules=Rules(trial_least=50))
+    assert choose.fit(sets(kinds, 5, 90, 3000)[0]).prior_["concentration"].mean() < 0.5
+
+
 def test_bursts_of_words_are_no_clusters():
     rng = np.random.default_rng(0)
     p = rng.gamma(np.full((300, 200), 0.05)) + 1e-300  # each row has some words of its own
     X = sparse.csr_array(rng.multinomial(15, p / p.sum(axis=1, keepdims=True)))
     model = ScStream("multinomial", random_state=0, max_sweeps=10).fit(X)
-    assert model.prior_["concentration"].mean() >= 1.0
+    assert model.prior_["concentration"].mean() > 0.99
     assert model.n_clusters_ < 50  # under the prior that rows suggest there are more than 100
 
 
@@ -49,7 +87,7 @@ def test_a_trial_leaves_the_draws_alone(monkeypatch):
     X = short_rows(8)[0].X
     monkeypatch.setattr(Multinomial, "borne_out", lambda self, X, labels: None)
     refused = ScStream("multinomial", random_state=0, max_sweeps=5).fit_predict(X)
-    monkeypatch.setattr(Multinomial, "suggested", lambda self: None)
+    monkeypatch.setattr(Multinomial, "tries_priors", False)
     never = ScStream("multinomial", random_state=0, max_sweeps=5).fit_predict(X)
     assert_array_equal(refused, never)
 

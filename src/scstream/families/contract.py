@@ -82,6 +82,8 @@ class Family(Saved, RowForms, Dividing, ABC):
     tames : bool
         Whether rows enter statistics tamed, see `scstream.families.taming`: they then depend on
         the label, and `part_score` and `label_score` are other scores than those of rows.
+    tries_priors : bool
+        Whether priors are tried on a first batch, see `suggested` and `weaker`.
     kept : dict
         What a checkpoint saves of a prepared copy beyond the constructor's arguments: names of
         attributes and their forms, see `scstream.families.saved`.
@@ -90,6 +92,7 @@ class Family(Saved, RowForms, Dividing, ABC):
     """
 
     name: ClassVar[str]
+    tries_priors: ClassVar[bool] = False
     alone: bool = True
 
     # -- set-up ---------------------------------------------------------------------------------
@@ -127,6 +130,18 @@ class Family(Saved, RowForms, Dividing, ABC):
         Called on what `suggested` returned, with the labels (n,) that were found under it.
         """
         return None
+
+    def weaker(self, X: Points) -> Sequence[Self]:
+        """Return copies with ever weaker priors, of which one may suit rows (n, d) better.
+
+        Called in a first batch if rows suggest no prior. The one is used under which the clusters
+        of some rows predict others clearly better than under this prior.
+        """
+        return ()
+
+    def of_columns_in(self, X: Points) -> tuple[Self, Points]:
+        """Return a copy for these rows (n, d) alone, and the rows without what none of them has."""
+        return self, X
 
     def follow(self, clusters: Array, latest: Array) -> Self:
         """Return a copy whose open hyper-parameters follow the clusters as they are now.

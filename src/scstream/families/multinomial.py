@@ -29,6 +29,9 @@ _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from whic
 # If words that rows share suggest so many times the prior that repeats suggest, these are bursts.
 # It is 1 to 2.4 for short rows and mild bursts, 2.8 to 108 for bursts (20 newsgroups: 11).
 _BURSTS = 2.5
+_MANY = 32.0  # counts of rows for each category, with which their prior hardly matters
+_WEAKER = 0.25  # of a prior: the next weaker one that is tried
+_LEAST = 16.0  # what the weakest counts, all categories together
 _SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
@@ -58,6 +61,7 @@ class Multinomial(Family):
     name: ClassVar[str] = "multinomial"
     positive_only: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
+    tries_priors: ClassVar[bool] = True
     kept: ClassVar[Mapping[str, str]] = {
         "_conc": "d+", "_base": "d+?", "_by_repeats": "+?", "_faint": "?",
     }  # fmt: skip
@@ -129,6 +133,32 @@ class Multinomial(Family):
         If not the words come in bursts, and under so weak a prior every burst is a cluster.
         """
         return self if mean_by_sharing(X, labels) <= _BURSTS * self._by_repeats else None
+
+    def weaker(self, X: Points) -> list[Self]:
+        """Return copies with weaker priors if rows do not repeat words, as bursts would have them.
+
+        So it is with lines of logs, baskets and tags: what tells clusters apart are the words that
+        their rows share. Under one prior count for each of many words these are nothing special.
+        """
+        d, out, mean = X.shape[1], list[Self](), _WEAKER
+        if self.concentration is not None or self._by_repeats < _COUNTS[0] or X.sum() > _MANY * d:
+            return out
+        while mean * d >= _LEAST:
+            out.append(copy.copy(self)._with(mean * d * self._base))
+            out[-1]._faint = 1.0
+            mean *= _WEAKER
+        return out
+
+    def of_columns_in(self, X: Points) -> tuple[Self, Points]:
+        """Return a copy for the words of rows (n, d), with another for all others, and the rows."""
+        X = sparse.csr_array(X)
+        some, places = np.unique(X.indices, return_inverse=True)
+        conc = self._prior[1:]
+        rest = max(self._whole - conc[some].sum(), 0.0) + np.finfo(float).tiny
+        new = copy.copy(self)._with(np.append(conc[some], rest))
+        new._base = new._prior[1:] / new._whole
+        shape = X.shape[0], len(some) + 1
+        return new, sparse.csr_array((X.data, places.astype(X.indices.dtype), X.indptr), shape)
 
     def is_faint(self) -> bool:
         """Whether a weak prior was borne out: then rows are short, or clusters much alike."""

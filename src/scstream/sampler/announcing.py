@@ -1,24 +1,39 @@
-"""A message about first batches that take long: nobody should wait in silence."""
+"""Messages about first batches that take long, or much memory: nobody should wait in silence."""
 
 from __future__ import annotations
 
+from scipy import sparse
+
+from scstream.families.scores import Points
 from scstream.sampler.rules import Rules
 from scstream.support.messages import warn
 
 _WIDE = 1000  # statistics of a cluster, with fewer of which any start is quick
 _LONG = 10.0  # seconds
+_MUCH = 2e9  # bytes
 # Numbers of a sweep over all groups, rows times statistics, for each second of the start, on one
-# core: by matrix products, and with a log or more for each column.
-_BY_PRODUCTS, _BY_LOGS = 3e8, 2e7
+# core: by matrix products, and with a log or more for each column. Of sparse rows the entries
+# count, and each group's statistics as so many.
+_BY_PRODUCTS, _BY_LOGS, _ENTRIES_OF_A_GROUP = 3e8, 2e7, 15.0
+_BYTES = 110.0  # for each statistic of each group: 1.4 GB for 200 groups of 65,537
 
 
-def announce_long_start(n: int, d: int, p: int, rules: Rules) -> None:
-    """Log a warning where the start from n rows of d columns, p statistics each, takes long."""
-    groups = max(1, min(n // rules.points_a_group, rules.seeds))
-    products_of_columns = p > 4 * d
-    seconds = float(n) * p * groups / (_BY_PRODUCTS if products_of_columns else _BY_LOGS)
+def announce_long_start(X: Points, n: int, p: int, rules: Rules) -> None:
+    """Log a warning where the start from n of the rows X, p statistics each, takes much."""
+    d, groups = X.shape[1], max(1, min(n // rules.points_a_group, rules.seeds))
+    numbers = float(n) * p
+    if sparse.issparse(X):
+        numbers = _ENTRIES_OF_A_GROUP * p + X.nnz * n / max(X.shape[0], 1)
+    seconds = numbers * groups / (_BY_PRODUCTS if p > 4 * d else _BY_LOGS)
     if p >= _WIDE and seconds >= _LONG:
         warn(
             f"the first batch has {n:,} rows and {p:,} numbers describe a cluster, which takes "
             f"about {seconds:,.0f} s on one core; verbose=True shows the progress"
+        )
+    memory = _BYTES * groups * p
+    if memory >= _MUCH:
+        warn(
+            f"{p:,} numbers describe a cluster, so the first batch takes about "
+            f"{memory / 1e9:,.0f} GB of memory; fewer columns take less: of hashed words "
+            "HashingVectorizer(n_features=2**14) keeps enough"
         )

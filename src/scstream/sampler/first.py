@@ -64,8 +64,8 @@ def learn_first(
     expect_rows(X.shape[0])
     family = family.prepare(some_rows(X, rules.prior_rows))
     if recipe.progress is None and batch.labels is None:
-        n, d = X.shape
-        announce_long_start(next(iter(sample_sizes(n, rules)), n), d, len(family.prior), rules)
+        n = X.shape[0]
+        announce_long_start(X, next(iter(sample_sizes(n, rules)), n), len(family.prior), rules)
     old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
     steps, state = begun(
         family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight, old_ids

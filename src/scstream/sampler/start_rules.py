@@ -22,6 +22,10 @@ class StartRules:
     trial_rows : int
         Rows of a first batch on which a prior that rows suggest is tried, at most, see `trial`. It
         takes .1 to 1 s of a first batch of 1,000 rows by 1,000 or 2,000 words.
+    trial_least : int
+        Rows from which on weaker priors are tried.
+    trial_clear : float
+        By how many standard errors the clusters under a weaker prior must predict rows better.
     points_a_group : int
         Points for each such group: with fewer nothing new can be distinguished.
     seeds : int
@@ -117,6 +121,8 @@ class StartRules:
     prior_rows: int = 100_000
     seed_rows: int = 4096
     trial_rows: int = 2048
+    trial_least: int = 100
+    trial_clear: float = 5.0
     points_a_group: int = 4
     seeds: int = 200
     divided_groups: float = 0.12
