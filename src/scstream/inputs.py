@@ -18,6 +18,7 @@ from scstream.engines.tensors import as_tensor, check_tensor, is_foreign, to_hos
 from scstream.families import Family
 from scstream.families.columns import (
     Columns,
+    check_dense,
     check_has,
     check_is_table,
     is_frame,
@@ -155,6 +156,8 @@ class TakesRows:
         finite = reset and check.is_plain_and_finite(X, self.n_jobs)
         if not finite:
             check_is_table(X)
+            if not family.sparse:
+                check_dense(X)
             check.check_complete(X, family)
         return validate_data(
             self,

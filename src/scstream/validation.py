@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_array
 
 from scstream.engines.choose import NAMES, is_engine_choice
@@ -21,10 +20,12 @@ from scstream.families.auto import choose_family
 from scstream.families.columns import (
     LARGEST,
     Columns,
+    check_dense,
     check_is_table,
     check_numeric,
     columns_of,
     finite_numbers,
+    holds_counts,
     is_frame,
 )
 from scstream.families.contract import Array
@@ -176,7 +177,8 @@ def resolve_family(
         return before
     if is_collection(X):
         raise TypeError("family='auto' looks at all rows at once: name the family of a Dask batch.")
-    chosen, words = choose_family(X if is_frame(X) else read_columns(X, 1), noise=noise)
+    as_they_are = is_frame(X) or holds_counts(X)
+    chosen, words = choose_family(X if as_they_are else read_columns(X, 1), noise=noise)
     note(printable_name(f"family='auto' takes {words}."), shown=verbose)
     return chosen
 
@@ -234,11 +236,7 @@ def check_complete(X: Any, family: Family) -> None:
 def read_columns(X: Any, least: int) -> Columns:
     """Return a table's columns as they are, text and missing entries included."""
     check_is_table(X)
-    if sparse.issparse(X):
-        raise TypeError(
-            "Sparse data was passed, but this family needs a dense table. "
-            "Use '.toarray()', or family='multinomial' for sparse counts."
-        )
+    check_dense(X)
     if not is_frame(X) and not isinstance(X, Columns):
         if not isinstance(X, np.ndarray):
             X = _array(X)

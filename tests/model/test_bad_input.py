@@ -97,6 +97,8 @@ BAD_ROWS = {
     "ragged": ([[1.0, 2.0], [3.0]], ValueError, "inhomogeneous"),
     "complex": (X + 1j, ValueError, "Complex data not supported"),
     "sparse": (sparse.csr_array(X), TypeError, "[Ss]parse data was passed"),
+    "texts": (["disk is full", "link is down"], ValueError, "count their words first"),
+    "an array of texts": (np.array(["disk is full"]), ValueError, "HashingVectorizer"),
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from streams import blobs
 
 from scstream import ScStream
@@ -75,3 +76,16 @@ def test_what_has_no_rows_is_refused_in_words(make, match):
     model.partial_fit(X)
     with pytest.raises(TypeError, match=match):
         model.predict(make())
+
+
+def test_auto_takes_sparse_counts_for_rows_of_words(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=120)
+    X = sparse.csr_array(rng.multinomial(30, rng.dirichlet(np.full(20, 0.3), 2)[y]))
+    model = ScStream("auto", random_state=0).partial_fit(X)
+    assert_array_equal(model.labels_, ScStream("multinomial", random_state=0).fit_predict(X))
+    model.save(tmp_path / "model")
+    loaded = ScStream.load(tmp_path / "model").partial_fit(X)
+    assert_array_equal(loaded.labels_, model.partial_fit(X).labels_)
+    with pytest.raises(TypeError, match="of tf-idf weights only the counts will do"):
+        ScStream("auto").fit(0.5 * X)

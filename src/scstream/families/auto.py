@@ -16,6 +16,7 @@ from scstream.families.columns import (
     Columns,
     absent,
     columns_of,
+    holds_counts,
     is_frame,
     kind_of,
     numbers_of,
@@ -27,6 +28,7 @@ from scstream.families.exclusive import exclusive_runs
 from scstream.families.gaussian import Gaussian
 from scstream.families.hurdle import Hurdle
 from scstream.families.idle import Idle
+from scstream.families.multinomial import Multinomial
 from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.one_hot import OneHot
 from scstream.families.product import Product
@@ -75,9 +77,12 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     frames hold counts with gaps. What a column turns out to be later, it becomes then, see
     `scstream.families.widening`.
 
-    Columns of one real number alone, and empty ones, are idle, if there are others. Where ``noise``
+    Sparse counts, as those of words, are multinomial. Columns of one real number alone, and empty
+    ones, are idle, if there are others. Where ``noise``
     is to be distinguished from clusters amounts are Gaussian as they are: it is by such alone.
     """
+    if holds_counts(X):
+        return Multinomial(), "sparse counts for multinomial"
     table = columns_of(X)
     typed = is_frame(X) and not isinstance(X, Columns)
     choices = [_choice(table, j, typed=typed) for j in range(len(table.values))]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from scstream.families.registry import BY_NAME
 from scstream.families.scores import Array
@@ -157,8 +158,15 @@ def _of_arrow(column: Any) -> Column:
 
 
 def check_is_table(X: Any) -> None:
-    """Raise for rows in dictionaries, and for a data frame with a column's name twice."""
+    """Raise for rows in dictionaries, for texts, and for a frame with a column's name twice."""
     first = X[0] if isinstance(X, list) and X else X
+    line = getattr(X, "ndim", 0) == 1 and len(X) > 0
+    if isinstance(next(iter(X)) if line else first, str):
+        raise ValueError(
+            "Rows came as texts, not as a table: count their words first, by "
+            "HashingVectorizer(n_features=2**14, alternate_sign=False, norm=None).transform(texts) "
+            "of scikit-learn, and use family='multinomial'."
+        )
     if isinstance(first, Mapping) and not hasattr(first, "shape"):  # which some sparse rows have
         raise TypeError(
             "Rows came as dictionaries, not as a table: give pandas.DataFrame(rows) instead."
@@ -170,6 +178,21 @@ def check_is_table(X: Any) -> None:
             f"The column name {often!r} occurs {names.count(often)} times: give every column a "
             "name of its own."
         )
+
+
+def check_dense(X: Any) -> None:
+    """Raise `TypeError` for sparse rows."""
+    if sparse.issparse(X):
+        raise TypeError(
+            "Sparse data was passed, but this family needs dense rows. Use '.toarray()', or, for "
+            "counts as those of words, family='multinomial': of tf-idf weights only the counts "
+            "will do."
+        )
+
+
+def holds_counts(X: Any) -> bool:
+    """Whether rows are sparse and hold counts."""
+    return sparse.issparse(X) and not_counts(X.data) is None
 
 
 def columns_of(X: Any) -> Columns:

@@ -96,7 +96,8 @@ class Multinomial(Family):
         raise ValueError(
             f"Counts must be whole numbers, but column {rows.indices[at]} holds "
             f"{rows.data[at]:g}. "
-            "Round them, or use family='gaussian' for real-valued data."
+            "Round them, count words instead of weighing them (tf-idf), or use family='gaussian' "
+            "for real-valued data."
         )
 
     def refusal(self, x: Array) -> str | None:
