@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import machine
 from benchmarks.speed import summary, tables
-from benchmarks.speed.jobs import started
+from benchmarks.speed.jobs import ALL_NEW, started
 from benchmarks.speed.timing import Job, alternate, thread_counts
 from scstream import Gaussian, ScStream
 from scstream.datasets import Batch, gaussian_stream
@@ -88,7 +88,7 @@ def _model(shape: Shape, first: Batch, threads: int) -> ScStream:
     """Return a model that knows its clusters; a large one is told those of its first batch."""
     if shape.rows > SHAPES["small"].rows:
         return started([first], n_jobs=threads)
-    model = ScStream(random_state=0, n_jobs=threads)
+    model = ScStream(random_state=0, n_jobs=threads, rules=ALL_NEW)
     for _ in range(20):
         model.partial_fit(first.X)
     return model

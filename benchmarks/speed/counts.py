@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.speed.jobs import started, updates
+from benchmarks.speed.jobs import ALL_NEW, started, updates
 from benchmarks.speed.tables import Result, Table, digits, holds, ms
 from benchmarks.speed.timing import Job, Options, alternate, exponent, say
 from scstream import ScStream
@@ -68,5 +68,5 @@ def _newsgroups(options: Options) -> tuple[ScStream, list[Any]] | None:
         X = sparse.csr_array(parts, shape=tuple(held["shape"]))
     batches = [X[start : start + 1000] for start in range(0, 6000, 1000)]
     sweeps = options.size(100, 1)
-    model = ScStream("multinomial", random_state=0, max_sweeps=sweeps).partial_fit(batches[0])
-    return model, batches[1:]
+    model = ScStream("multinomial", random_state=0, max_sweeps=sweeps, rules=ALL_NEW)
+    return model.partial_fit(batches[0]), batches[1:]
