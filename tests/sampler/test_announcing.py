@@ -5,7 +5,9 @@ import pytest
 from scipy import sparse
 
 from scstream import ScStream
+from scstream.sampler import announcing
 from scstream.sampler.announcing import announce_long_start
+from scstream.sampler.announcing import machine_memory as announcing_memory
 from scstream.sampler.rules import RULES
 
 
@@ -31,10 +33,22 @@ def test_long_starts_are_announced(n, d, p, said, caplog):
 )
 def test_sparse_rows_take_as_long_as_their_entries_and_groups(d, long, much, caplog):
     # 1.4 s, 10 s and 40 s for 1,000 lines of a log; .1, 1.4 and 6 GB
-    rows = sparse.random_array((1000, d), density=10 / d, format="csr", rng=0)
+    rows = sparse.csr_array((np.ones(10**4), np.arange(10**4) % d, np.arange(0, 10**4 + 1, 10)))
+    rows.resize(1000, d)
     announce_long_start(rows, 1000, d + 1, RULES)
     assert ("verbose=True" in caplog.text) is long
     assert ("of memory" in caplog.text) is much
+
+
+def test_what_no_memory_can_hold_is_refused_before_it_is_tried(monkeypatch):
+    monkeypatch.setattr(announcing, "machine_memory", lambda: 7e9)
+    words = np.random.default_rng(0).permutation(2**20)[:4000]
+    lines = sparse.csr_array((np.ones(4000), words, np.arange(0, 4001, 4)), shape=(1000, 2**20))
+    model = ScStream("multinomial", random_state=0)
+    with pytest.raises(MemoryError, match="about 23 GB of memory; fewer columns take less"):
+        model.partial_fit(lines)
+    assert not hasattr(model, "n_clusters_")
+    assert 1e8 < announcing_memory() < 1e15
 
 
 @pytest.mark.slow

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+
 from scipy import sparse
 
 from scstream.families.scores import Points
@@ -15,6 +18,7 @@ _MUCH = 2e9  # bytes
 # core: by matrix products, and with a log or more for each column. Of sparse rows the entries
 # count, and each group's statistics as so many.
 _BY_PRODUCTS, _BY_LOGS, _ENTRIES_OF_A_GROUP = 3e8, 2e7, 15.0
+_SHARE = 0.8  # of the machine's memory, with more of which something would be killed
 _BYTES = 110.0  # for each statistic of each group: 1.4 GB for 200 groups of 65,537
 
 
@@ -32,8 +36,19 @@ def announce_long_start(X: Points, n: int, p: int, rules: Rules) -> None:
         )
     memory = _BYTES * groups * p
     if memory >= _MUCH:
-        warn(
+        told = (
             f"{p:,} numbers describe a cluster, so the first batch takes about "
             f"{memory / 1e9:,.0f} GB of memory; fewer columns take less: of hashed words "
             "HashingVectorizer(n_features=2**14) keeps enough"
         )
+        if memory > _SHARE * machine_memory():
+            raise MemoryError(f"{told[0].upper()}{told[1:]}.")
+        warn(told)
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory that the machine has, infinity if it does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
