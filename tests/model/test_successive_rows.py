@@ -47,6 +47,17 @@ def test_the_warning_comes_once_and_says_what_helps() -> None:
     assert after > 0.95
 
 
+@pytest.mark.parametrize("size", [50, 150])
+def test_rows_of_small_batches_are_looked_at_together(size) -> None:
+    X, _ = sensors(0, n=600)
+    model = ScStream(random_state=0)
+    batches = [X[first : first + size] for first in range(0, 600, size)]
+    with pytest.warns(UserWarning, match="Successive rows are alike") as told:
+        assert [model.partial_fit(batch) for batch in batches]
+    assert len(told) == 1
+    assert told[0].filename == __file__
+
+
 def test_of_a_large_batch_the_first_rows_are_looked_at() -> None:
     X, y = sensors(0, n=50_000)
     unseen = np.full((20_000, 2), np.nan)  # who looked there would say nothing
@@ -79,9 +90,12 @@ def test_rows_that_are_independent_are_left_alone(name) -> None:
     model = ScStream(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "Column 2 only rises")
+        warnings.filterwarnings("ignore", "Column . only rises")
         for seed in range(2):
             model.partial_fit(ORDINARY[name](*rows(np.random.default_rng(seed))))
+        small, X = ScStream(random_state=0), ORDINARY[name](*rows(np.random.default_rng(2)))
+        for first in range(0, 400, 100):
+            small.partial_fit(X[first : first + 100])
 
 
 def test_times_beside_readings_do_not_hide_them() -> None:

@@ -19,7 +19,7 @@ from scstream.estimator.copies import warning_of_copies
 from scstream.estimator.counting import followed, warning_of_counting
 from scstream.estimator.describing import Describing
 from scstream.estimator.one_hot import warning_of_one_hot
-from scstream.estimator.successive import warning_of_likeness
+from scstream.estimator.successive import FEWEST, joined_rows, warning_of_likeness
 from scstream.events import Sight
 from scstream.families import Family
 from scstream.families.columns import plain_table
@@ -38,7 +38,8 @@ from scstream.support.times import as_length, is_length, is_moment
 from scstream.support.turns import turn_of
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
-_LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at for likeness
+_LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at
+_FOLLOWED = 64  # batches that are looked at, if they are small, for rows like the row before
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -121,6 +122,8 @@ class Learning(Describing):
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
                 self._warn_of_rows(batch, new.family, outcome, first=learner is None)
+            if new.n_batches <= _FOLLOWED and new.family.real:
+                self._warn_of_likeness(batch, outcome, new.n_batches)
         except BaseException:
             for name in self.__dict__.keys() - kept.keys():
                 del self.__dict__[name]
@@ -226,14 +229,31 @@ class Learning(Describing):
             before = None if first else self.__dict__.get("_course")
             self._course = followed(before, columns)
             found["counting"] = warning_of_counting(self._course)
-        if "likeness" not in told and batch.even and family.real:
-            found["likeness"] = warning_of_likeness(batch.X, outcome.labels)
         for kind, text in found.items():
             if text:
                 warnings.warn(text, stacklevel=user_level())
                 told += (kind,)
         if told:
             self._warned_of = told
+
+    def _warn_of_likeness(self, batch: Batch, outcome: Outcome, n_batches: int) -> None:
+        """Warn, once, of successive rows that are alike; those of small batches are put together.
+
+        Of batches that are large enough some are looked at. Who gives weights knows.
+        """
+        told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
+        X = batch.X
+        if "likeness" in told or not isinstance(X, np.ndarray):
+            return
+        before = () if n_batches == 1 else self.__dict__.get("_small", ())
+        rows, labels = joined_rows(before, X, outcome.labels)
+        self._small = (rows, labels) if len(rows) < FEWEST else ()
+        if self._small or (len(X) >= FEWEST and n_batches not in _LOOKED_AT):
+            return
+        text = warning_of_likeness(rows, labels) if batch.even else ""
+        if text:
+            warnings.warn(text, stacklevel=user_level())
+            self._warned_of = (*told, "likeness")
 
     def _run(
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine

@@ -14,7 +14,7 @@ import numpy as np
 
 from scstream.families.contract import Array
 
-_FEWEST = 200  # rows, to know the correlation to less than .1
+FEWEST = 200  # rows, to know the correlation to less than .1
 _MOST = 40_000  # numbers, the first of a batch, that are looked at: more would say the same
 _ALIKE = 0.6  # a correlation from which rows say a quarter or less
 _SORTED = 0.95  # a share of steps in one direction from which a column is a trend, or was sorted
@@ -22,9 +22,9 @@ _SORTED = 0.95  # a share of steps in one direction from which a column is a tre
 
 def warning_of_likeness(X: Any, labels: Any) -> str:
     """Return a warning if successive rows are much alike."""
-    if not isinstance(X, np.ndarray) or len(X) < _FEWEST:
+    if not isinstance(X, np.ndarray) or len(X) < FEWEST:
         return ""
-    some = max(_MOST // X.shape[1], _FEWEST)
+    some = max(_MOST // X.shape[1], FEWEST)
     X, labels = X[:some], np.asarray(labels[:some])
     if not np.isfinite(X).all():
         return ""
@@ -38,6 +38,20 @@ def warning_of_likeness(X: Any, labels: Any) -> str:
         "independent ones, and the model finds more clusters than there are. Give each batch with "
         f"sample_weight=numpy.full(len(X), {less:.2g}), or only every {round(1.0 / less)}th row."
     )
+
+
+def joined_rows(
+    before: tuple[Array, Array] | tuple[()], X: Array, labels: Any
+) -> tuple[Array, Array]:
+    """Return rows and labels behind those of the batches before; few of them as copies.
+
+    What is one cluster in each batch may move between them: so it has another label in each.
+    """
+    labels = np.unique(np.asarray(labels), return_inverse=True)[1]
+    if not before or before[0].shape[1] != X.shape[1]:
+        return X.copy() if len(X) < FEWEST else X, labels
+    after = before[1].max(initial=-1) + 1
+    return np.concatenate([before[0], X]), np.concatenate([before[1], after + labels])
 
 
 def correlation(X: Array, labels: Array) -> float:
