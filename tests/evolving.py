@@ -58,6 +58,10 @@ def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if kind == "multinomial":
         odds = np.exp(q @ _MIX[:, :6] / 4.0)
         return rng.multinomial(30, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
+    if kind == "topics":  # rows of few words
+        odds = np.exp(q @ _MIX / 3.0)
+        words = rng.integers(10, 21, size=n)
+        return rng.multinomial(words, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
     clicks, up = (
         rng.poisson(np.exp(1.0 + q[:, 0] / 5.0)),
         rng.random(n) < 1 / (1 + np.exp(-q[:, 1])),
@@ -84,6 +88,8 @@ def family_of(kind: str) -> Any:
         return Student(df=3.0)
     if kind.startswith("light"):
         return Student()
+    if kind == "topics":
+        return "multinomial"
     return _mixed(kind) if kind.startswith("product") else kind.split("-")[0]
 
 
@@ -262,6 +268,12 @@ def _cases() -> dict[str, Case]:
         "gaussian-5", {"alpha": 0.3, "outlier_weight": 0.05}, n=60, seed=94, noise=9, batches=5,
         left_out=50.0,
     )  # fmt: skip
+    out["topics"] = Case(
+        "topics", {"alpha": 0.3, "kernel": fading}, n=60, seed=1, given=False
+    )
+    out["topics, outliers"] = Case(
+        "topics", {"alpha": 4.0, "outlier_weight": 0.01, "half_life": 2.0}, n=60, seed=1, given=False
+    )
     return {**out, **_cases_of_tails()}
 
 

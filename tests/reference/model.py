@@ -14,13 +14,12 @@ from reference.batches import (
     draw_what_is_learned,
     first_batch,
     later_batch,
-    start_from_labels,
     start_from_samples,
-    start_over_clustered,
     tamed_in_vain,
 )
 from reference.clusters import Forgetting
 from reference.moves import drop_forgotten, keep, log_posterior
+from reference.starts import start_from_labels, start_over_clustered, with_prior_on_trial
 from reference.sweeps import (
     Batch,
     deterministic_sweep,
@@ -194,6 +193,8 @@ class Model:
         self.outliers = None
         # the generator moves on only if something is learned
         batch = self.batch(family, rows, weights, copy.deepcopy(self.rng))
+        if labels is None:
+            with_prior_on_trial(batch, self.plan)
         if self.outlier_weight not in (0, "auto"):
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
         clusters = self.started(batch, labels, old_ids)

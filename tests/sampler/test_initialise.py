@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import PROBLEMS, problem
-from reference import batches as plain
+from reference import groups as plain
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
