@@ -58,8 +58,10 @@ def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if kind == "multinomial":
         odds = np.exp(q @ _MIX[:, :6] / 4.0)
         return rng.multinomial(30, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
-    if kind == "topics":  # rows of few words
-        odds = np.exp(q @ _MIX / 3.0)
+    if kind in ("topics", "bursts"):  # rows of few words, which come in bursts or do not
+        odds = np.exp(q @ _MIX / 4.5)
+        if kind == "bursts":
+            odds = rng.standard_gamma(3.0 * odds / odds.sum(axis=1, keepdims=True)) + 1e-9
         words = rng.integers(10, 21, size=n)
         return rng.multinomial(words, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
     clicks, up = (
@@ -88,7 +90,7 @@ def family_of(kind: str) -> Any:
         return Student(df=3.0)
     if kind.startswith("light"):
         return Student()
-    if kind == "topics":
+    if kind in ("topics", "bursts"):
         return "multinomial"
     return _mixed(kind) if kind.startswith("product") else kind.split("-")[0]
 
@@ -273,6 +275,9 @@ def _cases() -> dict[str, Case]:
     )
     out["topics, outliers"] = Case(
         "topics", {"alpha": 4.0, "outlier_weight": 0.01, "half_life": 2.0}, n=60, seed=1, given=False
+    )
+    out["bursts"] = Case(
+        "bursts", {"alpha": 0.3, "kernel": fading}, n=60, seed=1, given=False
     )
     return {**out, **_cases_of_tails()}
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from reference.cutting import log_gamma_draws, log_odds, normal_below
-from reference.gaussian import Gaussian, is_more
+from reference.gaussian import Gaussian, most_probable
 from reference.student import Student
 
 __all__ = ["ByContract", "Gaussian", "Multinomial", "Poisson", "Student"]
@@ -173,11 +173,7 @@ class Multinomial:
             return self
         d = len(self.base)
         trials = [replace(self, prior=count * d * self.base) for count in 2.0 ** np.arange(12)]
-        levels = [sum(trial.log_marginal(s) for s in clusters) for trial in trials]
-        best = 0
-        for i, level in enumerate(levels):
-            best = i if is_more(level, levels[best]) else best
-        return trials[best]
+        return most_probable(trials, clusters)
 
     def settled(self, k):
         """From k clusters one cannot know more about how alike shares are; words in bursts say."""
