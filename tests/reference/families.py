@@ -275,9 +275,12 @@ class ByContract:
     def points_for_a_shape(self):
         return self.family.points_for_a_shape()
 
+    def met(self, X, before):
+        """Return the family when it has met rows: categories have places in the order met."""
+        return ByContract(self.family.meet(X, before and before.family))
+
     def prepare(self, X):
-        family = self.family.meet(X, None)
-        return ByContract(family.prepare(family.check(X)))
+        return ByContract(self.family.prepare(self.family.check(X)))
 
     def adapt(self, clusters):
         return ByContract(self.family.adapt(np.array(clusters)))

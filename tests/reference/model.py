@@ -64,6 +64,10 @@ class Model:
         if time is None:
             time = 0.0 if self.time is None else self.time + 1.0
         weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+        if hasattr(self.unprepared, "met"):
+            known = None if self.clusters is None else self.family
+            self.unprepared = self.unprepared.met(X, known)
+            self.family = known and known.met(X, known)
         before = [] if self.clusters is None else self.clusters.ids
         self.events, self.forgetting = Events(), self.forgetting_of(len(X))
         begun = self.begins(X, time) and self.learn_first(X, weight, time, labels)

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from reference.clusters import Clusters
+from reference.clusters import Clusters, heavier
 from reference.groups import enough_groups, in_deviations_within, over_cluster, telling_columns
 from reference.moves import drop_forgotten, log_posterior, propose_merges, restart_subclusters
 from reference.sweeps import Batch, deterministic_sweep, predictive_scores, tame, tames
@@ -38,7 +38,7 @@ def start_over_clustered(batch, plan):
     """
     clusters = most_probable_start(batch, plan)
     n, enough = clusters.totals()[:, 0], batch.family.points_for_a_shape()
-    if 2.0 * n[n < enough].sum() > n.sum():
+    if heavier(2.0 * n[heavier(enough, n)].sum(), n.sum()):
         alike = batch.family.alike()
         if alike is not batch.family:
             batch.family = alike

@@ -217,7 +217,7 @@ class State(Standing):
         )
 
 
-def heavier(counts: Array, others: Array) -> NDArray[np.bool_]:
+def heavier(counts: Array | float, others: Array | float) -> NDArray[np.bool_]:
     """Whether counts are more than others, by more than rounding.
 
     The sums of points that sub-clusters share are off in the last place: equals must stay equals.
