@@ -22,7 +22,7 @@ from scstream.families import Diagonal, Student
 
 _MIX = np.random.default_rng(5).normal(size=(2, 16))
 _COLUMNS = {
-    "gaussian-2": 2, "gaussian-5": 5, "gaussian-16": 16, "diagonal": 3,
+    "gaussian-1": 1, "gaussian-2": 2, "gaussian-5": 5, "gaussian-16": 16, "diagonal": 3,
     "student-2": 2, "light-2": 2, "heavy-2": 2, "heavy-3": 3,
 }  # fmt: skip
 _TAILS = {"student-2": 4.0, "heavy-2": 3.0, "heavy-3": 3.0}  # degrees of freedom of rows
@@ -41,10 +41,12 @@ def places(b: int) -> np.ndarray:
     return np.array(out)
 
 
-def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of batch b, and which cluster each is of."""
+def rows(
+    kind: str, b: int, n: int, seed: int, at: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of batch b, and which cluster each is of; places may be another batch's."""
     rng = np.random.default_rng([seed, b])
-    centres = places(b)
+    centres = places(b if at is None else at)
     y = rng.integers(len(centres), size=n)
     q = centres[y]
     if kind in _COLUMNS:
@@ -132,6 +134,16 @@ class Case:
         From how many rows on clusters that overlap learn from draws.
     left_out : float
         Up to how many rows, for each number that describes a cluster, none counts in its own.
+    dormant : int
+        How many clusters are remembered after they were forgotten.
+    order : tuple of int
+        The numbers of the batches whose places the stream's batches have; in their order if empty.
+    passes : int
+        After so many batches the same rows come again; 0 if none do.
+    pause : int or None
+        The number of a batch before which nothing came for long.
+    units_from : int or None
+        The number of the first batch in units a thousand times as large.
     """
 
     kind: str
@@ -147,21 +159,32 @@ class Case:
     sample_rows: int = 4096
     drawn_rows: int = 300
     left_out: float = 0.15
+    dormant: int = 0
+    order: tuple[int, ...] = ()
+    passes: int = 0
+    pause: int | None = None
+    units_from: int | None = None
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
         for b in range(self.batches):
+            own = b % self.passes if self.passes else b
+            at = self.order[own] if self.order else own
             X, y = (
-                parting(b, self.n, self.seed)
+                parting(own, self.n, self.seed)
                 if self.parts
-                else rows(self.kind, b, self.n, self.seed)
+                else rows(self.kind, own, self.n, self.seed, at)
             )
             rng = np.random.default_rng([self.seed, b, 1])
             more: dict[str, Any] = {}
             if self.noisy_from is None or self.noisy_from <= b < self.noisy_from + 2:
                 X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
+            if self.units_from is not None and b >= self.units_from:
+                X = X / 1000.0
             if self.given and b == 0:
                 more["labels"] = y // 2
+            if self.pause is not None:
+                more["time"] = b + 40.0 * (b >= self.pause)
             if self.uneven:
                 more["time"] = 1.3 * b + 0.5 * rng.random()
                 more["weight"] = rng.uniform(0.4, 1.6, self.n)
@@ -270,15 +293,34 @@ def _cases() -> dict[str, Case]:
         "gaussian-5", {"alpha": 0.3, "outlier_weight": 0.05}, n=60, seed=94, noise=9, batches=5,
         left_out=50.0,
     )  # fmt: skip
-    out["topics"] = Case(
-        "topics", {"alpha": 0.3, "kernel": fading}, n=60, seed=1, given=False
+    out["one column"] = Case("gaussian-1", {"alpha": 0.3}, n=60, seed=1, given=False, batches=2)
+    for i, kind in enumerate(["gaussian-2", "poisson"]):
+        out[f"{kind}, come back"] = Case(
+            kind, {"alpha": 0.3, "half_life": 0.5}, seed=30 + i, dormant=9,
+            order=(0, 0, 5, 5, 5, 5, 0, 0, 0), batches=9,
+        )  # fmt: skip
+    out["passes"] = Case("gaussian-2", {"alpha": 0.3, "half_life": 2.0}, seed=1, passes=2)
+    out["after a pause"] = Case(
+        "gaussian-2",
+        {"alpha": 0.3},
+        seed=1,
+        dormant=9,
+        order=(0, 0, 0, 6, 6, 6),
+        batches=6,
+        pause=3,
     )
+    out["other units"] = Case(
+        "gaussian-2", {"alpha": 0.3, "half_life": 2.0}, seed=1, dormant=9, batches=4, units_from=2
+    )
+    out["topics"] = Case("topics", {"alpha": 0.3, "kernel": fading}, n=60, seed=1, given=False)
     out["topics, outliers"] = Case(
-        "topics", {"alpha": 4.0, "outlier_weight": 0.01, "half_life": 2.0}, n=60, seed=1, given=False
+        "topics",
+        {"alpha": 4.0, "outlier_weight": 0.01, "half_life": 2.0},
+        n=60,
+        seed=1,
+        given=False,
     )
-    out["bursts"] = Case(
-        "bursts", {"alpha": 0.3, "kernel": fading}, n=60, seed=1, given=False
-    )
+    out["bursts"] = Case("bursts", {"alpha": 0.3, "kernel": fading}, n=60, seed=1, given=False)
     return {**out, **_cases_of_tails()}
 
 
@@ -335,12 +377,13 @@ def expected(name: str) -> list[Outcome]:
         sample_rows=case.sample_rows,
         drawn_rows=case.drawn_rows,
         left_out=case.left_out,
+        dormant=case.dormant,
         **case.options,
     )
     for b, (X, more) in enumerate(case.stream()):
         model.partial_fit(X, **more)
         clusters = model.clusters
-        events = {e: getattr(model, e) for e in ("births", "deaths", "splits", "merges")}
+        events = {e: getattr(model, e) for e in ("births", "deaths", "splits", "merges", "returns")}
         out.append(
             Outcome(
                 model.labels,
@@ -360,11 +403,11 @@ def check_against_reference(name: str, *, family: Any = None, engine: Any = "cpu
     case = CASES[name]
     family = family_of(case.kind) if family is None else family
     rules = Rules(
-        dormant=0,
+        dormant=case.dormant,
         sample_rows=case.sample_rows,
         drawn_rows=case.drawn_rows,
         left_out=case.left_out,
-    )  # those who come back have tests of their own
+    )
     model = ScStream(family, random_state=case.seed, engine=engine, rules=rules, **case.options)
     for b, ((X, more), outcome) in enumerate(zip(case.stream(), expected(name), strict=True)):
         if "weight" in more:

@@ -58,12 +58,14 @@ class Events:
     splits: list = field(default_factory=list)
     merges: list = field(default_factory=list)
     moves: list = field(default_factory=list)
+    given_up: list = field(default_factory=list)  # ids, as those who came back
+    returns: list = field(default_factory=list)
 
 
 # -- a later batch --------------------------------------------------------------------------------
 
 
-def later_batch(batch, plan, clusters, time, forgetting):
+def later_batch(batch, plan, clusters, time, forgetting, dormant):
     """Run some sampled sweeps, moves after each, and the deterministic one; return the events."""
     events, first_new, n = Events(), clusters.next_id, clusters.past()[..., 0].sum(axis=1)
     had = dict(zip(clusters.ids, n / max(n.sum(), 1e-300), strict=True))
@@ -94,6 +96,9 @@ def later_batch(batch, plan, clusters, time, forgetting):
     if len(events.splits) > before:  # of shared points: each gets its best label
         last_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
+    # who comes back is nobody who moved there
+    kernel = forgetting.kernel is not None
+    events.returns = dormant.reunite(batch.family, clusters, kernel=kernel)
     events.moves = keep_names(batch, had, clusters, events.splits)
     renumber(clusters, events, first_new)
     return clusters, events
@@ -118,7 +123,7 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
     if plan.merges:
         events.merges += propose_merges(batch, clusters, greedy=greedy, log_u=for_merges)
     drop_forgotten(batch, clusters)
-    give_up(batch, clusters)
+    events.given_up += give_up(batch, clusters)
 
 
 def has_heavy_tails(family):

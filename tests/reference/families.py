@@ -65,6 +65,9 @@ class Poisson:
     def follow(self, clusters, latest):
         return self
 
+    def reframed(self, s, before):
+        return s
+
     def alike(self):
         return self
 
@@ -184,6 +187,9 @@ class Multinomial:
     def follow(self, clusters, latest):
         return self
 
+    def reframed(self, s, before):
+        return s
+
     def alike(self):
         return self
 
@@ -296,6 +302,9 @@ class ByContract:
     def settled(self, k):
         return ByContract(self.family.settled(k))
 
+    def reframed(self, s, before):
+        return self.family.reframed(s[None], before.family)[0]
+
     def follow(self, clusters, latest):
         return ByContract(self.family.follow(np.array(clusters), np.array(latest)))
 
@@ -304,6 +313,9 @@ class ByContract:
 
     def statistics(self, X):
         return dense(self.family.statistics(self.family.check(X)))
+
+    def log_base(self, X):
+        return self.family.log_base(self.family.check(X)).mean()
 
     def log_marginal(self, s):
         family = self.family

@@ -131,7 +131,21 @@ class Gaussian:
             trials += [replace(self, m=m, psi=psi) for m in middles(np.array(clusters), d)]
         return most_probable(trials, latest)
 
+    def reframed(self, s, before):
+        """Return statistics of another frame in this one."""
+        d, n = len(self.m), s[0]
+        by, shift = before.scale / self.scale, (before.shift - self.shift) / self.scale
+        z = by * s[1 : 1 + d]
+        cross = np.outer(z, shift)
+        square = unpacked(s[1 + d :], d) * np.outer(by, by) + cross + cross.T
+        square += n * np.outer(shift, shift)
+        return np.concatenate([[n], z + n * shift, square[upper(d)]])
+
     # -- densities
+
+    def log_base(self, X):
+        """Return the log of the base measure, which densities leave out."""
+        return -np.log(sqrt(2.0 * np.pi) * self.scale).sum()
 
     def embed(self, X):
         return (X - self.shift) / self.scale

@@ -5,7 +5,7 @@ from math import inf, lgamma, log
 import numpy as np
 
 from reference import labelling
-from reference.clusters import heavier
+from reference.clusters import ONE, heavier
 from reference.student import log_marginal_of_both, together
 from reference.sweeps import RULES, near, pair_scores, tames
 
@@ -257,7 +257,7 @@ def reluctance(lived):
 def drop_forgotten(batch, clusters):
     """Drop clusters that count less than 1 and own no point; the heaviest always stays."""
     n = clusters.totals()[:, 0]
-    kept = [c for c in range(clusters.k) if n[c] >= 1.0 or clusters.is_present(c)]
+    kept = [c for c in range(clusters.k) if n[c] >= ONE or clusters.is_present(c)]
     keep(batch, clusters, kept or [int(np.argmax(n))])
 
 
@@ -294,7 +294,7 @@ def keep_names(batch, had, clusters, splits):
             moves += [(old, new)] if gone else []
         elif n[a] > 0:
             gain = [marginal(P + c) - marginal(P) - marginal(c) for c in C]
-            gone = P[0] >= 1.0 and gain[0] < 0.0 < gain[1]
+            gone = P[0] >= ONE and gain[0] < 0.0 < gain[1]
         if gone:
             for names in (clusters.ids, clusters.born, clusters.lived):
                 names[a], names[b] = names[b], names[a]

@@ -3,6 +3,7 @@
 import copy
 from itertools import product
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,16 @@ from reference.clusters import Clusters, heavier
 from reference.groups import enough_groups, in_deviations_within, over_cluster, telling_columns
 from reference.moves import drop_forgotten, log_posterior, propose_merges, restart_subclusters
 from reference.sweeps import Batch, deterministic_sweep, predictive_scores, tame, tames
+
+
+class Start(NamedTuple):
+    """Clusters to start from, their log posterior, and that plus the doubt about labels."""
+
+    level: float
+    evidence: float
+    clusters: Clusters
+    family: object
+    z: np.ndarray
 
 
 def start_from_labels(batch, labels):
@@ -87,10 +98,9 @@ def most_probable_start(batch, plan, most=200, *, adapt=True):
     for prior, groups in product([family] if held is family else [family, held], starts):
         batch.family = prior.adapt(groups) if adapt else prior
         best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
-    _, clusters, family, batch.z = best
-    batch.family = family.held(False)
+    batch.family, batch.z = best.family.held(False), best.z
     batch.sub = np.zeros(len(batch.X), dtype=int)
-    return clusters
+    return best.clusters
 
 
 def turn(batch, plan, clusters):
@@ -105,24 +115,23 @@ def turn(batch, plan, clusters):
     turned = in_deviations_within(E, best_labels(batch, clusters))
     if turned is None:
         return False
-    best = 0.0, copy.deepcopy(clusters), family, batch.z.copy()
+    as_found = copy.deepcopy(clusters), family, batch.z.copy()
     sharp = copy.deepcopy(clusters)
     deterministic_sweep(batch, sharp)
     found = log_posterior(family, batch.alpha, sharp.totals())
-    best = found, *best[1:]
+    best = Start(found, -inf, *as_found)
     for _ in range(8):
-        groups = over_cluster(batch, min(size, 30 + 4 * best[1].k), turned)
-        batch.family, before = family.adapt(groups), best[0]
+        groups = over_cluster(batch, min(size, 30 + 4 * best.clusters.k), turned)
+        batch.family, before = family.adapt(groups), best.level
         best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=True)
-        batch.family = best[2]
-        turned = in_deviations_within(E, best_labels(batch, best[1]))
-        if turned is None or best[0] < before + 1.0:
+        batch.family = best.family
+        turned = in_deviations_within(E, best_labels(batch, best.clusters))
+        if turned is None or best.level < before + 1.0:
             break
-    level, new, batch.family, batch.z = best
-    batch.sub = np.zeros(len(batch.X), dtype=int)
-    vars(clusters).update(vars(new))
+    batch.z, batch.sub = best.z, np.zeros(len(batch.X), dtype=int)
+    vars(clusters).update(vars(best.clusters))
     restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
-    return level > found
+    return best.level > found
 
 
 def best_labels(batch, clusters):
@@ -133,9 +142,14 @@ def best_labels(batch, clusters):
 
 
 def merged_down(batch, plan, clusters, best, *, adapt):
-    """Merge groups while that is better; returns the most probable step on the way, or before."""
+    """Merge groups while that is better; returns the most probable step on the way, or before.
+
+    In one column groups may be slices of a cluster, no two of which merge. So then they are merged
+    all the same, a quarter at a time, and steps are judged with the doubt about labels.
+    """
+    forced = False
     if best is None:
-        best = -inf, copy.deepcopy(clusters), batch.family, batch.z.copy()
+        best = Start(-inf, -inf, copy.deepcopy(clusters), batch.family, batch.z.copy())
     while True:
         deterministic_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
@@ -145,9 +159,14 @@ def merged_down(batch, plan, clusters, best, *, adapt):
         level = -inf
         if excess == 0:
             level = log_posterior(batch.family, batch.alpha, clusters.totals())
-        if level >= best[0]:
-            best = level, copy.deepcopy(clusters), batch.family, batch.z.copy()
+        evidence = level + np.triu(clusters.doubt, 1).sum()
+        if evidence >= best.evidence if forced else level >= best.level:
+            best = Start(level, evidence, copy.deepcopy(clusters), batch.family, batch.z.copy())
         if not plan.merges:
             return best
-        if not propose_merges(batch, clusters, neighbours=6, greedy=True, must_go=excess):
+        merged = propose_merges(batch, clusters, neighbours=6, greedy=True, must_go=excess)
+        if not merged and batch.X.shape[1] == 1:
+            forced, quarter = True, -(-clusters.k // 4)
+            merged = propose_merges(batch, clusters, neighbours=6, greedy=True, must_go=quarter)
+        if not merged:
             return best

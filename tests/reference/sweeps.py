@@ -6,6 +6,7 @@ from math import lgamma, log
 import numpy as np
 
 from reference import labelling
+from reference.clusters import ONE
 from reference.uniforms import uniforms
 
 
@@ -124,7 +125,7 @@ def last_sweep(batch, clusters):
     numbers. One that is alone in its cluster scores as one that founds a cluster.
     """
     totals = clusters.totals()
-    few = totals[:, 0].sum() < batch.left_out * clusters.k * batch.family.size()
+    few = totals[:, 0].sum() < ONE * batch.left_out * clusters.k * batch.family.size()
     if not few or tames(batch.family):
         deterministic_sweep(batch, clusters)
         return
