@@ -126,12 +126,12 @@ class Model:
         if isinstance(self.outliers, Background):
             batch.outliers = self.outliers.begin(batch, past.totals()[:, 0].sum() / before)
         clusters = self.run_later(batch, copy.deepcopy(past), time)
-        born = clusters.next_id > past.next_id or self.events.returns
-        if born and is_suspected(self, batch, past, clusters, some_rows(len(X), ROWS)):
-            if begins_anew(self, batch, clusters):
-                self.clusters, self.first_rows, self.events = known, [], Events()
-                self.learn_first(X, weight, time, None)
-                return
+        suspected = clusters.next_id > past.next_id or self.events.returns
+        suspected = suspected and is_suspected(self, batch, past, clusters, some_rows(len(X), ROWS))
+        if suspected and begins_anew(self, batch, clusters):
+            self.clusters, self.first_rows, self.events = known, [], Events()
+            self.learn_first(X, weight, time, None)
+            return
         self.suspicion *= past.totals()[:, 0].sum() / before
         if self.outlier_weight == "auto" and self.outliers is None:
             noise, self.suspicion = arising(batch, clusters, self.suspicion)
