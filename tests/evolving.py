@@ -3,9 +3,10 @@
 Each case is a family, what the stream is learned with, and how many rows a batch has. The reference
 runs once for all engines that are compared with it.
 
-Seeds are such that nothing hangs on rounding. It does where a division of a cluster is found again
-with its sides changed about, which is no better, or where a cluster has one row only, which lies on
-every cut through its middle.
+Seeds are such that nothing hangs on rounding. It does, in one stream of some hundreds, where a
+division of a cluster is found again with its sides changed about, which is no better, or where a
+cluster has one row only, which lies on every cut through its middle. Counts do not: those that
+differ in the last place are equal (`scstream.sampler.clusters.ONE`, `heavier`).
 """
 
 from dataclasses import dataclass, field
@@ -13,92 +14,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from evolving_rows import family_of, parting, plain_family_of, rows
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import families as plain
 from reference.model import Model
 
-from scstream import Product, Rules, ScStream
-from scstream.families import Diagonal, Student
-
-_MIX = np.random.default_rng(5).normal(size=(2, 16))
-_COLUMNS = {
-    "gaussian-2": 2, "gaussian-5": 5, "gaussian-16": 16, "diagonal": 3,
-    "student-2": 2, "light-2": 2, "heavy-2": 2, "heavy-3": 3,
-}  # fmt: skip
-_TAILS = {"student-2": 4.0, "heavy-2": 3.0, "heavy-3": 3.0}  # degrees of freedom of rows
-
-
-def places(b: int) -> np.ndarray:
-    """Return where clusters are in batch b: one stays, one goes there, others jump, come and go."""
-    out = [(0.0, 0.0), (6.0 - 0.5 * b, 0.5)]
-    if b >= 3:
-        out.append((0.0, 7.0 + 0.2 * b))
-    if b <= 4:
-        out.append((-7.0, -3.0))
-    out.append((7.0, 7.0) if b < 5 else (9.0, -6.0))
-    if b == 6:
-        out.append((-6.0, 6.0))
-    return np.array(out)
-
-
-def rows(kind: str, b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of batch b, and which cluster each is of."""
-    rng = np.random.default_rng([seed, b])
-    centres = places(b)
-    y = rng.integers(len(centres), size=n)
-    q = centres[y]
-    if kind in _COLUMNS:
-        d = _COLUMNS[kind]
-        noise = rng.normal(size=(n, d))
-        if kind in _TAILS:
-            noise /= np.sqrt(rng.chisquare(_TAILS[kind], size=(n, 1)) / _TAILS[kind])
-        return (q if d == 2 else q @ _MIX[:, :d]) + noise, y
-    if kind == "poisson":
-        return rng.poisson(np.exp(1.2 + q @ _MIX[:, :4] / 6.0)).astype(float), y
-    if kind == "multinomial":
-        odds = np.exp(q @ _MIX[:, :6] / 4.0)
-        return rng.multinomial(30, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
-    clicks, up = (
-        rng.poisson(np.exp(1.0 + q[:, 0] / 5.0)),
-        rng.random(n) < 1 / (1 + np.exp(-q[:, 1])),
-    )
-    return np.column_stack([q + rng.normal(size=(n, 2)), clicks, up]), y
-
-
-def parting(b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of batch b of one wide cluster that is two from the fourth batch on."""
-    rng = np.random.default_rng([seed, b])
-    X = rng.normal(size=(n, 2))
-    X[:, 0] = 6.0 * X[:, 0] if b < 3 else X[:, 0] + rng.choice([-6.0, 6.0], size=n)
-    return X, np.zeros(n, dtype=np.int64)
-
-
-def _mixed(kind: str) -> Product:
-    counts = "negative-binomial" if kind == "product, wide counts" else "poisson"
-    return Product([("gaussian", [0, 1]), (counts, [2]), ("categorical", [3])])
-
-
-def family_of(kind: str) -> Any:
-    """Return the family as the package takes it."""
-    if kind.startswith("heavy"):
-        return Student(df=3.0)
-    if kind.startswith("light"):
-        return Student()
-    return _mixed(kind) if kind.startswith("product") else kind.split("-")[0]
-
-
-def plain_family_of(kind: str) -> Any:
-    """Return the family as the reference takes it: written out, or by its contract."""
-    if kind == "diagonal":
-        return plain.ByContract(Diagonal())
-    if kind.startswith("product"):
-        return plain.ByContract(_mixed(kind))
-    if kind.startswith("heavy"):
-        return plain.Student(given=3.0)
-    if kind.startswith(("light", "student")):
-        return plain.Student()
-    written = {"gaussian": plain.Gaussian, "poisson": plain.Poisson}
-    return written.get(kind.split("-")[0], plain.Multinomial)()
+from scstream import Rules, ScStream
 
 
 @dataclass(frozen=True)
@@ -124,6 +44,16 @@ class Case:
         From how many rows on clusters that overlap learn from draws.
     left_out : float
         Up to how many rows, for each number that describes a cluster, none counts in its own.
+    dormant : int
+        How many clusters are remembered after they were forgotten.
+    order : tuple of int
+        The numbers of the batches whose places the stream's batches have; in their order if empty.
+    passes : int
+        After so many batches the same rows come again; 0 if none do.
+    pause : int or None
+        The number of a batch before which nothing came for long.
+    units_from : int or None
+        The number of the first batch in units a thousand times as small.
     """
 
     kind: str
@@ -139,21 +69,32 @@ class Case:
     sample_rows: int = 4096
     drawn_rows: int = 300
     left_out: float = 0.15
+    dormant: int = 0
+    order: tuple[int, ...] = ()
+    passes: int = 0
+    pause: int | None = None
+    units_from: int | None = None
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
         for b in range(self.batches):
+            own = b % self.passes if self.passes else b
+            at = self.order[own] if self.order else own
             X, y = (
-                parting(b, self.n, self.seed)
+                parting(own, self.n, self.seed)
                 if self.parts
-                else rows(self.kind, b, self.n, self.seed)
+                else rows(self.kind, own, self.n, self.seed, at)
             )
             rng = np.random.default_rng([self.seed, b, 1])
             more: dict[str, Any] = {}
             if self.noisy_from is None or self.noisy_from <= b < self.noisy_from + 2:
                 X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
+            if self.units_from is not None and b >= self.units_from:
+                X = 1000.0 * X
             if self.given and b == 0:
                 more["labels"] = y // 2
+            if self.pause is not None:
+                more["time"] = b + 100.0 * (b >= self.pause)
             if self.uneven:
                 more["time"] = 1.3 * b + 0.5 * rng.random()
                 more["weight"] = rng.uniform(0.4, 1.6, self.n)
@@ -210,10 +151,9 @@ def _cases() -> dict[str, Case]:
     out["over-clustered, two starts"] = Case(
         "gaussian-5", {"alpha": 4.0, "outlier_weight": 0.05}, n=130, seed=3, given=False
     )
-    for seed in (3, 4):
-        out[f"over-clustered, turned, {seed}"] = Case(
-            "gaussian-5", {"alpha": 0.3}, n=130, seed=seed, given=False, batches=2
-        )
+    out["over-clustered, turned"] = Case(
+        "gaussian-5", {"alpha": 0.3}, n=130, seed=3, given=False, batches=2
+    )
     out["first rows kept"] = Case(
         "multinomial", {"alpha": 0.3, "half_life": None}, n=20, seed=1, given=False
     )
@@ -223,7 +163,7 @@ def _cases() -> dict[str, Case]:
     out["founders"] = Case(
         "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=1, given=False
     )
-    for seed in (11, 12, 14):  # the same clusters come of founders, but for their ids
+    for seed in (11, 12):  # the same clusters come of founders, but for their ids
         out[f"founders in vain, {seed}"] = Case(
             "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=seed, given=False
         )
@@ -259,9 +199,43 @@ def _cases() -> dict[str, Case]:
             left_out=50.0,
         )  # fmt: skip
     out["left out, outliers"] = Case(
-        "gaussian-5", {"alpha": 0.3, "outlier_weight": 0.05}, n=60, seed=94, noise=9, batches=5,
+        "gaussian-5", {"alpha": 0.3, "outlier_weight": 0.05}, n=60, seed=1097, noise=9, batches=5,
         left_out=50.0,
     )  # fmt: skip
+    out["one column"] = Case("gaussian-1", {"alpha": 0.3}, n=60, given=False, batches=1, order=(7,))
+    for i, kind in enumerate(["gaussian-2", "poisson"]):
+        out[f"{kind}, come back"] = Case(
+            kind, {"alpha": 0.3, "half_life": 0.5}, seed=30 + i, dormant=9,
+            order=(0, 0, 5, 5, 5, 5, 0, 0, 0), batches=9,
+        )  # fmt: skip
+    out["passes"] = Case(
+        "gaussian-2", {"alpha": 0.3, "half_life": 2.0}, seed=1, passes=2, batches=5
+    )
+    out["after a pause"] = Case(
+        "gaussian-2",
+        {"alpha": 0.3},
+        seed=1,
+        dormant=9,
+        order=(0, 0, 0, 6, 6, 6),
+        batches=6,
+        pause=3,
+    )
+    out["other units"] = Case(
+        "gaussian-5", {"alpha": 0.3, "half_life": 2.0, "max_sweeps": 5}, n=90, seed=1, dormant=9,
+        batches=4, units_from=2,
+    )  # fmt: skip
+    out["topics"] = Case("topics", {"alpha": 0.3, "kernel": fading}, n=60, seed=2, given=False)
+    out["topics, outliers"] = Case(
+        "topics",
+        {"alpha": 4.0, "outlier_weight": 0.01, "half_life": 2.0},
+        n=60,
+        seed=2,
+        given=False,
+        batches=6,
+    )
+    out["bursts"] = Case(
+        "bursts", {"alpha": 0.3, "kernel": fading}, n=60, seed=1, given=False, batches=2
+    )
     return {**out, **_cases_of_tails()}
 
 
@@ -318,12 +292,13 @@ def expected(name: str) -> list[Outcome]:
         sample_rows=case.sample_rows,
         drawn_rows=case.drawn_rows,
         left_out=case.left_out,
+        dormant=case.dormant,
         **case.options,
     )
     for b, (X, more) in enumerate(case.stream()):
         model.partial_fit(X, **more)
         clusters = model.clusters
-        events = {e: getattr(model, e) for e in ("births", "deaths", "splits", "merges")}
+        events = {e: getattr(model, e) for e in ("births", "deaths", "splits", "merges", "returns")}
         out.append(
             Outcome(
                 model.labels,
@@ -343,11 +318,11 @@ def check_against_reference(name: str, *, family: Any = None, engine: Any = "cpu
     case = CASES[name]
     family = family_of(case.kind) if family is None else family
     rules = Rules(
-        dormant=0,
+        dormant=case.dormant,
         sample_rows=case.sample_rows,
         drawn_rows=case.drawn_rows,
         left_out=case.left_out,
-    )  # those who come back have tests of their own
+    )
     model = ScStream(family, random_state=case.seed, engine=engine, rules=rules, **case.options)
     for b, ((X, more), outcome) in enumerate(zip(case.stream(), expected(name), strict=True)):
         if "weight" in more:

@@ -6,6 +6,7 @@ from math import inf, log
 import numpy as np
 from scipy.special import betaln, gammaln
 
+from reference.clusters import ONE
 from reference.moves import drop_forgotten, log_posterior, reluctance
 from reference.sweeps import Batch, deterministic_sweep, predictive_scores, with_outliers
 
@@ -107,7 +108,7 @@ def left_after(batch, clusters):
     if batch.outliers is None:
         return None
     noise = batch.outliers.beside(clusters)
-    return None if noise.held[0] < 1.0 else noise
+    return None if noise.held[0] < ONE else noise
 
 
 def log_level(batch, family, clusters):
@@ -121,16 +122,21 @@ def log_level(batch, family, clusters):
 
 
 def give_up(batch, clusters):
-    """Give up the clusters whose rows are more probable in the background; one always stays."""
+    """Give up the clusters whose rows are more probable in the background; one always stays.
+
+    Returns the ids of those.
+    """
     if not isinstance(batch.outliers, Background) or clusters.k < 2:
-        return
+        return []
     kept, _ = worth_keeping(batch, batch.outliers, clusters, batch.outliers.beside(clusters).held)
     if not kept:
         kept = [int(np.argmax(clusters.totals()[:, 0]))]
-    if len(kept) < clusters.k:
+    gone = [name for c, name in enumerate(clusters.ids) if c not in kept]
+    if gone:
         clusters.select(kept)
         deterministic_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
+    return gone
 
 
 def worth_keeping(batch, background, clusters, held, elsewhere=0.0):

@@ -1,9 +1,8 @@
-"""The order of steps in a batch: where a first batch starts, how it converges, and a later one."""
+"""The order of steps in a batch: how a first one converges, and a later one."""
 
 import copy
 from dataclasses import dataclass, field
-from itertools import product
-from math import inf, lgamma, log
+from math import inf
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from reference.background import (
     log_level,
 )
 from reference.clusters import Clusters
+from reference.groups import over_cluster
 from reference.moves import (
     drop_forgotten,
     keep_names,
@@ -25,15 +25,14 @@ from reference.moves import (
     restart_subclusters,
     set_present_apart,
 )
+from reference.starts import start_over_clustered, start_that_stays, turn
 from reference.sweeps import (
     RULES,
     deterministic_sweep,
     forget,
     last_sweep,
-    predictive_scores,
     predictive_sweep,
     restricted_sweep,
-    tame,
     tames,
 )
 
@@ -59,12 +58,14 @@ class Events:
     splits: list = field(default_factory=list)
     merges: list = field(default_factory=list)
     moves: list = field(default_factory=list)
+    given_up: list = field(default_factory=list)  # ids, as those who came back
+    returns: list = field(default_factory=list)
 
 
 # -- a later batch --------------------------------------------------------------------------------
 
 
-def later_batch(batch, plan, clusters, time, forgetting):
+def later_batch(batch, plan, clusters, time, forgetting, dormant):
     """Run some sampled sweeps, moves after each, and the deterministic one; return the events."""
     events, first_new, n = Events(), clusters.next_id, clusters.past()[..., 0].sum(axis=1)
     had = dict(zip(clusters.ids, n / max(n.sum(), 1e-300), strict=True))
@@ -95,6 +96,9 @@ def later_batch(batch, plan, clusters, time, forgetting):
     if len(events.splits) > before:  # of shared points: each gets its best label
         last_sweep(batch, clusters)
         drop_forgotten(batch, clusters)
+    # who comes back is nobody who moved there
+    kernel = forgetting.kernel is not None
+    events.returns = dormant.reunite(batch.family, clusters, kernel=kernel)
     events.moves = keep_names(batch, had, clusters, events.splits)
     renumber(clusters, events, first_new)
     return clusters, events
@@ -119,7 +123,7 @@ def moves(batch, plan, clusters, events, time, *, greedy=False, restart=True):
     if plan.merges:
         events.merges += propose_merges(batch, clusters, greedy=greedy, log_u=for_merges)
     drop_forgotten(batch, clusters)
-    give_up(batch, clusters)
+    events.given_up += give_up(batch, clusters)
 
 
 def has_heavy_tails(family):
@@ -337,220 +341,3 @@ def start_from_samples(batch, plan, size, *, noisy):
         if agree or (size >= 2000 and tamed_in_vain(batch.family)):
             break
     return found and Clusters.of(n / before * found.totals(), 0.0, 0), noise
-
-
-def start_from_labels(batch, labels):
-    """Return the clusters that the user gives; the prior follows them at once."""
-    names = sorted(set(labels.tolist()))
-    batch.z = np.array([names.index(label) for label in labels])
-    totals = sums_by_label(batch, len(names))
-    for _ in range(5 if tames(batch.family) else 0):
-        tame(batch, [batch.family.frame(s) for s in totals], batch.z)
-        totals = sums_by_label(batch, len(names))
-    batch.family = batch.family.adapt(totals)
-    clusters = Clusters.of(totals, 0.0, 0)
-    restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
-    return clusters
-
-
-def sums_by_label(batch, k):
-    return np.array([batch.weight[batch.z == c] @ batch.T[batch.z == c] for c in range(k)])
-
-
-def start_over_clustered(batch, plan):
-    """Deliberately many clusters, merged while that is better; the prior follows them.
-
-    Should most points be left in clusters of fewer points than it takes to tell a shape, all is
-    done again under a prior that takes clusters for alike.
-    """
-    clusters = most_probable_start(batch, plan)
-    n, enough = clusters.totals()[:, 0], batch.family.points_for_a_shape()
-    if 2.0 * n[n < enough].sum() > n.sum():
-        batch.family = batch.family.alike()
-        clusters = most_probable_start(batch, plan)
-    restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
-    return clusters
-
-
-def start_that_stays(batch, plan):
-    """Return a start from 30 groups at most, under a prior that stays."""
-    return most_probable_start(batch, plan, most=30, adapt=False)
-
-
-def most_probable_start(batch, plan, most=200, *, adapt=True):
-    """Return the best of some starts: small groups, or 30 by the columns that tell most.
-
-    Each once more with a prior that is held wide, if the family has such.
-    """
-    family, size = batch.family, max(1, min(len(batch.X) // 4, most))
-    starts = [enough_groups(batch, size) if adapt and size == 200 else over_cluster(batch, size)]
-    if family.real and size > 30:
-        E = family.embed(batch.X)
-        weight = telling_columns(E)
-        if weight is not None:
-            starts.append(over_cluster(batch, 30, E * weight))
-    best = None
-    held = family.held(True) if adapt else family
-    for prior, groups in product([family] if held is family else [family, held], starts):
-        batch.family = prior.adapt(groups) if adapt else prior
-        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=adapt)
-    _, clusters, family, batch.z = best
-    batch.family = family.held(False)
-    batch.sub = np.zeros(len(batch.X), dtype=int)
-    return clusters
-
-
-def turn(batch, plan, clusters):
-    """Start again from groups in the deviations within the clusters, if that is more probable.
-
-    And again from what these merge down to, while it is so by a nat. Returns whether it was.
-    """
-    family, size = batch.family, max(1, min(len(batch.X) // 4, 200))
-    if not family.real or size <= 30:
-        return False
-    E = family.embed(batch.X)
-    turned = in_deviations_within(E, best_labels(batch, clusters))
-    if turned is None:
-        return False
-    best = 0.0, copy.deepcopy(clusters), family, batch.z.copy()
-    sharp = copy.deepcopy(clusters)
-    deterministic_sweep(batch, sharp)
-    found = log_posterior(family, batch.alpha, sharp.totals())
-    best = found, *best[1:]
-    for _ in range(8):
-        groups = over_cluster(batch, min(size, 30 + 4 * best[1].k), turned)
-        batch.family, before = family.adapt(groups), best[0]
-        best = merged_down(batch, plan, Clusters.of(groups, 0.0, 0), best, adapt=True)
-        batch.family = best[2]
-        turned = in_deviations_within(E, best_labels(batch, best[1]))
-        if turned is None or best[0] < before + 1.0:
-            break
-    level, new, batch.family, batch.z = best
-    batch.sub = np.zeros(len(batch.X), dtype=int)
-    vars(clusters).update(vars(new))
-    restart_subclusters(batch, clusters, list(range(clusters.k)), keep_better=False)
-    return level > found
-
-
-def best_labels(batch, clusters):
-    """Return the clusters that rows are most probable in, numbered without gaps."""
-    z = np.argmax(predictive_scores(batch, clusters)[0], axis=0)
-    used = sorted(set(z.tolist()))
-    return np.array([used.index(c) for c in z])
-
-
-def merged_down(batch, plan, clusters, best, *, adapt):
-    """Merge groups while that is better; returns the most probable step on the way, or before."""
-    if best is None:
-        best = -inf, copy.deepcopy(clusters), batch.family, batch.z.copy()
-    while True:
-        deterministic_sweep(batch, clusters)
-        drop_forgotten(batch, clusters)
-        if adapt:
-            batch.family = batch.family.adapt(clusters.totals())
-        excess = 0 if plan.max_clusters is None else max(clusters.k - plan.max_clusters, 0)
-        level = -inf
-        if excess == 0:
-            level = log_posterior(batch.family, batch.alpha, clusters.totals())
-        if level >= best[0]:
-            best = level, copy.deepcopy(clusters), batch.family, batch.z.copy()
-        if not plan.merges:
-            return best
-        if not propose_merges(batch, clusters, neighbours=6, greedy=True, must_go=excess):
-            return best
-
-
-# -- groups of points -----------------------------------------------------------------------------
-
-
-def enough_groups(batch, m):
-    """Return groups of the batch's rows, twice as many while they are too few for the clusters."""
-    family, X, most = batch.family, batch.X, max(len(batch.X) // 4, m)
-    while True:
-        z = k_means(family.embed(X), m, batch.rng)
-        groups = np.array([family.statistics(X[z == c]).sum(axis=0) for c in range(max(z) + 1)])
-        own, same = shares_divided(family, X, z, batch.alpha)
-        if m >= most or own <= 0.12 or same <= 0.002:
-            return groups
-        m = min(2 * m, most)
-
-
-def shares_divided(family, X, z, alpha):
-    """How many groups are more probable as two clusters, the halves by 2-means.
-
-    The share of groups, by a prior that suits the halves, and that of rows, by the groups' prior.
-    """
-    pairs, E = [], family.embed(X)
-    for c in range(max(z) + 1):
-        e, t = E[z == c], family.statistics(X[z == c])
-        a = e[np.argmax(((e - e.mean(axis=0)) ** 2).sum(axis=1))]
-        b = e[np.argmax(((e - a) ** 2).sum(axis=1))]
-        for _ in range(4):
-            side = ((e - b) ** 2).sum(axis=1) < ((e - a) ** 2).sum(axis=1)
-            if side.all() or not side.any():
-                break
-            a, b = e[~side].mean(axis=0), e[side].mean(axis=0)
-        else:
-            pairs.append([t[~side].sum(axis=0), t[side].sum(axis=0)])
-    if not pairs:
-        return 0.0, 0.0
-    prior = family.adapt(np.array([s + t for s, t in pairs]))
-    halves = prior.adapt(np.array([half for pair in pairs for half in pair]))
-
-    def level(prior, s):
-        return log(alpha) + lgamma(s[0]) + prior.log_marginal(s)
-
-    gains = [[level(p, s) + level(p, t) - level(prior, s + t) for s, t in pairs]
-             for p in (halves, prior)]  # fmt: skip
-    rows = [s[0] + t[0] for s, t in pairs]
-    same = sum(n for n, gain in zip(rows, gains[1], strict=True) if gain > 0)
-    return sum(gain > 0 for gain in gains[0]) / (max(z) + 1), same / len(X)
-
-
-def over_cluster(batch, m, E=None):
-    """Statistics of at most m groups of the batch's rows, by k-means."""
-    z = k_means(batch.family.embed(batch.X) if E is None else E, m, batch.rng)
-    return np.array(
-        [batch.family.statistics(batch.X[z == c]).sum(axis=0) for c in range(max(z) + 1)]
-    )
-
-
-def k_means(E, m, rng):
-    """Labels of a rough clustering: k-means++ and five rounds."""
-    picks, nearest = [int(rng.integers(len(E)))], np.full(len(E), inf)
-    while True:
-        centre = E[picks[-1]]
-        gap = ((E - centre) ** 2).sum(axis=1)
-        # rounding leaves copies of a centre at a tiny distance from it
-        copies = gap <= 1e-12 * ((E**2).sum(axis=1) + centre @ centre)
-        nearest = np.minimum(nearest, np.where(copies, 0.0, gap))
-        cumulated = np.cumsum(nearest)
-        if len(picks) == m or cumulated[-1] <= 0:
-            break
-        passed = np.flatnonzero(cumulated > rng.random() * cumulated[-1])
-        picks.append(int(passed[0]))
-    centres = E[picks]
-    for _ in range(5):
-        z = np.array([np.argmin(((centres - e) ** 2).sum(axis=1)) for e in E])
-        used = sorted(set(z.tolist()))
-        z = np.array([used.index(c) for c in z])
-        centres = np.array([E[z == c].mean(axis=0) for c in range(len(used))])
-    return z
-
-
-def telling_columns(E):
-    """Weights of columns by how flat they are: separate heaps make the fourth moment small."""
-    if E.shape[1] < 3:
-        return None
-    deviation = E.std(axis=0)
-    lack = 3.0 - (((E - E.mean(axis=0)) / deviation) ** 4).mean(axis=0)
-    return None if lack.max() < 0.5 else np.maximum(lack, 0.05) / deviation
-
-
-def in_deviations_within(E, z):
-    """Rows in units of the deviations from the means of their groups, None if these are round."""
-    off = E - np.array([E[z == c].mean(axis=0) for c in range(max(z) + 1)])[z]
-    variance, axis = np.linalg.eigh(off.T @ off)
-    if variance[-1] <= 2.0 * variance[0]:
-        return None
-    return E @ (axis / np.sqrt(np.maximum(variance, 1e-12 * variance[-1])))

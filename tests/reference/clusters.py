@@ -175,7 +175,7 @@ class Clusters:
         past is where most of it is.
         """
         past = self.past()[c, :, 0]
-        return self.parts()[c, :, 0] if past.sum() < 1.0 else past
+        return self.parts()[c, :, 0] if past.sum() < ONE else past
 
     def merge(self, a, b):
         """Join cluster b to a; the two become the sub-clusters.
@@ -227,6 +227,9 @@ class Clusters:
 def nothing(k, p):
     """Return sums, rows, rivals and doubts over no points."""
     return np.zeros((k, 2, p)), np.zeros((k, 2), int), np.zeros((k, k), int), np.zeros((k, k))
+
+
+ONE = 1.0 - 1e-9  # what a row counts at least, as rounding leaves it
 
 
 def heavier(count, other):

@@ -6,14 +6,14 @@ ratio. What the user leaves open of a prior is set by the first batch (``prepare
 ``settled``) and goes with the clusters afterwards (``follow``).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, lgamma, log, sqrt
 
 import numpy as np
 from scipy.special import gammaln
 
 from reference.cutting import log_gamma_draws, log_odds, normal_below
-from reference.gaussian import Gaussian
+from reference.gaussian import Gaussian, most_probable
 from reference.student import Student
 
 __all__ = ["ByContract", "Gaussian", "Multinomial", "Poisson", "Student"]
@@ -64,6 +64,9 @@ class Poisson:
 
     def follow(self, clusters, latest):
         return self
+
+    def reframed(self, s, before):
+        return s
 
     def alike(self):
         return self
@@ -135,7 +138,10 @@ class Multinomial:
 
     base: np.ndarray | None = None
     prior: np.ndarray | None = None
+    repeats: float = 1.0  # the mean prior count that words repeated within rows suggest
+    faint: bool = False  # whether that is the prior
     real = False
+    sparse = True
 
     def enough_rows(self, d):
         return 20
@@ -144,28 +150,45 @@ class Multinomial:
         return 1 + len(self.prior)
 
     def points_for_a_shape(self):
-        return 0
+        return len(self.base) if self.faint else 0
 
     def prepare(self, X):
-        total, d = X.sum(axis=0), X.shape[1]
-        base = (total + 1.0) / (total.sum() + d)
-        return Multinomial(base, d * base)
+        base = frequencies(X)
+        return Multinomial(base, len(base) * base, mean_by_rows(X, base))
+
+    def suggested(self):
+        """Return the family with the weak prior that repeated words suggest, None if they do not.
+
+        Either rows are short and of clusters with words of their own, or words come in bursts.
+        """
+        if self.repeats >= 1.0:
+            return None
+        return replace(self, prior=self.repeats * len(self.base) * self.base, faint=True)
+
+    def is_borne_out(self, X, z):
+        """Whether rows of a cluster share words about as often as each repeats them: no bursts."""
+        there = (X > 0).astype(float)
+        clusters = np.array([there[z == c].sum(axis=0) for c in sorted(set(z.tolist()))])
+        return mean_by_rows(clusters, frequencies(there)) <= 2.5 * self.repeats
 
     def adapt(self, clusters):
+        if self.faint:
+            return self
         d = len(self.base)
-        trials = [Multinomial(self.base, count * d * self.base) for count in 2.0 ** np.arange(12)]
-        return max(trials, key=lambda trial: sum(trial.log_marginal(s) for s in clusters))
+        trials = [replace(self, prior=count * d * self.base) for count in 2.0 ** np.arange(12)]
+        return most_probable(trials, clusters)
 
     def settled(self, k):
-        """From k clusters one cannot know more about how alike shares are.
-
-        Nor can one where rows repeat words in bursts, which those of the tests do not.
-        """
+        """From k clusters one cannot know more about how alike shares are; words in bursts say."""
         most = k * len(self.base) * self.base
-        return self if self.prior.sum() <= most.sum() else Multinomial(self.base, most)
+        strong = self.prior.sum() > most.sum() and self.repeats >= 1.0
+        return replace(self, prior=most) if strong else self
 
     def follow(self, clusters, latest):
         return self
+
+    def reframed(self, s, before):
+        return s
 
     def alike(self):
         return self
@@ -216,6 +239,26 @@ class Multinomial:
         return np.concatenate([[share * past[0]], np.clip(x, 0.0, past[1:])])
 
 
+def frequencies(X):
+    """Return the share (d,) of each word, each counted once more than it is."""
+    total = X.sum(axis=0) + 1.0
+    return total / total.sum()
+
+
+def mean_by_rows(X, base):
+    """Return the mean prior count under which rows (n, d) are most probable, each by itself.
+
+    It is 1 unless another is so by more than a nat.
+    """
+    means = 2.0 ** np.arange(4.0, -10.25, -0.25)
+    levels = [
+        sum(Multinomial(base, mean * len(base) * base).log_marginal([1.0, *x]) for x in X)
+        for mean in means
+    ]
+    best, usual = int(np.argmax(levels)), means.tolist().index(1.0)
+    return float(means[best] if levels[best] > levels[usual] + 1.0 else 1.0)
+
+
 # -- any other ------------------------------------------------------------------------------------
 
 
@@ -238,9 +281,12 @@ class ByContract:
     def points_for_a_shape(self):
         return self.family.points_for_a_shape()
 
+    def met(self, X, before):
+        """Return the family when it has met rows: categories have places in the order met."""
+        return ByContract(self.family.meet(X, before and before.family))
+
     def prepare(self, X):
-        family = self.family.meet(X, None)
-        return ByContract(family.prepare(family.check(X)))
+        return ByContract(self.family.prepare(self.family.check(X)))
 
     def adapt(self, clusters):
         return ByContract(self.family.adapt(np.array(clusters)))
@@ -256,6 +302,9 @@ class ByContract:
     def settled(self, k):
         return ByContract(self.family.settled(k))
 
+    def reframed(self, s, before):
+        return self.family.reframed(s[None], before.family)[0]
+
     def follow(self, clusters, latest):
         return ByContract(self.family.follow(np.array(clusters), np.array(latest)))
 
@@ -264,6 +313,9 @@ class ByContract:
 
     def statistics(self, X):
         return dense(self.family.statistics(self.family.check(X)))
+
+    def log_base(self, X):
+        return self.family.log_base(self.family.check(X)).mean()
 
     def log_marginal(self, s):
         family = self.family

@@ -7,6 +7,7 @@ from math import lgamma, log, sqrt
 import numpy as np
 
 from reference.cutting import log_odds, normal_below
+from reference.restraint import middles, restrained
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,16 @@ class Gaussian:
             off = mean - self.m
             spread += nu * (off @ np.linalg.solve(scatter, off)) + d / kappa
         kappa = min(max((k * d + 2.0) / (spread + 200.0), 0.003), 10.0)
-        pooled, _ = self.pooled(clusters)
         low = max(d + 2.0, self.least_nu)
         high = max(d + 2.0 + sum(s[0] for s in clusters), low)
         trials = [
             replace(self, kappa=kappa, psi=share * pooled, share=share).strengthened(
                 clusters, low, high
             )
+            for pooled in [self.pooled(some)[0] for some in restrained(np.array(clusters), d)]
             for share in (0.5, 1.0)
         ]
-        half, whole = trials
-        return whole if is_more(whole.level(clusters), half.level(clusters)) else half
+        return most_probable(trials, clusters)
 
     def strengthened(self, clusters, low, high):
         d = len(self.m)
@@ -122,13 +122,30 @@ class Gaussian:
         d, total = len(self.m), sum(clusters)
         if total[0] < 1.0:
             return self
-        pooled, spare = self.pooled(latest)
-        new = max(spare, 0.0)
-        old = max(10.0 * (d + 2.0), new)
-        psi = (old * self.psi + new * self.share * pooled) / (old + new)
-        return replace(self, m=total[1 : 1 + d] / total[0], psi=psi)
+        trials = []
+        for some in restrained(np.array(latest), d):
+            pooled, spare = self.pooled(some)
+            new = max(spare, 0.0)
+            old = max(10.0 * (d + 2.0), new)
+            psi = (old * self.psi + new * self.share * pooled) / (old + new)
+            trials += [replace(self, m=m, psi=psi) for m in middles(np.array(clusters), d)]
+        return most_probable(trials, latest)
+
+    def reframed(self, s, before):
+        """Return statistics of another frame in this one."""
+        d, n = len(self.m), s[0]
+        by, shift = before.scale / self.scale, (before.shift - self.shift) / self.scale
+        z = by * s[1 : 1 + d]
+        cross = np.outer(z, shift)
+        square = unpacked(s[1 + d :], d) * np.outer(by, by) + cross + cross.T
+        square += n * np.outer(shift, shift)
+        return np.concatenate([[n], z + n * shift, square[upper(d)]])
 
     # -- densities
+
+    def log_base(self, X):
+        """Return the log of the base measure, which densities leave out."""
+        return -np.log(sqrt(2.0 * np.pi) * self.scale).sum()
 
     def embed(self, X):
         return (X - self.shift) / self.scale
@@ -280,6 +297,15 @@ def principal_axis(cov, metric, rank):
             if not np.trace(cov) > 1e-9 * whole:  # but for rounding nothing is left
                 break
     return v
+
+
+def most_probable(trials, clusters):
+    """Return the prior under which clusters are the most probable, of equals the first."""
+    levels = [sum(trial.log_marginal(s) for s in clusters) for trial in trials]
+    best = 0
+    for i, level in enumerate(levels):
+        best = i if is_more(level, levels[best]) else best
+    return trials[best]
 
 
 def is_more(reached, level):

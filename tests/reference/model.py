@@ -1,11 +1,8 @@
 """A stream: what is kept between batches, where it begins, and when it begins anew."""
 
 import copy
-from dataclasses import dataclass
-from math import lgamma
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from reference.background import Background, arisen, arising, left_after
 from reference.batches import (
@@ -14,13 +11,15 @@ from reference.batches import (
     draw_what_is_learned,
     first_batch,
     later_batch,
-    start_from_labels,
     start_from_samples,
-    start_over_clustered,
     tamed_in_vain,
 )
-from reference.clusters import Forgetting
+from reference.clusters import ONE, Clusters, Forgetting
+from reference.dormant import Dormant
+from reference.elsewhere import ROWS, begins_anew, is_elsewhere, is_suspected
 from reference.moves import drop_forgotten, keep, log_posterior
+from reference.repeats import Repeats
+from reference.starts import start_from_labels, start_over_clustered, with_prior_on_trial
 from reference.sweeps import (
     Batch,
     deterministic_sweep,
@@ -28,28 +27,20 @@ from reference.sweeps import (
     tames,
     with_outliers,
 )
-
-
-@dataclass
-class Kept:
-    """A batch among the first rows of a stream, which are kept until there are enough of them."""
-
-    X: np.ndarray
-    weight: np.ndarray
-    time: float
-    ids: np.ndarray
+from reference.warmup import Kept, came_apart, rename, same_clusters
 
 
 class Model:
     """ScStream: clusters a stream batch by batch. Rows are arrays, and each has a weight above 0.
 
     After a batch: ``labels`` (ids) and ``sublabels`` of its rows, the ``clusters``, and what
-    happened: ``births``, ``deaths``, ``splits``, ``merges``, and the ``log_posterior``.
+    happened: ``births``, ``deaths``, ``splits``, ``merges``, ``returns``; and the
+    ``log_posterior``.
     """
 
     def __init__(
         self, family, *, alpha=1.0, half_life="auto", kernel=None, epsilon=1e-8, outlier_weight=0.0,
-        random_state=None, sample_rows=4096, drawn_rows=300, left_out=0.15, **plan,
+        random_state=None, sample_rows=4096, drawn_rows=300, left_out=0.15, dormant=200, **plan,
     ):  # fmt: skip
         self.sample_rows, self.drawn_rows, self.left_out = sample_rows, drawn_rows, left_out
         self.unprepared, self.alpha, self.plan = family, alpha, Plan(**plan)
@@ -58,20 +49,33 @@ class Model:
         self.rng = np.random.default_rng(random_state)
         self.seed = int(self.rng.integers(2**63))
         self.n_batches, self.time, self.clusters = 0, None, None
-        self.first_rows = []
+        self.spacing, self.first_rows = 0.0, []
+        self.dormant, self.repeats = Dormant(dormant), Repeats()
 
     def partial_fit(self, X, *, time=None, weight=None, labels=None):
         """Learn from the next batch."""
         if time is None:
             time = 0.0 if self.time is None else self.time + 1.0
         weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+        if hasattr(self.unprepared, "met"):
+            known = None if self.clusters is None else self.family
+            self.unprepared = self.unprepared.met(X, known)
+            self.family = known and known.met(X, known)
         before = [] if self.clusters is None else self.clusters.ids
-        self.events, self.forgetting = Events(), self.forgetting_of(len(X))
-        begun = self.begins(X, time) and self.learn_first(X, weight, time, labels)
-        if not begun:
+        gap = 0.0 if self.time is None else time - self.time
+        spacing = self.new_spacing(gap)
+        self.events, self.forgetting = Events(), self.forgetting_of(len(X), gap, spacing or 1.0)
+        anew = labels is None and is_elsewhere(self, X, time)
+        if anew:
+            self.first_rows, self.repeats = [], Repeats()
+        weight = self.repeats.share(X, time, self.forgetting) * weight
+        begun = anew or self.begins(X, time)
+        if not (begun and self.learn_first(X, weight, time, labels)):
             self.learn_later(X, weight, time)
+        self.spacing = spacing
         after = self.clusters.ids
-        self.births = tuple(sorted(set(after) - set(before)))
+        self.births = tuple(sorted(set(after) - set(before) - set(self.events.returns)))
+        self.returns = tuple(sorted(self.events.returns))
         self.deaths = tuple(sorted(set(before) - set(after)))
         self.splits = tuple(pair for pair in self.events.splits if pair[1] in after)
         self.merges = tuple(pair for pair in self.events.merges if pair[1] in before)
@@ -85,12 +89,25 @@ class Model:
         best = np.argmax(with_outliers(batch, scores, self.clusters), axis=0)
         return np.array([*self.clusters.ids, -1])[best]
 
-    def forgetting_of(self, n):
-        """How a batch of n rows sees the past: unless asked otherwise few rows last longer."""
+    def forgetting_of(self, n, gap, spacing):
+        """How a batch of n rows sees the past, so long after the last one.
+
+        Unless asked otherwise the half-life is five times the usual spacing of batches, few rows
+        last longer, and no gap counts more than four half-lives.
+        """
         half_life = self.half_life
         if half_life == "auto":
-            half_life = 5.0 * max(1.0, 100.0 / n) if n else 5.0
+            half_life = max(5.0 * spacing * max(1.0, 100.0 / n if n else 1.0), gap / 4.0)
         return Forgetting(half_life, self.kernel, self.epsilon)
+
+    def new_spacing(self, gap):
+        """Return the usual spacing of batches after one more gap; 0 is unknown."""
+        before = self.spacing
+        if self.clusters is None or before in (0.0, gap):
+            return gap
+        return before + (min(max(gap, before / 4.0), 4.0 * before) - before) / min(
+            self.n_batches, 5
+        )
 
     def batch(self, family, X, weight, rng):
         out = Batch(
@@ -102,13 +119,19 @@ class Model:
 
     def learn_later(self, X, weight, time):
         """Learn from a batch that finds clusters and a prior."""
-        past = self.clusters
+        past, known = self.clusters, copy.deepcopy(self.clusters)
         before = past.totals()[:, 0].sum()
         past.advance(time, self.forgetting)
         batch = self.batch(self.family, X, weight, copy.deepcopy(self.rng))
         if isinstance(self.outliers, Background):
             batch.outliers = self.outliers.begin(batch, past.totals()[:, 0].sum() / before)
         clusters = self.run_later(batch, copy.deepcopy(past), time)
+        suspected = clusters.next_id > past.next_id or self.events.returns
+        suspected = suspected and is_suspected(self, batch, past, clusters, some_rows(len(X), ROWS))
+        if suspected and begins_anew(self, batch, clusters):
+            self.clusters, self.first_rows, self.events = known, [], Events()
+            self.learn_first(X, weight, time, None)
+            return
         self.suspicion *= past.totals()[:, 0].sum() / before
         if self.outlier_weight == "auto" and self.outliers is None:
             noise, self.suspicion = arising(batch, clusters, self.suspicion)
@@ -119,6 +142,8 @@ class Model:
         self.hand_out(batch, clusters)
         self.drop_places(clusters, time)
         totals = clusters.totals()
+        gone = [b for _, b in self.events.merges] + self.events.given_up
+        self.dormant.after(known, clusters, gone)
         followed = batch.family.follow(totals, clusters.sums.sum(axis=1))
         self.finish(batch, clusters, time)
         self.family = followed
@@ -135,7 +160,9 @@ class Model:
     def run_later(self, batch, clusters, time):
         """Run a batch on what is left of the past; returns the clusters."""
         if len(batch.X):
-            clusters, self.events = later_batch(batch, self.plan, clusters, time, self.forgetting)
+            clusters, self.events = later_batch(
+                batch, self.plan, clusters, time, self.forgetting, self.dormant
+            )
         else:
             drop_forgotten(batch, clusters)
         return clusters
@@ -156,7 +183,7 @@ class Model:
         here = [
             c
             for c in range(clusters.k)
-            if n[c] >= 1.0 or clusters.is_present(c) or clusters.lived[c] == 0
+            if n[c] >= ONE or clusters.is_present(c) or clusters.lived[c] == 0
         ]
         clusters.select(here or [int(np.argmax(n))])
 
@@ -189,11 +216,27 @@ class Model:
 
     # -- where it begins --------------------------------------------------------------------------
 
+    def begun(self, family, rows, weights, labels, old_ids):
+        """Return a batch and its clusters; if rows need not be tamed all is done without.
+
+        Should clusters have heavy tails then after all, once more with these.
+        """
+        batch, clusters = self.found(family, rows, weights, labels, old_ids)
+        untamed = family.untamed(batch.family) if tames(family) else None
+        if untamed is not None:  # then all is done again, also the draws
+            batch, clusters = self.found(untamed, rows, weights, labels, old_ids)
+            tamed = batch.family.tamed(rows, clusters.totals(), 100.0)
+            if tamed is not None:
+                batch, clusters = self.found(tamed, rows, weights, labels, old_ids)
+        return batch, clusters
+
     def found(self, family, rows, weights, labels, old_ids):
         """Return the rows as a batch, and the clusters that are found among them from nothing."""
         self.outliers = None
         # the generator moves on only if something is learned
         batch = self.batch(family, rows, weights, copy.deepcopy(self.rng))
+        if labels is None:
+            with_prior_on_trial(batch, self.plan)
         if self.outlier_weight not in (0, "auto"):
             batch.outliers = self.outliers = self.outlier_weight, weights @ batch.T
         clusters = self.started(batch, labels, old_ids)
@@ -242,13 +285,7 @@ class Model:
         old_ids = np.concatenate([np.zeros(0, dtype=int), *(kept.ids for kept in early)])
         outliers, again = self.outliers, False
         family = self.unprepared.prepare(rows)
-        batch, clusters = self.found(family, rows, weights, labels, old_ids)
-        untamed = family.untamed(batch.family) if tames(family) else None
-        if untamed is not None:  # then all is done again, also the draws
-            batch, clusters = self.found(untamed, rows, weights, labels, old_ids)
-            tamed = batch.family.tamed(rows, clusters.totals(), 100.0)
-            if tamed is not None:
-                batch, clusters = self.found(tamed, rows, weights, labels, old_ids)
+        batch, clusters = self.begun(family, rows, weights, labels, old_ids)
         # the heaviest first
         n = clusters.totals()[:, 0]
         order = np.argsort(-np.round(n / (1e-9 * n.max())), kind="stable").tolist()
@@ -263,6 +300,12 @@ class Model:
                 return False
             again = same_clusters(old_ids, known, clusters.k)
             rename(clusters, known, old_ids, self.clusters)
+            if not early:
+                self.dormant.after(self.clusters, Clusters.of(self.clusters.totals()[:0], 0.0, 0))
+            self.dormant.reframe(batch.family, self.family)
+            kernel = self.kernel is not None
+            self.events.returns = self.dormant.reunite(batch.family, clusters, kernel=kernel)
+        self.dormant.begin(clusters)
         self.hand_out(batch, clusters)
         self.recent = dict(zip(clusters.ids, clusters.totals()[:, 0], strict=True))
         self.finish(batch, clusters, time)
@@ -301,7 +344,7 @@ class Model:
             doubled = (before + n).bit_length() > before.bit_length()
             return before < settled and (before + n >= settled or doubled)
         left = self.clusters.count_at(time, self.forgetting)
-        return left < 1.0 and (n >= enough or left <= self.epsilon)
+        return left < ONE and (n >= enough or left <= self.epsilon)
 
     def weight_now(self, kept, time):
         return self.forgetting.weight(time - kept.time)
@@ -328,47 +371,3 @@ def some_rows(n, most):
         return np.arange(n)
     within = np.random.default_rng(0).random(most)
     return [min(int((i + within[i]) * (n / most)), n - 1) for i in range(most)]
-
-
-def same_clusters(before, now, k):
-    """Whether all but one row in a hundred are in the same clusters as before, and nobody else."""
-    if len(before) == 0:
-        return False
-    old, new = np.unique(before), np.unique(now)
-    shared = np.array([[((before == a) & (now == b)).sum() for b in new] for a in old])
-    least = 0.99 * len(before)
-    as_many = len(old) == len(new) == k
-    return as_many and shared.max(axis=0).sum() >= least and shared.max(axis=1).sum() >= least
-
-
-def came_apart(known, rows):
-    """Whether the labels of the last batch tell it from the rows before it, whose labels are known.
-
-    In places that stay the clusters' shares stay about the same. Where all clusters moved on, the
-    new places are clusters of their own, and a row tells when it came. ``rows`` counts all rows.
-    """
-    before = np.array([(known == c).sum() for c in range(len(rows))])
-    new = rows - before
-    told = log_shares(new) + log_shares(before) - log_shares(rows)
-    return told > 5.0 + 0.3 * new.sum()
-
-
-def log_shares(n):
-    """Log-probability of labels with such counts if all shares are equally likely."""
-    return lgamma(len(n)) - lgamma(len(n) + n.sum()) + sum(lgamma(1.0 + count) for count in n)
-
-
-def rename(clusters, known, old_ids, before):
-    """Give clusters the ids, and births, of the old ones with which they share most points."""
-    shared = np.zeros((clusters.k, before.k))
-    for c, old in zip(known, old_ids, strict=True):
-        if c >= 0 and old in before.ids:
-            shared[c, before.ids.index(old)] += 1
-    clusters.ids, clusters.next_id = [None] * clusters.k, before.next_id
-    for c, old in zip(*linear_sum_assignment(-shared), strict=True):
-        if shared[c, old] > 0:
-            clusters.ids[c], clusters.born[c] = before.ids[old], before.born[old]
-    for c, name in enumerate(clusters.ids):
-        if name is None:
-            clusters.ids[c] = clusters.next_id
-            clusters.next_id += 1

@@ -5,7 +5,7 @@ from math import inf, lgamma, log
 import numpy as np
 
 from reference import labelling
-from reference.clusters import heavier
+from reference.clusters import ONE, heavier
 from reference.student import log_marginal_of_both, together
 from reference.sweeps import RULES, near, pair_scores, tames
 
@@ -189,7 +189,8 @@ def propose_merges(
         log_u = batch.log_uniforms(neighbours * clusters.k, greedy=greedy)
     wanted = set()
     for (a, b), least in zip(pairs, log_u, strict=False):
-        if ratio[a, b] > least + reluctance(min(clusters.lived[a], clusters.lived[b])):
+        won = ratio[a, b] > least + reluctance(min(clusters.lived[a], clusters.lived[b]))
+        if won and not better_apart(batch, clusters, a, b):
             wanted.add((a, b))
     chosen, taken = [], set()
     for pair in sorted(pairs, key=lambda pair: -ratio[pair]):
@@ -208,6 +209,24 @@ def propose_merges(
         gone.append(b)
     keep(batch, clusters, [c for c in range(clusters.k) if c not in gone])
     return events
+
+
+def better_apart(batch, clusters, a, b):
+    """Whether two clusters of rows that say little foretold the batch better than one would have.
+
+    What they held before has been paid for. The doubt about labels is known between a row's two
+    best clusters only; of what the two have with any others half is taken for theirs. Who had no
+    past, or was born with the batch, foretold nothing.
+    """
+    if not getattr(batch.family, "faint", False):
+        return False
+    past, doubt = clusters.past().sum(axis=1)[[a, b]], clusters.doubt
+    if min(clusters.lived[a], clusters.lived[b]) == 0 or not (past[:, 0] > 0).all():
+        return False
+    elsewhere = [sum(doubt[c]) - doubt[c, c] - doubt[a, b] for c in (a, b)]
+    gained = doubt[a, b] + RULES.doubt_elsewhere * sum(elsewhere)
+    before = log_split_ratio(batch, past, 0.0, 0.0)
+    return log_split_ratio(batch, clusters.totals()[[a, b]], gained, 0.0) > before
 
 
 def put_in_frame(clusters, c, both):
@@ -238,7 +257,7 @@ def reluctance(lived):
 def drop_forgotten(batch, clusters):
     """Drop clusters that count less than 1 and own no point; the heaviest always stays."""
     n = clusters.totals()[:, 0]
-    kept = [c for c in range(clusters.k) if n[c] >= 1.0 or clusters.is_present(c)]
+    kept = [c for c in range(clusters.k) if n[c] >= ONE or clusters.is_present(c)]
     keep(batch, clusters, kept or [int(np.argmax(n))])
 
 
@@ -275,7 +294,7 @@ def keep_names(batch, had, clusters, splits):
             moves += [(old, new)] if gone else []
         elif n[a] > 0:
             gain = [marginal(P + c) - marginal(P) - marginal(c) for c in C]
-            gone = P[0] >= 1.0 and gain[0] < 0.0 < gain[1]
+            gone = P[0] >= ONE and gain[0] < 0.0 < gain[1]
         if gone:
             for names in (clusters.ids, clusters.born, clusters.lived):
                 names[a], names[b] = names[b], names[a]

@@ -6,6 +6,7 @@ from math import lgamma, log
 import numpy as np
 
 from reference import labelling
+from reference.clusters import ONE
 from reference.uniforms import uniforms
 
 
@@ -23,6 +24,7 @@ class Rules:
     points: float = 3.0  # and that are kept then
     sharp_edges: float = 0.25  # of the doubt about labels of the best, for a split to win,
     edges_free: float = 20.0  # less so many nats
+    doubt_elsewhere: float = 0.5  # of that with others, taken for that of two faint clusters
     forget: float = 2.0  # nats by which less of the past must win
     due: float = 3.0  # points that may be missing at a place that was not left,
     left: float = 0.1  # the share of the others that may come to one that was,
@@ -123,7 +125,7 @@ def last_sweep(batch, clusters):
     numbers. One that is alone in its cluster scores as one that founds a cluster.
     """
     totals = clusters.totals()
-    few = totals[:, 0].sum() < batch.left_out * clusters.k * batch.family.size()
+    few = totals[:, 0].sum() < ONE * batch.left_out * clusters.k * batch.family.size()
     if not few or tames(batch.family):
         deterministic_sweep(batch, clusters)
         return

@@ -1,6 +1,7 @@
 """The one place through which the tests here that need it reach the sampler's inner names."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 from sampling import FORGETTINGS, random_state
@@ -11,6 +12,7 @@ from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context
 from scstream.sampler.dormant import Dormant
+from scstream.sampler.initialise import _is_sparse
 from scstream.sampler.recipe import Events
 from scstream.sampler.rules import RULES
 from scstream.sampler.split_merge import keep_names
@@ -64,6 +66,21 @@ def remembered(leaving: list[int], merged: set[int], most: int) -> list[int]:
         events = Events(merges=[(-1, first + j) for j in merged])
         memory, state = memory.after(state, left, events, rules), left
     return (memory.ids - first).tolist()
+
+
+def is_remembered(counted: float) -> bool:
+    """Return whether a cluster that counted so many points is remembered; ten are enough."""
+    state = State.start(FORGETTINGS["half-life"], np.array([[counted, 0.0], [50.0, 0.0]]), 0.0, 0)
+    left = state.select(np.array([1]))
+    memory = Dormant.none(state).after(state, left, Events(), RULES)
+    return memory.ids.tolist() == [0]
+
+
+def is_sparse(counts: list[float], enough: int) -> bool:
+    """Return whether most points are in clusters that count less than enough for a shape."""
+    clusters = np.column_stack([counts, np.zeros(len(counts))])
+    steps = SimpleNamespace(family=SimpleNamespace(points_for_a_shape=lambda: enough))
+    return _is_sparse(steps, State.start(FORGETTINGS["half-life"], clusters, 0.0, 0))
 
 
 def came_back(centres) -> list[bool]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sampler.driving import came_back, remembered
+from sampler.driving import came_back, is_remembered, remembered
 from sklearn.metrics import normalized_mutual_info_score
 
 from scstream import Rules, ScStream
@@ -153,6 +153,11 @@ def test_the_latest_are_remembered_but_for_those_who_live_on_in_others():
     assert remembered([0, 1, 2, 3], merged=set(), most=9) == [0, 1, 2, 3]
     assert remembered([0, 1, 2, 3], merged=set(), most=2) == [2, 3]
     assert remembered([0, 1, 2, 3], merged={1, 3}, most=9) == [0, 2]
+
+
+def test_who_counted_enough_but_for_rounding_is_remembered():
+    assert is_remembered(10.0 - 2.0**-48)
+    assert not is_remembered(9.9)
 
 
 def test_they_are_kept_in_checkpoints(tmp_path):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import PROBLEMS, problem
-from reference import batches as plain
+from reference import groups as plain
+from sampler.driving import is_sparse
 from scipy import sparse, stats
 from sklearn.metrics import adjusted_rand_score
 
@@ -108,6 +109,13 @@ def test_groups_are_the_same_on_any_number_of_threads():
         with allowed(n_threads):
             found.append(k_means(E, 60, np.random.default_rng(11)))
     assert_array_equal(*found)
+
+
+def test_whether_most_clusters_have_few_points_does_not_hang_on_rounding():
+    assert is_sparse([9.0, 8.0, 16.0], 16)
+    assert not is_sparse([8.0, 8.0, 16.0], 16)
+    assert not is_sparse([8.0, 8.0 + 2.0**-45, 16.0], 16)
+    assert not is_sparse([8.0, 16.0 - 2.0**-48], 16)
 
 
 def test_copies_of_a_point_are_one_group():

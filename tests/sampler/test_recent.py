@@ -84,7 +84,7 @@ def test_a_place_that_was_left_is_no_cluster_any_more() -> None:
 def test_who_has_no_recent_rows_is_gone_unless_it_is_new_or_the_last() -> None:
     state = clusters_with_a_past(3).advance(1.0)
     old = state.having(lived=np.array([3, 3, 3]))
-    assert seen_lately(old, np.array([1.0, 2.0, 3.0])).tolist() == [0, 1, 2]
+    assert seen_lately(old, np.array([1.0 - 2.0**-50, 2.0, 3.0])).tolist() == [0, 1, 2]
     assert seen_lately(old, np.array([0.9, 2.0, 0.0])).tolist() == [1]
     assert seen_lately(old, np.array([0.5, 0.9, 0.0])).tolist() == [1]
     new = state.having(lived=np.array([3, 3, 0]))

@@ -19,7 +19,7 @@ from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import LinearScore, Points, to_dense
 from scstream.sampler.choose import steps_beside
-from scstream.sampler.clusters import State
+from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.initialise import merged_start, sums_of_clusters
 from scstream.sampler.log_marginals import log_marginals
@@ -107,7 +107,7 @@ def left_after(ctx: Context, state: State) -> Outliers | None:
     if ctx.outliers is None:
         return None
     outliers = ctx.outliers.beside_clusters(state)
-    return None if outliers.held is not None and outliers.held[0, 0] < 1.0 else outliers
+    return None if outliers.held is not None and outliers.held[0, 0] < ONE else outliers
 
 
 def everything(engine: Engine, family: Family, rules: Rules) -> Array:

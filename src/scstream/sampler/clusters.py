@@ -17,6 +17,7 @@ from scstream.sampler.window import Forgetting, Window
 from scstream.support.frozen import frozen
 
 EQUAL = 1e-9  # relative: counts that differ by less are the same
+ONE = 1.0 - EQUAL  # what a row counts at least, as rounding leaves it
 
 
 @frozen
@@ -93,7 +94,7 @@ class State(Standing):
         it.
         """
         past = self.past[which, :, 0]
-        old = past.sum(axis=1, keepdims=True) >= 1.0
+        old = past.sum(axis=1, keepdims=True) >= ONE
         return np.where(old, past, self.parts[which, :, 0])
 
     def with_names_swapped(self, first: int, second: int) -> State:
@@ -217,7 +218,7 @@ class State(Standing):
         )
 
 
-def heavier(counts: Array, others: Array) -> NDArray[np.bool_]:
+def heavier(counts: Array | float, others: Array | float) -> NDArray[np.bool_]:
     """Whether counts are more than others, by more than rounding.
 
     The sums of points that sub-clusters share are off in the last place: equals must stay equals.

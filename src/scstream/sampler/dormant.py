@@ -13,7 +13,7 @@ import numpy as np
 
 from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
-from scstream.sampler.clusters import Ints, State
+from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.recipe import Events
 from scstream.sampler.rules import Rules
@@ -64,10 +64,11 @@ class Dormant:
         most = np.maximum([known.get(i, 0.0) for i in now.ids.tolist()], n)
         awake = set(now.ids.tolist())
         merged = {b for _, b in events.merges}.union(events.given_up)
+        least = ONE * rules.dormant_points
         asleep = [
             r
             for r, i in enumerate(before.ids.tolist())
-            if i not in awake and i not in merged and known.get(i, 0.0) >= rules.dormant_points
+            if i not in awake and i not in merged and known.get(i, 0.0) >= least
         ]
         still = np.array([i not in awake for i in self.ids.tolist()], dtype=bool)
         ids = np.concatenate([self.ids[still], before.ids[asleep]])

@@ -12,7 +12,7 @@ from scstream.engines import Engine
 from scstream.families.contract import Array, Family
 from scstream.families.gaps import observed_scores
 from scstream.families.scores import Labels, LinearScore, Points
-from scstream.sampler.clusters import State
+from scstream.sampler.clusters import State, heavier
 from scstream.sampler.forgetting import needs_completing
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Plan
@@ -91,7 +91,8 @@ def start_over_clustered(
 def _is_sparse(steps: Steps, state: State) -> bool:
     """Whether most points are in clusters with too few of them to show a shape."""
     n = state.totals[:, 0]
-    return bool(2.0 * n[n < steps.family.points_for_a_shape()].sum() > n.sum())
+    few = n[heavier(steps.family.points_for_a_shape(), n)]
+    return bool(heavier(2.0 * few.sum(), n.sum()))
 
 
 def merged_start(

@@ -15,7 +15,7 @@ from scstream.kernels.draws import Draws
 from scstream.sampler.background import arising, background_of, left_after
 from scstream.sampler.batch import as_learned, later_batch
 from scstream.sampler.choose import is_small, steps_for
-from scstream.sampler.clusters import State
+from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
 from scstream.sampler.first import learn_first
 from scstream.sampler.learned import Learner as Learner
@@ -276,7 +276,7 @@ def _begins(learner: Learner, batch: Batch, recipe: Recipe) -> bool:
     if learner.warmup:
         return is_due(learner.warmup, batch, recipe)
     left = _under(learner.state, recipe.forgetting).window.count_at(batch.time)
-    if left >= 1.0:
+    if left >= ONE:
         return False
     return n >= recipe.family.enough_rows(d) or left <= recipe.forgetting.epsilon
 
@@ -295,7 +295,7 @@ def _is_elsewhere(learner: Learner, batch: Batch, recipe: Recipe, usual: Recipe)
         return False
     if learner.spacing > 0.0:
         long = _under(learner.state, usual.for_batch(n, 0.0, learner.spacing).forgetting)
-        if long.window.count_at(batch.time) >= 1.0:
+        if long.window.count_at(batch.time) >= ONE:
             return False
     if n < recipe.family.enough_rows(d):
         return False

@@ -11,7 +11,7 @@ import numpy as np
 
 from scstream.families.contract import Array
 from scstream.kernels import mixture
-from scstream.sampler.clusters import Ints, State
+from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.recipe import Events
 
 Pairs = list[tuple[int, int]]
@@ -50,7 +50,7 @@ def seen_lately(state: State, recent: Array) -> Ints:
     Others are places that clusters have left. They may be remembered for some half-lives more, but
     nothing is expected there.
     """
-    here = (recent >= 1.0) | state.present | (state.lived == 0)
+    here = (recent >= ONE) | state.present | (state.lived == 0)
     here[np.argmax(recent)] |= not here.any()
     return np.flatnonzero(here)
 

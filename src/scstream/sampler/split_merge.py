@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scstream.families.contract import Array
 from scstream.kernels import mixture
-from scstream.sampler.clusters import Ints, State
+from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.forgetting import further, near
 from scstream.sampler.log_marginals import joined_log_marginals, log_marginals
@@ -160,7 +160,7 @@ def drop_forgotten(ctx: Context, state: State) -> State:
     If that holds of all, the heaviest stays: there is always something to predict.
     """
     n = state.totals[:, 0]
-    kept = (n >= 1.0) | state.present
+    kept = (n >= ONE) | state.present
     if kept.all():
         return state
     kept[np.argmax(n)] |= not kept.any()
@@ -202,7 +202,7 @@ def keep_names(ctx: Context, before: State, state: State, splits: Pairs) -> tupl
             moves += [(old, new)] if gone else []
         elif rows[a].any():
             gain = further(ctx.family, whole, present)
-            gone = bool(whole[0] >= 1.0 and gain[0] < 0.0 < gain[1])
+            gone = bool(whole[0] >= ONE and gain[0] < 0.0 < gain[1])
         if gone:
             state = state.with_names_swapped(int(a[0]), int(b[0]))
     return state, moves

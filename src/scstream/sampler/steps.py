@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
-from scstream.sampler.clusters import Ints, State
+from scstream.sampler.clusters import ONE, Ints, State
 from scstream.sampler.context import Context
 from scstream.sampler.merged_frames import Together, together
 from scstream.sampler.recipe import Plan
@@ -85,7 +85,7 @@ class Steps(Context, ABC):
         """Take the sweep that ends a batch: a deterministic one, unless a rule says otherwise."""
         if not self.rules.deterministic_end:
             return self.restricted_sweep(state)
-        few = state.count < self.left_out_below(state.k)
+        few = state.count < ONE * self.left_out_below(state.k)
         return self.left_out_sweep(state) if few else self.deterministic_sweep(state)
 
     def left_out_below(self, k: int) -> float:
