@@ -160,6 +160,7 @@ def _cases() -> dict[str, Case]:
     out["begun anew"] = Case(
         "multinomial", {"alpha": 4.0, "kernel": faint}, n=30, seed=42, given=False
     )
+    out["lines of a log"] = Case("lines", {"alpha": 1.0}, n=120, seed=1, given=False, batches=1)
     out["founders"] = Case(
         "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=1, given=False
     )

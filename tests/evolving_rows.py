@@ -9,6 +9,7 @@ from scstream import Product
 from scstream.families import Diagonal, Student
 
 _MIX = np.random.default_rng(5).normal(size=(2, 16))
+_WORDS = np.random.default_rng(6).normal(size=(2, 512))
 _COLUMNS = {
     "gaussian-1": 1, "gaussian-2": 2, "gaussian-5": 5, "gaussian-16": 16, "diagonal": 3,
     "student-2": 2, "light-2": 2, "heavy-2": 2, "heavy-3": 3,
@@ -54,6 +55,10 @@ def rows(
             odds = rng.standard_gamma(3.0 * odds / odds.sum(axis=1, keepdims=True)) + 1e-9
         words = rng.integers(10, 21, size=n)
         return rng.multinomial(words, odds / odds.sum(axis=1, keepdims=True)).astype(float), y
+    if kind == "lines":  # rows of words of their kind and others, none of them twice
+        X, known = np.zeros((n, 512)), np.argsort(-q @ _WORDS, axis=1, kind="stable")[:, :5]
+        np.put_along_axis(X, np.column_stack([known, rng.integers(512, size=(n, 3))]), 1.0, axis=1)
+        return X, y
     clicks, up = (
         rng.poisson(np.exp(1.0 + q[:, 0] / 5.0)),
         rng.random(n) < 1 / (1 + np.exp(-q[:, 1])),
@@ -80,7 +85,7 @@ def family_of(kind: str) -> Any:
         return Student(df=3.0)
     if kind.startswith("light"):
         return Student()
-    if kind in ("topics", "bursts"):
+    if kind in ("topics", "bursts", "lines"):
         return "multinomial"
     return _mixed(kind) if kind.startswith("product") else kind.split("-")[0]
 

@@ -171,6 +171,14 @@ class Multinomial:
         clusters = np.array([there[z == c].sum(axis=0) for c in sorted(set(z.tolist()))])
         return mean_by_rows(clusters, frequencies(there)) <= 2.5 * self.repeats
 
+    def weaker(self, X):
+        """Return the family with ever weaker priors if rows say little, and repeat no words."""
+        d = X.shape[1]
+        means = [mean for mean in 0.25 ** np.arange(1, 20) if mean * d >= 16.0]
+        if self.repeats < 1.0 or X.sum() > 32.0 * d:
+            return []
+        return [replace(self, prior=mean * d * self.base, faint=True) for mean in means]
+
     def adapt(self, clusters):
         if self.faint:
             return self
@@ -203,14 +211,17 @@ class Multinomial:
         return np.column_stack([np.ones(len(X)), X])
 
     def log_marginal(self, s):
-        new, old = self.prior + s[1:], self.prior
-        rises = (gammaln(new) - gammaln(old)).sum()
+        counts = np.asarray(s[1:])
+        new, old, met = self.prior + counts, self.prior, counts != 0.0
+        rises = (gammaln(new[met]) - gammaln(old[met])).sum()
         return rises - (lgamma(new.sum()) - lgamma(old.sum()))
 
     def log_predictive(self, T, s):
         """Return the Dirichlet-multinomial at every row."""
         new = self.prior + s[1:]
-        rises = (gammaln(new + T[:, 1:]) - gammaln(new)).sum(axis=1)
+        row, word = np.nonzero(T[:, 1:])
+        rise = gammaln(new[word] + T[row, 1 + word]) - gammaln(new[word])
+        rises = np.bincount(row, rise, minlength=len(T))
         return rises - gammaln(new.sum() + T[:, 1:].sum(axis=1)) + lgamma(new.sum())
 
     def draw(self, rng, sums):

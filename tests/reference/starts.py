@@ -61,18 +61,50 @@ def start_over_clustered(batch, plan):
 def with_prior_on_trial(batch, plan):
     """Take the prior that rows suggest if the clusters that groups merge to under it bear it out.
 
-    Nothing is drawn for it: the batch is left as it was but for its family.
+    If they suggest none, take the weaker prior under which clusters predict best. Nothing is drawn
+    for it: the batch is left as it was but for its family.
     """
-    trial = batch.family.suggested() if hasattr(batch.family, "suggested") else None
-    if trial is None or not plan.merges:
+    if not (plan.merges and hasattr(batch.family, "suggested")):
         return
-    tried = Batch(
-        trial, batch.X, batch.weight, alpha=batch.alpha, rng=copy.deepcopy(batch.rng),
-        seed=batch.seed, number=batch.number,
-    )  # fmt: skip
-    most_probable_start(tried, plan, adapt=False)
+    trial = batch.family.suggested()
+    if trial is None:
+        batch.family = predicting_best([batch.family, *batch.family.weaker(batch.X)], batch, plan)
+        return
+    tried, _ = tried_with(trial, batch, slice(None), plan)
     if trial.is_borne_out(tried.X, tried.z):
         batch.family = trial
+
+
+def predicting_best(families, batch, plan):
+    """Return the family whose clusters of every other row predict the rows between best.
+
+    Who is better than the first must be so by five standard errors, and who comes behind one that
+    is worse than the one before it is not tried.
+    """
+    if len(families) == 1 or len(batch.X) < 100:
+        return families[0]
+    levels = []
+    for family in families:
+        _, clusters = tried_with(family, batch, slice(None, None, 2), plan)
+        T, totals = family.statistics(batch.X[1::2]), clusters.totals()
+        whole = totals[:, 0].sum() + batch.alpha
+        scores = [np.log(s[0] / whole) + family.log_predictive(T, s) for s in totals]
+        unborn = np.log(batch.alpha / whole) + family.log_predictive(T, 0.0 * totals[0])
+        levels.append(np.logaddexp.reduce([*scores, unborn]))
+        if len(levels) > 1 and levels[-1].mean() < levels[-2].mean():
+            break
+    best = int(np.argmax([level.mean() for level in levels]))
+    gain = levels[best] - levels[0]
+    return families[best if gain.mean() > 5.0 * gain.std() / np.sqrt(len(gain)) else 0]
+
+
+def tried_with(family, batch, rows, plan):
+    """Return some rows as a batch of another family, and the clusters that groups merge to."""
+    tried = Batch(
+        family, batch.X[rows], batch.weight[rows], alpha=batch.alpha,
+        rng=copy.deepcopy(batch.rng), seed=batch.seed, number=batch.number,
+    )  # fmt: skip
+    return tried, most_probable_start(tried, plan, adapt=False)
 
 
 def start_that_stays(batch, plan):
