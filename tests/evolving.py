@@ -137,7 +137,7 @@ def _cases() -> dict[str, Case]:
     out["one that becomes two"] = Case(two, {"alpha": 0.3, "half_life": None}, parts=True)
     out["at most four clusters"] = Case(two, {"alpha": 4.0, "max_clusters": 4}, seed=3)
     out["no splits"] = Case(two, {"alpha": 4.0, "splits": False}, seed=5)
-    out["no merges"] = Case(two, {"alpha": 4.0, "merges": False}, seed=43)
+    out["no merges"] = Case(two, {"alpha": 4.0, "merges": False}, seed=43, batches=6)
     out["few rows"] = Case(two, {"alpha": 0.3}, n=25, seed=41)
     out["over-clustered"] = Case(two, {"alpha": 0.3, "kernel": fading}, n=130, seed=3, given=False)
     out["over-clustered, held wide"] = Case(
@@ -158,7 +158,7 @@ def _cases() -> dict[str, Case]:
         "multinomial", {"alpha": 0.3, "half_life": None}, n=20, seed=1, given=False
     )
     out["begun anew"] = Case(
-        "multinomial", {"alpha": 4.0, "kernel": faint}, n=30, seed=42, given=False
+        "multinomial", {"alpha": 4.0, "kernel": faint}, n=30, seed=42, given=False, batches=5
     )
     out["lines of a log"] = Case("lines", {"alpha": 1.0}, n=120, seed=1, given=False, batches=1)
     out["founders"] = Case(
@@ -166,7 +166,7 @@ def _cases() -> dict[str, Case]:
     )
     for seed in (11, 12):  # the same clusters come of founders, but for their ids
         out[f"founders in vain, {seed}"] = Case(
-            "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=seed, given=False
+            "gaussian-16", {"alpha": 4.0, "kernel": fading}, n=60, seed=seed, given=False, batches=5
         )
     for i, kind in enumerate(["gaussian-2", "diagonal", "multinomial"]):
         out[f"{kind}, from samples"] = Case(
@@ -217,9 +217,9 @@ def _cases() -> dict[str, Case]:
         {"alpha": 0.3},
         seed=1,
         dormant=9,
-        order=(0, 0, 0, 6, 6, 6),
-        batches=6,
-        pause=3,
+        order=(0, 0, 6, 6),
+        batches=4,
+        pause=2,
     )
     out["other units"] = Case(
         "gaussian-5", {"alpha": 0.3, "half_life": 2.0, "max_sweeps": 5}, n=90, seed=1, dormant=9,
