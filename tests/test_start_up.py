@@ -69,7 +69,10 @@ model.predict(X)
 """
 
 
-@pytest.mark.parametrize("shape", [("200", "2"), ("300", "16"), ("600", "32")])
+@pytest.mark.first
+@pytest.mark.parametrize(
+    "shape", [("200", "2"), ("600", "32"), pytest.param(("300", "16"), marks=pytest.mark.slow)]
+)  # the kernels of the last are among those of the second
 def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(
     shape, tmp_path
 ) -> None:
