@@ -11,6 +11,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
 BROWSER_READY := $(VENV)/.browser
 DOCS_READY := $(VENV)/.ready-docs
+UNIT = $(RUN) -m pytest -q -n 3 --dist worksteal $(ARGS)
 
 # Old syntax on purpose: a Python too old must get as far as the message.
 define CHECK_VERSION
@@ -23,7 +24,7 @@ endef
 export CHECK_VERSION
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit test-slow mutants quality soak bench-speed bench bench-full \
+.PHONY: help demo test lint types kernels unit test-slow mutants quality soak bench-speed bench bench-full \
         bench-report page picture docs dist format clean
 
 help:  ## list these commands
@@ -33,7 +34,9 @@ help:  ## list these commands
 demo: $(READY)  ## cluster a drifting stream, print what was found, draw scstream-demo.png
 	@$(RUN) -m scstream.demo $(ARGS)
 
-test: lint types unit  ## lint, types and all tests but the slow ones
+test: lint  ## lint, types and all tests but the slow ones
+	@$(MAKE) --no-print-directory -j 3 types kernels $(BROWSER_READY)
+	@$(UNIT)
 
 lint: $(READY)  ## ruff: format and rules
 	@$(RUN) -m ruff format --check --output-format concise . || { echo "Run 'make format'."; exit 1; }
@@ -42,9 +45,11 @@ lint: $(READY)  ## ruff: format and rules
 types: $(READY)  ## mypy
 	@$(RUN) -m mypy
 
-unit: $(READY) $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
+kernels: $(READY)  ## compile the usual kernels, once
 	@$(RUN) -m scstream compile --quiet
-	@$(RUN) -m pytest -q -n 3 $(ARGS)
+
+unit: kernels $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests wait: three at a time
+	@$(UNIT)
 
 test-slow: $(READY)  ## the slow statistical tests
 	@$(RUN) -m pytest -q -m slow $(ARGS)

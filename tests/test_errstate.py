@@ -43,7 +43,7 @@ def learned(name):
     found += [model.transform(X), model.get_feature_names_out().tolist()]
     found += [model.clusters_, model.events_, model.prior_, model.history_, model.time_]
     found += [[c.columns for c in model.clusters_], [c.parameters for c in model.clusters_]]
-    found += [model_of(name).fit(X).labels_, model_of(name).fit_predict(X)]
+    found.append(model_of(name).fit_predict(X))
     return snapshot(found)
 
 

@@ -1,6 +1,7 @@
 """Imports run one way, as docs/architecture.md draws them."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ def part(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
 def imported(path, *, at_the_top=False):
     """Return the modules of the package that a file imports."""
     tree = ast.parse(path.read_text())

@@ -26,14 +26,16 @@ def test_the_import_loads_nothing_that_only_some_need() -> None:
     assert not loaded & {"matplotlib", "pandas", "polars", "dask", "distributed", "torch"}
 
 
-def test_neither_the_estimator_nor_its_use_loads_them() -> None:
+def test_neither_the_estimator_nor_its_use_nor_what_draws_and_reads_images_loads_them() -> None:
     code = """
 import sys, numpy as np
+import scstream.cli.video, scstream.demo, scstream.plot, scstream.video
 from scstream import ScStream
 ScStream(random_state=0, max_sweeps=2).fit(np.random.default_rng(0).normal(size=(30, 2)))
 print(*sys.modules)
 """
-    assert not set(run(code).stdout.split()) & {"matplotlib", "distributed", "torch"}
+    loaded = set(run(code).stdout.split())
+    assert not loaded & {"matplotlib", "distributed", "torch", "PIL", "av"}
 
 
 FIRST_USE = """
@@ -69,7 +71,10 @@ model.predict(X)
 """
 
 
-@pytest.mark.parametrize("shape", [("200", "2"), ("300", "16"), ("600", "32")])
+@pytest.mark.first
+@pytest.mark.parametrize(
+    "shape", [("200", "2"), ("600", "32"), pytest.param(("300", "16"), marks=pytest.mark.slow)]
+)  # the kernels of the last are among those of the second
 def test_compiling_is_announced_once_and_what_is_on_disk_is_not_compiled_again(
     shape, tmp_path
 ) -> None:

@@ -1,6 +1,5 @@
 """Video: frames in order, segments that follow what moves, files that can be read back."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -332,11 +331,3 @@ def test_missing_packages_name_the_extra(monkeypatch, tmp_path, package, action)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=r"scstream\[video\]"):
         action(tmp_path)
-
-
-def test_images_are_imported_only_when_they_are_read():
-    check = (
-        "import sys, scstream.video, scstream.cli.video;"
-        "sys.exit(bool({'PIL', 'av', 'matplotlib'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

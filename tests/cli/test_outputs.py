@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,13 +16,22 @@ from scstream.cli import main
 from scstream.datasets import gaussian_stream
 
 
-@pytest.fixture
-def rows(tmp_path, monkeypatch):
-    """Stand in a folder with 200 rows, a model and a chronicle of them."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder with 200 rows and a model of them."""
+    folder = tmp_path_factory.mktemp("made")
     X = np.concatenate([batch.X for batch in gaussian_stream(4, 50, n_clusters=2, random_state=0)])
-    np.savetxt("d.csv", X, delimiter=",", header="x,y", comments="")
-    ScStream(random_state=0).fit(X).save("st")
+    np.savetxt(folder / "d.csv", X, delimiter=",", header="x,y", comments="")
+    ScStream(random_state=0).fit(X).save(folder / "st")
+    return folder
+
+
+@pytest.fixture
+def rows(made, tmp_path, monkeypatch):
+    """Stand in a folder with 200 rows and a model of them."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("d.csv", "st"):
+        shutil.copy(made / name, name)
     return tmp_path / "d.csv"
 
 

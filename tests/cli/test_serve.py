@@ -44,14 +44,6 @@ def saved(tmp_path):
     return SimpleNamespace(path=path, model=model)
 
 
-def test_serve_answers_with_labels_and_ends_when_asked(command, saved):
-    running = command("serve", saved.path)
-    X = batches(1)[0]
-    assert ask(running, "/predict", X.tolist()).json["label"] == saved.model.predict(X).tolist()
-    assert ask(running, "/learn", X.tolist()).status == 404
-    assert running.end() == 0
-
-
 def test_what_was_learned_over_http_is_saved_at_the_end(command, saved, tmp_path):
     later = tmp_path / "later.scstream"
     running = command("serve", saved.path, "--learn", "--save", later)
@@ -75,14 +67,25 @@ def test_an_existing_file_is_not_replaced(saved, tmp_path, capsys):
     assert there.read_text() == "precious"
 
 
-def test_a_token_comes_from_a_file_or_the_environment(command, saved, tmp_path, monkeypatch):
+def test_serve_answers_with_labels_to_who_has_the_token_and_ends_when_asked(
+    command, saved, tmp_path
+):
     token = tmp_path / "token"
     token.write_text("from-the-file\n")
     environment = {"SCSTREAM_TOKEN": "from-the-environment"}
     running = command("serve", saved.path, "--token-file", token, **environment)
     assert ask(running, "/metrics").status == 401
     assert ask(running, "/metrics", authorization="Bearer from-the-environment").status == 401
-    assert ask(running, "/metrics", authorization="Bearer from-the-file").status == 200
+    right = {"authorization": "Bearer from-the-file"}
+    assert ask(running, "/metrics", **right).status == 200
+    X = batches(1)[0]
+    answer = ask(running, "/predict", X.tolist(), **right)
+    assert answer.json["label"] == saved.model.predict(X).tolist()
+    assert ask(running, "/learn", X.tolist(), **right).status == 404
+    assert running.end() == 0
+
+
+def test_a_token_comes_from_the_environment(monkeypatch):
     args = SimpleNamespace(allow_host=[], token_file=None)
     monkeypatch.setenv("SCSTREAM_TOKEN", "from-the-environment")
     assert settings_of(args, "127.0.0.1:0").token == "from-the-environment"

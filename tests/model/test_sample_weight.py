@@ -96,7 +96,7 @@ def test_zero_weights_and_given_labels_go_together() -> None:
 def test_weights_of_any_size_are_taken(weight) -> None:
     model = ScStream(random_state=0)
     for b in range(3):
-        X, _ = blobs(200, b)
-        model.partial_fit(X, sample_weight=np.full(200, weight))
+        X, _ = blobs(60, b)
+        model.partial_fit(X, sample_weight=np.full(60, weight))
         assert np.all(np.isfinite(model.score_samples(X)))
         assert set(model.predict(X).tolist()) <= {cluster.id for cluster in model.clusters_}

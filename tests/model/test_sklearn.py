@@ -53,11 +53,18 @@ def expected_failures(estimator):
         ScStream(random_state=0, max_sweeps=5),
         ScStream(random_state=0, max_sweeps=5, outlier_weight=0.01),
         WholeCounts("multinomial", random_state=0, max_sweeps=5),
-        ScStream("diagonal", random_state=0, max_sweeps=5),
     ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learns_checks(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [ScStream("diagonal", random_state=0, max_sweeps=5)], expected_failed_checks=expected_failures
+)
+def test_scikit_learns_checks_of_another_family(estimator, check) -> None:
     check(estimator)
 
 

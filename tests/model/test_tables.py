@@ -83,7 +83,7 @@ def test_frames_of_any_make_and_arrays_give_the_same_labels(missing):
     }
     labels = {}
     for name, (family, make) in made.items():
-        model = ScStream(family, random_state=0, max_sweeps=20)
+        model = ScStream(family, random_state=0, max_sweeps=6)
         found = [model.partial_fit(make(batch)).labels_ for batch in batches]
         labels[name] = np.concatenate([*found, model.predict(make(batches[0]))])
     for name in ("polars", "array", "objects"):

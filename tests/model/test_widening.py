@@ -108,14 +108,14 @@ def test_several_surprises_at_once_and_one_after_the_other(learned):
 )
 def test_small_batches_that_are_still_kept_are_carried_over(options):
     model = ScStream("auto", random_state=0, **options)
-    for seed in range(12):
+    for seed in range(8):
         table, y = connections(60, seed)
         if seed == 3:
             table = surprise(table, "a yes/no column holds 3")
         if seed == 5:
             table = surprise(table, "counts hold -1")
         model.partial_fit(table)
-    assert model.n_batches_ == 12
+    assert model.n_batches_ == 8
     assert adjusted_rand_score(y, model.predict(table)) > 0.9
 
 

@@ -50,8 +50,13 @@ PARAMS = [
 ]
 
 
-@pytest.mark.parametrize("params", PARAMS, ids=lambda params: "-".join(params))
-@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *((name, params) for name in ("2-D", "sudden") for params in PARAMS),
+        *((name, params) for name in ("5-D", "1-D") for params in ({}, {"alpha": 8.0})),
+    ],
+)
 def test_a_batch_at_once_is_the_batch_step_by_step(name, params):
     # broken on purpose (a split told of at 0.9 times its logarithm, the margin of merges left
     # out, the doubt of a trial left out), it fails

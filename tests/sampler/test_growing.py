@@ -10,7 +10,7 @@ from scstream import Diagonal, Gaussian, ScStream, Spherical
 K, D, N = 8, 16, 200
 
 
-def growing(seed, rate, n_batches=30):
+def growing(seed, rate, n_batches=20):
     """Give batches of clusters all of whose measures grow by a rate."""
     rng = np.random.default_rng(seed)
     mean = 2.0 * rng.normal(size=(K, D))

@@ -138,23 +138,23 @@ def test_scores_are_those_of_score_samples_before_the_batch(stream):
     assert_allclose(after.share_below(at), mixed.share_below(at), rtol=1e-6)
 
 
-def _scored(family, n, rules):
+def _scored(family, n, rules, n_batches):
     """Return how many rows of each batch of n rows are scored, once a sketch knows enough."""
     model, seen = ScStream(family, random_state=0, rules=rules), []
-    for batch in gaussian_stream(60, n, n_clusters=3, random_state=0):
+    for batch in gaussian_stream(n_batches, n, n_clusters=3, random_state=0):
         seen.append(model.partial_fit(batch.X)._learner.scores.seen)
     return np.diff(seen)[19:]
 
 
 def test_of_batches_that_are_learned_quickly_some_are_scored():
-    rows = _scored("gaussian", 100, Rules(scores_kept=500.0))  # 10 are enough to know shares by
+    rows = _scored("gaussian", 100, Rules(scores_kept=500.0), 60)  # 10 tell of shares
     assert set(rows) == {0.0, 100.0}
     assert np.mean(rows > 0) == pytest.approx(0.125, abs=0.05)
 
 
 @pytest.mark.parametrize(("n", "scored"), [(400, 100), (240, 60), (100, 50)])
 def test_of_other_batches_some_rows_are_scored(n, scored):
-    assert set(_scored("diagonal", n, Rules())) == {scored}
+    assert set(_scored("diagonal", n, Rules(), 30)) == {scored}
 
 
 def test_all_rows_of_first_batches_are_scored_up_to_a_number():
