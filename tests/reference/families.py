@@ -39,6 +39,9 @@ class Poisson:
     def points_for_a_shape(self):
         return 0
 
+    def moving_columns(self):
+        return 0
+
     def prepare(self, X):
         return Poisson(np.maximum(X.mean(axis=0), 1e-3), np.ones(X.shape[1]))
 
@@ -146,6 +149,9 @@ class Multinomial:
     def points_for_a_shape(self):
         return 0
 
+    def moving_columns(self):
+        return 0
+
     def prepare(self, X):
         total, d = X.sum(axis=0), X.shape[1]
         base = (total + 1.0) / (total.sum() + d)
@@ -237,6 +243,9 @@ class ByContract:
 
     def points_for_a_shape(self):
         return self.family.points_for_a_shape()
+
+    def moving_columns(self):
+        return self.family.moving_columns()
 
     def prepare(self, X):
         family = self.family.meet(X, None)
