@@ -223,7 +223,7 @@ class Family(Saved, RowForms, Dividing, ABC):
         return 0
 
     def moving_columns(self) -> int:
-        """Return in how many directions the centres of clusters may move; 0, as here, if unknown.
+        """Return in how many columns the centres of clusters may move; 0, as here, if unknown.
 
         How far clusters may move from batch to batch is judged by it, see `sampler.forgetting`.
         """

@@ -91,7 +91,7 @@ class Joined(Family):
         return self._having([family.settled(k) for family in self._families])
 
     def moving_columns(self) -> int:
-        """Return in how many directions the parts' centres may move."""
+        """Return in how many columns the parts' centres may move."""
         return sum(family.moving_columns() for family in self._families)
 
     # -- missing entries that are completed -----------------------------------------------------

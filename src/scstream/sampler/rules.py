@@ -112,9 +112,9 @@ class Rules(StartRules, GroupRules):
         by five deviations some points are still nearer to where it was. Where eight do so every
         five batches the ARI of ids is .97, and .92 if none may come (2-D and 5-D, six seeds each).
     move_points : float
-        Points, for each column and at least two, that a place counts that was left: as if clusters
-        moved by 4.5 deviations or so from one batch to the next, in however many columns. Farther
-        away, by what is usual between clusters, points are somebody else's. See
+        Points, for each column, that a place counts that was left; one column counts as two. It is
+        as if clusters moved by 4.5 deviations or so from one batch to the next, in however many
+        columns. Farther away, by what is usual between clusters, points are somebody else's. See
         `scstream.sampler.forgetting.points_of_a_place`. In files sorted by class of 8 columns the
         ARI of ids was .57 where a place counted .1 in any number of columns, and is .91. With .1
         for each it would be .97, but .52 for 1.00 where clusters jump by eight deviations.
