@@ -263,7 +263,7 @@ CASES = _cases()
 SLOW = [
     name for name in _cases_of_tails() if name not in ("student-2, half-life", "heavy-2, kernel")
 ]
-SLOW += ["over-clustered, turned, 4", "founders in vain, 12", "founders in vain, 14"]
+SLOW += ["founders in vain, 12"]
 GAUSSIAN = [name for name, case in CASES.items() if case.kind in ("gaussian-2", "gaussian-5")]
 
 

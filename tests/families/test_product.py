@@ -80,3 +80,8 @@ def test_blocks_keep_their_own_categories():
     family = Product([("categorical", [1]), (Categorical(max_categories=5), [0])]).meet(X, None)
     assert [block._known for block in family._families] == [(("q", "p"),), (("a", "b"),)]
     assert_allclose(family.check(X), [[1, 0], [0, 1], [0, 0]])
+
+
+def test_centres_may_move_in_the_columns_of_the_blocks_that_have_some(case):
+    assert [block.moving_columns() for block in case.family._families] == [2, 0, 0, 0]
+    assert case.family.moving_columns() == 2

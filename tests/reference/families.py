@@ -39,6 +39,9 @@ class Poisson:
     def points_for_a_shape(self):
         return 0
 
+    def moving_columns(self):
+        return 0
+
     def prepare(self, X):
         return Poisson(np.maximum(X.mean(axis=0), 1e-3), np.ones(X.shape[1]))
 
@@ -151,6 +154,9 @@ class Multinomial:
 
     def points_for_a_shape(self):
         return len(self.base) if self.faint else 0
+
+    def moving_columns(self):
+        return 0
 
     def prepare(self, X):
         base = frequencies(X)
@@ -295,6 +301,9 @@ class ByContract:
     def met(self, X, before):
         """Return the family when it has met rows: categories have places in the order met."""
         return ByContract(self.family.meet(X, before and before.family))
+
+    def moving_columns(self):
+        return self.family.moving_columns()
 
     def prepare(self, X):
         return ByContract(self.family.prepare(self.family.check(X)))

@@ -39,6 +39,9 @@ class Gaussian:
         d = len(self.m)
         return d if d >= 16 else 0
 
+    def moving_columns(self):
+        return len(self.m)
+
     # -- the prior
 
     def prepare(self, X):

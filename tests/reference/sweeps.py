@@ -28,7 +28,7 @@ class Rules:
     forget: float = 2.0  # nats by which less of the past must win
     due: float = 3.0  # points that may be missing at a place that was not left,
     left: float = 0.1  # the share of the others that may come to one that was,
-    moved: float = 0.1  # and the points that it counts then
+    moved: float = 0.05  # and the points that it counts then, for each column, two at least
     apart: float = 2.0  # nats by which points must be rather somebody else's
 
 
@@ -248,6 +248,7 @@ def forget(batch, clusters):
 
 def near(family, P, C):
     """Whether a cluster with the past P may have moved to where the points C are."""
-    place = min(1.0, RULES.moved / max(P[0], 1e-12)) * P
+    points = RULES.moved * max(family.moving_columns(), 2)
+    place = min(1.0, points / max(P[0], 1e-12)) * P
     marginal = family.log_marginal
     return marginal(place + C) - marginal(place) > marginal(C) - RULES.apart

@@ -16,7 +16,7 @@ AWAY = 60  # batches: twelve half-lives
 def rows(batch, alive, n=300, places=PLACES):
     rng = RNG(batch)
     y = rng.choice(alive, size=n)
-    return places[y] + rng.normal(size=(n, 2)), y
+    return places[y] + rng.normal(size=(n, places.shape[1])), y
 
 
 def learn(model, batches, alive, places=PLACES):
@@ -66,11 +66,11 @@ def test_those_who_come_back_get_their_ids_again(family, seed):
     assert all(c.born == 0.0 for c in model.clusters_)
 
 
-def learn_in_turns(turns, length, random_state):
+def learn_in_turns(turns, length, random_state, places=PLACES):
     """Return the ids of each place, one list a turn: those that are there in turn take turns."""
     model, ids = ScStream(random_state=random_state), {c: [] for turn in turns for c in turn}
     for t, alive in enumerate(turns):
-        y, z = learn(model, range(length * t, length * (t + 1)), list(alive))
+        y, z = learn(model, range(length * t, length * (t + 1)), list(alive), places)
         for c in alive:
             ids[c].append(set(z[y == c].tolist()))
     return ids
@@ -85,10 +85,12 @@ def test_clusters_that_take_turns_keep_their_ids(length, seed):
     assert len(set.union(*(own for turns in ids.values() for own in turns))) == 4
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_clusters_that_come_one_after_another_have_ids_of_their_own(seed):
+@pytest.mark.parametrize(
+    ("seed", "places"), [(0, PLACES), (1, PLACES), (2, 8.0 * np.eye(8))], ids=["2-D", "2-D", "8-D"]
+)
+def test_clusters_that_come_one_after_another_have_ids_of_their_own(seed, places):
     """A file that is sorted by class, twice."""
-    ids = learn_in_turns([(c,) for c in (0, 3, 4, 1, 0, 3, 4, 1)], 10, seed)
+    ids = learn_in_turns([(c,) for c in (0, 3, 4, 1, 0, 3, 4, 1)], 10, seed, places)
     assert all(first == later for first, later in ids.values())
     assert len(set.union(*(own for turns in ids.values() for own in turns))) == 4
 

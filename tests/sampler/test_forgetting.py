@@ -6,10 +6,10 @@ import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import problem
 
-from scstream import Gaussian
+from scstream import Diagonal, Gaussian, Spherical
 from scstream.engines import CpuEngine
 from scstream.kernels.draws import Draws
-from scstream.sampler.forgetting import completed_by_present, shares_worth_keeping
+from scstream.sampler.forgetting import completed_by_present, near, shares_worth_keeping
 from scstream.sampler.gaussian import GaussianSteps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels
@@ -213,12 +213,12 @@ def test_a_cluster_that_moved_keeps_less_of_its_past():
     assert np.all((share > 0) & (share <= 1))
 
 
-def kept_after(step, sizes, compiled):
-    """Return how much two clusters of so many points had, and the shares kept after such a step."""
+def kept_after(step, sizes, compiled, d=2):
+    """Return what two clusters of so many points had, and the shares kept: each column steps so."""
     n, rng = sum(sizes), np.random.default_rng(1)
-    family = Gaussian().prepare(rng.normal(size=(500, 2)))
+    family = Gaussian().prepare(rng.normal(size=(500, d)))
     labels = np.repeat([0, 1], sizes)
-    X = rng.normal(size=(n, 2)) + 100.0 * labels[:, None]
+    X = rng.normal(size=(n, d)) + 100.0 * labels[:, None]
     engine = CpuEngine()
     engine.load(family, X, np.ones(n))
     steps = GenericSteps(family, engine, Draws.of(rng), 1.0, 0, 0)
@@ -244,6 +244,22 @@ def test_who_comes_far_away_is_somebody_else_and_nothing_is_forgotten(compiled):
     """So the place is still known when its cluster comes back there."""
     for sizes in [2000, 200], [200, 2000]:
         assert kept_after(11.0, sizes, compiled)[1][0] == 1.0
+    assert kept_after(13.0 / 8**0.5, [200, 200], compiled, 8)[1][0] == 1.0
+
+
+@pytest.mark.parametrize("d", [1, 2, 8, 32])
+@pytest.mark.parametrize("family", [Gaussian, Diagonal, Spherical])
+def test_how_far_clusters_may_move_does_not_depend_on_the_number_of_columns(family, d):
+    """If the same points counted in any number of columns, 14 deviations would be near in 32."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, d))
+    family = family().prepare(X)
+    past = family.statistics(X).sum(axis=0)[None]
+    family = family.adapt(past).settled(1)
+    ctx = GenericSteps(family, CpuEngine(), Draws.of(rng), 1.0, 0, 0)
+    for length, expected in ((6.0, True), (10.2, False)):
+        current = family.statistics(X + length / d**0.5).sum(axis=0)[None]
+        assert near(ctx, past, current)[0] == expected
 
 
 @pytest.mark.parametrize("missing", [0.3, 0.6])

@@ -153,7 +153,8 @@ def test_clusters_keep_their_names(starts) -> None:
 
 def test_clusters_that_move_on_are_followed_not_begun_anew() -> None:
     model, names = ScStream(random_state=0), []
-    for batch in gaussian_stream(5, 400, n_features=32, n_clusters=4, box=6, random_state=0):
+    stream = gaussian_stream(5, 400, n_features=32, n_clusters=4, box=6, speed=3.0, random_state=0)
+    for batch in stream:  # eight deviations a batch
         found = model.partial_fit(batch.X).labels_
         names.append([int(np.bincount(found[batch.y == c]).argmax()) for c in range(4)])
     assert len({tuple(name) for name in names}) == 1

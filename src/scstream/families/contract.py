@@ -237,6 +237,13 @@ class Family(Saved, RowForms, Dividing, ABC):
         """
         return 0
 
+    def moving_columns(self) -> int:
+        """Return in how many columns the centres of clusters may move; 0, as here, if unknown.
+
+        How far clusters may move from batch to batch is judged by it, see `sampler.forgetting`.
+        """
+        return 0
+
     def independent_blocks(self, d: int) -> list[Block]:
         """Return the independent blocks of a table with d columns: one, except for `Product`.
 

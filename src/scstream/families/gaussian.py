@@ -262,6 +262,10 @@ class Gaussian(GaussianColumns):
         """Return the number of columns, where there are many: from fewer a covariance is flat."""
         return len(self._m) if len(self._m) >= MANY else 0
 
+    def moving_columns(self) -> int:
+        """Return the number of columns, or of directions that rows were narrowed to."""
+        return len(self._m)
+
     # -- compiled steps ---------------------------------------------------------------------------
 
     def small_gaussian(self) -> GaussianPrior | None:

@@ -90,6 +90,10 @@ class Joined(Family):
         """Return the copy for the rest of the stream."""
         return self._having([family.settled(k) for family in self._families])
 
+    def moving_columns(self) -> int:
+        """Return in how many columns the parts' centres may move."""
+        return sum(family.moving_columns() for family in self._families)
+
     # -- missing entries that are completed -----------------------------------------------------
 
     def gaps(self, X: Points) -> NDArray[np.int64]:

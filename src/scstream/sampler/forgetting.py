@@ -109,9 +109,20 @@ def near(ctx: Context, past: Array, current: Array) -> NDArray[np.bool_]:
     Farther away they are somebody else's: what a place that was left says of them, little as it
     counts, makes them clearly less probable than they are by themselves.
     """
-    share = np.minimum(1.0, ctx.rules.move_points / np.maximum(past[:, :1], 1e-12))
+    share = np.minimum(1.0, points_of_a_place(ctx) / np.maximum(past[:, :1], 1e-12))
     out: NDArray[np.bool_] = further(ctx.family, share * past, current) > -ctx.rules.move_margin
     return out
+
+
+def points_of_a_place(ctx: Context) -> float:
+    """Return how many points a place counts that was left.
+
+    The mean of a cluster that left a place of ``n`` points is expected within ``1 / n`` of its
+    variance in each of d columns: moves of a squared length of ``d / n``. How far clusters move has
+    nothing to do with how many columns they have, so n grows with these. With a fixed n moves in
+    many columns would be longer than ways between clusters, and nothing would be far.
+    """
+    return ctx.rules.move_points * max(ctx.family.moving_columns(), 2)
 
 
 def further(family: Family, past: Array, current: Array) -> Array:

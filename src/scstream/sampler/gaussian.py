@@ -23,7 +23,7 @@ from scstream.kernels import (
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, LogMarginals, State
-from scstream.sampler.forgetting import completed_by_present, needs_completing
+from scstream.sampler.forgetting import completed_by_present, needs_completing, points_of_a_place
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
 from scstream.support.once import once
@@ -59,7 +59,7 @@ class _Compiled(GenericSteps):
         """By how much keeping less of the past must win, and how much less than usual it may be."""
         rules = self.rules
         less = rules.forget_reluctance, rules.stay_behind, rules.keep_points
-        return *less, rules.move_points, rules.move_margin
+        return *less, points_of_a_place(self), rules.move_margin
 
     @property
     def margins(self) -> tuple[float, float, float, float, int, float]:
