@@ -122,8 +122,9 @@ class Learning(Describing):
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
                 self._warn_of_rows(batch, new.family, outcome, first=learner is None)
-            if new.n_batches <= _FOLLOWED and new.family.real:
-                self._warn_of_likeness(batch, outcome, new.n_batches)
+            small = new.n_batches <= _FOLLOWED and batch.X.shape[0] < FEWEST
+            if new.family.real and (small or new.n_batches in _LOOKED_AT):
+                self._warn_of_likeness(batch, outcome, first=learner is None)
         except BaseException:
             for name in self.__dict__.keys() - kept.keys():
                 del self.__dict__[name]
@@ -236,19 +237,18 @@ class Learning(Describing):
         if told:
             self._warned_of = told
 
-    def _warn_of_likeness(self, batch: Batch, outcome: Outcome, n_batches: int) -> None:
+    def _warn_of_likeness(self, batch: Batch, outcome: Outcome, *, first: bool) -> None:
         """Warn, once, of successive rows that are alike; those of small batches are put together.
 
-        Of batches that are large enough some are looked at. Who gives weights knows.
+        Who gives weights knows.
         """
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
-        X = batch.X
-        if "likeness" in told or not isinstance(X, np.ndarray):
+        if "likeness" in told or not isinstance(batch.X, np.ndarray):
             return
-        before = () if n_batches == 1 else self.__dict__.get("_small", ())
-        rows, labels = joined_rows(before, X, outcome.labels)
+        before = () if first else self.__dict__.get("_small", ())
+        rows, labels = joined_rows(before, batch.X, outcome.labels)
         self._small = (rows, labels) if len(rows) < FEWEST else ()
-        if self._small or (len(X) >= FEWEST and n_batches not in _LOOKED_AT):
+        if self._small:
             return
         text = warning_of_likeness(rows, labels) if batch.even else ""
         if text:
