@@ -87,5 +87,5 @@ def test_auto_takes_sparse_counts_for_rows_of_words(tmp_path):
     model.save(tmp_path / "model")
     loaded = ScStream.load(tmp_path / "model").partial_fit(X)
     assert_array_equal(loaded.labels_, model.partial_fit(X).labels_)
-    with pytest.raises(TypeError, match="of tf-idf weights only the counts will do"):
+    with pytest.raises(TypeError, match="Weights such as tf-idf are not counts"):
         ScStream("auto").fit(0.5 * X)

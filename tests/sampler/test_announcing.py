@@ -6,8 +6,7 @@ from scipy import sparse
 
 from scstream import ScStream
 from scstream.sampler import announcing
-from scstream.sampler.announcing import announce_long_start
-from scstream.sampler.announcing import machine_memory as announcing_memory
+from scstream.sampler.announcing import announce_long_start, announce_memory, machine_memory
 from scstream.sampler.rules import RULES
 
 
@@ -24,6 +23,7 @@ from scstream.sampler.rules import RULES
 )
 def test_long_starts_are_announced(n, d, p, said, caplog):
     announce_long_start(np.broadcast_to(0.0, (n, d)), n, p, RULES)
+    announce_memory(n, p, RULES)
     assert ("verbose=True" in caplog.text) is said
     assert "memory" not in caplog.text
 
@@ -36,19 +36,21 @@ def test_sparse_rows_take_as_long_as_their_entries_and_groups(d, long, much, cap
     rows = sparse.csr_array((np.ones(10**4), np.arange(10**4) % d, np.arange(0, 10**4 + 1, 10)))
     rows.resize(1000, d)
     announce_long_start(rows, 1000, d + 1, RULES)
+    announce_memory(1000, d + 1, RULES)
     assert ("verbose=True" in caplog.text) is long
     assert ("of memory" in caplog.text) is much
 
 
-def test_what_no_memory_can_hold_is_refused_before_it_is_tried(monkeypatch):
+@pytest.mark.parametrize("verbose", [False, True])
+def test_what_no_memory_can_hold_is_refused_before_it_is_tried(verbose, monkeypatch):
     monkeypatch.setattr(announcing, "machine_memory", lambda: 7e9)
     words = np.random.default_rng(0).permutation(2**20)[:4000]
     lines = sparse.csr_array((np.ones(4000), words, np.arange(0, 4001, 4)), shape=(1000, 2**20))
-    model = ScStream("multinomial", random_state=0)
+    model = ScStream("multinomial", random_state=0, verbose=verbose)
     with pytest.raises(MemoryError, match="about 23 GB of memory; fewer columns take less"):
         model.partial_fit(lines)
     assert not hasattr(model, "n_clusters_")
-    assert 1e8 < announcing_memory() < 1e15
+    assert 1e8 < machine_memory() < 1e15
 
 
 @pytest.mark.slow

@@ -162,9 +162,8 @@ def test_nor_does_that_of_predict():
 def test_a_small_batch_calls_a_few_hundred_functions():
     # 324 and 26 when this was written: 464 before the usual steps were taken at once; 334 since
     # threads take turns and it is asked which kernels are at hand; 338 since it is asked in how
-    # many columns clusters move. What is kept
-    # for anomalies is not counted: 72 in one batch of eight. Nor are operators between arrays, each
-    # of which takes longer than a call of a kernel.
+    # many columns clusters move. What is kept for anomalies is not counted: 72 in one batch of
+    # eight. Nor are operators between arrays, each of which takes longer than a call of a kernel.
     model = ScStream(random_state=0, n_jobs=1, rules=Rules(scored_rows=0))
     first = RULES.watched_batches + 2  # until then rows are looked at that may come again
     for seed in range(first):

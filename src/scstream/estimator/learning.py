@@ -121,7 +121,7 @@ class Learning(Describing):
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
-                self._warn_of_rows(batch, new.family, outcome, first=learner is None)
+                self._warn_of_rows(batch, new.family, first=learner is None)
             small = new.n_batches <= _FOLLOWED and batch.X.shape[0] < FEWEST
             if new.family.real and (small or new.n_batches in _LOOKED_AT):
                 self._warn_of_likeness(batch, outcome, first=learner is None)
@@ -217,7 +217,7 @@ class Learning(Describing):
             )
             self._warned = True
 
-    def _warn_of_rows(self, batch: Batch, family: Family, outcome: Outcome, *, first: bool) -> None:
+    def _warn_of_rows(self, batch: Batch, family: Family, *, first: bool) -> None:
         """Warn, once each, of rows that mislead; the first and some later batches show it."""
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
         columns = _columns_of_numbers(batch.X, family, self._columns())

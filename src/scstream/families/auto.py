@@ -78,8 +78,8 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     `scstream.families.widening`.
 
     Sparse counts, as those of words, are multinomial. Columns of one real number alone, and empty
-    ones, are idle, if there are others. Where ``noise``
-    is to be distinguished from clusters amounts are Gaussian as they are: it is by such alone.
+    ones, are idle, if there are others. Where ``noise`` is to be distinguished from clusters
+    amounts are Gaussian as they are: it is by such alone.
     """
     if holds_counts(X):
         return Multinomial(), "sparse counts for multinomial"

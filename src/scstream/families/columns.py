@@ -184,9 +184,9 @@ def check_dense(X: Any) -> None:
     """Raise `TypeError` for sparse rows."""
     if sparse.issparse(X):
         raise TypeError(
-            "Sparse data was passed, but this family needs dense rows. Use '.toarray()', or, for "
-            "counts as those of words, family='multinomial': of tf-idf weights only the counts "
-            "will do."
+            "Sparse data was passed, but this family needs dense rows. Use '.toarray()', or "
+            "family='multinomial' for counts, such as those of words. Weights such as tf-idf are "
+            "not counts."
         )
 
 

@@ -23,18 +23,24 @@ _BYTES = 110.0  # for each statistic of each group: 1.4 GB for 200 groups of 65,
 
 
 def announce_long_start(X: Points, n: int, p: int, rules: Rules) -> None:
-    """Log a warning where the start from n of the rows X, p statistics each, takes much."""
-    d, groups = X.shape[1], max(1, min(n // rules.points_a_group, rules.seeds))
-    numbers = float(n) * p
+    """Log a warning where the start from n of the rows X, p statistics each, takes long."""
+    d, numbers = X.shape[1], float(n) * p
     if sparse.issparse(X):
         numbers = _ENTRIES_OF_A_GROUP * p + X.nnz * n / max(X.shape[0], 1)
-    seconds = numbers * groups / (_BY_PRODUCTS if p > 4 * d else _BY_LOGS)
+    seconds = numbers * _groups(n, rules) / (_BY_PRODUCTS if p > 4 * d else _BY_LOGS)
     if p >= _WIDE and seconds >= _LONG:
         warn(
             f"the first batch has {n:,} rows and {p:,} numbers describe a cluster, which takes "
             f"about {seconds:,.0f} s on one core; verbose=True shows the progress"
         )
-    memory = _BYTES * groups * p
+
+
+def announce_memory(n: int, p: int, rules: Rules) -> None:
+    """Log a warning where a start from n rows takes much memory; refuse it if there is not enough.
+
+    It must not begin, progress shown or not: something would be killed.
+    """
+    memory = _BYTES * _groups(n, rules) * p
     if memory >= _MUCH:
         told = (
             f"{p:,} numbers describe a cluster, so the first batch takes about "
@@ -42,8 +48,13 @@ def announce_long_start(X: Points, n: int, p: int, rules: Rules) -> None:
             "HashingVectorizer(n_features=2**14) keeps enough"
         )
         if memory > _SHARE * machine_memory():
-            raise MemoryError(f"{told[0].upper()}{told[1:]}.")
+            raise MemoryError(f"{told}.")
         warn(told)
+
+
+def _groups(n: int, rules: Rules) -> int:
+    """Return from how many groups n rows start."""
+    return max(1, min(n // rules.points_a_group, rules.seeds))
 
 
 def machine_memory() -> float:

@@ -15,7 +15,7 @@ from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Labels, Points
 from scstream.kernels.draws import Draws, Words
-from scstream.sampler.announcing import announce_long_start
+from scstream.sampler.announcing import announce_long_start, announce_memory
 from scstream.sampler.background import arisen, arising, everything, left_after, tells_noise
 from scstream.sampler.batch import Course, as_learned, first_batch, tamed_in_vain
 from scstream.sampler.choose import expect_rows, steps_for
@@ -63,9 +63,11 @@ def learn_first(
     family = recipe.family.beside_noise() if recipe.outlier_weight == "auto" else recipe.family
     expect_rows(X.shape[0])
     family = family.prepare(some_rows(X, rules.prior_rows))
-    if recipe.progress is None and batch.labels is None:
-        n = X.shape[0]
-        announce_long_start(X, next(iter(sample_sizes(n, rules)), n), len(family.prior), rules)
+    if batch.labels is None:
+        n, p = next(iter(sample_sizes(X.shape[0], rules)), X.shape[0]), len(family.prior)
+        announce_memory(n, p, rules)
+        if recipe.progress is None:
+            announce_long_start(X, n, p, rules)
     old_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(e.ids for e in before)])
     steps, state = begun(
         family, engine, (rng.words, seed, n_batches), recipe, batch.labels, X, weight, old_ids
