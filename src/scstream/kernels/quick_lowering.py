@@ -59,7 +59,8 @@ class _Lower(Lower):
         """Begin with a function."""
         super().setup_function(fndesc)
         self.builder.__class__ = Builder
-        set.add(self.function.attributes, _WHOLE_VECTORS)  # llvmlite knows attributes without values
+        # past llvmlite's own `add`, which takes attributes without values alone
+        set.add(self.function.attributes, _WHOLE_VECTORS)
         if self.context.brief:
             self.function.attributes.add("optsize")
         if self.context.apart:
