@@ -33,7 +33,7 @@ from scstream.families.gaps import are_finite
 from scstream.families.scores import Labels, Points
 from scstream.families.widening import Widening
 from scstream.sampler.rules import Rules
-from scstream.support.memory import for_kernels
+from scstream.support.memory import for_kernels, ones
 from scstream.support.messages import note, user_level
 from scstream.support.printable import printable_name
 from scstream.support.threads import cores, over_rows
@@ -41,7 +41,6 @@ from scstream.support.times import as_date, is_length, is_moment, length, moment
 
 _FEW = 2**13  # numbers whose squares BLAS sums up sooner; for more it would wake its threads
 _ONE = np.ones(1).tobytes()  # nobody can change it
-_ONES = np.ones(4096)  # weights of most batches, which nobody changes
 _UNIT = 1e-4  # by how much the squared length of rows of unit length may differ from 1
 AUTO = "auto"  # in place of a family's name: the columns' types decide
 
@@ -300,13 +299,12 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 def is_finite(X: NDArray[np.floating[Any]], n_jobs: int | None = 1) -> bool:
     """Whether all numbers are finite, and so are their squares."""
-    if X.size > _FEW:
-        (n, d), threads = X.shape, resolve_threads(n_jobs)
-        return all(over_rows(lambda rows: _have_squares(X[rows]), n, threads, d))
-    if are_finite(X):
+    threads = resolve_threads(n_jobs) if X.size > _FEW else 1
+    if are_finite(X, threads):
         return True
-    flat = X.ravel(order="K")
-    return math.isfinite(np.vdot(flat, flat)) or _have_squares(X)
+    if X.size > _FEW:
+        return all(over_rows(lambda rows: _have_squares(X[rows]), len(X), threads, X.shape[1]))
+    return math.isfinite(np.vdot(X.ravel("K"), X.ravel("K"))) or _have_squares(X)
 
 
 def is_plain_and_finite(X: Any, n_jobs: int | None = 1) -> bool:
@@ -333,7 +331,7 @@ def check_weight(sample_weight: Any, n: int, *, shared: bool = False) -> Array:
     if sample_weight is None:
         if shared:
             return np.ndarray(n, np.float64, _ONE, strides=(0,))
-        return _ONES[:n] if n <= len(_ONES) else np.ones(n)
+        return ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

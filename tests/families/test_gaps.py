@@ -225,3 +225,16 @@ def test_one_number_that_is_not_finite_is_found_wherever_it_is(shape, value):
         some.reshape(-1)[i] = value
         assert not are_finite(some)
     assert not are_finite((X / 1e154).astype(np.float32))  # not known so soon
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_one_number_that_is_not_finite_is_found_by_threads(value):
+    X = np.random.default_rng(0).normal(size=(30_001, 5))
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    assert are_finite(X, 3)
+    assert are_finite(fixed, 3)
+    for i in (0, 2**14 - 1, 2**14, 100_003, X.size - 1):
+        some = X.copy()
+        some.reshape(-1)[i] = value
+        assert not are_finite(some, 3)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from scstream.support.threads import (
-    added,
     allowed,
     beside,
     over_rows,
@@ -140,15 +139,3 @@ def test_an_error_of_a_job_beside_is_raised_where_its_result_is_asked_for():
         with pytest.raises(ValueError, match="of the job"):
             result()
     assert beside(lambda: 3)() == 3  # the thread lives on
-
-
-@pytest.mark.parametrize("shape", [(3, 5), (40, 2, 2000)])
-def test_arrays_are_added_as_numpy_adds_them(shape):
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(2, *shape))
-    with allowed(3):
-        np.testing.assert_array_equal(added(a, b), a + b)
-        np.testing.assert_array_equal(added(a[:, ::2], b[:, ::2]), a[:, ::2] + b[:, ::2])
-        expected = a + b
-        assert added(a, b, a) is a
-    np.testing.assert_array_equal(a, expected)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.families.contract import Array
+from scstream.families.packed import upper
 from scstream.kernels.large_tiles import Carried
 from scstream.kernels.nearby import Components
 
@@ -121,7 +122,7 @@ def bounds_of(before: Array, eta: Array, const: Array, power: Array, d: int) -> 
 
 def _quadratic(eta: Array, d: int, flat: NDArray[np.bool_]) -> _Quadratic:
     """Return the functions that products are with; those that are flat get a bend for both."""
-    i, j = np.triu_indices(d)
+    i, j = upper(d)
     bend = np.empty((len(eta), d, d))
     bend[:, i, j] = bend[:, j, i] = eta[:, 1 + d :]
     bend[:, range(d), range(d)] *= 2.0

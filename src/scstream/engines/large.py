@@ -320,7 +320,7 @@ def _straight(eta: Array, const: Array, power: Array) -> tuple[Array, Array, flo
     are at most beyond their lines; and how far they are off before.
     """
     heavy, (least, most) = power > 0.0, _STRAIGHT
-    some = float(np.quantile(power[heavy], _BENDING)) if heavy.any() else 0.0
+    some = float(np.sort(power[heavy])[int(_BENDING * heavy.sum())]) if heavy.any() else 0.0
     depth = min(4.0 * np.sqrt(_BEND * some / _LN2), most)  # most do not bend so far
     high = np.where(heavy, power, np.inf)
     steep = depth / np.expm1(depth * _LN2 / high)

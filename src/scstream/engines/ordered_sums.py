@@ -8,7 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scstream.support.threads import added, over_rows
+from scstream.kernels.adding import added
+from scstream.support.threads import over_rows
 
 LEAF_ROWS = 4096  # a leaf is an aligned group of rows: blocks divide it, shards hold it whole
 

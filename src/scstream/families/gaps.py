@@ -24,8 +24,9 @@ from scipy.special import chdtri, gammaln, ndtri
 
 from scstream.families.scores import Array, Labels, Points, Products, Score, to_dense
 from scstream.kernels import gaps, pooling
+from scstream.kernels.crew import crew_of
 from scstream.support.memory import for_kernels
-from scstream.support.threads import over_rows
+from scstream.support.threads import over_rows, paying, threads_allowed
 
 if TYPE_CHECKING:
     from scstream.families.contract import Family
@@ -144,12 +145,22 @@ def observed_scores(family: Family, score: Score, X: Points) -> Array:
     return out
 
 
-def are_finite(X: NDArray[np.floating[Any]]) -> bool:
-    """Whether rows are plain, as most are, and all squares of numbers finite: soon found out."""
+def are_finite(X: NDArray[np.floating[Any]], n_threads: int | None = None) -> bool:
+    """Whether rows are plain, as most are, and all squares of numbers finite: soon found out.
+
+    As many threads look as are allowed, unless their number is given.
+    """
     flags = X.flags
     if X.dtype != _DOUBLE or not flags.c_contiguous:  # other byte orders are no doubles
         return False
-    return bool(pooling.zeros(X if flags.writeable else for_kernels(X)) == 0.0)
+    rows = X if flags.writeable else for_kernels(X)
+    threads = paying(X.size, threads_allowed() if n_threads is None else n_threads)
+    if threads < 2:
+        return bool(pooling.zeros(rows) == 0.0)
+    taken = np.zeros(2, dtype=np.int64)
+    with crew_of(threads) as crew:
+        pooling.shared_zeros(crew, rows.reshape(-1), taken)
+    return bool(taken[1] == 0)
 
 
 def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
@@ -160,9 +171,9 @@ def rows_with_gaps(X: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """
     if not isinstance(X, np.ndarray):
         return NO_ROWS
+    if are_finite(X):
+        return NO_ROWS
     if X.size <= _FEW:
-        if are_finite(X):
-            return NO_ROWS
         flat = X.ravel(order="K")
         total = np.vdot(flat, flat)  # which never warns
         return NO_ROWS if total == total else np.flatnonzero(np.isnan(X).any(axis=1))

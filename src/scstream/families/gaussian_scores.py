@@ -94,11 +94,7 @@ class PredictiveScore(StudentScore):
         L = self.factors[:, 1 + self.d : 1 + self.d + m * (m + 1) // 2]
         rows = np.concatenate([self.factors[:, : 1 + m], L], axis=1)
         out = np.empty(rows.shape)
-        shared(
-            lambda cut: matrices.student(rows[cut], m, matrices.room_for(m), out[cut]),
-            len(out),
-            self.d,
-        )
+        matrices.student(rows, m, matrices.room_for(m), out)  # sooner than a thread wakes
         return out
 
     @cached_property

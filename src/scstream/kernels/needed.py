@@ -84,6 +84,7 @@ def large_batches() -> dict[str, Any]:
         ),
         **{name: of_small[name] for name in between},
         "crew.serve": (i1, int64),
+        "pooling.shared_zeros": (crew, f1, i1),
         "cuts.shared_directions": (crew, f2, f2, i1, int64, f1, int64, f2, i1, f2),
         "matrices.wishart": (f2, f2, f2, f2, f1, f1, f2),
         **{name: of_others[name] for name in of_any},
@@ -257,6 +258,7 @@ def wide_batches() -> dict[str, Any]:
             rows, f1, listed, sides, shares, work, totals, types.Tuple((totals, i1)),
         ),
         "crew.serve": (i1, int64),
+        "pooling.shared_zeros": (crew, f1, i1),
         "cholesky.factor": (
             crew, f3, f1, f2, types.NamedTuple((f4, f2, f2, f2), Factoring), i1, f2, f1,
         ),
@@ -301,6 +303,10 @@ def pruned_batches() -> dict[str, Any]:
             types.NamedTuple((i1, i1, i1, f1, f1, f1), Labelled), i1, i1,
         ),
         **wide_batches(),
+        "adding.add_lines": (
+            types.NamedTuple((int64, i1), Crew), types.UniTuple(int64, 2), types.UniTuple(f1, 3),
+            types.UniTuple(int64, 3), i1,
+        ),
         "pruning.leading": (f2, int64, int64, f2),
         "pruning.students": (students, f2, f2),
         "pruning.refine": (students, f2, f2, f1, f1, f1, f2),

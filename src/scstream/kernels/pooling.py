@@ -7,19 +7,46 @@ from __future__ import annotations
 
 from typing import Any
 
+from scstream.kernels.atomic import claim
 from scstream.kernels.compiling import bare, brief, brief_part, part
+from scstream.kernels.crew import Crew, on_threads
 
 WIDE = 100.0  # times the variance that clusters of most rows have: wider ones say nothing of others
 MOST = 0.8  # of all rows
 _ASTRAY = 10.0  # times as far from the mean, squared, as most rows' clusters: worth a closer look
+RUN = 2**14  # numbers that a thread looks through at a time
 _NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay in cache
 
 
 @bare
 def zeros(X: Any) -> Any:
     """Return the sum of 0 times each square of rows (n, d): 0, or NaN if some is not finite."""
+    return _zeros(X.reshape(-1))
+
+
+@bare
+def shared_zeros(crew: Crew, flat: Any, taken: Any) -> None:
+    """Do the same with many numbers (m,) on threads.
+
+    How many runs of them are ``taken`` is counted there from 0; the second place counts those with
+    one that is not finite.
+    """
+    on_threads(crew, _zeros_share, (crew, flat, taken))
+
+
+@part
+def _zeros_share(thread: int, given: Any) -> None:
+    _, flat, taken = given
+    start = RUN * claim(taken, 0)
+    while start < len(flat):
+        if _zeros(flat[start : start + RUN]) != 0.0:  # NaN is not
+            claim(taken, 1)
+        start = RUN * claim(taken, 0)
+
+
+@part
+def _zeros(flat: Any) -> Any:
     total = 0.0
-    flat = X.reshape(-1)
     for i in range(len(flat)):
         total += 0.0 * (flat[i] * flat[i])
     return total

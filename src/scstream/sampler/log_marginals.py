@@ -11,9 +11,9 @@ import numpy as np
 
 from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
+from scstream.kernels.adding import added
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
-from scstream.support.threads import added
 
 
 def log_marginals(ctx: Context, state: State) -> LogMarginals:

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
+from scstream.kernels.adding import added
 from scstream.sampler.window import Window
 from scstream.support.frozen import frozen
 from scstream.support.once import once
-from scstream.support.threads import MANY_NUMBERS, added
 
 Ints = NDArray[np.int64]
+_MANY_NUMBERS = 2**16  # statistics that are added up apart from each other, by threads
 
 
 @lru_cache(maxsize=8)
@@ -163,7 +164,7 @@ class Standing:
     @once
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
-        if self.past.size >= MANY_NUMBERS:
+        if self.past.size >= _MANY_NUMBERS:
             parts = added(self.past, self.now.current)
             totals, doubt = added(parts[:, 0], parts[:, 1]), added(self.past_doubt, self.now.doubt)
             self.__dict__.update(totals=totals, doubt=doubt)
@@ -185,7 +186,7 @@ class Standing:
     @once
     def current(self) -> Array:
         """Statistics of the clusters' points in this batch (k, p); few come with `parts`."""
-        if self.past.size >= MANY_NUMBERS:
+        if self.past.size >= _MANY_NUMBERS:
             return added(self.now.current[:, 0], self.now.current[:, 1])
         _ = self.parts
         out: Array = self.__dict__["current"]
@@ -201,7 +202,7 @@ class Standing:
     @once
     def count(self) -> float:
         """How many points the clusters have together."""
-        if self.past.size >= MANY_NUMBERS:
+        if self.past.size >= _MANY_NUMBERS:
             each = self.past[:, :, 0] + self.now.current[:, :, 0]
             return float((each[:, 0] + each[:, 1]).sum())
         _ = self.parts

@@ -10,10 +10,10 @@ import numpy as np
 
 from scstream.families.contract import Array
 from scstream.kernels import mixture
+from scstream.kernels.adding import added
 from scstream.sampler.rules import RULES
 from scstream.support.frozen import frozen
 from scstream.support.once import once
-from scstream.support.threads import added
 
 
 @dataclass(frozen=True)

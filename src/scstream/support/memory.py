@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from threading import local
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scstream.support.once import once
 
 _Thing = TypeVar("_Thing")
+_HELD = 2**20  # numbers that are held for who asks for as many again
 
 
 class Memory:
@@ -43,6 +45,16 @@ class Memory:
             held = self._own.__dict__[name] = size, make()
         thing: _Thing = held[1]
         return thing
+
+
+def ones(n: int) -> NDArray[np.float64]:
+    """Return so many ones, the same as before if they are as many: nobody may change them."""
+    return _ones(n) if n <= _HELD else np.ones(n)
+
+
+@lru_cache(maxsize=1)
+def _ones(n: int) -> NDArray[np.float64]:
+    return np.ones(n)
 
 
 def for_kernels(X: Any) -> Any:

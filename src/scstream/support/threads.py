@@ -21,7 +21,6 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _Number = TypeVar("_Number", bound=np.generic)
 _FEW_NUMBERS = 2**15  # that are written or read as soon as a thread wakes
-MANY_NUMBERS = 2**16  # from which adding them up is work for threads
 _MOST_SLICES = 8  # of clusters: with more each has so little to do that waking it takes longer
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
 
@@ -116,15 +115,23 @@ def over_rows(
 ) -> list[_Result]:
     """Run a job on slices of n rows of some numbers each, as many as there are threads that pay.
 
-    Not more than are allowed, unless their number is given. Threads wake one after another: with
-    m of them w numbers take about as long as ``w / m`` and m times what one wakes in.
+    Not more than are allowed, unless their number is given.
     """
     if n * width < 4 * _FEW_NUMBERS:
         return [job(slice(0, n))]
     n_threads = _allowed.get() if n_threads is None else n_threads
-    parts = min(n_threads, n, math.isqrt(n * width // _FEW_NUMBERS))
+    parts = min(n, paying(n * width, n_threads))
     edges = [n * i // parts for i in range(parts + 1)]
     return together(n_threads, job, [slice(a, b) for a, b in pairwise(edges)])
+
+
+def paying(numbers: int, n_threads: int) -> int:
+    """Return how many of some threads pay for numbers that take little time each.
+
+    Threads wake one after another: with m of them w numbers take about as long as ``w / m`` and m
+    times what one wakes in.
+    """
+    return min(n_threads, max(math.isqrt(numbers // _FEW_NUMBERS), 1))
 
 
 def copied(array: NDArray[_Number], n_threads: int) -> NDArray[_Number]:
@@ -159,16 +166,6 @@ def over_slices(job: Callable[[slice], _Result], k: int) -> list[_Result]:
         return [job(slice(None))]
     edges = [k * i // n for i in range(n + 1)]
     return together(n, job, [slice(a, b) for a, b in pairwise(edges)])
-
-
-def added(a: Floats, b: Floats, out: Floats | None = None) -> Floats:
-    """Return the sum of two arrays (k, ...), shared among threads if they are large."""
-    if a.size < MANY_NUMBERS:
-        return np.add(a, b, out=out)
-    total = np.empty(a.shape) if out is None else out
-    width = a.size // len(a)
-    over_rows(lambda cut: np.add(a[cut], b[cut], out=total[cut]), len(a), width=width)
-    return total
 
 
 @cache
