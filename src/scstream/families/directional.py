@@ -304,8 +304,7 @@ def _log_bessel(v: float, x: Array) -> Array:
     t = 1.0 / root
     eta = root + rowwise.log(z / (1.0 + root))
     half = 0.5 * rowwise.log(2.0 * np.pi * v * root)
-    out: Array = v * eta - half + rowwise.log(_debye(v)(t))
-    return out
+    return v * eta - half + rowwise.log(_debye(v)(t))
 
 
 @cache

@@ -210,8 +210,7 @@ class Gamma(Factorised):
 
     def spread(self, sums: list[Array]) -> Array:
         """Return the variances of gamma distributions with the groups' means."""
-        out: Array = (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._c
-        return out
+        return (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._c
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the difference of the two groups' expected rates, and the cut's offset."""

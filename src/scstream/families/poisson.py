@@ -168,8 +168,7 @@ class Poisson(Factorised):
 
     def spread_out(self, X: Array) -> Array:
         """Return square roots, whose deviation is about one half at any rate."""
-        out: Array = 2.0 * np.sqrt(X + 0.375)
-        return out
+        return 2.0 * np.sqrt(X + 0.375)
 
 
 @dataclass(frozen=True)

@@ -135,8 +135,7 @@ class Projection:
                 f"this projection is of {self.n_columns} columns; the array has shape "
                 f"{points.shape}: give points as rows of that many columns"
             )
-        out: NDArray[np.float64] = (points - self.center) @ self.axes
-        return out
+        return (points - self.center) @ self.axes
 
     def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
         """Return the projection (2, 2) of a covariance of the columns, (d, d) or (d,)."""
@@ -147,13 +146,11 @@ class Projection:
 
     def covariances(self, covs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the covariances (k, 2, 2) that are seen of k of the columns, (k, d, d)."""
-        out: NDArray[np.float64] = self.axes.T @ covs @ self.axes
-        return out
+        return self.axes.T @ covs @ self.axes
 
     def variances(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the same where the columns are independent, from their variances (k, d)."""
-        out: NDArray[np.float64] = self.axes.T * variances[:, None] @ self.axes
-        return out
+        return self.axes.T * variances[:, None] @ self.axes
 
     # -- keeping it -----------------------------------------------------------------------------
 

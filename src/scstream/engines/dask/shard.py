@@ -262,8 +262,7 @@ class Shard:
 
     def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
         """Return ids and sub-labels of all rows but the first ones."""
-        named: tuple[Labels, Labels] = self._engine.named_labels(ids, skip)
-        return named
+        return self._engine.named_labels(ids, skip)
 
     def name_labels(self, ids: Labels, skip: int) -> None:
         """Keep ids and sub-labels of rows but the first of the batch; the latter take a byte."""
