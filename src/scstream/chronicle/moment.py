@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from scstream.chronicle.lines import (
 )
 from scstream.chronicle.outline import QUANTILES, Outline, Score
 from scstream.chronicle.rows import KeptRow, SampledRows
-
-if TYPE_CHECKING:
-    pass
 
 _TABLES = ("weights", "counts", "means", "deviations", "places", "spreads", "speeds")
 
