@@ -19,13 +19,7 @@ from scstream import ScStream
 from scstream.cli.demo import DESCRIPTION, add_options
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
-from scstream.plot import (
-    ClusterColors,
-    extend_paths,
-    plot_clusters,
-    plot_paths,
-    require_matplotlib,
-)
+from scstream.plot import ClusterColors, extend_paths, plot_clusters, plot_paths, require_matplotlib
 from scstream.support.paths import check_file, has_mark, whole_file
 from scstream.support.printable import printable
 from scstream.support.progress import Bar

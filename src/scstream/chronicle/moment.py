@@ -127,11 +127,7 @@ class Moment:
 
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""
-        saved: dict[str, Any] = {
-            "batch": self.batch,
-            "time": self.time,
-            "n_points": self.n_points,
-        }
+        saved: dict[str, Any] = {"batch": self.batch, "time": self.time, "n_points": self.n_points}
         if self.n_batches != 1:
             saved["n_batches"] = self.n_batches
         saved["ids"] = self.ids.tolist()

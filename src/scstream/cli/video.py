@@ -91,10 +91,7 @@ def _add_model_options(parser: ArgumentParser) -> None:
 
     group = parser.add_argument_group("the model")
     group.add_argument(
-        "--color",
-        choices=("lab", "rgb"),
-        default="lab",
-        help="colour space (default: %(default)s)",
+        "--color", choices=("lab", "rgb"), default="lab", help="colour space (default: %(default)s)"
     )
     group.add_argument(
         "--first-sample",

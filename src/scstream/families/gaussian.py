@@ -246,12 +246,7 @@ class Gaussian(GaussianColumns):
         cov = self._psi * np.outer(self._scale, self._scale)
         expected = self._in_columns((self._m * self._scale + self._shift)[None], cov[None])
         mean, cov = (values[0] for values in expected.values())
-        return {
-            "mean": mean,
-            "mean_strength": self._kappa,
-            "cov": cov,
-            "cov_strength": self._nu,
-        }
+        return {"mean": mean, "mean_strength": self._kappa, "cov": cov, "cov_strength": self._nu}
 
     def enough_rows(self, d: int) -> int:
         """Return how many rows of d columns set the prior for good."""

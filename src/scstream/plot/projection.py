@@ -48,10 +48,7 @@ class Projection:
 
     @classmethod
     def onto_columns(
-        cls,
-        n_columns: int,
-        features: tuple[int, int] = (0, 1),
-        names: Sequence[Any] | None = None,
+        cls, n_columns: int, features: tuple[int, int] = (0, 1), names: Sequence[Any] | None = None
     ) -> Self:
         """Return the view of two columns as they are."""
         if not all(0 <= j < n_columns for j in features):

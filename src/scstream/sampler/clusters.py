@@ -145,9 +145,7 @@ class State(Standing):
             pairs(self.now.doubt, add=False),
         )
         window = replace(
-            self.window,
-            sums=sums(self.window.sums),
-            doubt=pairs(self.window.doubt, add=False),
+            self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt, add=False)
         )
         attempt = self.attempt.copy()
         attempt[a] = 0

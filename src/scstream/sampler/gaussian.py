@@ -16,10 +16,7 @@ from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
 from scstream.families.scores import LinearScore
-from scstream.kernels import (
-    gaussian_moves,
-    small_batch,
-)
+from scstream.kernels import gaussian_moves, small_batch
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, LogMarginals, State
