@@ -95,14 +95,9 @@ class Gamma(Factorised):
         d = X.shape[1]
         new = copy.copy(self)
         new._scale = np.array([np.median(x) if len(x) else 1.0 for x in _observed(X)])
-        c, mean, strength = np.ones(d), np.ones(d), np.ones(d)
-        if self.shape is not None:
-            c = positive_vector(self.shape, d, "shape")
-        if self.mean is not None:
-            mean = positive_vector(self.mean, d, "mean") / new._scale
-        if self.strength is not None:
-            strength = positive_vector(self.strength, d, "strength")
-        return new._with(c, mean, strength)
+        c = positive_vector(self.shape, d, "shape")
+        mean = positive_vector(self.mean, d, "mean", new._scale) / new._scale
+        return new._with(c, mean, positive_vector(self.strength, d, "strength"))
 
     def _with(self, c: Array, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)

@@ -113,15 +113,9 @@ class Gaussian(GaussianColumns):
             new.__dict__.pop("_step", None)  # of a frame before
             if step.any():
                 new._step = step
-        new._m = np.zeros(d)
-        if self.mean is not None:
-            new._m = (finite_vector(self.mean, d, "mean") - new._shift) / new._scale
-        kappa = 0.01
-        if self.mean_strength is not None:
-            kappa = positive_number(self.mean_strength, "mean_strength")
-        nu = d + 2.0
-        if self.cov_strength is not None:
-            nu = positive_number(self.cov_strength, "cov_strength")
+        new._m = (finite_vector(self.mean, d, "mean", new._shift) - new._shift) / new._scale
+        kappa = positive_number(self.mean_strength, "mean_strength", 0.01)
+        nu = positive_number(self.cov_strength, "cov_strength", d + 2.0)
         if not d - 1 < nu < np.inf:
             raise ValueError(
                 f"cov_strength must be larger than the number of columns less one, {d - 1}; "
