@@ -19,14 +19,8 @@ from scstream import ScStream
 from scstream.cli.demo import DESCRIPTION, add_options
 from scstream.datasets import gaussian_stream
 from scstream.evaluate import PrequentialResult, prequential
-from scstream.plot import (
-    ClusterColors,
-    extend_paths,
-    plot_clusters,
-    plot_paths,
-    require_matplotlib,
-)
-from scstream.support.paths import check_file, whole_file
+from scstream.plot import ClusterColors, extend_paths, plot_clusters, plot_paths, require_matplotlib
+from scstream.support.paths import check_file, has_mark, whole_file
 from scstream.support.printable import printable
 from scstream.support.progress import Bar
 
@@ -53,7 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the demonstration; return the exit status."""
     if args.picture is not None:
         try:
-            check_file(args.picture, overwrite=args.overwrite or _is_ours(args.picture))
+            check_file(
+                args.picture, overwrite=args.overwrite or has_mark(args.picture, _TITLE, 4096)
+            )
             require_matplotlib()
         except (ImportError, ValueError) as error:
             print(f"{printable(error)}\nOr leave the picture out: --no-picture", file=sys.stderr)
@@ -265,14 +261,6 @@ class _Picture:
                 spine.set_color("#BBBBBB")
         with whole_file(path) as part:
             self.figure.savefig(part, metadata={"Title": _TITLE})
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a picture is one that the demonstration drew; it may be drawn again."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return _TITLE.encode() in file.read(4096)
 
 
 def _point(mean: NDArray[np.float64] | None) -> str:

@@ -89,21 +89,9 @@ class Event:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as plain JSON, without entries that are None."""
-        out: dict[str, Any] = {
-            "kind": self.kind,
-            "batch": self.batch,
-            "time": self.time,
-        }
-        if self.cluster is not None:
-            out["cluster"] = self.cluster
-        if self.other is not None:
-            out["other"] = self.other
-        if self.speed is not None:
-            out["speed"] = self.speed
+        out = {name: value for name, value in vars(self).items() if value is not None}
         if self.velocity is not None:
             out["velocity"] = {str(name): value for name, value in self.velocity.items()}
-        if self.column is not None:
-            out |= {"column": self.column, "was": self.was, "now": self.now}
         return out
 
 

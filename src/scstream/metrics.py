@@ -11,13 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Contingency",
-    "adjusted_rand_index",
-    "normalized_mutual_info",
-    "pairwise_f",
-    "purity",
-]
+__all__ = ["Contingency", "adjusted_rand_index", "normalized_mutual_info", "pairwise_f", "purity"]
 
 _Ints = NDArray[np.int64]
 _NO_CELLS = np.empty(0, dtype=np.int64)

@@ -375,10 +375,10 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(rows, tmp_pat
 
 def test_a_write_is_whole_or_an_error(tmp_path, monkeypatch):
     file = AddedFile(tmp_path / "file")
-    file.begin({})
+    file.truncate({})
     real = os.write
     monkeypatch.setattr("scstream.sinks.files.os.write", lambda h, d: real(h, bytes(d)[:3]))
-    file.write(b"0123456789")
+    file.add(b"0123456789")
     file.close()
     assert (tmp_path / "file").read_bytes() == b"0123456789"
 

@@ -15,7 +15,7 @@ def test_what_came_after_a_checkpoint_is_cut_off(tmp_path):
     path = tmp_path / "out"
     path.write_bytes(b"kept, and some more")
     file = AddedFile(path)
-    file.begin({"bytes": 4})
+    file.truncate({"bytes": 4})
     file.close()
     assert path.read_bytes() == b"kept"
 
@@ -25,7 +25,7 @@ def test_a_file_that_lacks_one_byte_of_what_the_checkpoint_knows_is_refused(tmp_
     path = tmp_path / "out"
     path.write_bytes(b"kep")
     with pytest.raises(ValueError, match="has 3 bytes, but the checkpoint knows of 4"):
-        AddedFile(path).begin({"bytes": 4})
+        AddedFile(path).truncate({"bytes": 4})
     assert path.read_bytes() == b"kep"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, TypeVar
 
 from scstream.checkpoint.errors import UnsupportedCheckpointError
 from scstream.families import BY_NAME, Family, Product
 from scstream.families.idle import Idle
+from scstream.families.saved import parameters_of
 
 _OWN: dict[str, type[Family]] = {**BY_NAME, Product.name: Product, Idle.name: Idle}
 _REGISTERED: dict[str, type[Family]] = {}
@@ -66,11 +66,6 @@ def kind_named(name: Any) -> type[Family]:
             "is yours, call scstream.checkpoint.register_family with its class before loading."
         )
     return kind
-
-
-def parameters_of(kind: type[Family]) -> list[str]:
-    """Return the names of what a family's constructor takes."""
-    return list(inspect.signature(kind).parameters)
 
 
 def _check_round_trip(family: Family) -> None:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from scstream.checkpoint.envelope import Arrays, can_hold
 from scstream.checkpoint.errors import CheckpointError
-from scstream.checkpoint.registry import kind_named, name_of, parameters_of
+from scstream.checkpoint.registry import kind_named, name_of
 from scstream.families import Family
+from scstream.families.saved import parameters_of
 
 _LARGEST = 2**1024  # whole numbers beyond are refused: reading them takes ever longer
 

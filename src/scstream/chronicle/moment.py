@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from scstream.chronicle.lines import (
 )
 from scstream.chronicle.outline import QUANTILES, Outline, Score
 from scstream.chronicle.rows import KeptRow, SampledRows
-
-if TYPE_CHECKING:
-    pass
 
 _TABLES = ("weights", "counts", "means", "deviations", "places", "spreads", "speeds")
 
@@ -130,11 +127,7 @@ class Moment:
 
     def to_line(self) -> str:
         """Return the moment as one line of JSON, its end included."""
-        saved: dict[str, Any] = {
-            "batch": self.batch,
-            "time": self.time,
-            "n_points": self.n_points,
-        }
+        saved: dict[str, Any] = {"batch": self.batch, "time": self.time, "n_points": self.n_points}
         if self.n_batches != 1:
             saved["n_batches"] = self.n_batches
         saved["ids"] = self.ids.tolist()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.cli.values import add_quiet, whole
+from scstream.cli.values import add_command, add_quiet, whole
 from scstream.support.progress import Bar
 
 _CASES = ((2, 8), (10, 15))  # columns and clusters
@@ -21,9 +21,11 @@ _CASES = ((2, 8), (10, 15))  # columns and clusters
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "bench",
-        description="Check speed and quality of this installation on built-in streams: rows a "
+        main,
+        "Check speed and quality of this installation on built-in streams: rows a "
         "second of learning, of labelling and of reading CSV, and how well the clusters are found "
         "(ARI; 1 is perfect), next to an oracle that knows the truth. Takes seconds and needs no "
         "extras.",
@@ -33,7 +35,6 @@ def add_parser(subparsers: Any) -> None:
                         help="default: 1000")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the result as one JSON object")
     add_quiet(parser)
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

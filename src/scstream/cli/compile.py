@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from scstream.cli.errors import UsageError
-from scstream.cli.values import add_quiet
+from scstream.cli.values import add_command, add_quiet
 from scstream.support.progress import Bar
 
 if TYPE_CHECKING:
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "compile",
-        description="Compile the kernels that the usual families need, for small and large "
+        compile_kernels,
+        "Compile the kernels that the usual families need, for small and large "
         "batches, for many columns and for tables of text, and keep them on disk. The first batch "
         "then does not wait "
         "for that: useful when an image of a container is built. The folder is that of "
@@ -35,7 +37,6 @@ def add_parser(subparsers: Any) -> None:
         help="only these families; default: " + ",".join(USUAL),
     )
     add_quiet(parser)
-    parser.set_defaults(main=compile_kernels)
 
 
 USUAL = ("gaussian", "diagonal", "multinomial", "poisson", "bernoulli", "categorical", "gamma")

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from scstream.cli.files import add_overwrite
-from scstream.cli.values import whole
+from scstream.cli.values import add_command, whole
 
 DESCRIPTION = "Follow a built-in drifting stream, show what was found, draw a picture."
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser("demo", description=DESCRIPTION)
+    parser = add_command(subparsers, "demo", main, DESCRIPTION)
     add_options(parser)
-    parser.set_defaults(main=main)
 
 
 def add_options(parser: Any) -> None:

@@ -12,7 +12,7 @@ from scstream.cli.files import check_apart, reads_of
 from scstream.cli.model_options import add_model, make_model
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 from scstream.cli.source_options import add_source, source_options
-from scstream.cli.values import add_quiet
+from scstream.cli.values import add_command, add_quiet
 from scstream.support.messages import note
 from scstream.support.paths import check_file
 
@@ -36,18 +36,14 @@ score (the log density: high is normal).
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
-        "fit",
-        description="Cluster one data set as a whole (batch mode, no stream).",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        subparsers, "fit", main, "Cluster one data set as a whole (batch mode, no stream).", _EPILOG
     )
     add_source(parser, batches=False)
     add_outputs(parser)
     parser.add_argument("--model", metavar="FILE", help="save the model to this file")
     add_quiet(parser)
     add_model(parser)
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

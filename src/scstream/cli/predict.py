@@ -10,7 +10,7 @@ from scstream.cli.errors import UsageError
 from scstream.cli.files import check_apart, reads_of
 from scstream.cli.outputs import add_outputs, begin_outputs, whole_outputs
 from scstream.cli.source_options import add_source, source_options
-from scstream.cli.values import add_quiet, whole
+from scstream.cli.values import add_command, add_quiet, whole
 from scstream.support.messages import note
 from scstream.support.progress import Bar
 
@@ -30,11 +30,12 @@ order in which the model learned them.
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "predict",
-        description="Label rows with a saved model, without learning from them.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        main,
+        "Label rows with a saved model, without learning from them.",
+        _EPILOG,
     )
     parser.add_argument(
         "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
@@ -46,7 +47,6 @@ def add_parser(subparsers: Any) -> None:
     )  # fmt: skip
     add_outputs(parser)
     add_quiet(parser)
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scstream.cli.files import add_overwrite, check_apart
+from scstream.cli.values import add_command
 from scstream.support.printable import printable
 
 if TYPE_CHECKING:
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "report",
-        description="Draw the chronicle of a run as one HTML page that needs nothing else: how "
+        report,
+        "Draw the chronicle of a run as one HTML page that needs nothing else: how "
         "many clusters there were and how large, where they went, what was unusual, what "
         "happened. The run may still be going on.",
     )
@@ -42,7 +45,6 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
         help="batches to draw at most, evenly spread over the run (default: %(default)s)",
     )
     add_overwrite(parser)
-    parser.set_defaults(main=report)
 
 
 def report(args: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from scstream.cli.model_options import add_model, make_model, model_settings
 from scstream.cli.outputs import add_groups, add_outputs, make_outputs
 from scstream.cli.serving import add_serving, say_where, settings_of, stay
 from scstream.cli.source_options import add_source, source_options, source_settings
-from scstream.cli.values import add_quiet, duration, whole
+from scstream.cli.values import add_command, add_quiet, duration, whole
 from scstream.support.printable import printable_name
 from scstream.support.secrets import hidden_url
 
@@ -50,19 +50,13 @@ by Ctrl-C or SIGTERM
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
-        "run",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "run", main, _DESCRIPTION, _EPILOG)
     add_source(parser)
     _add_endless(parser)
     _add_written(parser)
     _add_page(parser)
     _add_checkpoints(parser)
     add_model(parser)
-    parser.set_defaults(main=main)
 
 
 def _add_endless(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from scstream.cli.errors import UsageError
 from scstream.cli.files import add_overwrite
 from scstream.cli.serving import add_serving, say_where, settings_of, stay
+from scstream.cli.values import add_command
 from scstream.support.printable import printable_name
 
 _EPILOG = """\
@@ -25,11 +26,12 @@ rest. Ctrl-C and SIGTERM end it; with --learn the model is saved then.
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "serve",
-        description="Answer with labels of a saved model over HTTP, and show it in the browser.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        main,
+        "Answer with labels of a saved model over HTTP, and show it in the browser.",
+        _EPILOG,
     )
     parser.add_argument(
         "model", help="a file from scstream fit, a checkpoint, or a checkpoint folder"
@@ -45,7 +47,6 @@ def add_parser(subparsers: Any) -> None:
         "--save", type=Path, metavar="FILE", help="where to save the model that has learned"
     )
     add_overwrite(parser)
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scstream.cli.values import add_command
 from scstream.summary.differences import differences
 from scstream.summary.table import FIXED, groups_of, summary_rows
 from scstream.support.printable import padded, printable, printable_name, width_of
@@ -31,18 +32,18 @@ _WIDE = 6  # columns of which the location is shown in the table
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "show",
-        description="Show what is in a checkpoint: the clusters and their columns, the clock.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        main,
+        "Show what is in a checkpoint: the clusters and their columns, the clock.",
+        _EPILOG,
     )
     parser.add_argument(
         "checkpoint", help="a file, or the folder of a run: shows its newest valid checkpoint"
     )
     parser.add_argument("--prior", action="store_true", help="also show the prior's parameters")
     parser.add_argument("--json", action="store_true", help="everything, as one JSON object")
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -18,10 +18,7 @@ _VARIABLES = {"rediss": "REDIS", "tls": "NATS"}  # where they are not called lik
 
 # Every option on how rows are read, by its name.
 _READING: dict[str, dict[str, Any]] = {
-    "format": {
-        "choices": SOURCE_FORMATS,
-        "help": "default: from the file's name, or its content",
-    },
+    "format": {"choices": SOURCE_FORMATS, "help": "default: from the file's name, or its content"},
     "columns": {
         "type": listed,
         "metavar": "A,B,...",
@@ -63,10 +60,7 @@ _READING: dict[str, dict[str, Any]] = {
         "metavar": "C",
         "help": "between fields, such as ',' or tab; default: found in the first rows",
     },
-    "decimal": {
-        "metavar": "C",
-        "help": "decimal point; default: found in the first rows",
-    },
+    "decimal": {"metavar": "C", "help": "decimal point; default: found in the first rows"},
     "encoding": {
         "metavar": "NAME",
         "help": "such as utf-8, cp1252 or shift_jis; default: found in the first rows",

@@ -14,7 +14,7 @@ import numpy as np
 from scstream.cli.errors import UsageError
 from scstream.cli.model_options import add_model, make_model
 from scstream.cli.source_options import add_source, source_options
-from scstream.cli.values import add_quiet, real, whole
+from scstream.cli.values import add_command, add_quiet, real, whole
 from scstream.support.printable import printable
 
 _EPILOG = """\
@@ -33,11 +33,8 @@ in Python with scstream.tuning.build.
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
-        "tune",
-        description="Find settings that suit the first batches of a stream.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        subparsers, "tune", main, "Find settings that suit the first batches of a stream.", _EPILOG
     )
     add_source(parser)
     group = parser.add_argument_group("the search")
@@ -50,7 +47,6 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--json", action="store_true", help="the result as one JSON object")
     add_quiet(group)
     add_model(parser)
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

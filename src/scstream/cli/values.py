@@ -13,6 +13,22 @@ _WIDEST = 1_000_000  # columns that a range may name: a slip of the finger must 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
+def add_command(
+    subparsers: Any,
+    name: str,
+    main: Callable[[argparse.Namespace], int],
+    description: str,
+    epilog: str | None = None,
+) -> Any:
+    """Return the parser of a new command; with an epilog, its texts are shown as they stand."""
+    form = argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter
+    parser = subparsers.add_parser(
+        name, description=description, epilog=epilog, formatter_class=form
+    )
+    parser.set_defaults(main=main)
+    return parser
+
+
 def add_quiet(parser: Any) -> None:
     """Add the option that turns messages and progress bars off."""
     parser.add_argument(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scstream.cli.files import add_overwrite, check_apart
-from scstream.cli.values import add_quiet
+from scstream.cli.values import add_command, add_quiet
 from scstream.support.paths import check_file
 from scstream.support.printable import printable
 from scstream.support.progress import Bar
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "video",
-        description="Segment a video. Every frame is a batch of pixels, by colour and place; every "
+        video,
+        "Segment a video. Every frame is a batch of pixels, by colour and place; every "
         "cluster is a segment that keeps its id, and its colour, from frame to frame. Needs "
         "scstream[video].",
     )
@@ -45,7 +47,6 @@ def add_parser(subparsers: _SubParsersAction[ArgumentParser]) -> None:
     add_quiet(parser)
     _add_picture_options(parser)
     _add_model_options(parser)
-    parser.set_defaults(main=video)
 
 
 def _add_picture_options(parser: ArgumentParser) -> None:
@@ -90,10 +91,7 @@ def _add_model_options(parser: ArgumentParser) -> None:
 
     group = parser.add_argument_group("the model")
     group.add_argument(
-        "--color",
-        choices=("lab", "rgb"),
-        default="lab",
-        help="colour space (default: %(default)s)",
+        "--color", choices=("lab", "rgb"), default="lab", help="colour space (default: %(default)s)"
     )
     group.add_argument(
         "--first-sample",

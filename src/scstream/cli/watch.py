@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scstream.cli.serving import add_serving, say_where, settings_of, stay
+from scstream.cli.values import add_command
 
 _EPILOG = """\
 examples:
@@ -19,11 +20,12 @@ The run that writes the chronicle is not touched: watch reads its file alone.
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "watch",
-        description="Show a run in the browser, from the chronicle that it wrote or is writing.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        main,
+        "Show a run in the browser, from the chronicle that it wrote or is writing.",
+        _EPILOG,
     )
     parser.add_argument(
         "chronicle", type=Path, metavar="CHRONICLE", help="what `scstream run --chronicle` wrote"
@@ -35,7 +37,6 @@ def add_parser(subparsers: Any) -> None:
         help="where to listen; default: this machine only, on a free port",
     )
     add_serving(parser)
-    parser.set_defaults(main=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -70,8 +70,7 @@ def _positive_start(low: float) -> Callable[[np.random.Generator, int, int, floa
 
 
 def _positive_move(rng: np.random.Generator, old: Floats, apart: float, speed: float) -> Floats:
-    out: Floats = old * np.exp(0.125 * _LOGS * apart * speed * rng.standard_normal(old.shape))
-    return out
+    return old * np.exp(0.125 * _LOGS * apart * speed * rng.standard_normal(old.shape))
 
 
 def _poisson_density(x: Floats, at: Floats) -> Floats:
@@ -91,8 +90,7 @@ def _gamma_density(shape: float) -> Callable[[Floats, Floats], Floats]:
 def _shares_start(q: int) -> Callable[[np.random.Generator, int, int, float], Floats]:
     def start(rng: np.random.Generator, k: int, d: int, apart: float) -> Floats:
         shares: Floats = rng.dirichlet(np.full(q, 0.8 / (q * apart)), (k, d))
-        out: Floats = 0.95 * shares + 0.05 / q
-        return out
+        return 0.95 * shares + 0.05 / q
 
     return start
 
@@ -111,8 +109,7 @@ def _shares_draw(rng: np.random.Generator, at: Floats) -> Floats:
 
 def _shares_density(x: Floats, at: Floats) -> Floats:
     code = np.broadcast_to(x.astype(np.int64), at.shape[:-1])
-    out: Floats = np.log(np.take_along_axis(at, code[..., None], axis=-1)[..., 0])
-    return out
+    return np.log(np.take_along_axis(at, code[..., None], axis=-1)[..., 0])
 
 
 _KINDS: dict[str, _Kind] = {

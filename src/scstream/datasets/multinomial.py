@@ -92,21 +92,10 @@ def multinomial_stream(
     n_trials : int
         Sum of the counts of a row.
     drift : {"none", "incremental", "gradual", "sudden", "recurring"}
-        How clusters change over the stream:
-
-        - ``"none"``: they stay as they are;
-        - ``"incremental"``: each probability vector moves in a straight line to another;
-        - ``"gradual"``: each has an old and a new vector, and during a transition, which
-          takes three tenths of the stream and starts at a random time, its rows come from
-          the new one ever more often;
-        - ``"sudden"``: all take new vectors at the same time, after each quarter of the
-          stream;
-        - ``"recurring"``: clusters stay as they are, but each vanishes and comes back three
-          times, at its own times, with its old id (the first is always there).
+        How clusters change over the stream, see :func:`scstream.datasets.gaussian_stream`; where
+        they are is a vector of probabilities.
     births : float
-        Share of the clusters, in [0, 1], that do not live the whole stream: each is born
-        during it, dies during it, or both, and lives at least a fifth of it. The first
-        cluster always stays. Weights are renormalised over those that live.
+        Share of the clusters that do not live the whole stream.
     concentration : float
         Parameter of the Dirichlet distribution: the smaller, the farther apart the clusters.
     weights : {"uniform", "dirichlet"}

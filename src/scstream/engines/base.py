@@ -353,8 +353,7 @@ class Engine(ABC):
 
     def assign(self, family: Family, X: Points, score: Score) -> Labels:
         """Return the best component (n,) of other rows."""
-        out: Labels = self.evaluate(family, X, score, Best())
-        return out
+        return self.evaluate(family, X, score, Best())
 
     @abstractmethod
     def evaluate(

@@ -11,13 +11,7 @@ from scipy import sparse
 
 from scstream.engines.base import Engine, FewRows, Key, Sums, finished_sweep
 from scstream.engines.block_pass import cut
-from scstream.engines.blocks import (
-    BLOCK_CELLS,
-    LONG_CELLS,
-    Blocks,
-    block_rows,
-    size_of_blocks,
-)
+from scstream.engines.blocks import BLOCK_CELLS, LONG_CELLS, Blocks, block_rows, size_of_blocks
 from scstream.engines.gaps import Gaps
 from scstream.engines.labels import Screen, labeller, pair_products
 from scstream.engines.large import LargeBatch

@@ -56,11 +56,7 @@ class Asked(TakesRows):
             check.check_parameters(dict(zip(check.CONSTRAINTS, values, strict=True)))
             self._checked = values
             self._asked = (
-                Forgetting(
-                    self._half_life(),
-                    self.kernel,
-                    self.epsilon,
-                ),
+                Forgetting(self._half_life(), self.kernel, self.epsilon),
                 Plan(
                     sweeps=self.sweeps,
                     max_sweeps=self.max_sweeps,

@@ -72,15 +72,11 @@ class Bernoulli(Factorised):
     def prepare(self, X: Points) -> Self:
         """Return a copy with a prior, its strength still to be adapted if it is open."""
         n, d = X.shape
-        mean = (n * observed_mean(X, 0.5) + 1.0) / (n + 2.0)
-        strength = np.full(d, 2.0)
-        if self.mean is not None:
-            mean = positive_vector(self.mean, d, "mean")
-            if np.any(mean >= 1):
-                raise ValueError(f"mean must be less than 1; got {self.mean!r}.")
-        if self.strength is not None:
-            strength = positive_vector(self.strength, d, "strength")
-        return self._with(mean, strength)
+        share = (n * observed_mean(X, 0.5) + 1.0) / (n + 2.0)
+        mean = positive_vector(self.mean, d, "mean", share)
+        if np.any(mean >= 1):
+            raise ValueError(f"mean must be less than 1; got {self.mean!r}.")
+        return self._with(mean, positive_vector(self.strength, d, "strength", 2.0))
 
     def _with(self, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)

@@ -275,8 +275,7 @@ class Categorical(Family):
 
     def _totals(self, conc: Array) -> Array:
         """Return the sums (..., d) over each column's places."""
-        out: Array = np.add.reduceat(conc, self._start, axis=-1)
-        return out
+        return np.add.reduceat(conc, self._start, axis=-1)
 
     def _log_partitions(self, tau: Array) -> Array:
         conc = tau[..., 1:]

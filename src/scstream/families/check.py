@@ -46,11 +46,7 @@ class _Trial:
 
 
 def check_family(
-    family: Family,
-    X: Any = None,
-    *,
-    support: tuple[Any, Any] | None = None,
-    random_state: int = 0,
+    family: Family, X: Any = None, *, support: tuple[Any, Any] | None = None, random_state: int = 0
 ) -> tuple[str, ...]:
     """Test whether what a family says of itself fits together.
 

@@ -103,5 +103,4 @@ def _merged(part: Array, narrow: Array, moments: Array) -> tuple[Array, Array]:
 
 def _entropy(rows: Array, variance: Array) -> Array:
     """Return the entropy of groups: of where their rows are, and of which rows are theirs."""
-    out: Array = rows * (0.5 * np.log(variance) - np.log(rows))
-    return out
+    return rows * (0.5 * np.log(variance) - np.log(rows))

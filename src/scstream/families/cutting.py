@@ -29,8 +29,7 @@ class Side(NamedTuple):
 
 def log_odds(first: Array, second: Array) -> Array:
     """Return the log odds of the first of two groups (k, p) each."""
-    out: Array = np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
-    return out
+    return np.log((first[:, 0] + 0.5) / (second[:, 0] + 0.5))
 
 
 def first_side(odds: Array, projection: Projection) -> Side:

@@ -103,14 +103,9 @@ class Diagonal(Factorised):
         if self.variance is None:
             new._step = self.steps(X, new._scale)
             new._scale = rounding.widened(new._scale, new._step)
-        new._m = np.zeros(d)
-        if self.mean is not None:
-            new._m = (finite_vector(self.mean, d, "mean") - new._shift) / new._scale
-        kappa, nu = 0.01, 3.0
-        if self.mean_strength is not None:
-            kappa = positive_number(self.mean_strength, "mean_strength")
-        if self.variance_strength is not None:
-            nu = positive_number(self.variance_strength, "variance_strength")
+        new._m = (finite_vector(self.mean, d, "mean", new._shift) - new._shift) / new._scale
+        kappa = positive_number(self.mean_strength, "mean_strength", 0.01)
+        nu = positive_number(self.variance_strength, "variance_strength", 3.0)
         psi = np.full(d, 0.1)
         if self.variance is not None:
             psi = self.expected(self.variance, d) / new._scale**2
@@ -118,11 +113,7 @@ class Diagonal(Factorised):
 
     def frame_of(self, X: Array) -> tuple[Array, Array]:
         """Return the centres and scales of the columns' observed entries."""
-        frames = [
-            column_frame(seen[:, None]) if len(seen) else (np.zeros(1), np.ones(1))
-            for seen in (x[~np.isnan(x)] for x in X.T)
-        ]
-        return np.array([f[0][0] for f in frames]), np.array([f[1][0] for f in frames])
+        return column_frame(X)
 
     def steps(self, X: Array, scale: Array) -> Array:
         """Return the width of cells (d,) where numbers are coarse, else 0."""

@@ -94,12 +94,9 @@ class Directional(Family):
         d = X.shape[1]
         middle = X.mean(axis=0)
         near = min(float(np.linalg.norm(middle)), 0.999)
-        kappa = near * (d - near**2) / (1.0 - near**2) + 0.1 * d
-        if self.concentration is not None:
-            kappa = positive_number(self.concentration, "concentration")
-        strength = 0.01
-        if self.mean_strength is not None:
-            strength = positive_number(self.mean_strength, "mean_strength")
+        about = near * (d - near**2) / (1.0 - near**2) + 0.1 * d
+        kappa = positive_number(self.concentration, "concentration", about)
+        strength = positive_number(self.mean_strength, "mean_strength", 0.01)
         if self.mean is not None:
             middle = as_floats(self.mean, "mean")
             if middle.shape != (d,) or not np.all(np.isfinite(middle)) or not middle.any():
@@ -304,8 +301,7 @@ def _log_bessel(v: float, x: Array) -> Array:
     t = 1.0 / root
     eta = root + rowwise.log(z / (1.0 + root))
     half = 0.5 * rowwise.log(2.0 * np.pi * v * root)
-    out: Array = v * eta - half + rowwise.log(_debye(v)(t))
-    return out
+    return v * eta - half + rowwise.log(_debye(v)(t))
 
 
 @cache

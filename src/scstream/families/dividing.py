@@ -55,8 +55,7 @@ class Dividing:
 
     def cut(self, past: Array, discriminant: Any, side: Side) -> Array:
         """Return the part of the past (..., k, p) on a side: by default a share of everything."""
-        out: Array = past * side.share[..., None]
-        return out
+        return past * side.share[..., None]
 
     def boundary(self, first: Array, second: Array) -> Any:
         """Return what separates two groups with statistics (k, p) each, for `divide`."""

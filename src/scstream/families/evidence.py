@@ -35,8 +35,7 @@ def at_most(strength: Array | float, k: int, start: Array | float) -> Array:
     was expected before the first batch, the strength at the ``start``, counts as one cluster, and
     the k clusters as no more than k of them.
     """
-    out: Array = np.minimum(strength, k * start)
-    return out
+    return np.minimum(strength, k * start)
 
 
 def best_by_doubling(

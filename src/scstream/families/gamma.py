@@ -95,14 +95,9 @@ class Gamma(Factorised):
         d = X.shape[1]
         new = copy.copy(self)
         new._scale = np.array([np.median(x) if len(x) else 1.0 for x in _observed(X)])
-        c, mean, strength = np.ones(d), np.ones(d), np.ones(d)
-        if self.shape is not None:
-            c = positive_vector(self.shape, d, "shape")
-        if self.mean is not None:
-            mean = positive_vector(self.mean, d, "mean") / new._scale
-        if self.strength is not None:
-            strength = positive_vector(self.strength, d, "strength")
-        return new._with(c, mean, strength)
+        c = positive_vector(self.shape, d, "shape")
+        mean = positive_vector(self.mean, d, "mean", new._scale) / new._scale
+        return new._with(c, mean, positive_vector(self.strength, d, "strength"))
 
     def _with(self, c: Array, mean: Array, strength: Array) -> Self:
         new = copy.copy(self)
@@ -210,8 +205,7 @@ class Gamma(Factorised):
 
     def spread(self, sums: list[Array]) -> Array:
         """Return the variances of gamma distributions with the groups' means."""
-        out: Array = (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._c
-        return out
+        return (sums[1] / np.maximum(sums[0], 1e-300)) ** 2 / self._c
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the difference of the two groups' expected rates, and the cut's offset."""

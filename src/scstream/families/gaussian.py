@@ -113,15 +113,9 @@ class Gaussian(GaussianColumns):
             new.__dict__.pop("_step", None)  # of a frame before
             if step.any():
                 new._step = step
-        new._m = np.zeros(d)
-        if self.mean is not None:
-            new._m = (finite_vector(self.mean, d, "mean") - new._shift) / new._scale
-        kappa = 0.01
-        if self.mean_strength is not None:
-            kappa = positive_number(self.mean_strength, "mean_strength")
-        nu = d + 2.0
-        if self.cov_strength is not None:
-            nu = positive_number(self.cov_strength, "cov_strength")
+        new._m = (finite_vector(self.mean, d, "mean", new._shift) - new._shift) / new._scale
+        kappa = positive_number(self.mean_strength, "mean_strength", 0.01)
+        nu = positive_number(self.cov_strength, "cov_strength", d + 2.0)
         if not d - 1 < nu < np.inf:
             raise ValueError(
                 f"cov_strength must be larger than the number of columns less one, {d - 1}; "
@@ -246,12 +240,7 @@ class Gaussian(GaussianColumns):
         cov = self._psi * np.outer(self._scale, self._scale)
         expected = self._in_columns((self._m * self._scale + self._shift)[None], cov[None])
         mean, cov = (values[0] for values in expected.values())
-        return {
-            "mean": mean,
-            "mean_strength": self._kappa,
-            "cov": cov,
-            "cov_strength": self._nu,
-        }
+        return {"mean": mean, "mean_strength": self._kappa, "cov": cov, "cov_strength": self._nu}
 
     def enough_rows(self, d: int) -> int:
         """Return how many rows of d columns set the prior for good."""

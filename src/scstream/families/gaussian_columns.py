@@ -43,8 +43,7 @@ class GaussianColumns(GaussianCuts):
 
     def check(self, X: Points) -> Points:
         """Return rows as dense floats: float32 stays what it is, a block of it at a time widens."""
-        rows: Points = for_kernels(np.ascontiguousarray(X, dtype=_float_type(X)))
-        return rows
+        return for_kernels(np.ascontiguousarray(X, dtype=_float_type(X)))
 
     def statistics(self, X: Points) -> Points:
         """Return ``(1, z, upper triangle of z z')`` of each row ``z`` in the frame."""

@@ -154,6 +154,10 @@ class HeavyTailed(Family):
         of = self.heavy_score if self.tames else self.part_score
         return of(s, log_weight)
 
+    def part_score(self, s: Array, log_weight: Array) -> Score:
+        """Score tamed rows by the predictives of clusters without tails."""
+        return super().predictive_score(s, log_weight)
+
     def label_score(self, score: LinearScore, s: Array) -> Score:
         """Return the score of rows as they came, for drawn centres and scales."""
         return self.drawn_score(score, s) if self.tames else score

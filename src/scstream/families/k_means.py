@@ -91,5 +91,4 @@ def _plus_plus(
 
 
 def _row(E: Points, i: int) -> Array:
-    row: Array = E[i : i + 1] if isinstance(E, np.ndarray) else E[[i]].toarray()
-    return row
+    return E[i : i + 1] if isinstance(E, np.ndarray) else E[[i]].toarray()

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scstream.families.scores import (
-    Array,
-    Points,
-    Products,
-    Score,
-    fast_scores,
-    form_of,
-    products,
-)
+from scstream.families.scores import Array, Points, Products, Score, fast_scores, form_of, products
 from scstream.kernels import scores
 
 _NOTHING = np.zeros(0)

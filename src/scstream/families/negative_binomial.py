@@ -205,8 +205,7 @@ class NegativeBinomial(Poisson):
     def spread(self, sums: list[Array]) -> Array:
         """Return the variances of negative binomial counts with the groups' means."""
         mean = super().spread(sums)
-        out: Array = mean + self._dispersion * mean**2
-        return out
+        return mean + self._dispersion * mean**2
 
     def discriminant(self, first: Array, second: Array) -> Plane:
         """Return the log ratio of the two groups' probabilities, and the cut's offset."""

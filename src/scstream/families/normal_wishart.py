@@ -86,8 +86,7 @@ class NormalWishart(Family):
 
     def _dof(self, tau: Array) -> Array:
         """Return the posteriors' degrees of freedom (...)."""
-        nu: Array = tau[..., 0] + (self._nu - self._kappa)
-        return nu
+        return tau[..., 0] + (self._nu - self._kappa)
 
     def _factored(self, s: Array, vector: Array) -> tuple[Array, Array]:
         """Return rows ``(kappa, L^-1 vector, L)`` (k, p) and log determinants (k,).
@@ -121,8 +120,7 @@ class NormalWishart(Family):
         floor = 1e-9 * self._nu * np.trace(self._psi) / len(self._m)
         value = np.maximum(value, np.maximum(floor, 1e-12 * value[:, -1:]))
         whole = (vector * value[:, None, :]) @ np.swapaxes(vector, 1, 2)
-        factor: Array = np.linalg.cholesky(whole).astype(np.float64, copy=False)
-        return factor
+        return np.linalg.cholesky(whole).astype(np.float64, copy=False)
 
     def log_partition(self, tau: Array) -> Array:
         """Return the log-normaliser of the normal-inverse-Wishart density."""

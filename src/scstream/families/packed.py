@@ -37,5 +37,4 @@ def moments(s: Array, d: int) -> tuple[Array, Array]:
 
 def means(tau: Array, d: int) -> Array:
     """Return means (..., d) of groups with statistics (..., p)."""
-    mean: Array = tau[..., 1 : 1 + d] / tau[..., :1]
-    return mean
+    return tau[..., 1 : 1 + d] / tau[..., :1]

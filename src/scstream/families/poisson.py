@@ -76,13 +76,8 @@ class Poisson(Factorised):
     def prepare(self, X: Points) -> Self:
         """Return a copy with a prior, the open parts of it still to be adapted."""
         d = X.shape[1]
-        mean = np.maximum(observed_mean(X, 1.0), 1e-3)
-        shape = np.ones(d)
-        if self.mean is not None:
-            mean = positive_vector(self.mean, d, "mean")
-        if self.strength is not None:
-            shape = positive_vector(self.strength, d, "strength")
-        return self._with(mean, shape)
+        mean = positive_vector(self.mean, d, "mean", np.maximum(observed_mean(X, 1.0), 1e-3))
+        return self._with(mean, positive_vector(self.strength, d, "strength"))
 
     def _with(self, mean: Array, shape: Array) -> Self:
         new = copy.copy(self)
@@ -168,8 +163,7 @@ class Poisson(Factorised):
 
     def spread_out(self, X: Array) -> Array:
         """Return square roots, whose deviation is about one half at any rate."""
-        out: Array = 2.0 * np.sqrt(X + 0.375)
-        return out
+        return 2.0 * np.sqrt(X + 0.375)
 
 
 @dataclass(frozen=True)

@@ -77,8 +77,7 @@ def _alone(step: Array, scale: Array) -> NDArray[np.bool_]:
 
 def widened(scale: Array, step: Array) -> Array:
     """Return the scales (d,) of columns whose numbers are spread over their cells."""
-    out: Array = np.where(_alone(step, scale), step, np.hypot(scale, step / np.sqrt(12.0)))
-    return out
+    return np.where(_alone(step, scale), step, np.hypot(scale, step / np.sqrt(12.0)))
 
 
 def unrounded(X: Points, step: Array, batch: int, first_row: int) -> Points:
@@ -103,5 +102,4 @@ def uniforms(batch: int, rows: NDArray[np.uint64], column: int) -> Array:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     x ^= x >> np.uint64(31)
-    out: Array = np.ldexp((x >> np.uint64(11)).astype(np.float64) + 0.5, -53)
-    return out
+    return np.ldexp((x >> np.uint64(11)).astype(np.float64) + 0.5, -53)

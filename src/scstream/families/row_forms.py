@@ -29,8 +29,7 @@ class RowForms:
 
     def check(self, X: Points) -> Points:
         """Return numeric rows in the form that the family uses, or raise `ValueError`."""
-        rows: Points = for_kernels(np.ascontiguousarray(X, dtype=np.float64))
-        return rows
+        return for_kernels(np.ascontiguousarray(X, dtype=np.float64))
 
     def refusal(self, x: Array) -> str | None:
         """Return what is wrong with the numbers of a column, None if nothing is.

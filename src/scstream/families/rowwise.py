@@ -30,5 +30,4 @@ def log1p(x: Any) -> Array:
 
 def sums(A: Array) -> Array:
     """Return the sums of the rows (n, d), added from left to right, as running sums are."""
-    out: Array = np.cumsum(A, axis=1, dtype=np.float64)[:, -1]
-    return out
+    return np.cumsum(A, axis=1, dtype=np.float64)[:, -1]

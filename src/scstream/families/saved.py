@@ -24,7 +24,7 @@ class Saved:
     kept: ClassVar[Mapping[str, str]] = {}
 
     def __repr__(self) -> str:
-        given = ((k, getattr(self, k)) for k in _parameters(self))
+        given = ((k, getattr(self, k)) for k in parameters_of(type(self)))
         parts = ", ".join(f"{k}={v!r}" for k, v in given if v is not None)
         return f"{type(self).__name__}({parts})"
 
@@ -56,7 +56,7 @@ class Saved:
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the prior's hyper-parameters in the user's terms and units."""
-        return {name: getattr(self, name) for name in _parameters(self)}
+        return {name: getattr(self, name) for name in parameters_of(type(self))}
 
 
 def checked(saved: Mapping[str, Any], forms: Mapping[str, str]) -> dict[str, Any]:
@@ -94,6 +94,6 @@ def numbers(value: Any, name: str, axes: int, *, positive: bool = False) -> Arra
     return out
 
 
-def _parameters(family: Saved) -> list[str]:
-    """Return the names of what the family's constructor takes."""
-    return list(inspect.signature(type(family)).parameters)
+def parameters_of(kind: type) -> list[str]:
+    """Return the names of what a family's constructor takes."""
+    return list(inspect.signature(kind).parameters)

@@ -170,8 +170,7 @@ def form_of(score: Score) -> Form:
 
     Engines match it once for each pass. A score of a user's family needs none.
     """
-    form: Form = getattr(score, "form", None) or Opaque()
-    return form
+    return getattr(score, "form", None) or Opaque()
 
 
 # -- scores -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from scstream.families.diagonal import Diagonal
 from scstream.families.gaussian import Gaussian
 from scstream.families.gaussian_scores import DrawnScore
 from scstream.families.heavy import HeavyTailed
-from scstream.families.scores import Array, LinearScore, Points, Score
+from scstream.families.scores import Array, LinearScore, Points
 from scstream.families.taming import Frames, HeavyScore, level_of, tails_of
 from scstream.kernels import matrices
 
@@ -92,10 +92,6 @@ class Student(HeavyTailed, Gaussian):
         out[:, 0] -= 1.0
         out *= (1.0 + 1.0 / factors[:, 0])[:, None]
         return out
-
-    def part_score(self, s: Array, log_weight: Array) -> Score:
-        """Score tamed rows by the predictives of Gaussian clusters."""
-        return Gaussian.predictive_score(self, s, log_weight)
 
     def heavy_score(self, s: Array, log_weight: Array) -> HeavyScore:
         """Score rows by Student-t densities; with infinite ``df`` they are the Gaussian's."""
@@ -180,10 +176,6 @@ class DiagonalStudent(HeavyTailed, Diagonal):
         """Return the frames of clusters (k, p): posterior centres and scales."""
         _, nu, mean, scatter = self.posterior(self.prior + s)
         return Frames(mean, _distances(mean, nu / scatter / self._df, 1.0), self._df, full=False)
-
-    def part_score(self, s: Array, log_weight: Array) -> Score:
-        """Score tamed rows by the predictives of Gaussian clusters."""
-        return Diagonal.predictive_score(self, s, log_weight)
 
     def heavy_score(self, s: Array, log_weight: Array) -> HeavyScore:
         """Score rows by Student-t densities."""

@@ -94,8 +94,7 @@ class Subspace(NamedTuple):
 
     def means(self, z: Array) -> Array:
         """Return places (..., w) of coordinates (..., q)."""
-        out: Array = self.centre + self.unit * (z @ self.lift.T)
-        return out
+        return self.centre + self.unit * (z @ self.lift.T)
 
     def covariances(self, cov: Array) -> Array:
         """Return covariances (k, w, w) of rows, given those of coordinates (k, q, q)."""

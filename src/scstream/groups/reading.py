@@ -22,8 +22,7 @@ def renamed(labels: Any, group: Mapping[int, int]) -> Any:
         return labels.new_tensor(renamed(labels.cpu().numpy(), group))
     known, place = np.unique(labels, return_inverse=True)
     names = np.array([group.get(int(i), int(i)) for i in known], dtype=np.int64)
-    out: Ints = names[place.reshape(labels.shape)] if len(known) else labels.astype(np.int64)
-    return out
+    return names[place.reshape(labels.shape)] if len(known) else labels.astype(np.int64)
 
 
 def group_probabilities(proba: Any, ids: Ints, group: Mapping[int, int]) -> Any:

@@ -32,10 +32,7 @@ def rows_of(batch: Batch, labels: Any, most: int) -> Rows | None:
     if len(X) > most:
         chosen = _spread(len(X), most)
         X, labels = X[chosen], labels[chosen]
-    return (
-        np.ascontiguousarray(X, dtype=np.float64),
-        np.ascontiguousarray(labels, dtype=np.int64),
-    )
+    return (np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(labels, dtype=np.int64))
 
 
 def _here(batch: Batch, labels: Any, most: int) -> tuple[Any, Any]:

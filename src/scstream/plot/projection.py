@@ -48,10 +48,7 @@ class Projection:
 
     @classmethod
     def onto_columns(
-        cls,
-        n_columns: int,
-        features: tuple[int, int] = (0, 1),
-        names: Sequence[Any] | None = None,
+        cls, n_columns: int, features: tuple[int, int] = (0, 1), names: Sequence[Any] | None = None
     ) -> Self:
         """Return the view of two columns as they are."""
         if not all(0 <= j < n_columns for j in features):
@@ -135,8 +132,7 @@ class Projection:
                 f"this projection is of {self.n_columns} columns; the array has shape "
                 f"{points.shape}: give points as rows of that many columns"
             )
-        out: NDArray[np.float64] = (points - self.center) @ self.axes
-        return out
+        return (points - self.center) @ self.axes
 
     def covariance(self, cov: ArrayLike) -> NDArray[np.float64]:
         """Return the projection (2, 2) of a covariance of the columns, (d, d) or (d,)."""
@@ -147,13 +143,11 @@ class Projection:
 
     def covariances(self, covs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the covariances (k, 2, 2) that are seen of k of the columns, (k, d, d)."""
-        out: NDArray[np.float64] = self.axes.T @ covs @ self.axes
-        return out
+        return self.axes.T @ covs @ self.axes
 
     def variances(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the same where the columns are independent, from their variances (k, d)."""
-        out: NDArray[np.float64] = self.axes.T * variances[:, None] @ self.axes
-        return out
+        return self.axes.T * variances[:, None] @ self.axes
 
     # -- keeping it -----------------------------------------------------------------------------
 

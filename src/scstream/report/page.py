@@ -11,7 +11,7 @@ from scstream.report.pictures import pictures
 from scstream.report.run import Run
 from scstream.report.svg import figure
 from scstream.report.tables import clusters, events, summary
-from scstream.support.paths import check_file, whole_file
+from scstream.support.paths import check_file, has_mark, whole_file
 from scstream.web import PageData, standalone
 
 _MARK = '<meta name="generator" content="scstream report">'
@@ -36,15 +36,7 @@ def write_report(chronicle: Chronicle, path: str | Path, *, title: str = "A stre
 
 def check_page(path: str | Path, *, overwrite: bool) -> None:
     """Raise `ValueError` if a page would replace something; an earlier page may be replaced."""
-    check_file(path, overwrite=overwrite or _is_page(Path(path)))
-
-
-def _is_page(path: Path) -> bool:
-    """Whether a file is a page that this module wrote."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return _MARK.encode() in file.read(1024)
+    check_file(path, overwrite=overwrite or has_mark(path, _MARK, 1024))
 
 
 def render_report(chronicle: Chronicle, *, title: str = "A stream") -> str:

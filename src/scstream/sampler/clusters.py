@@ -145,9 +145,7 @@ class State(Standing):
             pairs(self.now.doubt, add=False),
         )
         window = replace(
-            self.window,
-            sums=sums(self.window.sums),
-            doubt=pairs(self.window.doubt, add=False),
+            self.window, sums=sums(self.window.sums), doubt=pairs(self.window.doubt, add=False)
         )
         attempt = self.attempt.copy()
         attempt[a] = 0
@@ -223,8 +221,7 @@ def heavier(counts: Array | float, others: Array | float) -> NDArray[np.bool_]:
 
     The sums of points that sub-clusters share are off in the last place: equals must stay equals.
     """
-    out: NDArray[np.bool_] = counts - others > EQUAL * np.abs(others)
-    return out
+    return counts - others > EQUAL * np.abs(others)
 
 
 def _grown(pairs: NDArray[Any], m: int) -> NDArray[Any]:

@@ -110,8 +110,7 @@ def near(ctx: Context, past: Array, current: Array) -> NDArray[np.bool_]:
     counts, makes them clearly less probable than they are by themselves.
     """
     share = np.minimum(1.0, points_of_a_place(ctx) / np.maximum(past[:, :1], 1e-12))
-    out: NDArray[np.bool_] = further(ctx.family, share * past, current) > -ctx.rules.move_margin
-    return out
+    return further(ctx.family, share * past, current) > -ctx.rules.move_margin
 
 
 def points_of_a_place(ctx: Context) -> float:

@@ -16,10 +16,7 @@ from scstream.engines import FewRows, Key, Sums
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import CERTAIN
 from scstream.families.scores import LinearScore
-from scstream.kernels import (
-    gaussian_moves,
-    small_batch,
-)
+from scstream.kernels import gaussian_moves, small_batch
 from scstream.kernels.draws import Draws
 from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, LogMarginals, State
@@ -207,12 +204,16 @@ class GaussianSteps(_Compiled):
             return _NO_PAIRS, _NOTHING, _NOTHING
         top, pairs = np.empty((k, most), dtype=np.int64), np.empty((k * most, 2), dtype=np.int64)
         ratio, both = np.empty((2, k * most))
-        never = np.full(k + k * most, np.inf)
-        m = self._moves(state, (never, False, 0.0, NO_DRAWS), most, (top, pairs, ratio, both))
+        m = self._fill_merges(state, most, (top, pairs, ratio, both))
         if m < 0:
             return super().merge_ratios(state, neighbours, born_from)
         young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
         return pairs[:m][young], ratio[:m][young], both[:m][young]
+
+    def _fill_merges(self, state: State, most: int, merges: Any) -> int:
+        """Fill merges with up to ``most`` neighbours of a cluster; negative if a matrix failed."""
+        never = np.full(state.k * (1 + most), np.inf)
+        return self._moves(state, (never, False, 0.0, NO_DRAWS), most, merges)
 
     def may_move(self, state: State, log_u: Array, *, greedy: bool) -> bool:
         """Whether some cluster is to be split, merged or dropped."""

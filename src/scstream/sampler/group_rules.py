@@ -174,26 +174,6 @@ class GroupRules:
     @cached_property
     def group_judging(self) -> tuple[float, ...]:
         """What seams are judged by, as kernels take it: `scstream.kernels.wholes.Judging`."""
-        numbers = Judging(
-            level=min(max(self.group_level, 1e-6), 1.0 - 1e-6),
-            deviations=self.group_deviations,
-            flat_deviations=self.group_flat_deviations,
-            prior_rows=self.group_prior_rows,
-            bells=self.group_bells,
-            flat=self.group_flat,
-            heavy=self.group_heavy,
-            spread=self.group_spread,
-            side_rows=self.group_side_rows,
-            others=self.group_others,
-            all_share=self.group_all_share,
-            all_sides=self.group_all_sides,
-            seen_rows=self.group_seen_rows,
-            tail=self.group_tail,
-            tail_from=self.group_tail_from,
-            around=self.group_around,
-            lasting=self.group_lasting,
-            points=self.group_points,
-            reach=self.group_reach,
-            bridge=self.group_bridge,
-        )
-        return tuple(float(number) for number in numbers)
+        numbers = {name: getattr(self, f"group_{name}") for name in Judging._fields}
+        numbers["level"] = min(max(self.group_level, 1e-6), 1.0 - 1e-6)
+        return tuple(float(number) for number in numbers.values())

@@ -184,8 +184,7 @@ def _labels(steps: Steps, start: _Start, X: Points) -> Labels:
     """Return the clusters of rows, numbered from 0 without gaps."""
     score = predictive(start.family, start.state.totals, steps.alpha)
     best = np.argmax(observed_scores(start.family, score, X), axis=1)
-    labels: Labels = np.unique(best, return_inverse=True)[1]
-    return labels
+    return np.unique(best, return_inverse=True)[1]
 
 
 def _merged_down(

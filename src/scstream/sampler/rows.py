@@ -71,8 +71,7 @@ def _chosen(n: int, most: int) -> Any:
 @lru_cache(maxsize=8)
 def _one_of_each(most: int) -> Array:
     """Return a number between i and i + 1 for each i below so many."""
-    out: Array = np.arange(most) + np.random.default_rng(0).random(most)
-    return out
+    return np.arange(most) + np.random.default_rng(0).random(most)
 
 
 def load_rows(engine: Engine, family: Family, X: Points, weight: Array, batch: int) -> None:

@@ -213,8 +213,7 @@ class Standing:
     def present(self) -> NDArray[np.bool_]:
         """Which clusters own points of the batch (k,)."""
         rows = self.now.rows
-        out: NDArray[np.bool_] = rows[:, 0] + rows[:, 1] > 0
-        return out
+        return rows[:, 0] + rows[:, 1] > 0
 
     # -- time -----------------------------------------------------------------------------------
 

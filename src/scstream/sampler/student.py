@@ -17,7 +17,6 @@ from scstream.families.taming import Frames
 from scstream.kernels import heavy_batch, heavy_moves
 from scstream.kernels.small_scratch import workspace
 from scstream.sampler.clusters import Ints, State
-from scstream.sampler.generic import GenericSteps
 from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.merged_frames import Together
 from scstream.sampler.recipe import Plan
@@ -54,29 +53,12 @@ class SmallStudentSteps(SmallGaussianSteps):
         )  # fmt: skip
         return failed
 
-    def merge_ratios(
-        self, state: State, neighbours: int, born_from: int
-    ) -> tuple[Ints, Array, Array]:
-        """Return pairs (m, 2) that may merge, log ratios (m,), log marginals of both together."""
-        k, most = state.k, max(min(neighbours, state.k - 1), 0)
-        pairs = np.empty((k * most, 2), dtype=np.int64)
-        ratio, both = np.empty((2, k * most))
-        m = self._merged(state, (np.empty((k, most), dtype=np.int64), pairs, ratio, both))
-        if m < 0:
-            return GenericSteps.merge_ratios(self, state, neighbours, born_from)
-        young = (state.ids[pairs[:m]] >= born_from).any(axis=1)
-        return pairs[:m][young], ratio[:m][young], both[:m][young]
-
     def together(self, state: State, pairs: Ints) -> Together:
         """Return pairs (m, 2) of clusters in frames of both."""
         (m, _), (_, _, p), student = pairs.shape, state.past.shape, self.student
         d = student.gaussian.columns
-        centre, quad, present, by = (
-            np.empty((m, d)),
-            np.empty((m, p)),
-            np.empty((m, 2, p)),
-            np.empty((m, 2)),
-        )
+        centre, quad = np.empty((m, d)), np.empty((m, p))
+        present, by = np.empty((m, 2, p)), np.empty((m, 2))
         failed = heavy_moves.together(
             state.past, state.now.current, np.ascontiguousarray(pairs), self._rows, student.tails,
             self.prior, self.rules.frame_rounds, workspace(self.engine.n_rows, state.k, p),
@@ -96,7 +78,7 @@ class SmallStudentSteps(SmallGaussianSteps):
         least = log_u[k : k + len(pairs)] + reluctance(self, state.lived[pairs].min(axis=1))
         return bool((ratio > least).any())
 
-    def _merged(self, state: State, merges: Any) -> int:
+    def _fill_merges(self, state: State, most: int, merges: Any) -> int:
         """Fill merges with neighbours, see `heavy_moves.merged`; -1 if a matrix failed."""
         now, rules, n = state.now, self.rules, self.engine.n_rows
         found: int = heavy_moves.merged(

@@ -111,10 +111,7 @@ def next_point(
     unborn = np.log(alpha) - np.log(totals[:, 0].sum() + alpha)
     nothing = np.zeros((1, totals.shape[1]))
     score: Score = JoinedScore(
-        [
-            predictive(family, totals, alpha),
-            family.predictive_score(nothing, np.array([unborn])),
-        ]
+        [predictive(family, totals, alpha), family.predictive_score(nothing, np.array([unborn]))]
     )
     if outliers is None:
         return score, 0.0

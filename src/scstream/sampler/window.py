@@ -113,8 +113,7 @@ class Window:
         """The clusters' statistics (b, k, p)."""
         if len(self.sums) == 1:
             return added(self.sums[0, :, 0], self.sums[0, :, 1])[None]
-        whole: Array = self.sums[:, :, 0] + self.sums[:, :, 1]
-        return whole
+        return self.sums[:, :, 0] + self.sums[:, :, 1]
 
     def advance(self, time: float) -> Window:
         """Return the window as it stands at a later time."""

@@ -23,8 +23,8 @@ from scstream.support.paths import (
 _TAIL = 1024  # last bytes that are looked at again when a run resumes
 
 
-class AddedFile:
-    """A file, or standard output for ``-``, written without a buffer of our own.
+class AddedFile(Output):
+    """An output that is one file, or standard output for ``-``, without a buffer of our own.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class AddedFile:
             file.seek(max(0, length - _TAIL))
             return file.read(min(length, _TAIL))
 
-    def begin(self, place: Place) -> None:
+    def truncate(self, place: Place) -> None:
         """Open the file, created again or truncated to its length at a place."""
         self.check(place)
         self.length = count_of(place, "bytes")
@@ -119,9 +119,9 @@ class AddedFile:
             os.ftruncate(self._handle, self.length)
             os.lseek(self._handle, self.length, os.SEEK_SET)
 
-    def write(self, data: bytes | memoryview) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         """Add some bytes, all of them or an error."""
-        assert self._handle is not None, "begin comes first"
+        assert self._handle is not None, "truncate comes first"
         self.verify()
         rest = memoryview(data)
         try:
@@ -183,32 +183,6 @@ class AddedFile:
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
             self._temporary = None
-
-
-class InFile(Output):
-    """An output that is one file, which is added to."""
-
-    _file: AddedFile
-
-    def identity(self) -> Place:
-        """Return what identifies the file among others of its name."""
-        return self._file.identity()
-
-    def verify(self) -> None:
-        """Make sure that the file is as it was left."""
-        self._file.verify()
-
-    def sync(self) -> None:
-        """Bring the file to the disk."""
-        self._file.sync()
-
-    def finish(self) -> None:
-        """Give a file that appears as a whole its name."""
-        self._file.finish()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _flows(found: os.stat_result) -> bool:

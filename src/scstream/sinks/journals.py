@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scstream.sinks.base import Floats, Recorder
-from scstream.sinks.files import AddedFile, InFile
+from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place
 from scstream.support.times import as_date
 
@@ -16,36 +16,12 @@ if TYPE_CHECKING:
     from scstream.model import ScStream
 
 
-class Journal(InFile):
-    """A file of lines that is added to with every batch.
-
-    Parameters
-    ----------
-    path : str or Path
-    overwrite : bool, default=False
-        Whether an existing file may be replaced.
-    whole : bool, default=False
-        Whether the file appears as a whole, with `finish`.
-    """
-
-    def __init__(self, path: str | Path, *, overwrite: bool = False, whole: bool = False) -> None:
-        self._file = AddedFile(path, overwrite=overwrite, whole=whole)
-
-    def check(self, place: Place) -> None:
-        """Make sure that the file can be begun at a place."""
-        self._file.check(place)
-
-    def truncate(self, place: Place) -> None:
-        """Go back to a place."""
-        self._file.begin(place)
-
-    def place(self) -> Place:
-        """Return the file's length."""
-        return self._file.place()
+class Journal(AddedFile):
+    """A file of lines that is added to with every batch."""
 
     def _add(self, text: str) -> None:
         if text:
-            self._file.write(text.encode())
+            self.add(text.encode())
 
 
 class EventJournal(Journal, Recorder):
@@ -91,8 +67,8 @@ class ChronicleJournal(Journal, Recorder):
     def truncate(self, place: Place) -> None:
         """Go back to a place, and know again what was written until then."""
         super().truncate(place)
-        known = self._file.regular and self._file.length
-        self._chronicle = self._kind.read(self._file.path) if known else self._kind()
+        known = self.regular and self.length
+        self._chronicle = self._kind.read(self.path) if known else self._kind()
 
     def observe(self, model: ScStream, batch: Batch, score: Floats | None) -> None:
         """Write a batch's moment."""

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from scstream.kernels.text_layout import fixed, lay_out
 from scstream.sinks.base import WRITTEN, check_format, column_names, count_of
 from scstream.sinks.fields import FieldSink, dicts_of, names_of
-from scstream.sinks.files import AddedFile, InFile
+from scstream.sinks.files import AddedFile
 from scstream.sources.base import Batch, Place
 from scstream.sources.records import TextRecords
 
 DECIMALS = {"label": 0, "group": 0, "probability": 6, "score": 4, "anomaly": 9}
 
 
-class LineSink(InFile, FieldSink):
+class LineSink(AddedFile, FieldSink):
     """Writes a line of text for each row.
 
     Parameters
@@ -53,27 +53,26 @@ class LineSink(InFile, FieldSink):
         overwrite: bool = False,
         whole: bool = False,
     ) -> None:
-        super().__init__(fields, append=append)
-        self._file = AddedFile(path, overwrite=overwrite, whole=whole)
+        AddedFile.__init__(self, path, overwrite=overwrite, whole=whole)
+        FieldSink.__init__(self, fields, append=append)
 
     def check(self, place: Place) -> None:
         """Make sure that the file can be begun at a place."""
-        check_format(place, self.format, self._file.path)
-        self._file.check(place)
+        check_format(place, self.format, self.path)
+        super().check(place)
 
     def truncate(self, place: Place) -> None:
         """Go back to a place."""
-        check_format(place, self.format, self._file.path)
         self._rows = count_of(place, "rows")
-        self._file.begin(place)
+        super().truncate(place)
 
     def place(self) -> Place:
         """Return the file's length, the rows in it and its format."""
-        return {**self._file.place(), "rows": self._rows, "format": self.format}
+        return {**super().place(), "rows": self._rows, "format": self.format}
 
     def _write(self, batch: Batch, found: list[Any]) -> None:
-        data = self._head(batch) if self._file.length == 0 else b""
-        self._file.write(data + self._body(batch, self._numbers(batch), found))
+        data = self._head(batch) if self.length == 0 else b""
+        self.add(data + self._body(batch, self._numbers(batch), found))
 
     def _head(self, batch: Batch) -> bytes:
         """Return what comes before the first row."""

@@ -380,9 +380,7 @@ def _joined(parts: list[Chunk]) -> Chunk:
     return replace(
         parts[0],
         values=values,
-        after=np.concatenate([part.after for part in parts]),
-        line=np.concatenate([part.line for part in parts]),
-        row=np.concatenate([part.row for part in parts]),
+        **{at: np.concatenate([getattr(p, at) for p in parts]) for at in ("after", "line", "row")},
         records=join([part.records for part in parts]),
         time=np.concatenate(times) if times else None,
         bad={},

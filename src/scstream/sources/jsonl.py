@@ -57,8 +57,7 @@ class JsonSource(TextSource):
         return 0
 
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
-        schema = self._schema
-        assert schema is not None
+        schema = self.schema
         lines = _lines(text, start.final)
         taken = int(lines[-1, 2]) if len(lines) else 0
         breaks = text.count(b"\n", 0, taken)
@@ -89,8 +88,7 @@ class JsonSource(TextSource):
 
     def _wanted(self) -> list[tuple[int, str]]:
         """Return the columns to take and what they hold, that of the times last."""
-        schema = self._schema
-        assert schema is not None
+        schema = self.schema
         wanted = list(zip(schema.used, schema.kinds, strict=True))
         if schema.time is not None:
             wanted.append((schema.time, "text" if schema.time_is_text else "number"))
@@ -98,16 +96,14 @@ class JsonSource(TextSource):
 
     def _column(self, rows: list[Any], j: int, kind: str, bad: dict[int, str]) -> NDArray[Any]:
         """Return a column; note the rows where it holds something else."""
-        schema = self._schema
-        assert schema is not None
-        name = schema.names[j]
+        name = self.schema.names[j]
         values = [_get(row, name, j) for row in rows]
         if kind != "text" and set(map(type, values)) <= _PLAIN:
             out = _floats(values)
             if out is not None and np.isfinite(out).all():
                 return out
         take = _word if kind == "text" else _number
-        if j in words_of(self.options, schema.names):  # numbers too, if the user says so
+        if j in words_of(self.options, self.schema.names):  # numbers too, if the user says so
             values = [as_word(v) if isinstance(v, int | float) else v for v in values]
         column = np.empty(len(rows), dtype=object if kind == "text" else np.float64)
         for i, value in enumerate(values):
@@ -119,8 +115,7 @@ class JsonSource(TextSource):
         return column
 
     def _times(self, column: NDArray[Any], bad: dict[int, str]) -> Floats:
-        schema = self._schema
-        assert schema is not None
+        schema = self.schema
         assert schema.time is not None
         if schema.time_is_text:
             time = seconds([date or "" for date in column], schema.dates)

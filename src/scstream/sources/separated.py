@@ -152,12 +152,11 @@ class SeparatedSource(TextSource):
 
     def _named_again(self, text: bytes, final: bool) -> int | None:
         """Return how many bytes of a further file name the columns again, None to read more."""
-        assert self._schema is not None
         bounds = self._records(text, final)
         if not len(bounds):
             return 0 if final else None
         first = self._split(text[bounds[0, 0] : bounds[0, 1]])
-        if self._header and same_columns(self._schema.names, first):
+        if self._header and same_columns(self.schema.names, first):
             head = 1 + self._beneath
             return (
                 int(bounds[head - 1, 2]) if len(bounds) >= head else (len(text) if final else None)
@@ -165,7 +164,7 @@ class SeparatedSource(TextSource):
         if self._header and self.options.header:
             raise ValueError(
                 f"{self.name} was rotated, and the new file has other columns: {first!r} where "
-                f"{self._schema.names!r} are expected."
+                f"{self.schema.names!r} are expected."
             )
         return 0
 
@@ -200,8 +199,7 @@ class SeparatedSource(TextSource):
     # -- rows -----------------------------------------------------------------------------------
 
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
-        schema = self._schema
-        assert schema is not None
+        schema = self.schema
         roles, n_numbers, n_texts = scan_roles(schema)
         found = text_scan.Found.room(text.count(b"\n") + 1, n_numbers, n_texts)
         rows, n_odd, taken, lines = self._scan(text, start.final, roles, found)
@@ -266,8 +264,7 @@ class SeparatedSource(TextSource):
         self, numbers: Floats, words: list[NDArray[Any]], bad: dict[int, str]
     ) -> Floats | None:
         """Return the times; a row without one cannot be taken."""
-        schema = self._schema
-        assert schema is not None
+        schema = self.schema
         if schema.time is None:
             return None
         if schema.time_is_text:
@@ -282,8 +279,7 @@ class SeparatedSource(TextSource):
         return time
 
     def _unreadable(self, line: bytes, reason: str) -> Chunk:
-        schema = self._schema
-        assert schema is not None
+        schema = self.schema
         at = self._at
         n = schema.n_numbers
         words = [np.empty(1, dtype=object) for _ in range(len(schema.kinds) - n)]

@@ -98,11 +98,16 @@ class TextSource(RowSource):
         self._at = Start(0, 0, 0, False)
 
     @property
+    def schema(self) -> Schema:
+        """What the columns are, once that is known."""
+        assert self._schema is not None
+        return self._schema
+
+    @property
     def layout(self) -> Layout:
         """What the columns are."""
-        schema = self._schema
-        assert schema is not None
-        dates, named = schema.dates != "", self._header
+        schema, named = self.schema, self._header
+        dates = schema.dates != ""
         return Layout(self.name, schema.names, schema.used, dates=dates, named=named)
 
     @abstractmethod
@@ -268,8 +273,7 @@ class TextSource(RowSource):
         return {"offset": self._at.offset, "line": self._at.lines, "row": self._at.rows}
 
     def _kept(self) -> Place:
-        s = self._schema
-        assert s is not None
+        s = self.schema
         kept = {"names": s.names, "used": s.used, "kinds": s.kinds, "header": self._header}
         units = {"units": dict(s.units)} if s.units else {}
         return {**kept, "time": s.time, "dates": s.dates, **units}

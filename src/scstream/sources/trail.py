@@ -22,10 +22,6 @@ class _File:
     recent: bytearray = field(default_factory=bytearray)
     identity: Identity | None = None
 
-    @property
-    def end(self) -> int:
-        return self.start + len(self.recent)
-
 
 class Trail:
     """Remembers the first bytes of each file, and those since the last place."""

@@ -77,6 +77,14 @@ def exists(path: str | Path) -> ValueError:
     )
 
 
+def has_mark(path: str | Path, mark: str, within: int) -> bool:
+    """Whether a file has a mark within its first bytes: it is ours, and may be written again."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return mark.encode() in file.read(within)
+
+
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """Give a temporary path with the same ending; what is written there takes the file's place.

@@ -84,8 +84,7 @@ def id_colors(ids: ArrayLike) -> NDArray[np.uint8]:
     values = np.asarray(ids)
     distinct, place = np.unique(values, return_inverse=True)
     table = np.array([_id_color(int(i)) for i in distinct], dtype=np.uint8).reshape(-1, 3)
-    out: NDArray[np.uint8] = table[place.reshape(values.shape)]
-    return out
+    return table[place.reshape(values.shape)]
 
 
 @lru_cache(maxsize=65536)

@@ -126,7 +126,7 @@ class Shard:
         self._steps = 0
 
     def call(self, step: int, name: str, *args: Any) -> Any:
-        """Run a method, the ``step``-th since the batch was loaded.
+        """Run a method, its own or else its engine's, the ``step``-th since the batch was loaded.
 
         A shard that was made anew behind the caller's back, on a worker that came back, knows
         nothing of earlier steps: it must not go on as if it did.
@@ -136,7 +136,7 @@ class Shard:
         self._steps += 1
         self._chunks.clear()  # every shard has its rows by now
         with single_threaded():
-            return getattr(self, name)(*args)
+            return getattr(self if hasattr(self, name) else self._engine, name)(*args)
 
     async def call_all(self, step: int, name: str, given: bytes) -> list[Any]:
         """Run a method here and on all shards that this one leads; returns their answers in order.
@@ -193,38 +193,6 @@ class Shard:
         """Return the parts of new sub-labels tried."""
         return self._sent(self._engine.resplit_parts(sub, chosen, doubts=doubts))
 
-    def adopt(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Keep what was tried; returns rows (k, 2)."""
-        return self._engine.adopt(chosen)
-
-    def relabel(self, label: Labels, sublabel: Labels) -> None:
-        """Rename pairs of label and sub-label."""
-        self._engine.relabel(label, sublabel)
-
-    def start(self, labels: Labels) -> None:
-        """Set the labels."""
-        self._engine.start(labels)
-
-    def keep_labels(self) -> None:
-        """Remember the labels."""
-        self._engine.keep_labels()
-
-    def labels_changed(self) -> int:
-        """Return how many labels are not those last kept."""
-        return self._engine.labels_changed()
-
-    def restore_labels(self) -> None:
-        """Set the labels to those last kept."""
-        self._engine.restore_labels()
-
-    def complete(self, score: Score) -> None:
-        """Complete the rows with gaps by the components of their labels."""
-        self._engine.complete(score)
-
-    def by_groups(self, on: bool) -> None:
-        """Let deterministic sweeps complete rows by any group, or by that of their labels."""
-        self._engine.by_groups(on)
-
     def gap_sums(self, k: int, score: Score | None) -> list[Part]:
         """Return the parts of the sums of the rows with gaps."""
         assert isinstance(self._engine, CpuEngine)
@@ -260,15 +228,10 @@ class Shard:
         """Return the labels of the first n rows of the run."""
         return self._engine.first_labels(n).copy()
 
-    def named_labels(self, ids: Labels, skip: int) -> tuple[Labels, Labels]:
-        """Return ids and sub-labels of all rows but the first ones."""
-        named: tuple[Labels, Labels] = self._engine.named_labels(ids, skip)
-        return named
-
     def name_labels(self, ids: Labels, skip: int) -> None:
         """Keep ids and sub-labels of rows but the first of the batch; the latter take a byte."""
-        labels, sublabels = self.named_labels(ids, max(skip - self._first, 0))
-        self._named = labels, sublabels.astype(np.int8)
+        labels, sublabels = self._engine.named_labels(ids, max(skip - self._first, 0))
+        self._named: tuple[Labels, Labels] = labels, sublabels.astype(np.int8)
 
     def _sent(self, parts: list[Part]) -> list[Part]:
         return Tree(parts).closed() if self._last else parts

@@ -21,14 +21,7 @@ from scstream.engines.torch import few_sums
 from scstream.engines.torch.batch import Batch, constant, old_names
 from scstream.engines.torch.forms import Forms
 from scstream.engines.torch.ledger import Ledger
-from scstream.engines.torch.passes import (
-    Aside,
-    Pass,
-    Recorded,
-    grid,
-    on_its_device,
-    rounded,
-)
+from scstream.engines.torch.passes import Aside, Pass, Recorded, grid, on_its_device, rounded
 from scstream.engines.torch.triton import least_bits, least_row
 from scstream.engines.torch.workspace import Workspace, places
 from scstream.families.contract import Array, GaussianPrior

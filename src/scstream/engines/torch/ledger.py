@@ -91,8 +91,7 @@ class Ledger:
         """Return about where the clusters are (k, d); 0 for those of which nothing is known."""
         whole = self.sums(k).sum(axis=1)
         n = whole[:, :1]
-        out: Array = np.where(n > 1e-9, whole[:, 1:] / np.maximum(n, 1e-9), 0.0)
-        return out
+        return np.where(n > 1e-9, whole[:, 1:] / np.maximum(n, 1e-9), 0.0)
 
 
 def _first(values: _Numbers, k: int) -> _Numbers:

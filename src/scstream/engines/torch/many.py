@@ -232,5 +232,4 @@ def _slopes(power: Array, fall: float) -> Array:
     """
     square = np.minimum(np.expm1(np.minimum(fall / np.maximum(power, 1e-300), 1.0)), 1.0)
     curved = 2.0 * power * np.sqrt(square) / (1.0 + square)
-    out: Array = np.where(power > 0, curved, 2.0 * fall**0.5)
-    return out
+    return np.where(power > 0, curved, 2.0 * fall**0.5)

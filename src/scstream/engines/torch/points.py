@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,6 +35,8 @@ class Rows(ABC):
     device, dtype
         Where blocks of statistics are made, and in which precision.
     """
+
+    on_device: ClassVar[bool] = True  # whether products of statistics are computed there
 
     def __init__(self, family: Family, X: Points, device: torch.device, dtype: torch.dtype) -> None:
         self.family, self.X, self.device, self.dtype = family, X, device, dtype
@@ -68,7 +70,7 @@ class Rows(ABC):
     def scores(self, score: Score, rows: slice) -> Tensor:
         """Return scores (m, k). What is no product of statistics is scored on the host."""
         match form_of(score):
-            case Products() as form:
+            case Products() as form if self.on_device:
                 q = self.block(rows) @ self._send(form.eta).T
                 return self._finished(form, q) if form.student else q
         return self._send(score.block(self.on_host(rows)))
@@ -76,7 +78,7 @@ class Rows(ABC):
     def pairs(self, score: Score, rows: slice, z: Tensor) -> Tensor:
         """Return the scores (m, 2) of rows under the pairs of their own clusters z."""
         match form_of(score):
-            case Products() as form:
+            case Products() as form if self.on_device:
                 T, eta = self.block(rows), form.eta
                 q = torch.einsum("np,njp->nj", T, self._send(eta).view(-1, 2, eta.shape[1])[z])
                 return self._finished(form, q, z) if form.student else q
@@ -181,17 +183,11 @@ class DenseRows(Rows):
 class SparseRows(Rows):
     """Rows of counts, few of which are not 0: they are scored and summed on the host."""
 
+    on_device: ClassVar[bool] = False
+
     def block(self, rows: slice) -> Tensor:
         """Return the statistics, made dense."""
         return self._send(to_dense(self.on_host(rows)))
-
-    def scores(self, score: Score, rows: slice) -> Tensor:
-        """Return scores (m, k)."""
-        return self._send(score.block(self.on_host(rows)))
-
-    def pairs(self, score: Score, rows: slice, z: Tensor) -> Tensor:
-        """Return the scores (m, 2) of rows under the pairs of their own clusters z."""
-        return self._send(score.pairs(self.on_host(rows), z.cpu().numpy()))
 
     def sums(self, rows: slice, w: Tensor, code: Tensor, size: int) -> Tensor:
         """Return the weighted sums (size, p) of rows by code."""

@@ -37,7 +37,7 @@ _ROW = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"(.*[\W_])?(id|ids|uid|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)",
+    r"(.*[\W_])?(id|ids|uid|uuid|guid|code|zip|zipcode|postcode|plz)|.*[a-z](Id|ID|Code)"
 )
 
 
