@@ -15,6 +15,7 @@ from scipy.special import gammaln
 from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_sharing
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
+from scstream.families.count_marginals import CountMarginals
 from scstream.families.count_scores import CountRows, CountScore, compressed
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
@@ -23,7 +24,6 @@ from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, Points, Score
 from scstream.kernels import counts
 from scstream.support.memory import for_kernels
-from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 # If words that rows share suggest so many times the prior that repeats suggest, these are bursts.
@@ -32,7 +32,6 @@ _BURSTS = 2.5
 _MANY = 32.0  # counts of rows for each category, with which their prior hardly matters
 _WEAKER = 0.25  # of a prior: the next weaker one that is tried
 _LEAST = 16.0  # what the weakest counts, all categories together
-_SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
@@ -71,7 +70,7 @@ class Multinomial(Family):
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
     _whole: float  # the sum of the prior's entries
-    _log_gammas: Array  # (d + 2,): of the prior's entries, and of their sum
+    _marginals: CountMarginals
 
     def __init__(self, concentration: ArrayLike | None = None) -> None:
         self.concentration = concentration
@@ -117,7 +116,7 @@ class Multinomial(Family):
     def _with(self, conc: Array) -> Self:
         self._prior = np.concatenate([[0.0], conc])
         self._whole = float(conc.sum())
-        self._log_gammas = gammaln(np.append(self._prior, self._whole))
+        self._marginals = CountMarginals.of(self._prior, self._whole)
         return self
 
     def suggested(self) -> Self | None:
@@ -259,20 +258,11 @@ class Multinomial(Family):
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters, without the coefficients."""
-        out = np.empty(s.shape[:-1])
-        rows = np.ascontiguousarray(s, dtype=np.float64).reshape(-1, s.shape[-1])
-        flat, pieces = out.reshape(-1), _log_gamma_pieces()
+        return self._marginals.each(s)
 
-        def fill(cut: slice) -> None:
-            counts.counts_marginal(
-                rows[cut], self._prior, self._whole, self._log_gammas, pieces, flat[cut]
-            )
-
-        if rows.size < _SHARED:
-            fill(slice(None))
-        else:
-            over_slices(fill, len(rows))
-        return out
+    def joined_log_marginal(self, s: Array, a: Labels, b: Labels) -> Array:
+        """Return the log marginals (m,) of pairs of clusters (k, p) taken together."""
+        return self._marginals.joined(s, a, b)
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log probabilities from Dirichlets."""
@@ -366,18 +356,3 @@ def _log_factorials(x: Array) -> Array:
 def _known_log_factorials() -> Array:
     table: Array = gammaln(np.arange(2**12) + 1.0)
     return table
-
-
-@cache
-def _log_gamma_pieces() -> Array:
-    """Return polynomials (m, 8) that follow ``lgamma``, 16 of them for each octave.
-
-    Their variable runs from -1 to 1 over the piece. At Chebyshev's points they are exact; in
-    between they err by less than rounding does.
-    """
-    v = np.cos(np.pi * (np.arange(8) + 0.5) / 8)
-    octaves, pieces = 2.0 ** np.array(counts.OCTAVES), np.arange(counts.PIECES)
-    places = octaves[:, None] * (1.0 + pieces / counts.PIECES)
-    width = np.repeat(octaves / counts.PIECES, counts.PIECES)
-    values = gammaln(places.ravel() + width * (v[:, None] + 1.0) / 2)
-    return np.ascontiguousarray(np.linalg.solve(np.vander(v, increasing=True), values).T)

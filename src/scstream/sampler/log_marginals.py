@@ -13,7 +13,6 @@ from scstream.families.contract import Array, Family
 from scstream.kernels import mixture
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
-from scstream.support.threads import added
 
 
 def log_marginals(ctx: Context, state: State) -> LogMarginals:
@@ -47,7 +46,7 @@ def joined_log_marginals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
     new = np.isnan(joined[a, b])
     c, d = a[new], b[new]
     if len(c):
-        joined[c, d] = ctx.family.log_marginal(added(state.totals[c], state.totals[d]))
+        joined[c, d] = ctx.family.joined_log_marginal(state.totals, c, d)
     if known.joined is None:
         state.learn(replace(known, joined=joined))
     return joined[a, b]
