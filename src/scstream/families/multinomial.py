@@ -32,6 +32,7 @@ _BURSTS = 2.5
 _MANY = 32.0  # counts of rows for each category, with which their prior hardly matters
 _WEAKER = 0.25  # of a prior: the next weaker one that is tried
 _LEAST = 16.0  # what the weakest counts, all categories together
+_IN_CACHE = 2**15  # entries of clusters that are worked on while they are at hand
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
@@ -275,13 +276,19 @@ class Multinomial(Family):
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Dirichlet-multinomial predictives."""
-        return CountScore(self._prior + s, log_weight)
+        return CountScore(self._prior, np.ascontiguousarray(s, dtype=np.float64), log_weight)
 
     def discriminant(self, first: Array, second: Array) -> Array:
         """Return the log ratio of the groups' expected probabilities (k, d)."""
-        a, b = first[:, 1:] + self._prior[1:], second[:, 1:] + self._prior[1:]
-        mass = a.sum(axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
-        normal: Array = np.log(b / a) + np.log(mass)
+        prior, normal = self._prior[1:], np.empty((len(first), first.shape[1] - 1))
+        step = max(1, _IN_CACHE // normal.shape[1])
+        for start in range(0, len(first), step):
+            rows = slice(start, start + step)
+            a, b = first[rows, 1:] + prior, np.add(second[rows, 1:], prior, out=normal[rows])
+            mass = a.sum(axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
+            b /= a
+            np.log(b, out=b)
+            b += np.log(mass)
         return normal
 
     def project(self, past: Array, discriminant: Array) -> Projection:

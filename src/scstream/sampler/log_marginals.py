@@ -77,4 +77,8 @@ def filled(family: Family, s: Array, known: Array) -> Array:
 
 def _still(known: Array, s: Array, before: Array) -> Array:
     """Return what is known (...) of ``before`` (..., p), NaN where ``s`` is not the same."""
-    return known if np.isnan(known).all() else np.where((s == before).all(axis=-1), known, np.nan)
+    if np.isnan(known).all():
+        return known
+    same = s[..., 0] == before[..., 0]  # mostly few, and of others nothing has to be compared
+    same[same] = (s[same] == before[same]).all(axis=-1)
+    return np.where(same, known, np.nan)
