@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import gammaln
 
+from scstream.families.count_rows import CountRows, Numbers
 from scstream.families.left_out import Members
 from scstream.families.scores import (
     Array,
@@ -25,107 +23,7 @@ from scstream.kernels import count_scores
 from scstream.kernels.count_scores import Dirichlets
 from scstream.support.threads import over_slices
 
-_TABLED = 256  # counts of a category below this are scored once for all rows that have them
 _TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
-
-
-class Numbers(NamedTuple):
-    """The terms of rows' scores, numbered.
-
-    Attributes
-    ----------
-    terms : ndarray (m, 2)
-        Categories and counts. The first ones, of category 0, are the rows' sums.
-    sums : int
-        How many these are.
-    which : ndarray
-        The numbers of all rows' terms, row after row, some of which are m: nothing.
-    first : ndarray (n + 1,)
-        Where the rows begin there.
-    """
-
-    terms: NDArray[np.int64]
-    sums: int
-    which: NDArray[np.int32]
-    first: NDArray[np.int64]
-
-
-def compressed(
-    kind: Any, data: Array, indices: NDArray[Any], indptr: NDArray[Any], n: int, p: int
-) -> Any:
-    """Return compressed rows (n, p) that are known to be sound: checks take longer than a pass."""
-    rows = kind.__new__(kind)
-    vars(rows).update(_nothing(p), _shape=(n, p), data=data, indices=indices, indptr=indptr)
-    if rows.shape == (n, p):
-        return rows
-    return kind((data, indices, indptr), shape=(n, p))  # SciPy keeps them in another way now
-
-
-@lru_cache(maxsize=8)
-def _nothing(p: int) -> dict[str, Any]:
-    """Return what SciPy keeps of no rows."""
-    return dict(vars(sparse.csr_array((0, p))))
-
-
-class CountRows(sparse.csr_array):
-    """Rows ``(1, x)`` of counts, from which a run of them is cut without a copy, and once."""
-
-    _cut: tuple[weakref.ref[CountRows], int] | None = None
-
-    @staticmethod
-    def of(T: Points) -> CountRows:
-        """Return rows in this form."""
-        return T if isinstance(T, CountRows) else CountRows(T)
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, slice) or key.step is not None:
-            return super().__getitem__(key)
-        a, b, _ = key.indices(self.shape[0])
-        if (a, b) == (0, self.shape[0]):
-            return self
-        if (a, b) not in self._runs:
-            self._runs[a, b] = self._run(a, max(a, b))
-        return self._runs[a, b]
-
-    @cached_property
-    def _runs(self) -> dict[tuple[int, int], CountRows]:
-        return {}
-
-    def _run(self, a: int, b: int) -> CountRows:
-        indptr = self.indptr[a : b + 1]
-        run = slice(indptr[0], indptr[-1])
-        parts = self.data[run], self.indices[run], indptr - indptr[0]
-        rows: CountRows = compressed(CountRows, *parts, b - a, self.shape[1])
-        whole, first = self.whole
-        rows._cut = weakref.ref(whole), first + a
-        return rows
-
-    @property
-    def whole(self) -> tuple[CountRows, int]:
-        """The rows that these were cut from, if there still are such, and where they begin."""
-        whole = None if self._cut is None else self._cut[0]()
-        return (self, 0) if whole is None or self._cut is None else (whole, self._cut[1])
-
-    @cached_property
-    def total(self) -> Array:
-        """The rows' sums (n,)."""
-        out = np.empty(self.shape[0])
-        count_scores.totals(self.data, self.indptr, out)
-        return out
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        """The numbered terms."""
-        (n, p), room = self.shape, 4 * self.nnz
-        sums = np.zeros(int(min(self.total.max(initial=0.0), room)) + 1, dtype=np.int32)
-        found = np.zeros((p, min(_TABLED, room // p)), dtype=np.int32)
-        terms = np.empty((n + self.nnz, 2), dtype=np.int64)
-        which = np.empty(self.nnz + count_scores.EIGHT * n, dtype=np.int32)
-        first = np.empty(n + 1, dtype=np.int64)
-        n_sums, m = count_scores.number(
-            self.data, self.indices, self.indptr, self.total, sums, found, first, which, terms
-        )
-        return Numbers(terms[:m], n_sums, which, first)
 
 
 @dataclass(frozen=True)

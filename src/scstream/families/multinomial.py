@@ -16,7 +16,8 @@ from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_shari
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
 from scstream.families.count_marginals import CountMarginals
-from scstream.families.count_scores import CountRows, CountScore, compressed
+from scstream.families.count_rows import CompressedRows, CountRows, compressed
+from scstream.families.count_scores import CountScore
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most, most_probable
@@ -332,7 +333,7 @@ class Multinomial(Family):
 def _compressed(X: Points) -> Points:
     """Return counts as compressed rows of float64."""
     if sparse.issparse(X):
-        rows = sparse.csr_array(X, dtype=np.float64)
+        rows = CompressedRows(X, dtype=np.float64)
         rows.data, rows.indices = for_kernels(rows.data), for_kernels(rows.indices)
         rows.indptr = for_kernels(rows.indptr)
         return rows
@@ -342,7 +343,7 @@ def _compressed(X: Points) -> Points:
     data, indices = np.empty(size + 1), np.empty(size + 1, dtype=kind)
     indptr = np.empty(len(X) + 1, dtype=kind)
     counts.compress(X, data, indices, indptr)
-    out = compressed(sparse.csr_array, data[:size], indices[:size], indptr, *X.shape)
+    out = compressed(CompressedRows, data[:size], indices[:size], indptr, *X.shape)
     out.has_canonical_format = True
     return out
 

@@ -141,6 +141,25 @@ def put_ones_first(data: Any, indices: Any, indptr: Any, to: Any, places: Any, s
 
 
 @bare
+def take_rows(rows: Any, at: Any, to: Any) -> None:
+    """Fill some compressed rows, in the order in which they are named, with room for them.
+
+    Both are entries, their columns, and where rows begin; of those to be filled this is known.
+    """
+    data, indices, indptr = rows
+    some, places, starts = to
+    for i in range(len(at)):
+        first, stop = np.int64(indptr[at[i]]), np.int64(indptr[at[i] + 1])
+        x, y = data[first:stop], indices[first:stop]
+        run = slice(np.int64(starts[i]), np.int64(starts[i]) + len(x))
+        one, two = some[run], places[run]
+        for q in range(len(x)):
+            one[q] = x[q]
+        for q in range(len(y)):
+            two[q] = y[q]
+
+
+@bare
 def leans(past: Any, normal: Any, level: Any, variance: Any) -> None:
     """Fill means and variances (m,) of the discriminants (k, d) over pasts (m, 1 + d), k in turn.
 

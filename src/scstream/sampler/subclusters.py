@@ -84,7 +84,7 @@ def _first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current:
     wholes, family = state.window.wholes, ctx.family
     if not ctx.rules.cut_past:
         return 0.5 * wholes
-    if chosen.all():
+    if 2 * np.count_nonzero(chosen) >= len(chosen):  # to take them out would take longer
         return family.divide(wholes, family.boundary(current[:, 0], current[:, 1]))
     which, first = np.flatnonzero(chosen), np.zeros(wholes.shape)
     some = current[which]
