@@ -61,7 +61,7 @@ class CompressedRows(sparse.csr_array):
         mine = self.data, self.indices, self.indptr
         if not (isinstance(key, np.ndarray) and key.dtype == np.int64 and key.ndim == 1):
             return super().__getitem__(key)
-        if len(key) == 0 or key.min() < 0 or key.max() >= self.shape[0]:
+        if key.min(initial=0) < 0 or key.max(initial=-1) >= self.shape[0]:
             return super().__getitem__(key)
         starts = np.zeros(len(key) + 1, dtype=self.indptr.dtype)
         np.cumsum(np.diff(self.indptr)[key], out=starts[1:])

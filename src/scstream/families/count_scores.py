@@ -23,6 +23,7 @@ from scstream.kernels import count_scores
 from scstream.kernels.count_scores import Dirichlets
 from scstream.support.threads import over_slices
 
+_SHARED = 2**18  # terms of the predictive that are work for threads
 _TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
 
 
@@ -93,7 +94,10 @@ class CountScore:
             to = out[:-1][cut], single[:-1][cut]
             count_scores.fill_terms(terms[cut], own, log_weight, factors, *to)
 
-        over_slices(fill, len(terms))
+        if out.size < _SHARED:
+            fill(slice(None))
+        else:
+            over_slices(fill, len(terms))
         return out, single
 
     def _lengths(self, total: Array) -> Array:

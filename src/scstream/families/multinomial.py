@@ -236,9 +236,9 @@ class Multinomial(Family):
 
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
-        X = sparse.csr_array(X)
+        X = X if isinstance(X, CompressedRows) else CompressedRows(X)
         logs = _log_factorials(X.data)
-        cells = sparse.csr_array((logs, X.indices, X.indptr), shape=X.shape)
+        cells = compressed(CompressedRows, logs, X.indices, X.indptr, *X.shape)
         ones = np.ones(X.shape[1])  # products with them add up row after row, entry after entry
         out: Array = gammaln(X @ ones + 1.0) - cells @ ones
         return out

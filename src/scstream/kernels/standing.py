@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from scstream.kernels.compiling import exact
 
 
@@ -33,3 +35,13 @@ def divided(past: Any, now: Any, first: Any, out: Any) -> None:
         for q in range(past.shape[2]):
             rest = (before[0, q] + before[1, q]) - share[q]
             both[0, q], both[1, q] = share[q] + present[0, q], rest + present[1, q]
+
+
+@exact
+def still(known: Any, s: Any, before: Any, out: Any) -> None:
+    """Fill what is known (m,) of statistics (m, p) before, NaN where they are others now."""
+    for r in range(len(out)):
+        one, other, q = s[r], before[r], 0
+        while q < len(one) and one[q] == other[q]:
+            q += 1
+        out[r] = known[r] if q == len(one) else np.nan

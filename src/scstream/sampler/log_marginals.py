@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from scstream.families.contract import Array, Family
-from scstream.kernels import mixture
+from scstream.kernels import mixture, standing
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
 
@@ -79,6 +79,6 @@ def _still(known: Array, s: Array, before: Array) -> Array:
     """Return what is known (...) of ``before`` (..., p), NaN where ``s`` is not the same."""
     if np.isnan(known).all():
         return known
-    same = s[..., 0] == before[..., 0]  # mostly few, and of others nothing has to be compared
-    same[same] = (s[same] == before[same]).all(axis=-1)
-    return np.where(same, known, np.nan)
+    out, p = np.empty(known.shape), s.shape[-1]
+    standing.still(known.reshape(-1), s.reshape(-1, p), before.reshape(-1, p), out.reshape(-1))
+    return out

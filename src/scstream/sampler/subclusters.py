@@ -66,7 +66,7 @@ def judge_division(
     whether some cluster's present may have to be set apart.
     """
     family = ctx.family
-    first = _first_parts(ctx, state, chosen, current)
+    first = first_parts(ctx, state, chosen, current)
     better, each = chosen, None
     if keep_better:
         known = log_marginals(ctx, state)
@@ -79,13 +79,14 @@ def judge_division(
     return divided_anew(ctx, tried, better, first, current, doubt, each), True
 
 
-def _first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:
+def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:
     """Return the past (b, k, p) of the first sides (k, 2, p) of the chosen clusters."""
     wholes, family = state.window.wholes, ctx.family
     if not ctx.rules.cut_past:
         return 0.5 * wholes
     if 2 * np.count_nonzero(chosen) >= len(chosen):  # to take them out would take longer
-        return family.divide(wholes, family.boundary(current[:, 0], current[:, 1]))
+        every: Array = family.divide(wholes, family.boundary(current[:, 0], current[:, 1]))
+        return every
     which, first = np.flatnonzero(chosen), np.zeros(wholes.shape)
     some = current[which]
     first[:, which] = family.divide(wholes[:, which], family.boundary(some[:, 0], some[:, 1]))
@@ -124,7 +125,7 @@ def take_clear_division(ctx: Context, state: State, current: Array, doubt: Array
     chosen[which] = tried > np.maximum(old, 0.0)
     if not chosen.any():
         return state
-    first = _first_parts(ctx, state, chosen, current)
+    first = first_parts(ctx, state, chosen, current)
     return divided_anew(ctx, state.having(known=None), chosen, first, current, doubt)
 
 
