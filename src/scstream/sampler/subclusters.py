@@ -82,14 +82,15 @@ def judge_division(
 def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:
     """Return the past (b, k, p) of the first sides (k, 2, p) of the chosen clusters."""
     wholes, family = state.window.wholes, ctx.family
+    first: Array = np.zeros(wholes.shape)
     if not ctx.rules.cut_past:
-        return 0.5 * wholes
-    if 2 * np.count_nonzero(chosen) >= len(chosen):  # to take them out would take longer
-        every: Array = family.divide(wholes, family.boundary(current[:, 0], current[:, 1]))
-        return every
-    which, first = np.flatnonzero(chosen), np.zeros(wholes.shape)
-    some = current[which]
-    first[:, which] = family.divide(wholes[:, which], family.boundary(some[:, 0], some[:, 1]))
+        first = 0.5 * wholes
+    elif 2 * np.count_nonzero(chosen) >= len(chosen):  # to take them out would take longer
+        first = family.divide(wholes, family.boundary(current[:, 0], current[:, 1]))
+    else:
+        which = np.flatnonzero(chosen)
+        some = current[which]
+        first[:, which] = family.divide(wholes[:, which], family.boundary(some[:, 0], some[:, 1]))
     return first
 
 
