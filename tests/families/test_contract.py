@@ -77,6 +77,12 @@ def test_marginal_is_a_difference_of_log_partitions(case):
     assert_allclose(family.log_marginal(s[-1]), 0.0, atol=1e-12)
 
 
+def test_marginal_of_pairs_is_that_of_their_sums(case):
+    family, s = case.family, pieces(case)
+    a, b = np.array([0, 1, 4, 2]), np.array([1, 3, 0, 2])
+    assert_array_equal(family.joined_log_marginal(s, a, b), family.log_marginal(s[a] + s[b]))
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_marginal_is_the_product_of_predictives_one_after_another(case, order):
     family, T, points = case.family, case.T, case.points

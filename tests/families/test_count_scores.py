@@ -96,7 +96,7 @@ def test_uniforms_at_the_very_boundaries_find_the_label_of_the_sums_in_full():
 
 def test_the_first_of_equal_components_is_taken():
     score, T = scored("near", k=3)
-    same = type(score)(score.conc[[1, 1, 1]], score.log_weight[[1, 1, 1]])
+    same = type(score)(score.prior, score.sums[[1, 1, 1]], score.log_weight[[1, 1, 1]])
     same.ready(lambda: T[:8])
     z, second, doubt = room(T.shape[0])
     best_labels(same, T, z, second, doubt)
@@ -145,7 +145,7 @@ def test_labels_do_not_depend_on_the_rows_around(how):
     alone = best_alone(score, T)
     for a in range(0, T.shape[0], 37):
         rows = type(T)(T[a : a + 37].copy())  # rows by themselves have a table of their own
-        again = type(score)(score.conc.copy(), score.log_weight)
+        again = type(score)(score.prior, score.sums.copy(), score.log_weight)
         again.ready(lambda rows=rows: rows)
         part = room(rows.shape[0])
         draw_labels(again, rows, u[a : a + 37], *part)
@@ -160,7 +160,7 @@ def test_labels_are_in_range_whatever_the_weights(value, which):
     score, T = scored("near", k=6)
     weight = score.log_weight.copy()
     weight[which] = value
-    broken = type(score)(score.conc.copy(), weight)
+    broken = type(score)(score.prior, score.sums.copy(), weight)
     broken.ready(lambda: T[:8])
     found = room(T.shape[0])
     draw_labels(broken, T, np.full(T.shape[0], 0.4), *found)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import dense, problem
 from scipy import sparse, special, stats
 
-from scstream.families import Multinomial, count_scores
+from scstream.families import Multinomial, count_rows, count_scores
 from scstream.families.scores import GenericScore
 from scstream.kernels import count_scores as kernels
 from scstream.support.threads import allowed
@@ -46,7 +46,7 @@ def test_predictive_is_scipys_dirichlet_multinomial():
 @pytest.mark.parametrize("tabled", [256, 9, 0])
 def test_predictive_is_exact_for_counts_of_any_size(monkeypatch, cells, tabled):
     monkeypatch.setattr(count_scores, "_TABLE_CELLS", cells)
-    monkeypatch.setattr(count_scores, "_TABLED", tabled)
+    monkeypatch.setattr(count_rows, "_TABLED", tabled)
     X = np.array([[0, 0, 0], [1, 0, 3], [7, 8, 9], [15, 16, 17], [40, 0, 3000]], float)
     family = Multinomial([0.02, 1.0, 30.0]).prepare(X)
     s = np.array([[0.0, 0, 0, 0], [3.5, 1e-3, 2.0, 1e6], [9, 1e5, 1e4, 3e5], [1, 0, 5, 0]])
@@ -70,9 +70,11 @@ def test_ratios_of_gamma_functions_of_huge_counts_keep_their_digits():
     # lgamma(a + 5) - lgamma(a) is near 5 log(a), which lgamma itself knows to 1e-3 only
     a = 1e12
     exact = sum(np.log(a + i) for i in range(5))
-    row, conc = np.empty((2, 1)), np.full((2, 1), a)
+    row, narrow = np.empty((2, 1)), np.empty((2, 1), dtype=np.float32)
+    own = kernels.Dirichlets(np.zeros(2), np.full((1, 2), a), np.full(1, a))
     terms = np.array([[0, 5], [1, 5]])  # a row's sum is taken off the log weight
-    kernels.fill_terms(terms, conc, np.array([7.0]), kernels.FACTORS, row)
+    kernels.fill_terms(terms, own, np.array([7.0]), kernels.FACTORS, row, narrow)
+    assert_array_equal(narrow, row.astype(np.float32))
     assert_allclose(row[:, 0], [7.0 - exact, exact], rtol=1e-14)
 
 
@@ -146,7 +148,7 @@ def test_a_run_of_rows_shares_what_is_known_of_the_whole():
     family = Multinomial(0.5).prepare(np.ones((2, 30)))
     T = family.statistics(family.check(rng.poisson(1.5, (200, 30)) * rng.integers(0, 30, (200, 1))))
     score = family.predictive_score(rng.poisson(9.0, (7, 31)).astype(float), np.zeros(7))
-    alone = np.concatenate([score.block(count_scores.CountRows(T[[i]])) for i in range(200)])
+    alone = np.concatenate([score.block(count_rows.CountRows(T[[i]])) for i in range(200)])
     score.ready(lambda: T[:8])
     held = vars(score)["_held"][1]
     for cut in (slice(None), slice(0, 64), slice(64, 200), slice(7, 7), slice(190, 500)):

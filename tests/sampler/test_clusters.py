@@ -1,5 +1,7 @@
 """The clusters' statistics through every change: what belongs together stays together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,8 +9,10 @@ from sampling import FORGETTINGS, arrays, check_state, random_state
 
 from scstream.kernels.cuts import OF_A_KIND
 from scstream.sampler.clusters import State
+from scstream.sampler.standing import MANY_NUMBERS
 
 K, P = 5, 3
+MANY = 40, 900  # clusters and numbers that describe them
 
 
 @pytest.fixture(params=FORGETTINGS)
@@ -47,6 +51,31 @@ def test_a_change_makes_a_new_state_and_leaves_the_old_one(state, change):
     check_state(state)
     if change != "settle":  # the present is in the past already: the next thing is to advance
         check_state(new)
+
+
+@pytest.mark.parametrize("kind", FORGETTINGS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_so_they_are_where_many_numbers_describe_clusters(kind, change):
+    state = random_state(*MANY, FORGETTINGS[kind])
+    assert state.past.size >= MANY_NUMBERS
+    test_sums_that_were_computed_are_those_of_the_changed_state(state, change)
+    again = state.settle(3.0).advance(9.0)
+    assert_array_equal(again.window.wholes, again.window.sums[:, :, 0] + again.window.sums[:, :, 1])
+    assert_array_equal(again.parts, again.past)
+    assert_array_equal(again.totals, again.past[:, 0] + again.past[:, 1])
+    assert not again.current.any()
+
+
+@pytest.mark.parametrize("kind", FORGETTINGS)
+def test_a_division_that_is_tried_has_the_sums_of_one_that_is_made(kind):
+    state = random_state(*MANY, FORGETTINGS[kind])
+    first, current = 0.3 * state.window.sums.sum(axis=2), 2.0 * state.now.current
+    made = state.with_past_parts(np.ones(state.k, dtype=bool), first)
+    made = made.having(now=replace(state.now, current=current))
+    tried = state.if_divided(first, current)
+    if state.window.is_one_sum:
+        assert_array_equal(tried, made.parts)
+    assert_allclose(tried, made.parts, rtol=1e-12)
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -29,7 +29,7 @@ from scstream.sampler.split_merge import (
     propose_splits,
 )
 from scstream.sampler.steps import Divided
-from scstream.sampler.subclusters import restart, set_present_apart
+from scstream.sampler.subclusters import first_parts, restart, set_present_apart
 from scstream.sampler.window import Forgetting
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -424,6 +424,17 @@ def test_a_restart_leaves_known_log_marginals_that_hold():
     family = stream.ctx.family
     assert_allclose(new.known.each, family.log_marginal(new.parts), rtol=1e-9)
     assert_allclose(new.known.whole, family.log_marginal(new.totals), rtol=1e-9)
+
+
+def test_the_past_of_few_is_cut_as_that_of_all():
+    stream = Stream("multinomial")
+    stream.next_batch(1.0)
+    ctx, state = stream.ctx, stream.state
+    current, few = state.now.current, np.arange(state.k) == 1
+    every = first_parts(ctx, state, np.ones(state.k, dtype=bool), current)
+    some = first_parts(ctx, state, few, current)
+    assert_array_equal(some[:, few], every[:, few])
+    assert not some[:, ~few].any()
 
 
 def test_attempts_are_counted_for_those_that_were_tried():

@@ -108,6 +108,7 @@ def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:
     """Yield models of a family, and batches that take them through the usual kernels."""
     import numpy as np
 
+    from scstream.families import Multinomial
     from scstream.model import ScStream
 
     rng, small, large = np.random.default_rng(0), 1500, 20_000
@@ -119,6 +120,9 @@ def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:
     yield ScStream(name, random_state=0), rows(large, large)
     yield ScStream(name, random_state=0, outlier_weight=0.01), rows(small, small)
     yield ScStream(name, random_state=0, kernel=_window), rows(small, small)
+    if name == "multinomial":
+        words = [_words(300, rng) for _ in range(3)]
+        yield ScStream(Multinomial(1.0), random_state=0, max_sweeps=3), words
     if name == "gaussian":
         single = [X.astype(np.float32) for X in rows(small, small)]
         yield ScStream(name, random_state=0), single
@@ -126,6 +130,17 @@ def _streams(name: str) -> Iterator[tuple[ScStream, list[Any]]]:
             centres = apart * rng.normal(size=(8, d))
             wide = [centres[rng.integers(8, size=n)] + rng.normal(size=(n, d)) for _ in range(2)]
             yield ScStream(name, random_state=0), wide
+
+
+def _words(n: int, rng: Any) -> Any:
+    """Return rows of many words of three groups: clusters that many numbers describe."""
+    import numpy as np
+    from scipy import sparse
+
+    words = 5000 * rng.integers(3, size=(n, 1)) + (5000 * rng.random((n, 40)) ** 3).astype(int)
+    rows = np.repeat(np.arange(n), words.shape[1])
+    places = rows.astype(np.int32), words.ravel().astype(np.int32)
+    return sparse.csr_array((np.ones(words.size), places), shape=(n, 15_000))
 
 
 def _window(age: float) -> float:

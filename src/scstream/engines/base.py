@@ -229,7 +229,7 @@ class Engine(ABC):
             by, before = sub, None
             current, doubt = self.resplit(by, chosen, doubts=rounds == 0)
             for left in reversed(range(rounds)):
-                if before is None or not np.array_equal(current, before):
+                if before is None or not _equal(current, before):
                     log_sub = np.log(current[..., 0] + 0.5 * alpha)
                     by = family.part_score(current.reshape(2 * len(chosen), -1), log_sub.ravel())
                 elif left:
@@ -360,6 +360,12 @@ class Engine(ABC):
         self, family: Family, X: Points, score: Score, what: Callable[[Array], Any]
     ) -> NDArray[Any]:
         """Apply ``what`` to the scores of other rows, block by block, and join the results."""
+
+
+def _equal(current: Array, before: Array) -> bool:
+    """Whether sums (k, 2, p) are the same: mostly counts already tell that they are not."""
+    counts = np.array_equal(current[..., 0], before[..., 0])
+    return counts and np.array_equal(current, before)
 
 
 def finished_sweep(values: Values) -> Sums:

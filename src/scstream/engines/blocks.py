@@ -158,7 +158,7 @@ class Blocks:
         passed = BlockPass(
             partial(self._no_sums, k), lambda at: self.z[at], add, label, self._count
         )
-        return self._over(passed, k, LONG_CELLS if fused else BLOCK_CELLS)
+        return self._over(passed, k, self._block_rows(k, LONG_CELLS if fused else BLOCK_CELLS))
 
     def _wide_sweep(
         self, wide: WideBatch, score: Score, sub: Score, k: int, key: Key | None,
@@ -231,11 +231,13 @@ class Blocks:
             return _zeros(k, 2, len(self.family.prior)), np.zeros(k)
 
         if pairs is None:
-            return self._over(BlockPass(nothing, labels, add, label), k, BLOCK_CELLS)
-        return self._over(BlockPass(nothing, labels, add_pairs), k, LONG_CELLS)
+            sparse_rows = sparse.issparse(self.points)  # of which only a pair of scores is held
+            size = self._block_rows(2 if sparse_rows else k, BLOCK_CELLS)
+            return self._over(BlockPass(nothing, labels, add, label), k, size)
+        return self._over(BlockPass(nothing, labels, add_pairs), k, self._block_rows(k, LONG_CELLS))
 
-    def _over(self, passed: BlockPass, k: int, cells: int) -> list[Part]:
-        return passed.over(self, k, self._block_rows(k, cells), self.n_threads)
+    def _over(self, passed: BlockPass, k: int, size: int) -> list[Part]:
+        return passed.over(self, k, size, self.n_threads)
 
     def joined(self, pairs: Labels, frames: Frames) -> list[Part]:
         """Return sums (m, 2, p) of pairs, tamed in a frame each, as far as the tree goes."""

@@ -16,6 +16,7 @@ from scstream.families.row_forms import RowForms
 from scstream.families.saved import Saved
 from scstream.families.scores import GenericScore, Labels, LinearScore, Points, Score, to_dense
 from scstream.families.taming import Frames
+from scstream.kernels.adding import added
 
 Array = NDArray[np.float64]
 
@@ -334,6 +335,10 @@ class Family(Saved, RowForms, Dividing, ABC):
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters ``s`` (..., p), base measure aside."""
         return self.log_partition(self.prior + s) - self.log_partition(self.prior)
+
+    def joined_log_marginal(self, s: Array, a: Labels, b: Labels) -> Array:
+        """Return the log marginals (m,) of pairs of clusters (k, p) taken together."""
+        return self.log_marginal(added(s[a], s[b]))
 
     def log_predictive(self, X: Points, s: Array) -> Array:
         """Return the log predictive density of each row under each cluster ``s`` (k, p): (n, k)."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import gammaln
 
+from scstream.families.count_rows import CountRows, Numbers
 from scstream.families.left_out import Members
 from scstream.families.scores import (
     Array,
@@ -22,109 +20,11 @@ from scstream.families.scores import (
     Terms,
 )
 from scstream.kernels import count_scores
+from scstream.kernels.count_scores import Dirichlets
 from scstream.support.threads import over_slices
 
-_TABLED = 256  # counts of a category below this are scored once for all rows that have them
+_SHARED = 2**18  # terms of the predictive that are work for threads
 _TABLE_CELLS = 2**22  # terms of the predictive that are held at a time
-
-
-class Numbers(NamedTuple):
-    """The terms of rows' scores, numbered.
-
-    Attributes
-    ----------
-    terms : ndarray (m, 2)
-        Categories and counts. The first ones, of category 0, are the rows' sums.
-    sums : int
-        How many these are.
-    which : ndarray
-        The numbers of all rows' terms, row after row, some of which are m: nothing.
-    first : ndarray (n + 1,)
-        Where the rows begin there.
-    """
-
-    terms: NDArray[np.int64]
-    sums: int
-    which: NDArray[np.int32]
-    first: NDArray[np.int64]
-
-
-def compressed(
-    kind: Any, data: Array, indices: NDArray[Any], indptr: NDArray[Any], n: int, p: int
-) -> Any:
-    """Return compressed rows (n, p) that are known to be sound: checks take longer than a pass."""
-    rows = kind.__new__(kind)
-    vars(rows).update(_nothing(p), _shape=(n, p), data=data, indices=indices, indptr=indptr)
-    if rows.shape == (n, p):
-        return rows
-    return kind((data, indices, indptr), shape=(n, p))  # SciPy keeps them in another way now
-
-
-@lru_cache(maxsize=8)
-def _nothing(p: int) -> dict[str, Any]:
-    """Return what SciPy keeps of no rows."""
-    return dict(vars(sparse.csr_array((0, p))))
-
-
-class CountRows(sparse.csr_array):
-    """Rows ``(1, x)`` of counts, from which a run of them is cut without a copy, and once."""
-
-    _cut: tuple[weakref.ref[CountRows], int] | None = None
-
-    @staticmethod
-    def of(T: Points) -> CountRows:
-        """Return rows in this form."""
-        return T if isinstance(T, CountRows) else CountRows(T)
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, slice) or key.step is not None:
-            return super().__getitem__(key)
-        a, b, _ = key.indices(self.shape[0])
-        if (a, b) == (0, self.shape[0]):
-            return self
-        if (a, b) not in self._runs:
-            self._runs[a, b] = self._run(a, max(a, b))
-        return self._runs[a, b]
-
-    @cached_property
-    def _runs(self) -> dict[tuple[int, int], CountRows]:
-        return {}
-
-    def _run(self, a: int, b: int) -> CountRows:
-        indptr = self.indptr[a : b + 1]
-        run = slice(indptr[0], indptr[-1])
-        parts = self.data[run], self.indices[run], indptr - indptr[0]
-        rows: CountRows = compressed(CountRows, *parts, b - a, self.shape[1])
-        whole, first = self.whole
-        rows._cut = weakref.ref(whole), first + a
-        return rows
-
-    @property
-    def whole(self) -> tuple[CountRows, int]:
-        """The rows that these were cut from, if there still are such, and where they begin."""
-        whole = None if self._cut is None else self._cut[0]()
-        return (self, 0) if whole is None or self._cut is None else (whole, self._cut[1])
-
-    @cached_property
-    def total(self) -> Array:
-        """The rows' sums (n,)."""
-        out = np.empty(self.shape[0])
-        count_scores.totals(self.data, self.indptr, out)
-        return out
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        """The numbered terms."""
-        (n, p), room = self.shape, 4 * self.nnz
-        sums = np.zeros(int(min(self.total.max(initial=0.0), room)) + 1, dtype=np.int32)
-        found = np.zeros((p, min(_TABLED, room // p)), dtype=np.int32)
-        terms = np.empty((n + self.nnz, 2), dtype=np.int64)
-        which = np.empty(self.nnz + count_scores.EIGHT * n, dtype=np.int32)
-        first = np.empty(n + 1, dtype=np.int64)
-        n_sums, m = count_scores.number(
-            self.data, self.indices, self.indptr, self.total, sums, found, first, which, terms
-        )
-        return Numbers(terms[:m], n_sums, which, first)
 
 
 @dataclass(frozen=True)
@@ -135,29 +35,28 @@ class CountScore:
 
     Attributes
     ----------
-    conc : ndarray (k, 1 + d)
-        The components' Dirichlet parameters, behind a column for their sums, which is filled.
+    prior : ndarray (1 + d,)
+        The Dirichlet's parameters, behind a number that is not read.
+    sums : ndarray (k, 1 + d)
+        What the components' rows add to them, behind the numbers of rows.
     log_weight : ndarray (k,)
     """
 
-    conc: Array
+    prior: Array
+    sums: Array
     log_weight: Array
 
     @cached_property
-    def _rows(self) -> Array:
-        """The parameters (k, 1 + d), their sums in front."""
-        np.sum(self.conc[:, 1:], axis=1, out=self.conc[:, 0])
-        return self.conc
-
-    @cached_property
-    def _columns(self) -> Array:
-        """The parameters (1 + d, k) of the categories, behind the components' sums."""
-        return np.ascontiguousarray(self._rows.T)
+    def _own(self) -> Dirichlets:
+        """The components' parameters: these are added up where they are needed, not before."""
+        whole = np.empty(len(self.sums))
+        count_scores.wholes(self.prior, self.sums, whole)
+        return Dirichlets(self.prior, self.sums, whole)
 
     @cached_property
     def _level(self) -> Array:
         """The log weights (k,) plus the log gammas of the components' sums."""
-        out: Array = self.log_weight + gammaln(self._rows[:, 0])
+        out: Array = self.log_weight + gammaln(self._own.whole)
         return out
 
     @property
@@ -168,35 +67,46 @@ class CountScore:
     def ready(self, some: SomeRows) -> None:
         """Make the table of the terms of all rows, of which these are some."""
         whole, _ = CountRows.of(some()).whole
-        if self._width(whole.numbers) == len(self.conc):
-            table = self._table(whole.numbers, slice(None))
-            held = table, table.astype(np.float32), self._lengths(whole.total)
-            self.__dict__["_held"] = whole.numbers, held
+        if self._width(whole.numbers) == len(self.sums):
+            tables = self._tables(whole.numbers, slice(None), narrow=True)
+            self.__dict__["_held"] = whole.numbers, (*tables, self._lengths(whole.total))
 
     def _width(self, numbers: Numbers) -> int:
         """Return for how many components a table is made at a time."""
-        return min(len(self.conc), max(_TABLE_CELLS // (len(numbers.terms) + 1), 1))
+        return min(len(self.sums), max(_TABLE_CELLS // (len(numbers.terms) + 1), 1))
 
-    def _table(self, numbers: Numbers, part: slice) -> Array:
-        """Return the terms (m + 1, .) under some components, the last one nothing."""
-        terms, conc = numbers.terms, np.ascontiguousarray(self._columns[:, part])
+    def _tables(
+        self, numbers: Numbers, part: slice, *, narrow: bool = False
+    ) -> tuple[Array, NDArray[np.float32]]:
+        """Return the terms (m + 1, .) under some components, the last one nothing.
+
+        And the same in single precision if that is wanted.
+        """
+        own, terms = self._own, numbers.terms
+        own = Dirichlets(own.prior, own.sums[part], own.whole[part])
+        out = np.empty((len(terms) + 1, len(own.whole)))
+        single = np.empty(out.shape if narrow else (0, 0), dtype=np.float32)
+        out[-1], single[-1:] = 0.0, 0.0
+        factors = count_scores.FACTORS if own.whole.max() < 1e18 else count_scores.FACTORS // 2
         log_weight = self.log_weight[part]
-        out = np.empty((len(terms) + 1, conc.shape[1]))
-        out[-1] = 0.0
-        factors = count_scores.FACTORS if conc.max() < 1e18 else count_scores.FACTORS // 2
 
         def fill(cut: slice) -> None:
-            count_scores.fill_terms(terms[cut], conc, log_weight, factors, out[:-1][cut])
+            to = out[:-1][cut], single[:-1][cut]
+            count_scores.fill_terms(terms[cut], own, log_weight, factors, *to)
 
-        over_slices(fill, len(terms))
-        return out
+        if out.size < _SHARED:
+            fill(slice(None))
+        else:
+            over_slices(fill, len(terms))
+        return out, single
 
     def _lengths(self, total: Array) -> Array:
         """Return what the terms (n,) of rows with such totals add up to at most, signs aside.
 
         A term is a sum of logarithms, one for each count, and the total's is one of as many.
         """
-        least, most = self._columns.min(), self._columns.max() + total.max(initial=0.0)
+        least = max(self.prior[1:].min() + min(self.sums.min(), 0.0), 1e-300)
+        most = self._own.whole.max() + total.max(initial=0.0)
         size = max(abs(np.log(least)), abs(np.log(most)))
         out: Array = 2.0 * size * total + np.abs(self.log_weight).max()
         return out
@@ -215,7 +125,7 @@ class CountScore:
     def block(self, T: Points) -> Array:
         """Return the scores (n, k) of rows ``(1, x)``."""
         T = CountRows.of(T)
-        n, k = T.shape[0], len(self.conc)
+        n, k = T.shape[0], len(self.sums)
         out, held = np.empty((n, k)), self.terms(T)
         if held is not None:
             count_scores.add_terms(held.which, held.first, held.table, out)
@@ -225,7 +135,7 @@ class CountScore:
         for a in range(0, k, width):
             part = slice(a, min(a + width, k))
             some = np.empty((n, part.stop - a))
-            table = self._table(numbers, part)
+            table, _ = self._tables(numbers, part)
             count_scores.add_terms(numbers.which, numbers.first, table, some)
             out[:, part] = some
         return out
@@ -233,7 +143,7 @@ class CountScore:
     def left_out(self, rows: Members, inside: Array) -> Array:
         """Return the scores (n,) of rows under their own components without them."""
         T, out = CountRows.of(rows.T), np.empty(len(rows.z))
-        mine, own = (T.data, T.indices, T.indptr), (self._rows, self.log_weight)
+        mine, own = (T.data, T.indices, T.indptr), (self._own, self.log_weight)
         count_scores.counts_left_out(*mine, T.total, rows.weight, *own, rows.z, out)
         return out
 
@@ -242,6 +152,6 @@ class CountScore:
         T, out = CountRows.of(T), np.empty((len(z), 2))
         whole, first = T.whole
         total = whole.total[first : first + len(z)]
-        rows, own = (T.data, T.indices, T.indptr), (self._rows, self._level)
+        rows, own = (T.data, T.indices, T.indptr), (self._own, self._level)
         count_scores.counts_pairs(*rows, total, *own, z, out)
         return out

@@ -38,8 +38,13 @@ class Dividing:
             How often each was tried before, for families that have several proposals.
         """
         mean = s / np.maximum(s[:, :1], 1e-300)
-        spread = np.abs(mean) + 1e-12
-        return _through(mean, (member - mean) / spread)
+        out: Array = member - mean
+        spread = np.abs(mean)
+        spread += 1e-12
+        out /= spread
+        mean *= out
+        out[:, 0] = -mean[:, 1:].sum(axis=1)  # it vanishes at the mean
+        return out
 
     def discriminant(self, first: Array, second: Array) -> Any:
         """Return the log ratio of the densities of the second group and the first, (k, p) each.
@@ -70,10 +75,3 @@ class Dividing:
         """
         side = first_side(boundary.log_odds, self.project(past, boundary.discriminant))
         return self.cut(past, boundary.discriminant, side)
-
-
-def _through(mean: Array, normal: Array) -> Array:
-    """Return the functionals (k, p) with the given normals that vanish at the means (k, p)."""
-    out = normal.copy()
-    out[:, 0] = -(normal[:, 1:] * mean[:, 1:]).sum(axis=1)
-    return out

@@ -15,7 +15,9 @@ from scipy.special import gammaln
 from scstream.families.bursts import frequencies, mean_by_repeats, mean_by_sharing
 from scstream.families.columns import not_counts
 from scstream.families.contract import Array, Family
-from scstream.families.count_scores import CountRows, CountScore, compressed
+from scstream.families.count_marginals import CountMarginals
+from scstream.families.count_rows import CompressedRows, CountRows, compressed
+from scstream.families.count_scores import CountScore
 from scstream.families.cutting import Projection, Side
 from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most, most_probable
@@ -23,7 +25,6 @@ from scstream.families.given import positive_vector
 from scstream.families.scores import Labels, Points, Score
 from scstream.kernels import counts
 from scstream.support.memory import for_kernels
-from scstream.support.threads import over_slices
 
 _COUNTS = 2.0 ** np.arange(12)  # prior counts a category, on average, from which to choose
 # If words that rows share suggest so many times the prior that repeats suggest, these are bursts.
@@ -32,7 +33,7 @@ _BURSTS = 2.5
 _MANY = 32.0  # counts of rows for each category, with which their prior hardly matters
 _WEAKER = 0.25  # of a prior: the next weaker one that is tried
 _LEAST = 16.0  # what the weakest counts, all categories together
-_SHARED = 2**16  # entries of clusters from which their log marginals are work for threads
+_IN_CACHE = 2**15  # entries of clusters that are worked on while they are at hand
 _AT_A_TIME = 2**22  # entries of which log gammas are held at a time: dictionaries can be large
 
 
@@ -71,7 +72,7 @@ class Multinomial(Family):
     _base: Array  # (d,): category frequencies of the first batch
     _prior: Array
     _whole: float  # the sum of the prior's entries
-    _log_gammas: Array  # (d + 2,): of the prior's entries, and of their sum
+    _marginals: CountMarginals
 
     def __init__(self, concentration: ArrayLike | None = None) -> None:
         self.concentration = concentration
@@ -117,7 +118,7 @@ class Multinomial(Family):
     def _with(self, conc: Array) -> Self:
         self._prior = np.concatenate([[0.0], conc])
         self._whole = float(conc.sum())
-        self._log_gammas = gammaln(np.append(self._prior, self._whole))
+        self._marginals = CountMarginals.of(self._prior, self._whole)
         return self
 
     def suggested(self) -> Self | None:
@@ -235,9 +236,9 @@ class Multinomial(Family):
 
     def log_base(self, X: Points) -> Array:
         """Return the log multinomial coefficients (n,)."""
-        X = sparse.csr_array(X)
+        X = X if isinstance(X, CompressedRows) else CompressedRows(X)
         logs = _log_factorials(X.data)
-        cells = sparse.csr_array((logs, X.indices, X.indptr), shape=X.shape)
+        cells = compressed(CompressedRows, logs, X.indices, X.indptr, *X.shape)
         ones = np.ones(X.shape[1])  # products with them add up row after row, entry after entry
         out: Array = gammaln(X @ ones + 1.0) - cells @ ones
         return out
@@ -259,20 +260,11 @@ class Multinomial(Family):
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters, without the coefficients."""
-        out = np.empty(s.shape[:-1])
-        rows = np.ascontiguousarray(s, dtype=np.float64).reshape(-1, s.shape[-1])
-        flat, pieces = out.reshape(-1), _log_gamma_pieces()
+        return self._marginals.each(s)
 
-        def fill(cut: slice) -> None:
-            counts.counts_marginal(
-                rows[cut], self._prior, self._whole, self._log_gammas, pieces, flat[cut]
-            )
-
-        if rows.size < _SHARED:
-            fill(slice(None))
-        else:
-            over_slices(fill, len(rows))
-        return out
+    def joined_log_marginal(self, s: Array, a: Labels, b: Labels) -> Array:
+        """Return the log marginals (m,) of pairs of clusters (k, p) taken together."""
+        return self._marginals.joined(s, a, b)
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw log probabilities from Dirichlets."""
@@ -285,13 +277,19 @@ class Multinomial(Family):
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by Dirichlet-multinomial predictives."""
-        return CountScore(self._prior + s, log_weight)
+        return CountScore(self._prior, np.ascontiguousarray(s, dtype=np.float64), log_weight)
 
     def discriminant(self, first: Array, second: Array) -> Array:
         """Return the log ratio of the groups' expected probabilities (k, d)."""
-        a, b = first[:, 1:] + self._prior[1:], second[:, 1:] + self._prior[1:]
-        mass = a.sum(axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
-        normal: Array = np.log(b / a) + np.log(mass)
+        prior, normal = self._prior[1:], np.empty((len(first), first.shape[1] - 1))
+        step = max(1, _IN_CACHE // normal.shape[1])
+        for start in range(0, len(first), step):
+            rows = slice(start, start + step)
+            a, b = first[rows, 1:] + prior, np.add(second[rows, 1:], prior, out=normal[rows])
+            mass = a.sum(axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
+            b /= a
+            np.log(b, out=b)
+            b += np.log(mass)
         return normal
 
     def project(self, past: Array, discriminant: Array) -> Projection:
@@ -335,7 +333,7 @@ class Multinomial(Family):
 def _compressed(X: Points) -> Points:
     """Return counts as compressed rows of float64."""
     if sparse.issparse(X):
-        rows = sparse.csr_array(X, dtype=np.float64)
+        rows = CompressedRows(X, dtype=np.float64)
         rows.data, rows.indices = for_kernels(rows.data), for_kernels(rows.indices)
         rows.indptr = for_kernels(rows.indptr)
         return rows
@@ -345,7 +343,7 @@ def _compressed(X: Points) -> Points:
     data, indices = np.empty(size + 1), np.empty(size + 1, dtype=kind)
     indptr = np.empty(len(X) + 1, dtype=kind)
     counts.compress(X, data, indices, indptr)
-    out = compressed(sparse.csr_array, data[:size], indices[:size], indptr, *X.shape)
+    out = compressed(CompressedRows, data[:size], indices[:size], indptr, *X.shape)
     out.has_canonical_format = True
     return out
 
@@ -366,18 +364,3 @@ def _log_factorials(x: Array) -> Array:
 def _known_log_factorials() -> Array:
     table: Array = gammaln(np.arange(2**12) + 1.0)
     return table
-
-
-@cache
-def _log_gamma_pieces() -> Array:
-    """Return polynomials (m, 8) that follow ``lgamma``, 16 of them for each octave.
-
-    Their variable runs from -1 to 1 over the piece. At Chebyshev's points they are exact; in
-    between they err by less than rounding does.
-    """
-    v = np.cos(np.pi * (np.arange(8) + 0.5) / 8)
-    octaves, pieces = 2.0 ** np.array(counts.OCTAVES), np.arange(counts.PIECES)
-    places = octaves[:, None] * (1.0 + pieces / counts.PIECES)
-    width = np.repeat(octaves / counts.PIECES, counts.PIECES)
-    values = gammaln(places.ravel() + width * (v[:, None] + 1.0) / 2)
-    return np.ascontiguousarray(np.linalg.solve(np.vander(v, increasing=True), values).T)

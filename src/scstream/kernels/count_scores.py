@@ -5,9 +5,10 @@ Rows come compressed, ``(1, x)`` each: the first column is not a category.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scstream.kernels.compiling import bare, helper, in_order, kernel
 from scstream.kernels.counts import fast_log
@@ -16,6 +17,34 @@ from scstream.kernels.elementary import log_gamma
 EIGHT = 8  # terms that are added up at a time
 FACTORS = 16  # of a rising factorial that are multiplied, at most
 _LEAST = int(np.float64(2.0**-256).view(np.int64))
+
+
+class Dirichlets(NamedTuple):
+    """The parameters of k components, ``prior + sums``.
+
+    Attributes
+    ----------
+    prior : ndarray (1 + d,)
+        Its first entry is not read.
+    sums : ndarray (k, 1 + d)
+        Of which the first column is not read.
+    whole : ndarray (k,)
+        The sums of each component's parameters.
+    """
+
+    prior: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    whole: NDArray[np.float64]
+
+
+@bare
+def wholes(prior: Any, sums: Any, out: Any) -> None:
+    """Fill the sums (k,) of the components' parameters, see `Dirichlets`."""
+    for r in range(len(out)):
+        s, row = 0.0, sums[r]
+        for j in range(1, len(row)):
+            s += prior[j] + row[j]
+        out[r] = s
 
 
 @bare
@@ -94,19 +123,24 @@ def number(
 
 
 @kernel
-def fill_terms(terms: Any, conc: Any, log_weight: Any, factors: int, out: Any) -> None:
+def fill_terms(
+    terms: Any, own: Dirichlets, log_weight: Any, factors: int, out: Any, single: Any
+) -> None:  # fmt: skip
     """Fill ``lgamma(conc[j] + c) - lgamma(conc[j])`` (m, k) for terms (j, c).
 
     Those of category 0, the rows' sums, are taken off the log weights (k,). Small counts take a
     product, of ``factors`` at most, which goes on from that of a smaller count if there was one
-    just before.
+    just before. ``single`` takes the same, if it is not empty.
     """
     m, k = out.shape
-    product, log_gammas = np.empty(k), np.empty(k)
-    last, done, known = -1, 0, -1
+    product, log_gammas, here = np.empty(k), np.empty(k), np.empty(k)
+    last, done, known, loaded = -1, 0, -1, -1
     for t in range(m):
-        j, c = terms[t, 0], terms[t, 1]
-        here, to = conc[j], out[t]
+        j, c, to = terms[t, 0], terms[t, 1], out[t]
+        if loaded != j:
+            loaded = j
+            for r in range(k):
+                here[r] = own.prior[j] + own.sums[r, j] if j > 0 else own.whole[r]
         if c > factors:
             if known != j:
                 known = j
@@ -128,6 +162,9 @@ def fill_terms(terms: Any, conc: Any, log_weight: Any, factors: int, out: Any) -
         if j == 0:
             for r in range(k):
                 to[r] = log_weight[r] - to[r]
+        if len(single) > 0:
+            for r in range(k):
+                single[t, r] = to[r]
 
 
 @bare
@@ -180,22 +217,22 @@ def _four(table: Any, which: Any, q: int) -> Any:
 
 @bare
 def counts_pairs(
-    data: Any, indices: Any, indptr: Any, total: Any, conc: Any, level: Any, z: Any, out: Any
+    data: Any, indices: Any, indptr: Any, total: Any, own: Dirichlets, level: Any, z: Any, out: Any
 ) -> None:
     """Score counts under the Dirichlet-multinomials ``2 z[i]`` and ``2 z[i] + 1`` of each row.
 
-    The concentrations are (2 k, 1 + d), their sums in front, and ``level`` (2 k,) is the log weight
-    plus the log gamma of the sum. Factors are multiplied, the first three of a count without a
-    branch, since counts cannot be foreseen, and with a logarithm now and then.
+    ``level`` (2 k,) is the log weight plus the log gamma of a component's whole. Factors are
+    multiplied, the first three of a count without a branch, since counts cannot be foreseen, and
+    with a logarithm now and then.
     """
     for i in range(len(z)):
-        one, two = conc[2 * z[i]], conc[2 * z[i] + 1]
+        one, two = own.sums[2 * z[i]], own.sums[2 * z[i] + 1]
         v, w = level[2 * z[i]], level[2 * z[i] + 1]
         p = q = 1.0
         counts, places = _of_row(data, indices, indptr, i)
         for at in range(len(counts)):
             c, j = counts[at], np.uint32(places[at])
-            x, y = one[j], two[j]
+            x, y = own.prior[j] + one[j], own.prior[j] + two[j]
             p *= _three_factors(x, c)
             q *= _three_factors(y, c)
             if c > 3.0:
@@ -208,27 +245,28 @@ def counts_pairs(
                         q *= y + f
             if not _in_the_middle(p, q):  # a count's factors fit in the rest
                 v, w, p, q = v + fast_log(p), w + fast_log(q), 1.0, 1.0
-        out[i, 0] = v + fast_log(p) - log_gamma(one[0] + total[i])
-        out[i, 1] = w + fast_log(q) - log_gamma(two[0] + total[i])
+        out[i, 0] = v + fast_log(p) - log_gamma(own.whole[2 * z[i]] + total[i])
+        out[i, 1] = w + fast_log(q) - log_gamma(own.whole[2 * z[i] + 1] + total[i])
 
 
 @bare
 def counts_left_out(
-    data: Any, indices: Any, indptr: Any, total: Any, weight: Any, conc: Any, level: Any, z: Any,
-    out: Any,
+    data: Any, indices: Any, indptr: Any, total: Any, weight: Any, own: Dirichlets, level: Any,
+    z: Any, out: Any,
 ) -> None:  # fmt: skip
     """Score counts under their own Dirichlet-multinomials z (n,) without what they taught them.
 
-    The concentrations are as in `counts_pairs`, ``level`` (k,) the log weight; a row taught its
-    weight (n,) times its counts. NaN where that is more than there is.
+    ``level`` (k,) is the log weight; a row taught its weight (n,) times its counts. NaN where that
+    is more than there is.
     """
     for i in range(len(z)):
-        own, w = conc[z[i]], weight[i]
+        mine, w = own.sums[z[i]], weight[i]
         v, p = level[z[i]], 1.0
         counts, places = _of_row(data, indices, indptr, i)
         for at in range(len(counts)):
             c = counts[at]
-            x = own[np.uint32(places[at])] - w * c
+            j = np.uint32(places[at])
+            x = (own.prior[j] + mine[j]) - w * c
             if not x > 0.0:
                 v = np.nan
                 break
@@ -240,7 +278,7 @@ def counts_left_out(
                     p *= x + f
             if not _in_the_middle(p, p):
                 v, p = v + fast_log(p), 1.0
-        whole = own[0] - w * total[i]
+        whole = own.whole[z[i]] - w * total[i]
         out[i] = v + fast_log(p) + log_gamma(whole) - log_gamma(whole + total[i])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scstream.kernels.compiling import bare, helper
+from scstream.kernels.compiling import bare, helper, part
 from scstream.kernels.elementary import log_gamma
 
 OCTAVES, PIECES = range(-4, 17), 16  # of the numbers for which polynomials follow log gamma
@@ -43,35 +43,61 @@ def fast_log(x: float) -> Any:
 
 @bare
 def counts_marginal(
-    s: Any, prior: Any, whole: float, log_gammas: Any, pieces: Any, out: Any
+    s: Any, prior: Any, whole: float, log_gammas: Any, pieces: Any, room: Any, out: Any
 ) -> None:
     """Fill ``out`` (k,) with the log marginals of clusters (k, 1 + d) under a Dirichlet prior.
 
     Categories a cluster has not met add nothing. ``prior`` is (1 + d,), ``whole`` its sum, and
-    ``log_gammas`` are those of its entries, and last of the sum. Polynomials follow the log gamma
-    function: the first bits of a float tell which piece it is on, the others where.
+    ``log_gammas`` are those of its entries, and last of the sum. There is ``room`` (2, 1 + d).
     """
-    k, p = s.shape
-    for r in range(k):
-        mass = level = 0.0
-        for j in range(1, p):
-            count = s[r, j]
-            if count == 0.0:
-                continue
-            mass += count
-            level -= log_gammas[j]
-            x = prior[j] + count
-            if not _LEAST <= x < _LIMIT:
-                level += log_gamma(x)
-                continue
-            bits = np.float64(x).view(np.int64)
-            v = 2.0 * np.int64(((bits & _LOW) << 4) | _ONE).view(np.float64) - 3.0
-            v2 = v * v
-            a = pieces[np.uint64((bits >> _SHIFT) - _FIRST)]
-            low, high = a[0] + v * a[1] + v2 * (a[2] + v * a[3]), a[4] + v * a[5]
-            level += low + v2 * v2 * (high + v2 * (a[6] + v * a[7]))
-        # the large ones by themselves: next to them the others would lose digits
-        out[r] = level - (log_gamma(whole + mass) - log_gammas[p])
+    for r in range(len(out)):
+        out[r] = _marginal(s[r], prior, whole, log_gammas, pieces, room[0])
+
+
+@bare
+def joined_marginal(
+    s: Any, a: Any, b: Any, prior: Any, whole: float, log_gammas: Any, pieces: Any, room: Any,
+    out: Any,
+) -> None:  # fmt: skip
+    """Do the same for pairs (m,) of clusters (k, 1 + d) taken together."""
+    both = room[1]
+    for i in range(len(out)):
+        one, other = s[a[i]], s[b[i]]
+        for j in range(len(both)):
+            both[j] = one[j] + other[j]
+        out[i] = _marginal(both, prior, whole, log_gammas, pieces, room[0])
+
+
+@part
+def _marginal(row: Any, prior: Any, whole: float, log_gammas: Any, pieces: Any, x: Any) -> Any:
+    """Return the log marginal of a cluster (1 + d,).
+
+    The parameters of the categories that it has met are put next to one another first: which ones
+    these are cannot be foreseen. Polynomials follow the log gamma function: the first bits of a
+    float tell which piece it is on, the others where. A few numbers are beyond all pieces.
+    """
+    m, mass, level = 0, 0.0, 0.0
+    for j in range(1, len(row)):
+        x[m] = prior[j] + row[j]
+        m += row[j] != 0.0
+    for j in range(1, len(row)):
+        mass += row[j]
+        level -= log_gammas[j] if row[j] != 0.0 else 0.0
+    beyond = 0
+    for i in range(m):
+        inside = _LEAST <= x[i] < _LIMIT
+        beyond += not inside
+        bits = np.float64(x[i] if inside else 1.0).view(np.int64)  # the log gamma of 1 is 0
+        v = 2.0 * np.int64(((bits & _LOW) << 4) | _ONE).view(np.float64) - 3.0
+        v2 = v * v
+        a = pieces[np.uint64((bits >> _SHIFT) - _FIRST)]
+        low, high = a[0] + v * a[1] + v2 * (a[2] + v * a[3]), a[4] + v * a[5]
+        level += low + v2 * v2 * (high + v2 * (a[6] + v * a[7]))
+    if beyond > 0:
+        for i in range(m):
+            level += log_gamma(x[i]) if not _LEAST <= x[i] < _LIMIT else 0.0
+    # the large ones by themselves: next to them the others would lose digits
+    return level - (log_gamma(whole + mass) - log_gammas[-1])
 
 
 @bare
@@ -112,6 +138,25 @@ def put_ones_first(data: Any, indices: Any, indptr: Any, to: Any, places: Any, s
         for q in range(len(y)):
             two[q] = y[q] + 1
     starts[len(indptr) - 1] = len(to)
+
+
+@bare
+def take_rows(rows: Any, at: Any, to: Any) -> None:
+    """Fill some compressed rows, in the order in which they are named, with room for them.
+
+    Both are entries, their columns, and where rows begin; of those to be filled this is known.
+    """
+    data, indices, indptr = rows
+    some, places, starts = to
+    for i in range(len(at)):
+        first, stop = np.int64(indptr[at[i]]), np.int64(indptr[at[i] + 1])
+        x, y = data[first:stop], indices[first:stop]
+        run = slice(np.int64(starts[i]), np.int64(starts[i]) + len(x))
+        one, two = some[run], places[run]
+        for q in range(len(x)):
+            one[q] = x[q]
+        for q in range(len(y)):
+            two[q] = y[q]
 
 
 @bare

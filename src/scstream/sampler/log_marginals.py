@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from scstream.families.contract import Array, Family
-from scstream.kernels import mixture
-from scstream.kernels.adding import added
+from scstream.kernels import mixture, standing
 from scstream.sampler.clusters import Ints, LogMarginals, State
 from scstream.sampler.context import Context
 
@@ -47,7 +46,7 @@ def joined_log_marginals(ctx: Context, state: State, a: Ints, b: Ints) -> Array:
     new = np.isnan(joined[a, b])
     c, d = a[new], b[new]
     if len(c):
-        joined[c, d] = ctx.family.log_marginal(added(state.totals[c], state.totals[d]))
+        joined[c, d] = ctx.family.joined_log_marginal(state.totals, c, d)
     if known.joined is None:
         state.learn(replace(known, joined=joined))
     return joined[a, b]
@@ -78,4 +77,8 @@ def filled(family: Family, s: Array, known: Array) -> Array:
 
 def _still(known: Array, s: Array, before: Array) -> Array:
     """Return what is known (...) of ``before`` (..., p), NaN where ``s`` is not the same."""
-    return known if np.isnan(known).all() else np.where((s == before).all(axis=-1), known, np.nan)
+    if np.isnan(known).all():
+        return known
+    out, p = np.empty(known.shape), s.shape[-1]
+    standing.still(known.reshape(-1), s.reshape(-1, p), before.reshape(-1, p), out.reshape(-1))
+    return out

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from scstream.engines import Sums
 from scstream.families.contract import Array, Family
-from scstream.kernels import mixture
-from scstream.kernels.adding import added
+from scstream.kernels import mixture, standing
 from scstream.sampler.window import Window
 from scstream.support.frozen import frozen
 from scstream.support.once import once
+from scstream.support.threads import over_rows
 
 Ints = NDArray[np.int64]
-_MANY_NUMBERS = 2**16  # statistics that are added up apart from each other, by threads
+MANY_NUMBERS = 2**16  # statistics that are added up apart from each other, by threads
 
 
 @lru_cache(maxsize=8)
@@ -164,12 +164,18 @@ class Standing:
     @once
     def parts(self) -> Array:
         """Statistics of the sub-clusters (k, 2, p)."""
-        if self.past.size >= _MANY_NUMBERS:
-            parts = added(self.past, self.now.current)
-            totals, doubt = added(parts[:, 0], parts[:, 1]), added(self.past_doubt, self.now.doubt)
-            self.__dict__.update(totals=totals, doubt=doubt)
-            return parts
         k, _, p = self.past.shape
+        if self.past.size >= MANY_NUMBERS:
+            parts, (totals, here) = np.empty(self.past.shape), np.empty((2, k, p))
+
+            def fill(at: slice) -> None:
+                to = parts[at], totals[at], here[at]
+                standing.summed(self.past[at], self.now.current[at], *to)
+
+            over_rows(fill, k, width=2 * p)
+            doubt = self.past_doubt + self.now.doubt
+            self.__dict__.update(totals=totals, current=here, doubt=doubt)
+            return parts
         both, here, doubt = np.empty((3 * k, p)), np.empty((k, p)), np.empty((k, k))
         doubts = self.past_doubt, self.now.doubt
         n = mixture.standing(self.past, self.now.current, doubts, both, here, doubt)
@@ -185,9 +191,7 @@ class Standing:
 
     @once
     def current(self) -> Array:
-        """Statistics of the clusters' points in this batch (k, p); few come with `parts`."""
-        if self.past.size >= _MANY_NUMBERS:
-            return added(self.now.current[:, 0], self.now.current[:, 1])
+        """Statistics of the clusters' points in this batch (k, p), which come with `parts`."""
         _ = self.parts
         out: Array = self.__dict__["current"]
         return out
@@ -202,7 +206,7 @@ class Standing:
     @once
     def count(self) -> float:
         """How many points the clusters have together."""
-        if self.past.size >= _MANY_NUMBERS:
+        if self.past.size >= MANY_NUMBERS:
             each = self.past[:, :, 0] + self.now.current[:, :, 0]
             return float((each[:, 0] + each[:, 1]).sum())
         _ = self.parts
@@ -225,7 +229,11 @@ class Standing:
         lived, attempt = np.empty(k, np.int64), np.empty(k, np.int64)
         mixture.older(self.lived, lived, attempt)
         named = self.ids, self.born, lived, self.next_id
-        return type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
+        new = type(self)(*named, _nothing(k, p), window, past, past_doubt, attempt)
+        if past.size >= MANY_NUMBERS and window.is_one_sum:  # to add nothing would take long
+            here = np.zeros((k, p))
+            new.__dict__.update(parts=past, totals=window.whole(), current=here, doubt=past_doubt)
+        return new
 
     def share_left_of(self, before: Standing) -> float:
         """Return the share of an earlier state's points that these clusters still count."""
@@ -237,6 +245,8 @@ class Standing:
         window = self.window
         if window.is_one_sum:
             window = window.with_past(self.parts, self.doubt, self.count)
+            if self.past.size >= MANY_NUMBERS:
+                window.__dict__["wholes"] = self.totals[None]
         else:
             window = window.with_record(self.now.current, self.now.doubt, time)
         return self.having(window=window, known=None, recalled=None)
@@ -247,12 +257,17 @@ class Standing:
 
     # -- the past -------------------------------------------------------------------------------
 
-    def past_cut(self, first: Array) -> Array:
-        """Return the past (k, 2, p) if it were divided as in `with_past_parts`."""
-        out = np.empty(self.past.shape)
-        out[:, 0] = self.window.weighted(first)
-        added(self.past[:, 0], self.past[:, 1], out[:, 1])
-        out[:, 1] -= out[:, 0]
+    def if_divided(self, first: Array, current: Array) -> Array:
+        """Return the parts (k, 2, p) if past and present were divided so.
+
+        ``first`` (b, k, p) is as in `with_past_parts`, ``current`` (k, 2, p) is the present.
+        """
+        out, whole = np.empty(self.past.shape), self.window.weighted(first)
+
+        def fill(at: slice) -> None:
+            standing.divided(self.past[at], current[at], whole[at], out[at])
+
+        over_rows(fill, self.k, width=2 * self.past.shape[2])
         return out
 
     def with_past_parts(self, chosen: NDArray[np.bool_], first: Array) -> Self:

@@ -66,21 +66,32 @@ def judge_division(
     whether some cluster's present may have to be set apart.
     """
     family = ctx.family
-    first = 0.5 * state.window.wholes
-    if ctx.rules.cut_past:
-        boundary = family.boundary(current[:, 0], current[:, 1])
-        first = family.divide(state.window.wholes, boundary)
+    first = first_parts(ctx, state, chosen, current)
     better, each = chosen, None
     if keep_better:
         known = log_marginals(ctx, state)
-        parts = state.past_cut(first)
-        parts += current
+        parts = state.if_divided(first, current)
         each = family.log_marginal(parts)
         new = log_hastings_split(ctx, parts, doubt, each, known.whole)
         better = chosen & (new > log_hastings_now(ctx, state))
         each = np.where(better[:, None], each, known.each)
     tried = state.having(attempt=state.attempt + chosen)
     return divided_anew(ctx, tried, better, first, current, doubt, each), True
+
+
+def first_parts(ctx: Context, state: State, chosen: NDArray[np.bool_], current: Array) -> Array:
+    """Return the past (b, k, p) of the first sides (k, 2, p) of the chosen clusters."""
+    wholes, family = state.window.wholes, ctx.family
+    first: Array = np.zeros(wholes.shape)
+    if not ctx.rules.cut_past:
+        first = 0.5 * wholes
+    elif 2 * np.count_nonzero(chosen) >= len(chosen):  # to take them out would take longer
+        first = family.divide(wholes, family.boundary(current[:, 0], current[:, 1]))
+    else:
+        which = np.flatnonzero(chosen)
+        some = current[which]
+        first[:, which] = family.divide(wholes[:, which], family.boundary(some[:, 0], some[:, 1]))
+    return first
 
 
 def is_clear(ctx: Context, current: Array, doubt: Array) -> NDArray[np.bool_]:
@@ -115,10 +126,7 @@ def take_clear_division(ctx: Context, state: State, current: Array, doubt: Array
     chosen[which] = tried > np.maximum(old, 0.0)
     if not chosen.any():
         return state
-    first = 0.5 * state.window.wholes
-    if ctx.rules.cut_past:
-        boundary = ctx.family.boundary(current[:, 0], current[:, 1])
-        first = ctx.family.divide(state.window.wholes, boundary)
+    first = first_parts(ctx, state, chosen, current)
     return divided_anew(ctx, state.having(known=None), chosen, first, current, doubt)
 
 

@@ -108,6 +108,12 @@ class Window:
         """Return the weighted sums (k, p) of the clusters' statistics over all records."""
         return self.weighted(self.wholes)
 
+    def _known(self) -> dict[str, Any]:
+        """Return what was computed of the sums and still holds at another time."""
+        return {
+            name: vars(self)[name] for name in ("wholes", "_latest_count") if name in vars(self)
+        }
+
     @once
     def wholes(self) -> Array:
         """The clusters' statistics (b, k, p)."""
@@ -121,6 +127,10 @@ class Window:
             return self
         if self.forgetting.kernel is None:
             factor = self.forgetting.decay(time - self.times.item(-1))
+            if factor == 1.0:
+                new = replace(self, times=np.array([time]))
+                new.__dict__.update(self._known())
+                return new
             left, times = (np.empty(self.sums.shape), np.empty(self.doubt.shape)), np.empty(1)
             mixture.faded(factor, self.sums, self.doubt, left)
             times[0] = time
