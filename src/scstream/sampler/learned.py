@@ -8,7 +8,7 @@ from typing import Any
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Score
-from scstream.kernels.draws import Words
+from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
@@ -16,8 +16,9 @@ from scstream.sampler.dormant import Dormant
 from scstream.sampler.log_marginals import log_posterior
 from scstream.sampler.recipe import Batch, Events
 from scstream.sampler.repeats import Repeats
+from scstream.sampler.rows import as_given
 from scstream.sampler.scores import Sketch
-from scstream.sampler.sweep import next_point
+from scstream.sampler.sweep import deterministic_sweep, next_point
 from scstream.sampler.warmup import KeptBatch
 from scstream.support.frozen import frozen, made
 
@@ -112,7 +113,23 @@ def outcome_of(
         n_clusters=after.state.k, log_posterior=level, births=births, deaths=deaths, splits=splits,
         merges=merges, returns=returns, widened=batch.widened,
     )  # fmt: skip
-    return Outcome(*labels(), record)
+    coarse = after.family.is_coarse() and n > 0
+    return Outcome(*(_labels_as_given(ctx, after, batch) if coarse else labels()), record)
+
+
+def _labels_as_given(ctx: Context, after: Learner, batch: Batch) -> tuple[Any, Any]:
+    """Return the ids, and sub-labels, of rows with coarse numbers as they are.
+
+    Clusters learn them at places within their cells. By these a row would get a label by chance,
+    where numbers are cells as wide as clusters, as those of flags are.
+    """
+    engine, family = ctx.engine, after.family
+    engine.load(family, as_given(family, batch.X), batch.weight)
+    own = Context(
+        family, engine, Draws(after.rng), after.alpha, after.seed, after.n_batches, after.outliers
+    )  # draws nothing
+    deterministic_sweep(own, after.state)
+    return engine.bring_labels(after.state.ids, 0)()
 
 
 def changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:
