@@ -104,8 +104,12 @@ class Gaussian:
                 scatter += unpacked(s[1 + d :], d) - np.outer(s[1 : 1 + d], s[1 : 1 + d]) / s[0]
                 n, k = n + s[0], k + 1
         spare = max(n - k, 1.0)
-        out = scatter / (spare + d)
-        out[np.diag_indices(d)] = np.diag(scatter) / spare * (1.0 + 1e-6) + 1e-14
+        shrunk, little = float(d), 1e-6
+        alike = len(restrained(np.array(clusters), d)) == 1
+        if spare >= 10.0 * d and least_alone(scatter) * spare < d and alike:
+            shrunk, little = 0.0, 1e-9
+        out = scatter / (spare + shrunk)
+        out[np.diag_indices(d)] = np.diag(scatter) / spare * (1.0 + little) + 1e-14
         return out, n - k
 
     def held(self, hold):
@@ -314,3 +318,13 @@ def most_probable(trials, clusters):
 def is_more(reached, level):
     """Whether a log evidence is larger than another by more than rounding may be."""
     return reached > level + 1e-6 + 1e-10 * abs(level)
+
+
+def least_alone(scatter):
+    """Return the least share of a column's square that the columns before it do not determine."""
+    least = 1.0
+    for j in range(len(scatter)):
+        if scatter[j, j] > 0:
+            before = np.linalg.lstsq(scatter[:j, :j], scatter[:j, j], rcond=None)[0]
+            least = min(least, 1.0 - scatter[j, :j] @ before / scatter[j, j])
+    return least

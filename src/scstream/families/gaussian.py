@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from scstream.families import rounding
 from scstream.families.contract import Array, GaussianPrior
+from scstream.families.determined import determined
 from scstream.families.evidence import best_by_doubling, best_judged, most_probable
 from scstream.families.frame import column_frame
 from scstream.families.gaussian_columns import GaussianColumns
@@ -107,13 +108,15 @@ class Gaussian(GaussianColumns):
         refuse_too_many(X.shape[1])
         d = X.shape[1]
         new._shift, new._scale = column_frame(X)
+        place = None
         if self.cov is None:
-            step = rounding.steps(X, new._scale)
+            step, place = determined(X, rounding.steps(X, new._scale))
             new._scale = rounding.widened(new._scale, step)
             new.__dict__.pop("_step", None)  # of a frame before
             if step.any():
                 new._step = step
-        new._m = (finite_vector(self.mean, d, "mean", new._shift) - new._shift) / new._scale
+        place = finite_vector(self.mean, d, "mean", new._shift if place is None else place)
+        new._m = (place - new._shift) / new._scale
         kappa = positive_number(self.mean_strength, "mean_strength", 0.01)
         nu = positive_number(self.cov_strength, "cov_strength", d + 2.0)
         if not d - 1 < nu < np.inf:

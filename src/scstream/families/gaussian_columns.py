@@ -102,6 +102,10 @@ class GaussianColumns(GaussianCuts):
         """Widths (d,) of the cells of coarse columns."""
         return self._step
 
+    def is_coarse(self) -> bool:
+        """Whether some column has cells; that is asked twice a batch, so quickly."""
+        return self._step.size > 0
+
     @property
     def quadratic_rows(self) -> bool:
         """True, unless a subclass has statistics of its own."""

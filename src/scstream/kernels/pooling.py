@@ -5,6 +5,7 @@ Rows of statistics are packed as in `scstream.kernels.matrices`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from scstream.kernels.atomic import claim
@@ -14,7 +15,9 @@ from scstream.kernels.crew import Crew, on_threads
 WIDE = 100.0  # times the variance that clusters of most rows have: wider ones say nothing of others
 MOST = 0.8  # of all rows
 _ASTRAY = 10.0  # times as far from the mean, squared, as most rows' clusters: worth a closer look
-RUN = 2**14  # numbers that a thread looks through at a time
+_KNOWN = 10.0  # rows for each column that show a covariance well
+_LITTLE = 1e-9  # of its variance, that each column has for itself where covariances are not shrunk
+_SHARE = 2**14  # numbers that a thread looks through at a time
 _NARROW, _RUN = 4, 512  # columns up to which rows are short, and rows that stay in cache
 
 
@@ -37,11 +40,11 @@ def shared_zeros(crew: Crew, flat: Any, taken: Any) -> None:
 @part
 def _zeros_share(thread: int, given: Any) -> None:
     _, flat, taken = given
-    start = RUN * claim(taken, 0)
+    start = _SHARE * claim(taken, 0)
     while start < len(flat):
-        if _zeros(flat[start : start + RUN]) != 0.0:  # NaN is not
+        if _zeros(flat[start : start + _SHARE]) != 0.0:  # NaN is not
             claim(taken, 1)
-        start = RUN * claim(taken, 0)
+        start = _SHARE * claim(taken, 0)
 
 
 @part
@@ -118,7 +121,10 @@ def pooled(clusters: Any, out: Any) -> Any:
     """Fill the covariance (d, d) within clusters (k, p); returns its degrees of freedom.
 
     These are the points less one for each cluster's mean. With few of them it is shrunk towards its
-    diagonal. It has no variance of 0.
+    diagonal. Where columns nearly determine each other, and there are enough points to know it, it
+    is not: along what they hardly differ in, clusters would be expected to be far wider than any of
+    them is, and the more points one has the less that matters, so all would be joined. It has no
+    variance of 0.
     """
     d, n, k = len(out), 0.0, 0
     out[:] = 0.0
@@ -133,12 +139,41 @@ def pooled(clusters: Any, out: Any) -> Any:
                     out[i, j] += row[q] - row[1 + i] * row[1 + j] / row[0]
                     q += 1
     spare = max(n - k, 1.0)
+    more, little = float(d), 1e-6
+    if spare >= _KNOWN * d and _least_alone(out) * spare < d and not outlying(clusters, d):
+        more, little = 0.0, _LITTLE
     for i in range(d):
-        out[i, i] = (1.0 + 1e-6) * out[i, i] / spare + 1e-14
+        out[i, i] = (1.0 + little) * out[i, i] / spare + 1e-14
         for j in range(i + 1, d):
-            out[i, j] /= spare + d
+            out[i, j] /= spare + more
             out[j, i] = out[i, j]
     return n - k
+
+
+@brief_part
+def _least_alone(out: Any) -> Any:
+    """Return the least share of a column's square that the columns before it do not determine.
+
+    The sums of squares and products are in the upper triangle; Cholesky factors fill the lower.
+    """
+    least = 1.0
+    for j in range(len(out)):
+        alone = out[j, j]
+        for i in range(j):
+            alone -= out[j, i] * out[j, i]
+        if out[j, j] > 0.0:
+            least = min(least, alone / out[j, j])
+        if not alone > 0.0:
+            for r in range(j + 1, len(out)):
+                out[r, j] = 0.0
+            continue
+        root = math.sqrt(alone)
+        for r in range(j + 1, len(out)):
+            product = out[j, r]
+            for i in range(j):
+                product -= out[r, i] * out[j, i]
+            out[r, j] = product / root
+    return least
 
 
 @brief

@@ -104,7 +104,7 @@ def learn_first(
         state.totals[:, 0].copy(),
     )
     new = replace(new, scores=first_scores(new, X, weight, rules))
-    return new, outcome_of(steps, learner, new, batch, events, state, labels)
+    return new, outcome_of(steps, learner, new, batch, events, state, labels, recipe)
 
 
 def begun(

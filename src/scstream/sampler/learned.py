@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from scstream.engines import Engine
 from scstream.families import Family
 from scstream.families.contract import Array
 from scstream.families.scores import Score
-from scstream.kernels.draws import Words
+from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
+from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.dormant import Dormant
 from scstream.sampler.log_marginals import log_posterior
-from scstream.sampler.recipe import Batch, Events
+from scstream.sampler.recipe import Batch, Events, Recipe
 from scstream.sampler.repeats import Repeats
+from scstream.sampler.rows import as_given
 from scstream.sampler.scores import Sketch
 from scstream.sampler.sweep import next_point
 from scstream.sampler.warmup import KeptBatch
@@ -97,7 +100,7 @@ def labels_of(ctx: Context, state: State, n: int) -> Callable[[], tuple[Any, Any
 
 def outcome_of(
     ctx: Context, before: Learner | None, after: Learner, batch: Batch, events: Events,
-    state: State, labels: Callable[[], tuple[Any, Any]],
+    state: State, labels: Callable[[], tuple[Any, Any]], recipe: Recipe,
 ) -> Outcome:  # fmt: skip
     """Return what happened to clusters, seen from outside the batch, and the labels, as ids.
 
@@ -112,7 +115,26 @@ def outcome_of(
         n_clusters=after.state.k, log_posterior=level, births=births, deaths=deaths, splits=splits,
         merges=merges, returns=returns, widened=batch.widened,
     )  # fmt: skip
-    return Outcome(*labels(), record)
+    coarse = after.family.is_coarse() and n > 0
+    return Outcome(
+        *(_labels_as_given(ctx.engine, after, batch, recipe) if coarse else labels()), record
+    )
+
+
+def _labels_as_given(
+    engine: Engine, after: Learner, batch: Batch, recipe: Recipe
+) -> tuple[Any, Any]:
+    """Return the ids, and sub-labels, of rows with coarse numbers as they are.
+
+    Clusters learn them at places within their cells. By these a row would get a label by chance,
+    where numbers are cells as wide as clusters, as those of flags are.
+    """
+    family = after.family
+    engine.load(family, as_given(family, batch.X), batch.weight)
+    rng, number = Draws(after.rng), after.n_batches  # draws nothing
+    steps = steps_for(family, engine, rng, after.seed, number, after.outliers, recipe)
+    steps.deterministic_sweep(after.state)
+    return engine.bring_labels(after.state.ids, 0)()
 
 
 def changes(before: Learner | None, after: Learner, events: Events) -> tuple[Any, ...]:

@@ -164,7 +164,7 @@ def _learn_later(
         suspicion=suspicion,
         repeats=learner.repeats,
     )
-    outcome = outcome_of(steps, learner, new, batch, events, state, labels)
+    outcome = outcome_of(steps, learner, new, batch, events, state, labels, recipe)
     if learner.warmup:
         new = replace(new, warmup=kept_with(learner.warmup, batch, outcome.labels, recipe))
     return new, outcome

@@ -82,8 +82,15 @@ def load_rows(engine: Engine, family: Family, X: Points, weight: Array, batch: i
 def as_computed(family: Family, X: Points, batch: int) -> Points:
     """Return rows as a family computes with them: narrowed, coarse numbers within their cells."""
     if family.narrows:
-        X = X.narrowed(family) if isinstance(X, RemoteRows) else family.narrowed(to_host(X))
+        X = as_given(family, X)
     if family.is_coarse():
         remote = isinstance(X, RemoteRows)
         X = X.unrounded(family, batch) if remote else family.unrounded(to_host(X), batch)
+    return X
+
+
+def as_given(family: Family, X: Points) -> Points:
+    """Return rows as a family computes with them, but coarse numbers as they are."""
+    if family.narrows:
+        return X.narrowed(family) if isinstance(X, RemoteRows) else family.narrowed(to_host(X))
     return X
