@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from scstream.checkpoint.values import Node, Packer
+from scstream.families.count_rows import CompressedRows
 from scstream.families.scores import Points
 
 
@@ -41,7 +42,7 @@ def _unpack_csr(node: Node, n: int | None, d: int) -> Points:
     fits = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(data)
     if not fits or np.any(np.diff(indptr) < 0) or np.any((indices < 0) | (indices >= d)):
         raise node.fail("indices", "not a valid sparse matrix")
-    X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, d))
+    X = CompressedRows((data, indices, indptr), shape=(len(indptr) - 1, d))
     if not X.has_canonical_format:
         raise node.fail("indices", "not in order")
     return X

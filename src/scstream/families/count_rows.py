@@ -13,6 +13,7 @@ from scipy import sparse
 from scstream.families.scores import Array, Points
 from scstream.kernels import count_scores, counts
 
+_ORDER = "_has_canonical_format", "_has_sorted_indices"  # what SciPy knows of each row
 _TABLED = 256  # counts of a category below this are scored once for all rows that have them
 
 
@@ -68,7 +69,9 @@ class CompressedRows(sparse.csr_array):
         size = int(starts[-1])
         to = np.empty(size, self.data.dtype), np.empty(size, self.indices.dtype), starts
         counts.take_rows(mine, key, to)
-        return compressed(type(self), *to, len(key), self.shape[1])
+        rows = compressed(type(self), *to, len(key), self.shape[1])
+        vars(rows).update({name: held for name, held in vars(self).items() if name in _ORDER})
+        return rows
 
 
 class CountRows(CompressedRows):
