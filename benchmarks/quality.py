@@ -189,6 +189,15 @@ def with_faults(stream: Iterable, seed: int, share: float = 0.02) -> list:
     return batches
 
 
+def with_total(stream: Iterable) -> list:
+    """Return a stream with two columns more: what the others add up to, and a copy of the first."""
+    batches = []
+    for batch in stream:
+        X = np.column_stack([batch.X, batch.X.sum(axis=1), batch.X[:, 0]])
+        batches.append((X, batch.y))
+    return batches
+
+
 def whole_numbers(seed: int, n: int = 1000, n_batches: int = 15) -> list:
     """Return narrow clusters far apart whose numbers are rounded."""
     rng = np.random.default_rng(seed)
@@ -264,6 +273,9 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "256-D, low rank": lambda s: low_rank(s, 256),
     "384-D embeddings": embeddings,
     "whole numbers": whole_numbers,
+    "a total and a copy": lambda s: with_total(
+        gaussian_stream(20, 600, n_clusters=5, n_features=3, box=10, random_state=s)
+    ),
     "2 % faulty readings": lambda s: with_faults(
         gaussian_stream(20, n_clusters=10, n_features=5, box=20, random_state=s), s
     ),
