@@ -22,6 +22,7 @@ from statistical.sampler import loaded, over_clustered, sampled
 from scstream import Gaussian
 from scstream.sampler import split_merge
 from scstream.sampler.batch import log_posterior
+from scstream.sampler.generic import GenericSteps
 
 N, ALPHA, KAPPA, NU, BURN, DRAWS, THIN = 40, 1.0, 0.01, 8.0, 20, 19, 3
 FAMILY = Gaussian(mean=[0.0, 0.0], mean_strength=KAPPA, cov=1.0, cov_strength=NU)
@@ -125,7 +126,21 @@ def test_single_points_without_splits_and_merges_are_calibrated():
 
 @pytest.mark.slow
 def test_a_broken_ratio_is_caught():
-    """With 6 nats too many for every split clusters shatter."""
-    right = split_merge.log_hastings_now
-    with patch.object(split_merge, "log_hastings_now", lambda *args: right(*args) + 6.0):
-        assert ranked(40, seed=2)[1] > 0.6
+    """With 6 nats too many for every split, and too few for every merge, clusters shatter.
+
+    With those for splits alone they do not: merges, which follow each time, take splits back.
+    """
+    right, rightly = split_merge.log_hastings_now, GenericSteps.merge_ratios
+
+    def split(*args):
+        return right(*args) + 6.0
+
+    def merged(*args):
+        pairs, log_m, level = rightly(*args)
+        return pairs, log_m - 6.0, level
+
+    broken = patch.object(split_merge, "log_hastings_now", split)
+    with broken, patch.object(GenericSteps, "merge_ratios", merged):
+        off = ranked(40, seed=2)[1]
+    print(f"K {off:+.2f}")
+    assert off > 0.6
