@@ -5,6 +5,10 @@ threads, the bare product of statistics and parameters in float64, and Mini-Batc
 number of clusters, in turns; ``--shapes`` and ``--threads`` choose, ``--json FILE`` saves the
 figures, ``--docs`` writes the tables into ``benchmarks/published/speed.md`` and their last rows
 into ``docs/performance.md``. What is judged are ratios of medians from one run.
+
+Before each turn is a pause, so that threads of others come to rest. Caches are cold then: a small
+batch takes two to three times as long as when batches follow each other (`benchmarks.speed`), and
+so does one of K-Means.
 """
 
 from __future__ import annotations
