@@ -154,9 +154,9 @@ def are_finite(X: NDArray[np.floating[Any]], n_threads: int | None = None) -> bo
     if X.dtype != _DOUBLE or not flags.c_contiguous:  # other byte orders are no doubles
         return False
     rows = X if flags.writeable else for_kernels(X)
-    if X.size <= _FEW:
-        return bool(pooling.zeros(rows) == 0.0)
-    threads = paying(X.size, threads_allowed() if n_threads is None else n_threads)
+    threads = 1
+    if X.size > _FEW:  # to ask takes as long as to look through few
+        threads = paying(X.size, threads_allowed() if n_threads is None else n_threads)
     if threads < 2:
         return bool(pooling.zeros(rows) == 0.0)
     taken = np.zeros(2, dtype=np.int64)
