@@ -7,11 +7,9 @@ that is less than what the two score now, one of them is the label and the other
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from scstream.kernels.compiling import part
+from scstream.kernels.compiling import in_order, part
 from scstream.kernels.elementary import POSSIBLE, logs
 from scstream.kernels.large_tiles import FAR, Carried, Floats, Found, Ints, Tiles
 from scstream.kernels.nearby import Components
@@ -64,9 +62,7 @@ def fill_gaps(Z: Floats, by: Components, tiles: Tiles, found: Found, order: Ints
 def _score_two(Z: Floats, by: Components, tiles: Tiles, which: Ints) -> None:
     """Fill the scores of some rows under two components each."""
     m, ids, pair, log = len(which), tiles.ids, tiles.pair, tiles.log
-    for i in range(m):
-        one, two = by.eta[ids[i]], by.eta[ids[TILE + i]]
-        pair[i], pair[TILE + i] = _products(Z[which[i]], one, two)
+    _fill_products(Z, which, by.eta, ids, pair)
     if len(by.power) == 0:
         return
     for at in (0, TILE):
@@ -79,21 +75,22 @@ def _score_two(Z: Floats, by: Components, tiles: Tiles, which: Ints) -> None:
                 pair[i] = by.const[c] - by.power[c] * log[i]
 
 
-@part
-def _products(z: Floats, one: Floats, two: Floats) -> Any:
-    """Return the products of a row's statistics and two sets of parameters."""
-    d, x, y = len(z), one[0], two[0]
-    at = 1 + d
-    for a in range(d):
-        slope, other, tail = one[1 + a], two[1 + a], z[a:]
-        line, other_line = one[at : at + d - a], two[at : at + d - a]
-        for b in range(d - a):
-            slope += line[b] * tail[b]
-            other += other_line[b] * tail[b]
-        x += slope * z[a]
-        y += other * z[a]
-        at += d - a
-    return x, y
+@in_order  # vector code for so few columns would take longer
+def _fill_products(Z: Floats, which: Ints, eta: Floats, ids: Ints, pair: Floats) -> None:
+    """Fill the products of the statistics of some rows and two sets of parameters each."""
+    d = Z.shape[1]
+    for i in range(len(which)):
+        z, one, two = Z[which[i]], eta[ids[i]], eta[ids[TILE + i]]
+        x, y, q = one[0], two[0], 1 + d
+        for a in range(d):
+            slope, other = one[1 + a], two[1 + a]
+            for b in range(a, d):
+                slope += one[q] * z[b]
+                other += two[q] * z[b]
+                q += 1
+            x += slope * z[a]
+            y += other * z[a]
+        pair[i], pair[TILE + i] = x, y
 
 
 @part
