@@ -16,7 +16,7 @@ from scstream.kernels.crew import on_threads, own_of
 from scstream.kernels.labelling import Pairs, first_uniforms
 from scstream.kernels.large_labels import label_run
 from scstream.kernels.large_sums import add_rows, try_rows
-from scstream.kernels.large_tiles import Carried, Floats, Found, Ints, Run, Singles, Tiles
+from scstream.kernels.large_tiles import ALL, Carried, Floats, Found, Ints, Run, Singles, Tiles
 from scstream.kernels.nearby import Components
 from scstream.kernels.sharing import (
     Shares,
@@ -92,13 +92,14 @@ def _sweep_share(thread: int, given: Any) -> None:
     n, leaf, own, drawn = len(labels[0]), shares.leaf_rows, scratch.totals, key.drawn > 0
     parts, adds = Scores(*pairs), sums.current.shape[1] > 0
     block, _ = block_of(scratch.block, by.eta.shape[1])
+    most = leaf if scratch.run.way[0] == ALL else len(scratch.Z)  # the order of labels wants many
     unit = next_unit(shares)
     while unit < len(shares.units):
         first, leaves = shares.units[unit, 0], shares.units[unit, 1]
         done = 0
         while done < leaves:
             start = (first + done) * leaf
-            stop = min(start + len(scratch.Z), min((first + leaves) * leaf, n))
+            stop = min(start + most, min((first + leaves) * leaf, n))
             Z, run = _run(rows, scratch, start, stop)
             found = _found(scratch, labels, carried, adds, start, stop)
             if drawn:
