@@ -218,7 +218,7 @@ def _scores(
     some = ordered_rows(rows, batch.weight, most)
 
     def scores() -> Sketch:
-        return scores_with(learner.scores, learner, some(), rules, kept, share)
+        return scores_with(learner.scores, learner, some(), n, rules, kept, share)
 
     waits = engine.takes_tensors or engine.takes_collections
     if not (waits or (engine.n_threads > 1 and not few)):

@@ -108,12 +108,12 @@ class Sketch:
 
 
 def scores_with(
-    before: Sketch, learner: Learner, some: tuple[Points, Array], rules: Rules, kept: float,
+    before: Sketch, learner: Learner, some: tuple[Points, Array], n: int, rules: Rules, kept: float,
     share: float,
 ) -> Sketch:  # fmt: skip
     """Return the sketch of scores, with those of a batch that the model is about to learn.
 
-    These are of some of its rows, which have weights. ``kept`` is the share of the past that is
+    These are of some of its n rows, which have weights. ``kept`` is the share of the past that is
     left after a batch, and ``share`` that of batches that are scored. Scores are forgotten as
     clusters are, but not so fast that too few are left to know small shares by. While there are
     few, the older half is left behind, however slowly clusters are forgotten: a model that has just
@@ -127,8 +127,9 @@ def scores_with(
         kept = max(1.0 - X.shape[0] / memory, 0.0)
     else:
         kept = max(kept ** (1.0 / share), 1.0 - X.shape[0] / rules.scores_kept)
-    scores = log_densities(learner, X, rules)
-    return before.followed(scores, rules.scores_lag).faded(kept).merged(scores, weight)
+    scores, lag = log_densities(learner, X, rules), rules.scores_lag
+    lag *= max(X.shape[0] / n, rules.scored_share)  # all rows tell how far clusters have moved
+    return before.followed(scores, lag).faded(kept).merged(scores, weight)
 
 
 def share_scored(before: Sketch, n_batches: int, rules: Rules, *, quick: bool) -> float:
