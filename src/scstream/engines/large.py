@@ -264,9 +264,10 @@ class LargeBatch:
         gains = gains_of(len(eta), self.columns, seconds=seconds)
         way = large_tiles.LABELLED if labelled else large_tiles.NEAREST
         straight = form.student and not drawn and len(eta) > 1 and gains.straight.pays()
+        way = way if gains.near.pays() else large_tiles.ALL
         with np.errstate(all="ignore"):  # what float32 cannot hold has an error without bound
-            by = _components(eta, form.const, form.power, self.columns, straight=straight)
-        return by, way if gains.near.pays() else large_tiles.ALL
+            by = _components(eta, form.const, form.power, self.columns, straight=straight, way=way)
+        return by, way
 
     def _carried(self, by: Components, *, drawn: bool) -> Carried:
         """Return what a sweep carries, where there are some components."""
@@ -290,7 +291,9 @@ class LargeBatch:
             gains.straight.learn(settled, self.n)
 
 
-def _components(eta: Array, const: Array, power: Array, d: int, *, straight: bool) -> Components:
+def _components(
+    eta: Array, const: Array, power: Array, d: int, *, straight: bool, way: int
+) -> Components:
     k = len(eta)
     level = slope = _NARROW
     scaled, bent, by, floor, bend = eta / _LN2, power, np.ones(k), -np.inf, 0.0
@@ -305,9 +308,10 @@ def _components(eta: Array, const: Array, power: Array, d: int, *, straight: boo
         slope[~(slope < MOST)] = 0.0
         by = np.maximum(bent / _LN2, 1.0)
     narrow, reach = InSingle.of(scaled, by, bend)
+    centred = scaled if way == large_tiles.NEAREST else scaled[:0]  # nobody asks for others
     return Components(
         eta, const, power, narrow, np.ascontiguousarray(scaled.T), level, slope, reach,
-        np.abs(scaled).max(axis=0), _centres(scaled, d), floor, bend,
+        np.abs(scaled).max(axis=0), _centres(centred, d), floor, bend,
     )  # fmt: skip
 
 
