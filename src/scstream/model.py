@@ -33,9 +33,10 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
     family : str or Family, default="gaussian"
         The distribution of a cluster: a name ("gaussian", "diagonal", "spherical", "student",
         "diagonal-student", "directional", "multinomial", "poisson", "negative-binomial",
-        "bernoulli", "categorical", "one-hot", "gamma", "exponential", "hurdle", "composition"), an
-        object that carries its prior, a `Product` for columns of several kinds, or "auto" to choose
-        from the first batch's columns, and again when later ones hold something else.
+        "bernoulli", "categorical", "one-hot", "gamma", "exponential", "hurdle", "composition",
+        "count-shares"), an object that carries its prior, a `Product` for columns of several kinds,
+        or "auto" to choose from the first batch's columns, and again when later ones hold something
+        else.
     alpha : float, default=1.0
         Concentration of the Dirichlet process: a higher value makes new clusters likelier.
     half_life : float, "auto", text, timedelta or None, default="auto"

@@ -36,6 +36,7 @@ def near_groups(name: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
             rng.choice(3, n, p=[[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]][side])
         ],
         "composition": lambda n, side: rng.dirichlet([9.0, 6.0 + 4.0 * side, 4.0], n),
+        "count-shares": lambda n, side: rng.poisson([90.0, 60.0 + 40.0 * side, 40.0], (n, 3)),
         "gamma": lambda n, side: rng.gamma(3.0, [1.0 + 0.7 * side, 2.0], (n, 2)),
         "exponential": lambda n, side: rng.gamma(1.0, [1.0 + side, 2.0], (n, 2)),
         "hurdle": lambda n, side: (
@@ -84,7 +85,7 @@ def log_ratio(name: str, family: Family, X: np.ndarray, first, second) -> np.nda
         cov = scatter[0] / nu[0] if name == "gaussian" else np.diag(scatter[0] / nu[0])
         p, q = (stats.multivariate_normal(m[0], cov).logpdf(Z) for m in (p.mean, q.mean))
         return q - p
-    if name in ("hurdle", "one-hot", "composition"):  # parts of a row
+    if name in ("hurdle", "one-hot", "composition", "count-shares"):  # parts of a row
         groups = family._divided(first), family._divided(second)
         parts = zip(family._families, family._columns, *groups, strict=True)
         return np.sum([log_ratio(f.name, f, X[:, c], *sums) for f, c, *sums in parts], axis=0)
@@ -254,7 +255,7 @@ def test_a_part_lies_lower_by_what_a_truncated_normal_does(name):
     hazard = stats.norm.pdf(t) / stats.norm.cdf(t)
     got = family.project(family.divide(past, family.boundary(first, second)), cut)
     lower = (mean - got.mean) / (hazard * np.sqrt(variance))
-    normal = "gaussian", "diagonal", "spherical", "multinomial", "composition"
+    normal = "gaussian", "diagonal", "spherical", "multinomial", "composition", "count-shares"
     if name in normal or BY_NAME[name].tames:
         assert_allclose(lower, 1.0, rtol=1e-6)
     else:  # sums of counts and of positive numbers have bounds, and so has a direction's length

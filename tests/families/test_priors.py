@@ -186,7 +186,8 @@ def test_what_is_given_does_not_follow(kind):
             assert np.allclose(after[key], before[key], rtol=1e-12) == (key in given), key
 
 
-OF_FAMILIES = "product", "hurdle-example", "composition-example"  # whose parts are real
+# whose parts are real
+OF_FAMILIES = "product", "hurdle-example", "composition-example", "count-shares-example"
 
 
 @pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in (*OF_FAMILIES, *REAL_PROBLEMS)])

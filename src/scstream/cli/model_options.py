@@ -116,8 +116,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="auto (chosen from the first batch; the default), gaussian, diagonal, spherical, "
         "student, diagonal-student, directional, multinomial, poisson, negative-binomial, "
-        "bernoulli, categorical, one-hot, gamma, exponential, hurdle, composition, or blocks of "
-        "columns: "
+        "bernoulli, categorical, one-hot, gamma, exponential, hurdle, composition, count-shares, "
+        "or blocks of columns: "
         "'gaussian=x,y;poisson=clicks'",
     )
     for name, how in _MODEL.items():

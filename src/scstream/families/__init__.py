@@ -9,6 +9,7 @@ from scstream.families.categorical import Categorical as Categorical
 from scstream.families.check import check_family as check_family
 from scstream.families.composition import Composition as Composition
 from scstream.families.contract import Family as Family
+from scstream.families.count_shares import CountShares as CountShares
 from scstream.families.diagonal import Diagonal as Diagonal
 from scstream.families.directional import Directional as Directional
 from scstream.families.gamma import Exponential as Exponential

@@ -23,6 +23,8 @@ from scstream.families.columns import (
 )
 from scstream.families.composition import Composition
 from scstream.families.contract import Family
+from scstream.families.count_shares import CountShares
+from scstream.families.dependence import depend_on_each_other
 from scstream.families.diagonal import Diagonal
 from scstream.families.exclusive import exclusive_runs
 from scstream.families.gaussian import Gaussian
@@ -32,6 +34,7 @@ from scstream.families.multinomial import Multinomial
 from scstream.families.negative_binomial import NegativeBinomial
 from scstream.families.one_hot import OneHot
 from scstream.families.product import Product
+from scstream.families.row_totals import of_one_total
 from scstream.families.scores import Array
 from scstream.families.sums import runs_of_shares
 from scstream.families.whole_numbers import compared
@@ -58,6 +61,7 @@ MAKE: dict[str, type[Family]] = {
     "hurdle": Hurdle,
     LOG_GAUSSIAN: Hurdle,
     Idle.name: Idle,
+    CountShares.name: CountShares,
 }
 
 
@@ -77,6 +81,9 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
     frames hold counts with gaps. What a column turns out to be later, it becomes then, see
     `scstream.families.widening`.
 
+    Columns of counts that go with what their row adds up to, as it varies within clusters, are
+    taken by their shares (`scstream.families.row_totals`).
+
     Sparse counts, as those of words, are multinomial. Columns of one real number alone, and empty
     ones, are idle, if there are others. Where ``noise`` is to be distinguished from clusters
     amounts are Gaussian as they are: it is by such alone.
@@ -85,9 +92,17 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
         return Multinomial(), "sparse counts for multinomial"
     table = columns_of(X)
     typed = is_frame(X) and not isinstance(X, Columns)
-    choices = [_choice(table, j, typed=typed) for j in range(len(table.values))]
+    runs = _spread_categories(table)
+    coded = {j for run in runs for j in run}
+    counted = set() if noise else _counted_together(table, coded, typed=typed)
+    choices = [
+        _Choice(CountShares.name) if j in counted else _choice(table, j, typed=typed)
+        for j in range(len(table.values))
+    ]
     clear = any(choice.gain > GAIN for choice in choices)
     names = [choice.settled(0.0 if clear else GAIN) for choice in choices]
+    for j in _dependent(table, names, coded, typed=typed):
+        names[j] = "gaussian"
     if noise:
         names = ["gaussian" if MAKE[name] is Hurdle else name for name in names]
     if all(name == "idle" for name in names):
@@ -97,8 +112,6 @@ def choose_family(X: Any, *, noise: bool = False) -> tuple[Family, str]:
             raise table.refuse(
                 empty[0], "is empty, so its kind is unknown. Leave it out, or give a family."
             )
-    runs = _spread_categories(table)
-    coded = {j for run in runs for j in run}
     wholes = [] if noise else _shares(table, names, coded)
     taken = coded.union(*wholes)
     blocks: dict[str, list[Any]] = {}
@@ -166,6 +179,47 @@ def _shares(table: Columns, names: Sequence[str], coded: set[int]) -> list[list[
     return [run for run in found if 2 * sum(names[j] in real for j in run) >= len(run)]
 
 
+def _counted_together(table: Columns, coded: set[int], *, typed: bool) -> set[int]:
+    """Return the places of columns of counts that go with what their row adds up to."""
+    at = [
+        j
+        for j, values in enumerate(table.values)
+        if j not in coded and _may_be_counted(values, typed=typed)
+    ]
+    if not at:
+        return set()
+    found = np.flatnonzero(of_one_total(numbers_of(table.select(at))))
+    some = [at[i] for i in found[:: -(-max(len(found), 1) // _ENOUGH)]]
+    others = [j for j in some if _choice(table, j).settled(GAIN) in ("gaussian", "categorical")]
+    return set() if 2 * len(others) > len(some) else {at[i] for i in found}
+
+
+def _dependent(table: Columns, names: Sequence[str], coded: set[int], *, typed: bool) -> list[int]:
+    """Return the places of whole numbers of any shape that depend on each other within clusters."""
+    alone = {"negative-binomial", "categorical", Hurdle.name}
+    known = {*alone, "gaussian", LOG_GAUSSIAN}
+    at = [
+        j
+        for j, (name, values) in enumerate(zip(names, table.values, strict=True))
+        if name in known and j not in coded and _may_be_counted(values, typed=typed)
+    ]
+    if 2 * sum(names[j] in alone for j in at) < max(len(at), 1):
+        return []
+    return at if depend_on_each_other(numbers_of(table.select(at))) else []
+
+
+def _may_be_counted(values: Column, *, typed: bool) -> bool:
+    """Whether a column without gaps holds whole numbers from 0, of another type than real ones."""
+    if kind_of(values) != "number" or (typed and values.dtype.kind == "f"):
+        return False
+    return not absent(values).any() and _is_whole(values.astype(np.float64))
+
+
+def _is_whole(numbers: Array) -> bool:
+    """Whether numbers (n,) are whole ones from 0."""
+    return bool(np.all(numbers == np.floor(numbers))) and numbers.min(initial=0.0) >= 0
+
+
 def _spread_categories(table: Columns) -> list[list[int]]:
     """Return the places of columns of 0 and 1 that are one category each (one-hot)."""
     flags = {}
@@ -226,7 +280,7 @@ def _choice(table: Columns, j: int, *, typed: bool = False, also: Array | None =
     numbers = numbers if also is None else np.concatenate([numbers, also])
     if kind == "truth":
         return _Choice("bernoulli")
-    whole = bool(np.all(numbers == np.floor(numbers))) and numbers.min() >= 0
+    whole = _is_whole(numbers)
     real = typed and values.dtype.kind == "f" and not (whole and len(present) < len(values))
     if whole and not real and np.median(numbers) <= _SMALL:
         return _choice_of_whole(numbers)

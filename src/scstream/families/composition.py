@@ -11,7 +11,6 @@ from scstream.families import rounding, rowwise
 from scstream.families.columns import Columns, numbers_of
 from scstream.families.contract import Array
 from scstream.families.gaussian import Gaussian
-from scstream.families.product_blocks import beside_others
 from scstream.families.recoded import Recoded
 from scstream.families.saved import checked
 from scstream.families.scores import Points
@@ -133,12 +132,11 @@ class Composition(Recoded):
 
     def _places(self, shares: Array) -> Array:
         """Return the roots of shares (n, d) that add up to 1, across their sum (n, d - 1)."""
-        return _across(np.sqrt(np.sqrt(shares + self._little)))
+        return across(np.sqrt(np.sqrt(shares + self._little)))
 
     def prepare(self, X: Points) -> Self:
         """Return a copy whose inner family is prepared, by rows as it gets them."""
-        inner = self._families[0].prepare(self._spread(X, 0, 0))
-        return self._having([beside_others(inner)])._with_parts()
+        return super().prepare(self._spread(X, 0, 0))
 
     def saved_form(self) -> dict[str, Any]:
         """Return the names, the total, what is added, and which shares differ from 0."""
@@ -206,7 +204,7 @@ class Composition(Recoded):
     def _roots(self, X: Array) -> Array:
         """Return the roots (n, d) of shares that add up to 1, by their places (n, d - 1)."""
         d = len(self._names)
-        away, directions = np.zeros((len(X), d)), _basis(d)
+        away, directions = np.zeros((len(X), d)), basis(d)
         for i in range(d - 1):
             away = away + X[:, i : i + 1] * directions[:, i]
         whole = 1.0 + float(self._little.sum())
@@ -250,7 +248,7 @@ def _low(x: Array) -> float:
     return float(np.quantile(high, _LOW)) if 0 < len(high) < len(x) else 0.0
 
 
-def _basis(d: int) -> Array:
+def basis(d: int) -> Array:
     """Return orthonormal directions (d, d - 1) that leave a sum as it is."""
     out = np.zeros((d, d - 1))
     for i in range(1, d):
@@ -260,7 +258,7 @@ def _basis(d: int) -> Array:
     return out
 
 
-def _across(roots: Array) -> Array:
+def across(roots: Array) -> Array:
     """Return rows (n, d) in these directions (n, d - 1), each by itself alone."""
     before, out = np.zeros(len(roots)), np.empty((len(roots), roots.shape[1] - 1))
     for i in range(1, roots.shape[1]):

@@ -17,7 +17,7 @@ from scstream.families.frame import column_frame
 from scstream.families.gaussian import Gaussian
 from scstream.families.given import as_floats, finite_vector, positive_vector
 from scstream.families.joined import Joined
-from scstream.families.product_blocks import beside_others, slices
+from scstream.families.product_blocks import beside_others, prepared_beside, slices
 from scstream.families.saved import checked
 from scstream.families.scores import Points
 
@@ -179,7 +179,7 @@ class Hurdle(Joined):
             new._step = rounding.steps(x, column_frame(x)[1])
         rows = new.unrounded(X, 0)
         pairs = zip((self.presence or Bernoulli(), amount), new._columns, strict=True)
-        return new._having([beside_others(f.prepare(rows[:, c])) for f, c in pairs])._with_parts()
+        return new._having([prepared_beside(f, rows[:, c]) for f, c in pairs])._with_parts()
 
     def _with_columns(self) -> Self:
         """Set where the two parts are in this copy's checked rows."""

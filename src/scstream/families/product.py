@@ -20,6 +20,7 @@ from scstream.families.product_blocks import (
     checked_columns,
     listed,
     pairs_of,
+    prepared_beside,
     resolved,
     slices,
 )
@@ -121,8 +122,7 @@ class Product(Joined):
         if not self._places:  # the rows are all there is to go by
             new = copy.copy(self.meet(X, None))  # type: ignore[assignment] # it is one of its own
         new._families = [
-            beside_others(f.prepare(X[:, c]))
-            for f, c in zip(new._families, new._columns, strict=True)
+            prepared_beside(f, X[:, c]) for f, c in zip(new._families, new._columns, strict=True)
         ]
         return new._with_parts()
 

@@ -13,7 +13,7 @@ from scstream.families.columns import Columns, finite_numbers
 from scstream.families.contract import Array, Family
 from scstream.families.idle import Idle
 from scstream.families.registry import BY_NAME
-from scstream.families.scores import to_dense
+from scstream.families.scores import Points, to_dense
 
 _MOST_COLUMNS = 2**31  # of a table
 
@@ -105,6 +105,21 @@ def beside_others(family: Family) -> Family:
     new = copy.copy(family)
     new.alone = False
     return new
+
+
+def as_alone(family: Family) -> Family:
+    """Return a copy that takes itself for the only one, as it is before it meets rows."""
+    new = copy.copy(family)
+    new.alone = True
+    return new
+
+
+def prepared_beside(family: Family, rows: Points) -> Family:
+    """Return a copy that rows prepare as if it were alone, and that knows then that it is not.
+
+    A family that was a part before starts over when rows are learned anew.
+    """
+    return beside_others(as_alone(family).prepare(rows))
 
 
 def checked_columns(family: Family, table: Columns) -> Array:

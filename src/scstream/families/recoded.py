@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from scstream.families.columns import Columns, columns_of
 from scstream.families.contract import Array, Family
 from scstream.families.joined import Joined
-from scstream.families.product_blocks import beside_others
+from scstream.families.product_blocks import as_alone, beside_others, prepared_beside
 from scstream.families.scores import Points
 
 
@@ -71,7 +71,12 @@ class Recoded(Joined):
 
     def prepare(self, X: Points) -> Self:
         """Return a copy whose inner family is prepared."""
-        return self._having([beside_others(self._families[0].prepare(X))])._with_parts()
+        return self._having([prepared_beside(self._families[0], X)])._with_parts()
+
+    def enough_rows(self, d: int) -> int:
+        """Return how many rows set the inner family's prior for good."""
+        own = self._families[0] if self._families else self.inner()
+        return as_alone(own).enough_rows(d)
 
     def saved_form(self) -> dict[str, Any]:
         """Return what a checkpoint holds of the form."""
