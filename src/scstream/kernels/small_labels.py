@@ -129,14 +129,19 @@ def _unsettled(search: Search, m: int, accuracy: Accuracy) -> Any:
     Their best label leads by too little for the others to have no chance, or the second one by no
     more than the scores may be off.
     """
-    left, top, place, plain = 0, search.top, search.place, accuracy.plain
-    off = accuracy.off
+    top, place, open_, off = search.top, search.place, search.open_, accuracy.off
     some, little, much = np.float32(accuracy.share), np.float32(off), np.float32(off - POSSIBLE)
-    for j in range(m):
+    for j in range(m):  # by itself, since the list below is no vector code
         a, b, c = top[j], top[WIDTH + j], top[2 * WIDTH + j]
-        sure = ahead(a, b, some, much) & ahead(b, c, some, little)
-        search.open_[left] = j
-        left += not (sure & (plain or search.scores[place[1, j] * WIDTH + j] < MOST))
+        open_[j] = not (ahead(a, b, some, much) & ahead(b, c, some, little))
+    if not accuracy.plain:
+        for j in range(m):
+            open_[j] |= not search.scores[place[1, j] * WIDTH + j] < MOST
+    left = 0
+    for j in range(m):
+        more = open_[j]
+        open_[left] = j
+        left += more
     return left
 
 
