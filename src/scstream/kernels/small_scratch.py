@@ -27,7 +27,8 @@ class Search(NamedTuple):
     """Scratch for the search of a block's labels.
 
     Products in double and scores in single precision, the best three scores, the best two labels
-    (2, WIDTH), the rows that are open, and the labels of a row that have a chance, with weights.
+    (2, WIDTH), the rows that are open, a list of some of these, and the labels of a row that have a
+    chance, with weights.
     """
 
     scores: Floats
@@ -35,6 +36,7 @@ class Search(NamedTuple):
     top: Singles
     place: Ints
     open_: Ints
+    listed: Ints
     near: Ints
     weight: Floats
 
@@ -45,7 +47,7 @@ def room_needed(n: int, k: int, p: int) -> tuple[int, int, int]:
     That is so many floats, whole numbers, and floats of single precision.
     """
     floats = (p + GROUP + 5 + k + 1) * WIDTH + k + 1
-    return floats, n + 2 * k + 3 + 3 * WIDTH, (k + 4) * WIDTH
+    return floats, n + 2 * k + 3 + 4 * WIDTH, (k + 4) * WIDTH
 
 
 def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Floats, Ints, Singles]:
@@ -83,8 +85,9 @@ def search_of(room: Workspace, k: int) -> Any:
     short, at = line(room.singles, at, (k + 1) * WIDTH)
     place, at = table(room.ints, np.int64(0), np.int64(2), np.int64(WIDTH))
     open_, at = line(room.ints, at, np.int64(WIDTH))
+    listed, at = line(room.ints, at, np.int64(WIDTH))
     near, at = line(room.ints, at, k + 1)
-    return Search(scores, short, top, place, open_, near, weight)
+    return Search(scores, short, top, place, open_, listed, near, weight)
 
 
 @part
