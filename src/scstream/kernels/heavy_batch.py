@@ -31,7 +31,7 @@ from scstream.kernels.small_labels import label_rows
 from scstream.kernels.small_rows import sublabel_rows
 from scstream.kernels.small_scratch import block_of, order_of, search_of
 from scstream.kernels.taming import Tails
-from scstream.kernels.workspace import line, table
+from scstream.kernels.workspace import line, next_line, table
 
 
 class Factors(NamedTuple):
@@ -73,7 +73,7 @@ def sweep(
     quad, at = table(room.floats, at, k, p)
     centre, at = table(room.floats, at, k, d)
     u, at = table(room.floats, at, np.int64(2), len(rows.label))
-    rest = Workspace(room.floats[at:], room.ints, room.singles)
+    rest = Workspace(room.floats[next_line(at) :], room.ints, room.singles)
     stacked(past, now, totals)
     nobody = room.floats[:0].reshape(0, d)
     failed = matrices.factor(totals.reshape(3 * k, 1, p), prior.row, nobody, some, factors, log_det)

@@ -17,7 +17,7 @@ from scstream.kernels.elementary import LN2
 
 MOST = 1e30  # products from there on may look smaller than they are
 BLOCK = 128  # rows: their scores under some dozens of clusters stay in the fastest cache
-WIDTH = BLOCK + 8  # no power of two: down a row are other lines of the cache
+WIDTH = BLOCK + 16  # no power of two: down a row are other lines of the cache, each a whole one
 GROUP = 5  # columns that are taken at once
 
 _UNIT = np.float32(1.0)

@@ -36,7 +36,7 @@ from scstream.kernels.pooling import zeros
 from scstream.kernels.side_by_side import ROWS, SIDE
 from scstream.kernels.small_labels import best_labels, log_totals
 from scstream.kernels.small_rows import sweep_rows
-from scstream.kernels.workspace import line, table
+from scstream.kernels.workspace import line, next_line, table
 
 FAILED, MOVES = -1, -2  # what `moves` may return
 
@@ -63,7 +63,7 @@ def sweep(
     each, at = table(room.floats, at, np.int64(4), 3 * k)
     log_det, log_weight, by = each[0], each[3], Scores(eta, each[1], each[2])
     u, at = table(room.floats, at, np.int64(2), len(rows.label))
-    rest = Workspace(room.floats[at:], room.ints, room.singles)
+    rest = Workspace(room.floats[next_line(at) :], room.ints, room.singles)
     stacked(past, now, totals)
     nobody = room.floats[:0].reshape(0, prior.columns)
     groups = totals.reshape(3 * k, 1, p)
@@ -165,7 +165,7 @@ def assign(
     each, at = table(room.floats, at, np.int64(3), k)
     log_weight, by = each[0], Scores(quad, each[1], each[2])
     log_shares(totals, alpha, log_weight)
-    rest = Workspace(room.floats[at:], room.ints, room.singles)
+    rest = Workspace(room.floats[next_line(at) :], room.ints, room.singles)
     failed = predictive(totals, prior, log_weight, rest.floats, by)
     if failed == 0:
         best_labels(X, frame[0], frame[1], by, rest, z)
@@ -197,7 +197,7 @@ def densities(
     every[k, 0] = alpha  # which is its share
     log_shares(every, 0.0, log_weight)
     every[k, 0] = 0.0
-    rest = Workspace(room.floats[at:], room.ints, room.singles)
+    rest = Workspace(room.floats[next_line(at) :], room.ints, room.singles)
     failed = predictive(every, prior, log_weight, rest.floats, by)
     if failed == 0:
         log_totals(X, frame[0], frame[1], by, rest, out)

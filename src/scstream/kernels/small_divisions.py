@@ -23,7 +23,7 @@ from scstream.kernels.gaussian_moves import Choice, judged
 from scstream.kernels.small_batch import predictive
 from scstream.kernels.small_rows import divide_rows
 from scstream.kernels.small_scratch import block_of, order_of, sort
-from scstream.kernels.workspace import line, table
+from scstream.kernels.workspace import line, next_line, table
 
 # what `divide` may find: a past and a present that had better be set apart, a clear division, and
 # clusters that took the one that was tried
@@ -89,7 +89,7 @@ def _tried(
     (chosen, attempt, member), (axes, rounds) = who, how
     k, p = len(now), now.shape[2]
     present, at = table(room.floats, np.int64(0), k, p)
-    rest = Workspace(room.floats[at:], room.ints, room.singles)
+    rest = Workspace(room.floats[next_line(at) :], room.ints, room.singles)
     for r in range(k):
         for q in range(p):
             present[r, q] = now[r, 0, q] + now[r, 1, q]
@@ -112,7 +112,7 @@ def _divide(
     eta, at = table(room.floats, np.int64(0), 2 * k, p)
     each, at = table(room.floats, at, np.int64(3), 2 * k)
     log_sub, by = each[0], Scores(eta, each[1], each[2])
-    rest, pairs = room.floats[at:], tried.sums.reshape(2 * k, p)
+    rest, pairs = room.floats[next_line(at) :], tried.sums.reshape(2 * k, p)
     order, start, at = order_of(room.ints, len(rows.label), k)
     sort(rows.label, k, order, start)
     for r in range(k):

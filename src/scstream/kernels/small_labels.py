@@ -129,14 +129,19 @@ def _unsettled(search: Search, m: int, accuracy: Accuracy) -> Any:
     Their best label leads by too little for the others to have no chance, or the second one by no
     more than the scores may be off.
     """
-    left, top, place, plain = 0, search.top, search.place, accuracy.plain
-    off = accuracy.off
+    top, place, open_, off = search.top, search.place, search.open_, accuracy.off
     some, little, much = np.float32(accuracy.share), np.float32(off), np.float32(off - POSSIBLE)
-    for j in range(m):
+    for j in range(m):  # by itself, since the list below is no vector code
         a, b, c = top[j], top[WIDTH + j], top[2 * WIDTH + j]
-        sure = ahead(a, b, some, much) & ahead(b, c, some, little)
-        search.open_[left] = j
-        left += not (sure & (plain or search.scores[place[1, j] * WIDTH + j] < MOST))
+        open_[j] = not (ahead(a, b, some, much) & ahead(b, c, some, little))
+    if not accuracy.plain:
+        for j in range(m):
+            open_[j] |= not search.scores[place[1, j] * WIDTH + j] < MOST
+    left = 0
+    for j in range(m):
+        more = open_[j]
+        open_[left] = j
+        left += more
     return left
 
 
@@ -205,42 +210,75 @@ def _draw(
 ) -> None:  # fmt: skip
     """Draw the labels of rows that are open, and fill the odds of the best other ones.
 
-    Where all but two labels have no chance it is between these. All others together have at most
-    the odds of the second, each: a uniform that is farther from 0 and 1 draws the best label.
+    Where all but two labels have no chance it is between these.
     """
-    scores, place, near, weight = search.scores, search.place, search.near, search.weight
-    odds = block.odds
-    for t in range(left):
-        j, best = search.open_[t], block.pair[t]
-        chosen, third = u[j], np.float64(search.top[2 * WIDTH + j])
+    place, odds, listed = search.place, block.odds, search.listed
+    swapped, others = _drawn_otherwise(search, u, k, left, accuracy, block)
+    for i in range(swapped):
+        t = listed[i]
+        j = search.open_[t]
         a, b = place[0, j], place[1, j]
-        if ahead(best, third, accuracy.share, accuracy.off - POSSIBLE):
-            below = chosen * (1.0 + odds[t])
-            if (odds[t] > below) if b < a else not below < 1.0:
-                odds[t] = 1.0 / odds[t]
-                place[0, j], place[1, j] = b, a
-            continue
+        odds[t] = 1.0 / odds[t]
+        place[0, j], place[1, j] = b, a
+    for i in range(others + 1, WIDTH):
+        t = listed[i]
+        j = search.open_[t]
+        _draw_among_all(search, u[j], k, by, j, t, accuracy.plain, block)
+
+
+@part
+def _drawn_otherwise(
+    search: Search, u: Floats, k: int, left: int, accuracy: Accuracy, block: Block
+) -> Any:  # fmt: skip
+    """List the open rows that may get another label than the best.
+
+    The first ones have but two to choose from, and get the second. The last ones have more: the
+    others have at most the odds of the second, each, so a uniform that is farther from 0 and 1
+    draws the best. Returns where the former end, and which place is before the latter. There is no
+    branch, which could not be foreseen.
+    """
+    place, top, listed, odds = search.place, search.top, search.listed, block.odds
+    first, last = 0, WIDTH - 1
+    for t in range(left):
+        j = search.open_[t]
+        chosen, before = u[j], place[1, j] < place[0, j]
+        two = ahead(
+            block.pair[t], np.float64(top[2 * WIDTH + j]), accuracy.share, accuracy.off - POSSIBLE
+        )
+        below = chosen * (1.0 + odds[t])
+        second = (before & (odds[t] > below)) | ((not before) & (not below < 1.0))
         others = _ROUNDED * (k - 1) * odds[t]
-        if others <= chosen and chosen * (1.0 + others) < 1.0:
-            continue
-        reach = 0
-        for c in range(k):
-            near[reach] = c
-            weight[reach] = _one_score(scores[c * WIDTH + j], by, c, accuracy.plain) - best
-            reach += weight[reach] > POSSIBLE
-        total = 0.0
-        for i in range(reach):  # which is 0 if there is nothing but NaN, or infinities
-            weight[i] = exp(weight[i])
-            total += weight[i]
-        at, run = 0, 0.0
-        for i in range(reach):
-            at = i
-            run += weight[i]
-            if run > chosen * total:
-                break
-        if reach > 0 and near[at] != a:
-            odds[t] = 1.0 / weight[at]
-            place[0, j], place[1, j] = near[at], a
+        best = (others <= chosen) & (chosen * (1.0 + others) < 1.0)
+        listed[first] = listed[last] = t
+        first += two & second
+        last -= not (two | best)
+    return first, last
+
+
+@part
+def _draw_among_all(
+    search: Search, chosen: float, k: int, by: Scores, j: int, t: int, plain: bool, block: Block
+) -> None:  # fmt: skip
+    """Draw the label of a row, which is open number t, among all that have a chance."""
+    place, near, weight = search.place, search.near, search.weight
+    a, best, reach = place[0, j], block.pair[t], 0
+    for c in range(k):
+        near[reach] = c
+        weight[reach] = _one_score(search.scores[c * WIDTH + j], by, c, plain) - best
+        reach += weight[reach] > POSSIBLE
+    total = 0.0
+    for i in range(reach):  # which is 0 if there is nothing but NaN, or infinities
+        weight[i] = exp(weight[i])
+        total += weight[i]
+    at, run = 0, 0.0
+    for i in range(reach):
+        at = i
+        run += weight[i]
+        if run > chosen * total:
+            break
+    if reach > 0 and near[at] != a:
+        block.odds[t] = 1.0 / weight[at]
+        place[0, j], place[1, j] = near[at], a
 
 
 @part

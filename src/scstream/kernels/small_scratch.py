@@ -11,7 +11,7 @@ from scstream.kernels.arguments import Floats, Ints, Singles, Workspace
 from scstream.kernels.compiling import part
 from scstream.kernels.label_proposals import GROUP, WIDTH, squares
 from scstream.kernels.side_by_side import ROWS, SIDE
-from scstream.kernels.workspace import line, room_of, table
+from scstream.kernels.workspace import LINE, line, room_of, table
 
 
 class Block(NamedTuple):
@@ -27,7 +27,8 @@ class Search(NamedTuple):
     """Scratch for the search of a block's labels.
 
     Products in double and scores in single precision, the best three scores, the best two labels
-    (2, WIDTH), the rows that are open, and the labels of a row that have a chance, with weights.
+    (2, WIDTH), the rows that are open, a list of some of these, and the labels of a row that have a
+    chance, with weights.
     """
 
     scores: Floats
@@ -35,6 +36,7 @@ class Search(NamedTuple):
     top: Singles
     place: Ints
     open_: Ints
+    listed: Ints
     near: Ints
     weight: Floats
 
@@ -45,7 +47,7 @@ def room_needed(n: int, k: int, p: int) -> tuple[int, int, int]:
     That is so many floats, whole numbers, and floats of single precision.
     """
     floats = (p + GROUP + 5 + k + 1) * WIDTH + k + 1
-    return floats, n + 2 * k + 3 + 3 * WIDTH, (k + 4) * WIDTH
+    return floats, n + 2 * k + 3 + 4 * WIDTH, (k + 4) * WIDTH
 
 
 def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Floats, Ints, Singles]:
@@ -58,7 +60,7 @@ def workspace(n: int, k: int, p: int, neighbours: int = 0) -> tuple[Floats, Ints
 def _needed(n: int, k: int, p: int, neighbours: int) -> tuple[int, int, int]:
     """Return how much room that takes."""
     floats, ints, singles = room_needed(n, k, p)
-    of_clusters = (30 + neighbours) * (k + 1) * (p + 1) + SIDE * (4 * p + ROWS)
+    of_clusters = (30 + neighbours) * (k + 1) * (p + 1) + SIDE * (4 * p + ROWS) + 3 * LINE
     return floats + 2 * n + of_clusters, ints + (3 * neighbours + 1) * k, singles
 
 
@@ -77,14 +79,15 @@ def block_of(floats: Floats, p: int) -> Any:
 @part
 def search_of(room: Workspace, k: int) -> Any:
     """Return scratch for a search among k labels."""
-    weight, at = line(room.floats, np.int64(0), k + 1)
-    scores, at = line(room.floats, at, (k + 1) * WIDTH)
+    scores, at = line(room.floats, np.int64(0), (k + 1) * WIDTH)
+    weight, at = line(room.floats, at, k + 1)
     top, at = line(room.singles, np.int64(0), np.int64(3 * WIDTH))
     short, at = line(room.singles, at, (k + 1) * WIDTH)
     place, at = table(room.ints, np.int64(0), np.int64(2), np.int64(WIDTH))
     open_, at = line(room.ints, at, np.int64(WIDTH))
+    listed, at = line(room.ints, at, np.int64(WIDTH))
     near, at = line(room.ints, at, k + 1)
-    return Search(scores, short, top, place, open_, near, weight)
+    return Search(scores, short, top, place, open_, listed, near, weight)
 
 
 @part

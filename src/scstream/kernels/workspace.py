@@ -16,6 +16,8 @@ import numpy as np
 from scstream.kernels.arguments import Int, Workspace
 from scstream.kernels.compiling import part
 
+LINE = 8  # floats that the cache moves at a time
+
 
 class _Kept(local):
     """What each thread keeps: kernels run without the interpreter's lock."""
@@ -31,9 +33,26 @@ def room_of(floats: int, ints: int, singles: int = 0) -> Workspace:
     room = _KEPT.room
     if len(room.floats) < floats or len(room.ints) < ints or len(room.singles) < singles:
         floats, ints = max(floats, len(room.floats)), max(ints, len(room.ints))
-        short = np.empty(max(singles, len(room.singles)), np.float32)
-        room = _KEPT.room = Workspace(np.empty(floats), np.empty(ints, np.int64), short)
+        short = _in_lines(max(singles, len(room.singles)), np.float32)
+        room = _KEPT.room = Workspace(_in_lines(floats, float), _in_lines(ints, np.int64), short)
     return room
+
+
+def _in_lines(n: int, kind: Any) -> Any:
+    """Return room for n numbers that begins where a line of the cache does."""
+    size = n * np.dtype(kind).itemsize
+    room = np.empty(size + 8 * LINE, np.uint8)
+    first = -room.ctypes.data % (8 * LINE)
+    return room[first : first + size].view(kind)
+
+
+@part
+def next_line(at: Int) -> Any:
+    """Return the next place among floats where a line of the cache begins.
+
+    Vectors that are as long as a line take twice as long to load from two of them.
+    """
+    return (at + (LINE - 1)) // LINE * LINE
 
 
 @part
