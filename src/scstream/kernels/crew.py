@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scstream.kernels.atomic import add, claim, swap
 from scstream.kernels.compiling import bare, helper, part
 from scstream.kernels.quick_context import SHAPE, Builder, structure, view
+from scstream.kernels.workspace import in_lines
 
 Ints = NDArray[np.int64]
 
@@ -267,7 +268,9 @@ def for_each(threads: int, shape: tuple[int, ...], dtype: Any = np.float64) -> N
     for each other.
     """
     size = max(prod(shape) * np.dtype(dtype).itemsize, 1)
-    return np.zeros((threads * (1 if size > _LARGE else 1 + -(-_LINES // size)), *shape), dtype)
+    places = threads * (1 if size > _LARGE else 1 + -(-_LINES // size))
+    memory: NDArray[Any] = in_lines(places * prod(shape), dtype)
+    return memory.reshape(places, *shape)
 
 
 def _own_of_plain(stacked: Any, thread: int, threads: int) -> Any:

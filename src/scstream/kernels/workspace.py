@@ -33,15 +33,15 @@ def room_of(floats: int, ints: int, singles: int = 0) -> Workspace:
     room = _KEPT.room
     if len(room.floats) < floats or len(room.ints) < ints or len(room.singles) < singles:
         floats, ints = max(floats, len(room.floats)), max(ints, len(room.ints))
-        short = _in_lines(max(singles, len(room.singles)), np.float32)
-        room = _KEPT.room = Workspace(_in_lines(floats, float), _in_lines(ints, np.int64), short)
+        short = in_lines(max(singles, len(room.singles)), np.float32)
+        room = _KEPT.room = Workspace(in_lines(floats, float), in_lines(ints, np.int64), short)
     return room
 
 
-def _in_lines(n: int, kind: Any) -> Any:
-    """Return room for n numbers that begins where a line of the cache does."""
+def in_lines(n: int, kind: Any) -> Any:
+    """Return room for n numbers, all 0, that begins where a line of the cache does."""
     size = n * np.dtype(kind).itemsize
-    room = np.empty(size + 8 * LINE, np.uint8)
+    room = np.zeros(size + 8 * LINE, np.uint8)
     first = -room.ctypes.data % (8 * LINE)
     return room[first : first + size].view(kind)
 
