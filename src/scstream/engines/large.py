@@ -292,7 +292,13 @@ class LargeBatch:
 
 
 def _components(
-    eta: Array, const: Array, power: Array, d: int, *, straight: bool, way: int
+    eta: Array,
+    const: Array,
+    power: Array,
+    d: int,
+    *,
+    straight: bool,
+    way: int = large_tiles.NEAREST,
 ) -> Components:
     k = len(eta)
     level = slope = _NARROW
