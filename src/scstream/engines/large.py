@@ -292,14 +292,9 @@ class LargeBatch:
 
 
 def _components(
-    eta: Array,
-    const: Array,
-    power: Array,
-    d: int,
-    *,
-    straight: bool,
+    eta: Array, const: Array, power: Array, d: int, *, straight: bool,
     way: int = large_tiles.NEAREST,
-) -> Components:
+) -> Components:  # fmt: skip
     k = len(eta)
     level = slope = _NARROW
     scaled, bent, by, floor, bend = eta / _LN2, power, np.ones(k), -np.inf, 0.0
