@@ -51,8 +51,8 @@ class CountShares(Composition):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(2, size=400)
     >>> share = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4]])[y]
-    >>> active = np.exp(rng.uniform(3.0, 7.0, (400, 1)))
-    >>> X = rng.poisson(active * share * rng.gamma(10.0, 0.1, share.shape))
+    >>> active = np.exp(rng.uniform(5.0, 8.0, (400, 1)))
+    >>> X = rng.poisson(active * share * rng.gamma(5.0, 0.2, share.shape))
     >>> ScStream("count-shares", random_state=0).fit(X).n_clusters_
     2
     """
