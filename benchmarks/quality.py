@@ -153,6 +153,19 @@ def often_none(seed: int, n_batches: int = 8, n: int = 1000) -> list:
     return batches
 
 
+def hosts(seed: int, n_batches: int = 10, n: int = 500, k: int = 7, d: int = 15) -> list:
+    """Events of hosts of seven kinds, which are active for minutes or all day, and never alike."""
+    rng = np.random.default_rng(seed)
+    share = rng.dirichlet(np.full(d, 0.7), size=k)
+    batches = []
+    for _ in range(n_batches):
+        y = rng.integers(k, size=n)
+        active = 10.0 ** rng.uniform(1.5, 3.5, size=(n, 1))
+        rate = active * share[y] * rng.gamma(6.0, 1.0 / 6.0, size=(n, d))
+        batches.append((rng.poisson(rate).astype(float), y))
+    return batches
+
+
 def with_gaps(stream: Iterable, seed: int, share: float = 0.3) -> list:
     """Return a stream some of whose entries are missing, for the oracle too."""
     rng = np.random.default_rng(seed)
@@ -255,6 +268,8 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "flags": lambda s: few_tell(s, flags),
     "wide counts": lambda s: few_tell(s, wide_counts),
     "amounts, often 0": often_none,
+    "events of hosts": hosts,
+    "digits, auto": digits,
     "2-D, gaps": lambda s: with_gaps(gaussian_stream(30, n_clusters=6, random_state=s), s),
     "5-D, gaps": lambda s: with_gaps(
         gaussian_stream(30, n_features=5, n_clusters=10, random_state=s), s
@@ -291,7 +306,8 @@ COUNTS = (
     "multinomial", "short rows, 10 words", "short rows, 20 words", "short rows with bursts",
     "lines of a log", "baskets",
 )  # fmt: skip
-FAMILY = dict.fromkeys(COUNTS, "multinomial") | {"wide counts": "auto", "amounts, often 0": "auto"}
+AUTO = "wide counts", "amounts, often 0", "events of hosts", "digits, auto"
+FAMILY = dict.fromkeys(COUNTS, "multinomial") | dict.fromkeys(AUTO, "auto")
 OPTIONS = {name: {"outlier_weight": "auto"} for name in ("5 % noise, 2-D", "20 % noise, 10-D")}
 
 # file: batch size, batches, whether the order is shuffled first
