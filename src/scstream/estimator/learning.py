@@ -19,6 +19,7 @@ from scstream.estimator.copies import warning_of_copies
 from scstream.estimator.counting import followed, warning_of_counting
 from scstream.estimator.describing import Describing
 from scstream.estimator.one_hot import warning_of_one_hot
+from scstream.estimator.pieces import warning_of_pieces
 from scstream.estimator.successive import FEWEST, joined_rows, warning_of_likeness
 from scstream.events import Sight
 from scstream.families import Family
@@ -121,7 +122,7 @@ class Learning(Describing):
                 engine = engine_for_gaps(engine, check.resolve_threads(self.n_jobs))
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
-                self._warn_of_rows(batch, new.family, first=learner is None)
+                self._warn_of_rows(batch, new.family, outcome, first=learner is None)
             small = new.n_batches <= _FOLLOWED and batch.X.shape[0] < FEWEST
             if new.family.real and (small or new.n_batches in _LOOKED_AT):
                 self._warn_of_likeness(batch, outcome, first=learner is None)
@@ -217,7 +218,9 @@ class Learning(Describing):
             )
             self._warned = True
 
-    def _warn_of_rows(self, batch: Batch, family: Family, *, first: bool) -> None:
+    def _warn_of_rows(
+        self, batch: Batch, family: Family, outcome: Outcome, *, first: bool
+    ) -> None:  # fmt: skip
         """Warn, once each, of rows that mislead; the first and some later batches show it."""
         told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
         columns = _columns_of_numbers(batch.X, family, self._columns())
@@ -230,6 +233,8 @@ class Learning(Describing):
             before = None if first else self.__dict__.get("_course")
             self._course = followed(before, columns)
             found["counting"] = warning_of_counting(self._course)
+        if "pieces" not in told:
+            found["pieces"] = warning_of_pieces(batch.X, outcome.labels, family)
         for kind, text in found.items():
             if text:
                 warnings.warn(text, stacklevel=user_level())
