@@ -78,7 +78,8 @@ def test_bursts_of_words_are_no_clusters():
     rng = np.random.default_rng(0)
     p = rng.gamma(np.full((300, 200), 0.05)) + 1e-300  # each row has some words of its own
     X = sparse.csr_array(rng.multinomial(15, p / p.sum(axis=1, keepdims=True)))
-    model = ScStream("multinomial", random_state=0, max_sweeps=10).fit(X)
+    with pytest.warns(UserWarning, match="Counts vary"):
+        model = ScStream("multinomial", random_state=0, max_sweeps=10).fit(X)
     assert model.prior_["concentration"].mean() > 0.99
     assert model.n_clusters_ < 50  # under the prior that rows suggest there are more than 100
 
