@@ -15,6 +15,8 @@ from scstream.kernels.large_tiles import FAR, Carried, Floats, Found, Ints, Tile
 from scstream.kernels.nearby import Components
 from scstream.kernels.screened_tiles import TILE
 
+_ONE = np.uint32(1)
+
 
 @part
 def settle_carried(Z: Floats, by: Components, tiles: Tiles, found: Found, order: Ints) -> int:
@@ -80,14 +82,15 @@ def _fill_products(Z: Floats, which: Ints, eta: Floats, ids: Ints, pair: Floats)
     """Fill the products of the statistics of some rows and two sets of parameters each."""
     d = Z.shape[1]
     for i in range(len(which)):
-        z, one, two = Z[which[i]], eta[ids[i]], eta[ids[TILE + i]]
-        x, y, q = one[0], two[0], 1 + d
+        z = Z[np.uint32(which[i])]  # places are not negative
+        one, two = eta[np.uint32(ids[i])], eta[np.uint32(ids[TILE + i])]
+        x, y, q = one[0], two[0], np.uint32(1 + d)
         for a in range(d):
             slope, other = one[1 + a], two[1 + a]
             for b in range(a, d):
                 slope += one[q] * z[b]
                 other += two[q] * z[b]
-                q += 1
+                q = np.uint32(q + _ONE)
             x += slope * z[a]
             y += other * z[a]
         pair[i], pair[TILE + i] = x, y
