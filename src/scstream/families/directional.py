@@ -6,10 +6,12 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.polynomial import Polynomial
+from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ive
 
@@ -17,9 +19,9 @@ from scstream.families import rowwise
 from scstream.families.columns import columns_of
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Projection, Side
-from scstream.families.evidence import most_probable
+from scstream.families.evidence import best_judged
 from scstream.families.given import as_floats, positive_number
-from scstream.families.merging import merged
+from scstream.families.merging import best_merged
 from scstream.families.scores import Labels, LinearScore, Points, Score, to_dense
 
 _CONCENTRATIONS = 2.0 ** np.arange(-6.0, 12.5, 0.5)  # a column, among which the evidence chooses
@@ -64,6 +66,7 @@ class Directional(Family):
     _mean: Array  # (d,), of length 1
     _strength: float
     _prior: Array
+    _level: float  # of the concentration, see `log_integral`
     _log_z: float
 
     def __init__(
@@ -109,6 +112,7 @@ class Directional(Family):
         new = copy.copy(self)
         new._kappa, new._strength = kappa, strength
         new._prior = np.concatenate([[0.0], strength * self._mean])
+        new._level = float(log_integral(kappa, len(self._mean)))
         new._log_z = float(new.log_partition(new._prior))
         return new
 
@@ -119,18 +123,32 @@ class Directional(Family):
         Beside other columns, by which clusters stay apart, it at most doubles each time.
         """
         kappas, strengths = [self._kappa], [self._strength]
+        grid = _CONCENTRATIONS * len(self._mean)
         if self.concentration is None:
-            grid = _CONCENTRATIONS * len(self._mean)
             kappas += grid[self.alone | (grid <= 2.0 * self._kappa)].tolist()
         if self.concentration is None and self.alone:
             places = clusters[:, 1:] / np.maximum(clusters[:, :1], 1e-300)
             trials = [self._with(kappa, self._strength) for kappa in grid[::3]]
-            left = [merged(trial, clusters, places) for trial in trials]
-            clusters = max(left, key=lambda pair: pair[1])[0]
+            clusters = best_merged(trials, clusters, places)
         if self.mean_strength is None:
             strengths += _STRENGTHS
-        trials = [self._with(kappa, strength) for kappa in kappas for strength in strengths]
-        return most_probable(trials, clusters)
+        each = list(product(kappas, strengths))
+        levels = self._log_marginals(np.array(kappas), np.array(strengths), clusters)
+        return self._with(*best_judged(list(zip(each, levels.ravel().tolist(), strict=True))))
+
+    def _log_marginals(self, kappa: Array, strength: Array, s: Array) -> Array:
+        """Return the log marginals (m, l) of clusters together under m by l priors."""
+        d, kappa = len(self._mean), kappa[:, None]
+        length = np.stack([self._length(s, one) for one in strength.tolist()])
+        out = log_integral(kappa[..., None] * length, d).sum(axis=-1)
+        out -= len(s) * log_integral(kappa * strength, d) + s[:, 0].sum() * log_integral(kappa, d)
+        return np.asarray(out)
+
+    def _length(self, s: Array, strength: float) -> Array:
+        """Return how long (...) the sums of clusters are with the prior's."""
+        v = s[..., 1:]
+        square = np.einsum("...i,...i->...", v, v) + 2.0 * strength * (v @ self._mean)
+        return np.asarray(np.sqrt(np.maximum(square + strength**2, 0.0)))
 
     def remade(self) -> Self:
         """Return the copy with its prior."""
@@ -176,11 +194,12 @@ class Directional(Family):
         d = len(self._mean)
         length = np.sqrt((tau[..., 1:] ** 2).sum(axis=-1))
         out: Array = log_integral(self._kappa * length, d)
-        return out - tau[..., 0] * log_integral(np.float64(self._kappa), d)
+        return out - tau[..., 0] * self._level
 
     def log_marginal(self, s: Array) -> Array:
         """Return the log marginal likelihood of clusters."""
-        return self.log_partition(self._prior + s) - self._log_z
+        level = log_integral(self._kappa * self._length(s, self._strength), len(self._mean))
+        return np.asarray(level - s[..., 0] * self._level - self._log_z)
 
     def draw(self, rng: np.random.Generator, tau: Array) -> Array:
         """Draw mean directions from von Mises-Fisher densities."""
@@ -189,19 +208,14 @@ class Directional(Family):
         centre = np.where(length[:, None] > 0, v / np.maximum(length, 1e-300)[:, None], self._mean)
         mean = draw_directions(rng, centre, self._kappa * length)
         eta = self._kappa * mean
-        level = log_integral(np.float64(self._kappa), v.shape[1])
-        return np.concatenate([np.full((len(v), 1), -level), eta], axis=1)
+        return np.concatenate([np.full((len(v), 1), -self._level), eta], axis=1)
 
     def predictive_score(self, s: Array, log_weight: Array) -> Score:
         """Score points by predictives ``L(kappa |v + x|) - L(kappa |v|) - L(kappa)``."""
         v = (self._prior + s)[:, 1:]
-        d = v.shape[1]
         square = (v * v).sum(axis=1)
-        const = (
-            log_weight
-            - log_integral(self._kappa * np.sqrt(square), d)
-            - log_integral(np.float64(self._kappa), d)
-        )
+        own = log_integral(self._kappa * np.sqrt(square), v.shape[1])
+        const = log_weight - own - self._level
         quad = np.concatenate([1.0 + square[:, None], 2.0 * v], axis=1)
         return LengthScore(quad, const, self._kappa)
 
@@ -301,18 +315,23 @@ def _log_bessel(v: float, x: Array) -> Array:
     t = 1.0 / root
     eta = root + rowwise.log(z / (1.0 + root))
     half = 0.5 * rowwise.log(2.0 * np.pi * v * root)
-    return v * eta - half + rowwise.log(_debye(v)(t))
+    return v * eta - half + rowwise.log(polyval(t, _debye(v)))
 
 
 @cache
-def _debye(v: float) -> Polynomial:
-    """Return the sum of Debye's expansion for an order, each term from the one before."""
+def _debye(v: float) -> Array:
+    """Return the sum of Debye's expansion for an order, each term from the one before.
+
+    It ends with terms that rounding would hide.
+    """
     u = total = Polynomial([1.0])
     for i in range(1, 8):
         step = 0.5 * Polynomial([0.0, 0.0, 1.0, 0.0, -1.0]) * u.deriv()
         u = step + (Polynomial([1.0, 0.0, -5.0]) * u).integ() / 8.0
         total = total + u / v**i
-    return total
+        if np.abs(u.coef).sum() < 1e-13 * v**i:
+            break
+    return np.asarray(total.coef, dtype=np.float64)
 
 
 def draw_directions(rng: np.random.Generator, centre: Array, kappa: Array) -> Array:

@@ -11,6 +11,7 @@ from scstream.families.contract import Family
 from scstream.families.scores import Array
 
 Kind = TypeVar("Kind", bound=Family)
+_Trial = TypeVar("_Trial")
 
 
 def most_probable(trials: Sequence[Kind], clusters: Array) -> Kind:
@@ -18,8 +19,8 @@ def most_probable(trials: Sequence[Kind], clusters: Array) -> Kind:
     return best_judged([(trial, trial.log_marginal(clusters).sum()) for trial in trials])
 
 
-def best_judged(judged: Sequence[tuple[Kind, float]]) -> Kind:
-    """Return the family with the largest sum of log marginals; of equals it is the first."""
+def best_judged(judged: Sequence[tuple[_Trial, float]]) -> _Trial:
+    """Return what has the largest sum of log marginals; of equals it is the first."""
     best, level = judged[0]
     for trial, reached in judged[1:]:
         if _is_more(reached, level):

@@ -16,7 +16,7 @@ from scstream.families.draws import log_gammas
 from scstream.families.evidence import at_most
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.given import positive_vector
-from scstream.families.merging import merged
+from scstream.families.merging import best_merged
 from scstream.families.scores import Points, Score
 
 _SHAPES = 2.0 ** np.arange(0, 11)  # of the data, among which the evidence chooses
@@ -117,8 +117,7 @@ class Gamma(Factorised):
             count, x, _ = self.split_up(self.prior + clusters)
             places = np.log(x / count)
             trials = [self._with(c * same, self._mean, self._strength) for c in _SHAPES]
-            left = [merged(trial, clusters, places) for trial in trials]
-            clusters = max(left, key=lambda pair: pair[1])[0]
+            clusters = best_merged(trials, clusters, places)
         count, x, _ = (block.sum(axis=0) for block in self.split_up(clusters))
         pooled = (x + 0.01) / (count + 0.01)
         shapes = [self._c] if self.shape is not None else [c * same for c in _SHAPES]

@@ -16,7 +16,7 @@ from scstream.families.contract import Array
 from scstream.families.draws import log_gammas
 from scstream.families.factorised import Plane, observed_mean
 from scstream.families.given import positive_vector
-from scstream.families.merging import merged
+from scstream.families.merging import best_merged
 from scstream.families.poisson import Poisson, RisingScore
 from scstream.families.scores import Labels, Points, Score, to_dense
 from scstream.support.once import once
@@ -137,8 +137,7 @@ class NegativeBinomial(Poisson):
         if self.alone:
             count, x = self.split_up(self.prior + clusters)
             places = np.log(x / count)
-            results = [merged(trial, clusters, places) for trial in trials]
-            left = max(results, key=lambda pair: pair[1])[0]
+            left = best_merged(trials, clusters, places)
         which = self.best_trials(trials, left)
         if not self.alone:
             now = (self._choices < self._dispersion).sum(axis=0)
