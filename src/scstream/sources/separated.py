@@ -16,7 +16,13 @@ from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
-from scstream.sources.guess.head import named_columns, preamble, refuse_other, same_columns
+from scstream.sources.guess.head import (
+    named_columns,
+    preamble,
+    refuse_json_lines,
+    refuse_other,
+    same_columns,
+)
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING
 from scstream.sources.options import SourceOptions
@@ -92,6 +98,7 @@ class SeparatedSource(TextSource):
             return None
         refuse_packed(text, self.name)
         refuse_other(text, self.name)
+        refuse_json_lines(text, self.name)
         before, dialect = self._dialect(text)
         text = text[before:]
         bounds = self._records(text, final, cap=text.count(b"\n") + 1)

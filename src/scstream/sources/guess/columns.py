@@ -31,6 +31,7 @@ from scstream.sources.rows import find_column
 
 _FIRST = 100  # rows that certainly follow each other
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
+_RARE = 100  # rows for each value, of columns with few of these: fields of odd objects in JSON
 _ROW = re.compile(
     r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash|phone|telephone|tel|telefon|mobile|fax"
     r"|account|konto|iban|isbn|ean|gtin|imei)",
@@ -199,7 +200,12 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     distinct, n = len({str(value) for value in values}), len(values)
     back = f"--include {word}"
     if n < _FEW:
-        return None
+        rare = look.n >= _RARE * n
+        return (
+            Role(name, "out", f"{n} value{'s' * (n > 1)} in {look.n:,} rows", back)
+            if rare
+            else None
+        )
     if distinct == 1:
         return Role(name, "out", f"always {short(values[0])}", back)
     if role.kind == "text":
