@@ -74,7 +74,10 @@ WRONG = {
         PLAIN + "\n(240 rows affected)\n",
         [f"line {N + 3}", "1 fields", "--on-error reject"],
     ),
-    "joined.csv": (PLAIN + PLAIN, [f"line {N + 2}", "column 'x' holds 'x'", "--on-error reject"]),
+    "joined.csv": (
+        PLAIN + PLAIN,
+        [f"line {N + 2}", "its name. In joined files", "--on-error reject"],
+    ),
 }
 
 

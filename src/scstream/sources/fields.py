@@ -86,11 +86,14 @@ class NumberFields:
         if np.isinf(value):
             return f"{said}, which is not finite"
         if np.isnan(value):
+            if field.strip() == name:
+                return f"{said}, its name. In joined files the names come again"
             said += ", which is not a number"
             if not self._guess or len(field) > 40 or not field.isprintable():
                 return said
             word = shlex.quote(field.strip())
-            return f"{said} (if it stands for a missing value: --missing {word})"
+            option = f"--missing={word}" if word.startswith("-") else f"--missing {word}"
+            return f"{said} (if it stands for a missing value: {option})"
         if unit in ("", usual):
             return ""
         before = f"the rows before are in {usual}" if usual else "the rows before have no unit"
