@@ -96,7 +96,7 @@ class SeparatedSource(TextSource):
         """Find out how the table is written and what its columns are."""
         if not text.strip() or not self._enough(text, final):
             return None
-        refuse_packed(text, self.name)
+        refuse_packed(text, self.name, self.options.encoding)
         refuse_other(text, self.name)
         refuse_json_lines(text, self.name)
         before, dialect = self._dialect(text)

@@ -1,5 +1,9 @@
 """What a look at the first rows says about a table."""
 
+import sys
+import tempfile
+import time
+
 import numpy as np
 import pytest
 
@@ -7,7 +11,7 @@ from scstream.sources import SourceOptions, open_source
 from scstream.sources.guess.amounts import amount, is_number, to_number
 from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
-from scstream.sources.guess.dates import date_format, seconds
+from scstream.sources.guess.dates import date_format, is_form, seconds
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
@@ -239,3 +243,72 @@ def test_a_family_that_takes_numbers_leaves_words_out_and_nothing_else():
     options = SourceOptions(guess=True, numeric=True)
     found = roles({"w": ["a", "b"] * 20, "zero": ["0"] * 40, "x": ["1.5", "2"] * 20}, options)
     assert [role.kind for role in found.values()] == ["out", "number", "number"]
+
+
+GREEN = "größe,farbe\n" + "".join(f"{i / 7:.3f},{'grün' if i % 2 else 'weiß'}\n" for i in range(99))
+
+
+def read_input(monkeypatch, text, **options):
+    """Return the batches of standard input."""
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        monkeypatch.setattr(sys, "stdin", file)
+        with open_source("-", SourceOptions(guess=True, **options)) as source:
+            return list(source)
+
+
+def test_standard_input_in_another_encoding_is_refused(monkeypatch):
+    batch = read_input(monkeypatch, GREEN.encode())[0]
+    assert list(batch.X.labels) == ["größe", "farbe"]
+    with pytest.raises(ValueError, match=r"standard input is not in UTF-8.*iconv -f cp1252 -t utf"):
+        read_input(monkeypatch, GREEN.encode("cp1252"))
+    with pytest.raises(ValueError, match=r"UTF-8 only.*iconv -f latin-1 -t utf-8"):
+        read_input(monkeypatch, GREEN.encode("cp1252"), encoding="latin-1")
+
+
+def test_wrong_bytes_in_standard_input_are_malformed_rows_if_it_is_said_to_be_utf_8(monkeypatch):
+    text = GREEN.replace("ö", "oe").replace("grün", "green").replace("weiß", "white").encode()
+    wrong = text.replace(b"white", b"wh\xffte", 1)
+    with pytest.raises(ValueError, match="--encoding utf-8"):
+        read_input(monkeypatch, wrong)
+    batches = read_input(monkeypatch, wrong, encoding="utf-8", on_error="reject")
+    assert [reject.line for batch in batches for reject in batch.rejects] == [2]
+
+
+@pytest.mark.parametrize(
+    ("date", "hours"),
+    [
+        ("2026-07-01 12:00:00 UTC", 0), ("2026-07-01 12:00:00 CEST", 2),
+        ("2026-07-01 12:00:00.000 MESZ", 2), ("2026-07-01 12:00:00 EST", -5),
+        ("01.07.2026 12:00:00 MEZ", 1), ("Wed, 01 Jul 2026 12:00:00 GMT", 0),
+        ("Wed Jul  1 12:00:00 PDT 2026", -7), ("[01/Jul/2026:12:00:00 +0200]", 2),
+        ("[2026-07-01 12:00:00]", 0), ("2026-07-01T12:00:00.000+02:00[Europe/Berlin]", 2),
+        ("2026-07-01T12:00:00Z[UTC]", 0), ("01JUL2026:12:00:00", 0),
+    ],
+)  # fmt: skip
+def test_zones_and_brackets(date, hours, monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    form = date_format([date])
+    assert form is not None
+    assert is_form(form)
+    noon = np.datetime64("2026-07-01T12:00:00", "s").astype(int)
+    assert seconds([date], form).tolist() == [noon - 3600 * hours]
+
+
+def test_words_that_are_no_zones():
+    assert date_format(["2026-07-01 12:00:00 XYZ"]) is None
+    assert date_format(["[soon]"]) is None
+    assert date_format(["2026-07-01 12:00:00]"]) is None
+
+
+def test_a_column_that_changes_to_summer_time_is_in_order():
+    dates = [f"2026-03-28 {h:02d}:30:00 CET" for h in range(24)]
+    dates += [
+        "2026-03-29 00:30:00 CET",
+        "2026-03-29 01:30:00 CET",
+        "2026-03-29 03:30:00 CEST",
+        "2026-03-29 04:30:00 CEST",
+    ]
+    assert np.unique(np.diff(seconds(dates, date_format(dates)))).tolist() == [3600.0]

@@ -23,11 +23,14 @@ _DAYS = (  # with slashes the month may come first or the day
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 _OTHERS = (
     "%d %B %Y", "%B %d, %Y", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z",
-    "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y", "%d-%b-%y %I.%M.%S %p",
-    "%d-%b-%y %I.%M.%S.%f %p", "%Y-%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%y",
+    "%Y-%m-%d %H:%M:%S %Z", "%Y-%m-%d %H:%M:%S.%f %Z", "%d.%m.%Y %H:%M:%S %Z",
+    "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %Z %Y", "%d-%b-%y %I.%M.%S %p",
+    "%d-%b-%y %I.%M.%S.%f %p", "%d%b%Y:%H:%M:%S", "%d%b%Y", "%Y-%m", "%m/%Y",
+    "%b %Y", "%B %Y", "%b-%y",
 )  # fmt: skip
 FORMATS = (*(day + clock for day in _DAYS for clock in _CLOCKS), *_OTHERS)
 _NUMBERS, _WORDS, _FIELDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+"), re.compile(r"%[a-zA-Z]")
+_BRACKETS = re.compile(r"\[(.*)\]|(.*[\dZ])\[[\w/+-]+\]")  # around a date; a zone behind it
 _MOST_FORMS = 3  # of the dates of one column
 
 
@@ -53,10 +56,12 @@ def date_format(texts: Sequence[str]) -> str | None:
     ('iso', '%d.%m.%Y %H:%M')
     >>> date_format(["03/01/2026", "04/01/2026", "01/02/2026"]), date_format(["3 mars 2026"])
     ('%d/%m/%Y', '%d %b %Y')
+    >>> date_format(["[2026-01-31 12:00]"]), date_format(["2026-01-31 12:00:00 CET"])
+    ('iso', '%Y-%m-%d %H:%M:%S %Z')
     >>> date_format(["31.01.2026 12:00", "01.02.2026"])
     '%d.%m.%Y %H:%M|%d.%m.%Y'
     """
-    few = [text.strip() for text in texts]
+    few = [_bare(text) for text in texts]
     if not few or any(len(text) < 6 or len(text) > 40 for text in few):
         return None
     if not any(map(str.isdigit, few[0])) or any(map(str.isdecimal, few)):
@@ -96,11 +101,18 @@ def seconds(texts: Sequence[str], form: str = ISO) -> NDArray[np.float64]:
     forms = form.split("|")
     for i, text in enumerate(texts):
         for one in forms:
-            when = _moment(text.strip(), one)
+            when = _moment(_bare(text), one)
             if when is not None:
                 out[i] = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
                 break
     return out
+
+
+def _bare(text: str) -> str:
+    """Return a date without brackets, and without a zone in brackets behind its distance."""
+    text = text.strip()
+    found = _BRACKETS.fullmatch(text) if text.endswith("]") else None
+    return (found[1] or found[2] or "") if found else text
 
 
 def _moment(text: str, form: str) -> datetime | None:
@@ -116,8 +128,10 @@ def _moment(text: str, form: str) -> datetime | None:
 
 
 def _in_short(form: str) -> str:
-    """Return a form as `in_english` leaves its dates: months in three letters, no days."""
-    return form.replace("%B", "%b").replace("%a, ", "").replace("%a ", "")
+    """Return a form as `in_english` leaves its dates: short months, no days, zones as numbers."""
+    for long, short in (("%B", "%b"), ("%a, ", ""), ("%a ", ""), ("%Z", "%z")):
+        form = form.replace(long, short)
+    return form
 
 
 def _shape(text: str) -> str:
@@ -127,7 +141,7 @@ def _shape(text: str) -> str:
 
 def _shape_of_form(form: str) -> str:
     """Return the shape of dates of a form."""
-    words = {"%b": "a", "%p": "a", "%Z": "a", "%z": "+9"}
+    words = {"%b": "a", "%p": "a", "%z": "+9"}
     return _FIELDS.sub(lambda field: words.get(field[0], "9"), _in_short(form))
 
 
