@@ -13,8 +13,8 @@ from scstream.sources.chunks import Chunk, Floats, Ints
 from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.head import refuse_other
-from scstream.sources.guess.looks import MOSTLY, Look
-from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING
+from scstream.sources.guess.looks import Look
+from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING, MOSTLY
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
 from scstream.sources.rows import as_word, words_of

@@ -214,7 +214,8 @@ class SeparatedSource(TextSource):
             return None, taken, lines
         numbers, spans, bounds = found.numbers[:rows], found.spans[:rows], found.bounds[:rows]
         bad = self._count(found.fields[:rows], len(schema.names)) | self._returns(text, bounds)
-        fields_of = NumberFields(schema, self.decimal, self._missing, guess=self.options.guess)
+        guess, learned = self.options.guess, self.options.kinds is not None
+        fields_of = NumberFields(schema, self.decimal, self._missing, guess=guess, learned=learned)
         fields_of.settle(text, numbers, found.odd[:n_odd], bad)
         words = self._texts(text, spans, bad)
         time = self._times(numbers, words, bad)

@@ -11,7 +11,7 @@ from scstream.sources import SourceOptions, open_source
 from scstream.sources.guess.amounts import amount, is_number, to_number
 from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
-from scstream.sources.guess.dates import date_format, is_form, seconds
+from scstream.sources.guess.dates import date_format, is_form, seconds, usual_format
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
@@ -312,3 +312,28 @@ def test_a_column_that_changes_to_summer_time_is_in_order():
         "2026-03-29 04:30:00 CEST",
     ]
     assert np.unique(np.diff(seconds(dates, date_format(dates)))).tolist() == [3600.0]
+
+
+DAYS = [f"2026-{1 + i // 28:02d}-{1 + i % 28:02d}" for i in range(200)]
+
+
+@pytest.mark.parametrize("wrong", ["0000-00-00", "soon", "unknown date", "0"])
+def test_a_few_wrong_dates_do_not_hide_the_clock(wrong):
+    dates = [wrong if i % 12 == 0 else day for i, day in enumerate(DAYS)]
+    found = roles({"when": dates, "x": [f"{i % 7}.5" for i in range(200)]})["when"]
+    assert (found.kind, found.dates) == ("time", "iso")
+    dates = [wrong if i % 8 == 0 else day for i, day in enumerate(DAYS)]
+    found = roles({"when": dates, "x": [f"{i % 7}.5" for i in range(200)]})["when"]
+    assert found.kind != "time"
+
+
+def test_wrong_dates_do_not_choose_between_day_and_month():
+    dates = [f"{day[8:]}/{day[5:7]}/2026" for day in DAYS]
+    assert usual_format(dates) == usual_format(["00/00/0000", *dates]) == "%d/%m/%Y"
+
+
+def test_a_clock_that_cannot_be_read_is_told_once():
+    columns = {"when": ["2026-01-01", *["soon"] * 99], "x": [f"{i % 7}.5" for i in range(100)]}
+    options = SourceOptions(guess=True, time_column="when")
+    with pytest.raises(ValueError, match=r"--time-column: 'when' holds 'soon', which is no time"):
+        roles(columns, options)

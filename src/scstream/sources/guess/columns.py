@@ -11,9 +11,8 @@ import numpy as np
 
 from scstream.families.auto import names_rows
 from scstream.sources.guess.clock import Clock, clocks, is_clock_name
-from scstream.sources.guess.dates import date_format
+from scstream.sources.guess.dates import date_format, is_moment_text
 from scstream.sources.guess.looks import (
-    MOSTLY,
     Look,
     Role,
     form_of,
@@ -25,7 +24,7 @@ from scstream.sources.guess.looks import (
     units_in,
 )
 from scstream.sources.guess.problems import listed_problems, problems_of
-from scstream.sources.guess.values import is_truth
+from scstream.sources.guess.values import MOSTLY, is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
@@ -261,6 +260,12 @@ def _with_clock(
                 clock = None
             if clock is not None:
                 found[j] = clock
+    if named is not None and named not in found and look.values[named]:
+        odd = next((v for v in look.values[named] if not is_moment_text(str(v))), "")
+        raise ValueError(
+            f"--time-column: {look.names[named]!r} holds {str(odd)!r}, which is no time that can "
+            "be read. Times are numbers, or dates such as 2026-01-31 12:00:00."
+        )
     best = named if named is not None else clocks(found, look.total, options)
     for j, clock in found.items():
         if j == best:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.guess.months import in_english
-from scstream.sources.guess.values import in_order
+from scstream.sources.guess.values import MOSTLY, in_order
 
 ISO = "iso"
 COMPACT = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
@@ -31,6 +31,7 @@ _OTHERS = (
 FORMATS = (*(day + clock for day in _DAYS for clock in _CLOCKS), *_OTHERS)
 _NUMBERS, _WORDS, _FIELDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+"), re.compile(r"%[a-zA-Z]")
 _BRACKETS = re.compile(r"\[(.*)\]|(.*[\dZ])\[[\w/+-]+\]")  # around a date; a zone behind it
+_SOME = 5  # dates that are looked at together where not all have a form
 _MOST_FORMS = 3  # of the dates of one column
 
 
@@ -77,6 +78,28 @@ def date_format(texts: Sequence[str]) -> str | None:
     forms = [tuple(dict.fromkeys(forms)) for forms in product(*fitting)]
     joined = ["|".join(several) for several in forms if _one_order(several)]
     return max(joined, key=lambda form: in_order(seconds(few, form)), default=None)
+
+
+def usual_format(texts: Sequence[str]) -> str | None:
+    """Return the form that nearly all dates have, None if there is none.
+
+    A date that cannot be, such as the noughts of some databases, does not hide a clock: the rows
+    that have it are reported.
+
+    Examples
+    --------
+    >>> usual_format(["0000-00-00", *["2026-01-31"] * 20]), usual_format(["soon", "2026-01-31"])
+    ('iso', None)
+    """
+    form = date_format(texts)
+    if form is not None:
+        return form
+    some = (date_format(texts[a : a + _SOME]) for a in range(0, len(texts), _SOME))
+    fits = {form: np.isfinite(seconds(texts, form)) for form in some if form is not None}
+    form = max(
+        fits, key=lambda f: (fits[f].sum(), in_order(seconds(texts, f)[fits[f]])), default=None
+    )
+    return form if form is not None and fits[form].mean() >= MOSTLY else None
 
 
 def compact_format(texts: Sequence[str]) -> str | None:

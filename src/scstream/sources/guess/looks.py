@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from scstream.sources.guess.amounts import amount
-from scstream.sources.guess.values import is_truth
+from scstream.sources.guess.values import MOSTLY, is_truth
 
-MOSTLY = 0.9  # share of a column's values that are numbers, for it to be one of numbers
 _FORMS = {
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
     "web addresses": re.compile(r"(https?|ftp)://\S+"),
