@@ -263,8 +263,8 @@ def _with_clock(
     if named is not None and named not in found and look.values[named]:
         odd = next((v for v in look.values[named] if not is_moment_text(str(v))), "")
         raise ValueError(
-            f"--time-column: {look.names[named]!r} holds {str(odd)!r}, which is no time that can "
-            "be read. Times are numbers, or dates such as 2026-01-31 12:00:00."
+            f"--time-column: {look.names[named]!r} holds {str(odd)!r}, which cannot be read "
+            "as a time. Times are numbers, or dates such as 2026-01-31 12:00:00."
         )
     best = named if named is not None else clocks(found, look.total, options)
     for j, clock in found.items():
