@@ -335,5 +335,7 @@ def test_wrong_dates_do_not_choose_between_day_and_month():
 def test_a_clock_that_cannot_be_read_is_told_once():
     columns = {"when": ["2026-01-01", *["soon"] * 99], "x": [f"{i % 7}.5" for i in range(100)]}
     options = SourceOptions(guess=True, time_column="when")
-    with pytest.raises(ValueError, match=r"--time-column: 'when' holds 'soon', which cannot be read as"):
+    with pytest.raises(
+        ValueError, match=r"--time-column: 'when' holds 'soon', which cannot be read as"
+    ):
         roles(columns, options)
