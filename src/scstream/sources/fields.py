@@ -107,6 +107,8 @@ class NumberFields:
         name, word = self._names[j], field.strip()
         if j == len(self._truths) - 1:
             return ", which is not a time"
+        if self._truths[j]:
+            return ", which is not True or False"
         said = ", which is not a number"
         if word == name:
             said += " but the column's name, as where files were joined"

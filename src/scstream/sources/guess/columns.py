@@ -94,7 +94,8 @@ def _as_learned(
         raise ValueError(
             f"The model learned from {', '.join(map(repr, missing))}, and {source} has no such "
             f"column{'s' * (len(missing) > 1)}. It has {', '.join(map(repr, look.names[:20]))}"
-            f"{' ...' * (len(look.names) > 20)}."
+            f"{' ...' * (len(look.names) > 20)}. If they have other names there, list them in the "
+            "order of the model: --columns A,B,..."
         )
     numbers = [
         name for j, name in enumerate(look.names)
