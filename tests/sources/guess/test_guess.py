@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from scstream.sources import SourceOptions, open_source
+from scstream.sources import MalformedRow, SourceOptions, open_source
 from scstream.sources.guess.amounts import amount, is_number, to_number
 from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
@@ -339,3 +339,13 @@ def test_a_clock_that_cannot_be_read_is_told_once():
         ValueError, match=r"--time-column: 'when' holds 'soon', which cannot be read as"
     ):
         roles(columns, options)
+
+
+def test_a_word_among_truth_values_is_told(tmp_path):
+    path = tmp_path / "rows.csv"  # longer than what is looked at
+    path.write_text("x,ok\n" + "1.5,True\n2.25,False\n" * 60_000 + "3,yes\n")
+    with (
+        open_source(path, SourceOptions(guess=True)) as source,
+        pytest.raises(MalformedRow, match="line 120002: column 'ok' holds 'yes', which is not Tru"),
+    ):
+        list(source)
