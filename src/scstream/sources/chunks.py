@@ -15,6 +15,7 @@ from scstream.sources.batch_times import BatchTimes
 from scstream.sources.missing import Missing
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import Records, join
+from scstream.support.messages import warn
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -142,6 +143,7 @@ class Cutter:
         self._quiet = 0  # chunks that are known to lie in the batch that is being filled
         self._final = False  # whether no row comes after those that wait
         self._size = 0
+        self._warned = not options.guess  # of rows without a value
 
     def require(self, complete: Sequence[bool]) -> None:
         """Refuse from now on rows that lack a value in these columns."""
@@ -167,8 +169,20 @@ class Cutter:
         if bad:
             chunk = self._sort_out(chunk, bad)
         if len(chunk):
+            self._warn_of_nothing(chunk)
             self._good.append(chunk)
             self._size += len(chunk)
+
+    def _warn_of_nothing(self, chunk: Chunk) -> None:
+        """Report the first row without a value, as spreadsheets leave them below a table."""
+        empty = [] if self._warned else _empty(chunk).tolist()
+        if empty:
+            self._warned = True
+            warn(
+                f"{self.layout.name}, {self.layout.unit} {chunk.line[empty[0]]}: the row has no "
+                "value in any column that is learned from. Such rows get the label of the largest "
+                "cluster, and count with it."
+            )
 
     def _lack(self, chunk: Chunk, i: int) -> str:
         values = chunk.values
@@ -333,6 +347,16 @@ def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:
     if not np.isnan(values).any():
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero(np.isnan(values[:, np.asarray(complete)]).any(axis=1))
+
+
+def _empty(chunk: Chunk) -> Ints:
+    """Return the rows that have no value in any column."""
+    values, rows = chunk.values, np.arange(len(chunk))
+    for column in values if isinstance(values, list) else values.T:
+        rows = rows[absent(column[rows])]
+        if not len(rows):
+            break
+    return rows
 
 
 def _joined(parts: list[Chunk]) -> Chunk:

@@ -349,3 +349,23 @@ def test_a_word_among_truth_values_is_told(tmp_path):
         pytest.raises(MalformedRow, match="line 120002: column 'ok' holds 'yes', which is not Tru"),
     ):
         list(source)
+
+
+def test_numbers_in_many_units_are_no_categories():
+    x = [f"{i / 7:.2f}" for i in range(300)]
+    several = [f"{1 + i % 90 / 10}{'KM'[i % 2]}B" for i in range(300)]
+    role = roles({"size": several, "x": x})["size"]
+    assert (role.kind, role.why) == ("out", "numbers in different units (KB, MB)")
+    few = [f"{1 + i % 9}{'KM'[i % 2]}B" for i in range(300)]
+    assert roles({"size": few, "x": x})["size"].kind == "text"  # as sizes of packages are
+
+
+@pytest.mark.parametrize("text", ["x;c\n", "x;y\n"])
+def test_rows_without_a_value_are_reported_once(tmp_path, caplog, text):
+    path = tmp_path / "rows.csv"
+    kind = "{0};{0}" if "y" in text else "{0};c{0:.0f}"
+    path.write_text(text + "".join(kind.format(i % 9 / 2) + "\n" for i in range(99)) + ";4\n;\n;\n")
+    with open_source(path, SourceOptions(guess=True, batch_size=10)) as source:
+        assert sum(batch.n for batch in source) == 102
+    told = [record.getMessage() for record in caplog.records]
+    assert ["line 102: the row has no value" in line for line in told] == [True]

@@ -31,6 +31,7 @@ from scstream.sources.rows import find_column
 _FIRST = 100  # rows that certainly follow each other
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
 _RARE = 100  # rows for each value, of columns with few of these: fields of odd objects in JSON
+_SIZES = 10  # values for each different one, at least, where numbers in units are names of sizes
 _ROW = re.compile(
     r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash|phone|telephone|tel|telefon|mobile|fax"
     r"|account|konto|iban|isbn|ean|gtin|imei)",
@@ -209,24 +210,29 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     if distinct == 1:
         return Role(name, "out", f"always {short(values[0])}", back)
     if role.kind == "text":
+        sizes = _several_units(look, j) if distinct > max(_FEW, n // _SIZES) else ""
+        if sizes:
+            return Role(name, "out", sizes, back)
         if not names_rows(distinct, n):
             return None
         words = _words(values, [kind_of(value, look) for value in values])
         if 0 < 2 * len(words) < n:
             why = f"numbers, and words such as {short(words[0])!r}"
             return Role(name, "out", why, f"--number {word}")
-        return Role(name, "out", f"{_form(look, j)}: {distinct:,} different in {n:,} rows", back)
+        return Role(
+            name, "out", f"{form_of(look.values[j])}: {distinct:,} different in {n:,} rows", back
+        )
     if role.kind != "number" or is_clock_name(name):
         return None
     return _numbered(look, j, distinct, n)
 
 
-def _form(look: Look, j: int) -> str:
-    """Return what words that differ from row to row are."""
+def _several_units(look: Look, j: int) -> str:
+    """Return that a column holds numbers in different units, nothing if it does not."""
     units = [] if look.typed else units_in(look, j)
-    if len(units) > 1 and len(numbers_in(look, j)) >= MOSTLY * len(look.values[j]):
-        return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
-    return form_of(look.values[j])
+    if len(units) < 2 or len(numbers_in(look, j)) < MOSTLY * len(look.values[j]):
+        return ""
+    return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
 
 
 def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
