@@ -1,5 +1,7 @@
 """Rows with a wrong clock do not carry the stream's clock along, and gaps are gaps."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,29 @@ def test_the_latest_time_is_that_of_the_latest_row_where_none_is_far_ahead():
     assert latest(np.append(np.arange(500.0), [2000.0, 2001.0])) == 499.0
     assert latest(np.append(np.arange(500.0), 2000.0 + np.arange(9))) == 2008.0
     assert latest(np.append([-1e9], np.append(np.arange(99.0), 1e6))) == 98.0
+
+
+@pytest.mark.parametrize(
+    ("options", "batches", "said"),
+    [
+        ({"batch_size": 100}, 22, "2026-03-01 09:59:00. Until later ones come, time stands still."),
+        ({"period": 3600}, 10, "2026-03-01 09:00:00. .*time stands still, and no batch ends."),
+    ],
+)
+def test_times_that_go_back_for_good_are_reported(path, caplog, options, batches, said):
+    late = np.datetime64("2025-03-01T00:00:00") + 60 * np.arange(1600)
+    found = read(path, np.concatenate([CLEAN, late]), **options)
+    assert len(found) == batches
+    assert sum(n for n, _ in found) == N + 1600
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 1
+    assert re.search(said, told[0])
+
+
+def test_some_late_rows_are_not_reported(path, caplog):
+    late = np.datetime64("2025-03-01T00:00:00") + 60 * np.arange(900)
+    for options in ({"batch_size": 100}, {"period": 3600}):
+        read(path, np.concatenate([CLEAN, late, CLEAN + 86400, late]), **options)
+    days = np.datetime64("2026-03-01") + np.arange(4000) // 2000
+    assert len({time for _, time in read(path, days, batch_size=100)}) == 40
+    assert not caplog.records

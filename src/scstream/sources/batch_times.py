@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 _NO_PERIOD = -(2**62)
 _JUDGES = 5  # rows of which most must lie in a period, or later, for it to begin after a gap
 _AHEAD = 100  # one row in so many, but at least one, may lie ahead of its batch
+_MANY = 1000  # late rows in a row: by then the clock was set back, or began anew
 _FEW = 10  # rows: among fewer none is said to lie ahead
 
 
@@ -55,7 +56,8 @@ class BatchTimes:
         self._clock: float | None = place.get("clock")  # the time of the last batch
         self._open: int | None = None  # the period of the batch that is being filled
         self._ahead: tuple[int, float] | None = None  # a row that may lie ahead, and its time
-        self._warned = False
+        self._late = 0  # successive rows that came late
+        self._warned = self._warned_of_late = False
 
     def forget_open(self) -> None:
         """Forget what was seen of the batch that is being filled."""
@@ -83,13 +85,18 @@ class BatchTimes:
         final : bool
             Whether no row comes after them.
         """
-        start = 0
+        start, known = 0, self._last
         if self._open is None:
-            first, settled = self._first_after(self._last, times, lines, (at, 0), final=final)
-            if first is None:
-                return None, settled
-            self._open, start = int(self._periods(times[at][first])), first
-        return self._first_after(self._open, times, lines, (at, start), final=final)
+            first, settled = self._first_after(known, times, lines, (at, 0), final=final)
+            if first is not None:
+                self._open, start = int(self._periods(times[at][first])), first
+        found = None
+        if self._open is not None:
+            known = self._open - 1
+            found, settled = self._first_after(self._open, times, lines, (at, start), final=final)
+        if found is None and settled:
+            self._count_late(self._periods(times[at]) <= known, lines[at], known + 1)
+        return found, settled
 
     def _periods(self, times: Any) -> Any:
         """Return the period of each time."""
@@ -125,7 +132,7 @@ class BatchTimes:
         if self._period is None:
             return kind(self._later_than_last(times, lines) if self._robust else times.max())
         self._last = self._last + 1 if self._open is None else self._open
-        self._open = None
+        self._open, self._late = None, 0
         return kind((self._last + 1) * self._period)
 
     def _later_than_last(self, times: Floats, lines: Ints) -> float:
@@ -136,18 +143,38 @@ class BatchTimes:
         last = int(np.argmax(times))
         self._ahead = (int(lines[last]), float(times[last])) if times[last] > time else None
         if self._clock is not None:
+            # Batches of one time differ by a last place, so the clock may be a little later.
+            late = time < self._clock and not math.isclose(time, self._clock)
+            self._count_late(np.full(len(times), late), lines, self._clock)
             time = max(time, math.nextafter(self._clock, math.inf))
         self._clock = time
         return time
+
+    def _count_late(self, late: NDArray[np.bool_], lines: Ints, before: float) -> None:
+        """Count successive rows whose times lie before one, and report when they are many."""
+        fresh = np.flatnonzero(~late)
+        self._late = len(late) - 1 - int(fresh[-1]) if len(fresh) else self._late + len(late)
+        if self._late < _MANY or self._warned_of_late:
+            return
+        self._warned_of_late = True
+        still = "" if self._period is None else ", and no batch ends"
+        warn(
+            f"{self._name}, {self._unit} {lines[-1]}: times have gone back, {self._late:,} rows in "
+            f"a row are before {self._shown(before * (self._period or 1.0))}. Until later ones "
+            f"come, time stands still{still}."
+        )
+
+    def _shown(self, time: float) -> str:
+        return as_date(time) if self._dates else f"{time:g}"
 
     def _warn(self, line: int, time: float) -> None:
         if self._warned:
             return
         self._warned = True
-        shown = as_date(time) if self._dates else f"{time:g}"
         warn(
-            f"{self._name}, {self._unit} {line}: its time, {shown}, is far ahead of the rows "
-            "around it. Such rows do not move the clock; they count with the batch they are in."
+            f"{self._name}, {self._unit} {line}: its time, {self._shown(time)}, is far ahead of "
+            "the rows around it. Such rows do not move the clock; they count with the batch they "
+            "are in."
         )
 
 
