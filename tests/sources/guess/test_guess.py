@@ -369,3 +369,14 @@ def test_rows_without_a_value_are_reported_once(tmp_path, caplog, text):
         assert sum(batch.n for batch in source) == 102
     told = [record.getMessage() for record in caplog.records]
     assert ["line 102: the row has no value" in line for line in told] == [True]
+
+
+def test_numbers_that_are_not_finite_do_not_count():
+    x = [1.5, 2.5, np.inf, 3.5] * 20
+    infinite = {"y": [np.inf] * 80, "w": [np.inf, -np.inf] * 40}
+    found = roles({"x": x, **infinite, "z": [0.5, 1.0] * 40}, typed=True)
+    assert found["w"].why == "none is finite"
+    assert found["x"].why == "numbers from 1.5 to 3.5"
+    assert found["y"].why == "always inf"
+    digits = [f"{10**400 + i}" for i in range(80)]
+    assert roles({"x": digits, "z": ["0.5", "1"] * 40})["x"].why.startswith("identifiers")

@@ -239,7 +239,7 @@ def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
     """Return the role of whole numbers that are names, None for numbers that measure or count."""
     name, word = look.names[j], option_word(look.names, j)
     numbers = np.array(numbers_in(look, j))
-    if np.any(numbers != np.floor(numbers)):
+    if not len(numbers) or np.any(numbers != np.floor(numbers)):
         return None
     if np.all(np.diff(numbers[:_FIRST]) == 1.0):
         return Role(name, "out", "counts the rows", f"--include {word}")
