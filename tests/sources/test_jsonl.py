@@ -60,6 +60,13 @@ def test_a_field_that_comes_later_is_reported_once(path, caplog):
     assert "rows.jsonl, line 1201: field 'extra'" in told[0]
 
 
+def test_without_a_look_the_first_object_has_the_columns_and_others_are_reported(path, caplog):
+    path.write_text('{"x": 1}\n{"x": 2, "y": 3}\n')
+    with open_source(path) as source:
+        assert [batch.X.tolist() for batch in source] == [[[1.0], [2.0]]]
+    assert ["line 2: field 'y'" in record.getMessage() for record in caplog.records] == [True]
+
+
 def test_a_field_that_comes_later_is_not_reported_where_columns_were_chosen(path, caplog):
     read(path, [*PLAIN * 4, *(row | {"extra": 1} for row in PLAIN)], columns=["x"])
     assert not caplog.records

@@ -32,7 +32,7 @@ class JsonSource(TextSource):
         super().__init__(spec, options)
         self._missing = {*MISSING, *ALSO_MISSING, *map(str.lower, options.missing)}
         chosen = options.columns is not None or options.kinds is not None
-        self._warned = chosen or not options.guess  # of fields that come later
+        self._warned = chosen  # of fields that come later: who chooses columns needs no others
 
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find out from the first rows what the columns are and what each one holds."""
