@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,16 @@ _JUDGES = 5  # rows of which most must lie in a period, or later, for it to begi
 _AHEAD = 100  # one row in so many, but at least one, may lie ahead of its batch
 _MANY = 1000  # late rows in a row: by then the clock was set back, or began anew
 _FEW = 10  # rows: among fewer none is said to lie ahead
+
+
+class _Lot(NamedTuple):
+    """Rows among which a period may begin: their periods and lines, and all times that wait."""
+
+    periods: Floats
+    times: Sequence[Floats]
+    lines: Ints
+    at: int
+    final: bool
 
 
 class BatchTimes:
@@ -85,17 +95,18 @@ class BatchTimes:
         final : bool
             Whether no row comes after them.
         """
+        lot = _Lot(self._periods(times[at]), times, lines[at], at, final)
         start, known = 0, self._last
         if self._open is None:
-            first, settled = self._first_after(known, times, lines, (at, 0), final=final)
+            first, settled = self._first_after(known, lot, 0)
             if first is not None:
-                self._open, start = int(self._periods(times[at][first])), first
+                self._open, start = int(lot.periods[first]), first
         found = None
         if self._open is not None:
             known = self._open - 1
-            found, settled = self._first_after(self._open, times, lines, (at, start), final=final)
+            found, settled = self._first_after(self._open, lot, start)
         if found is None and settled:
-            self._count_late(self._periods(times[at]) <= known, lines[at], known + 1)
+            self._count_late(lot.periods <= known, lot.lines, known + 1)
         return found, settled
 
     def _periods(self, times: Any) -> Any:
@@ -103,27 +114,18 @@ class BatchTimes:
         assert self._period is not None
         return np.floor(times / self._period)
 
-    def _first_after(
-        self,
-        known: int,
-        times: Sequence[Floats],
-        lines: Sequence[Ints],
-        begin: tuple[int, int],
-        *,
-        final: bool,
-    ) -> tuple[int | None, bool]:
+    def _first_after(self, known: int, lot: _Lot, start: int) -> tuple[int | None, bool]:
         """Return the first row that begins a period after a known one, and whether it is sure."""
-        at, start = begin
-        periods = self._periods(times[at][start:])
-        for i in (start + np.flatnonzero(periods > known)).tolist():
-            if periods[i - start] == known + 1:
+        for row in np.flatnonzero(lot.periods[start:] > known):  # usually the first one is it
+            i = start + int(row)
+            if lot.periods[i] == known + 1:
                 return i, True
-            judges = self._periods(_from(times, at, i))
-            if len(judges) < _JUDGES and not final:
+            judges = self._periods(_from(lot.times, lot.at, i))
+            if len(judges) < _JUDGES and not lot.final:
                 return None, False
             if 2 * np.count_nonzero(judges >= judges[0]) > len(judges):
                 return i, True
-            self._warn(int(lines[at][i]), float(times[at][i]))
+            self._warn(int(lot.lines[i]), float(lot.times[lot.at][i]))
         return None, True
 
     def of_batch(self, times: Floats, lines: Ints) -> float:

@@ -351,11 +351,11 @@ def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:
 
 def _empty(chunk: Chunk) -> Ints:
     """Return the rows that have no value in any column."""
-    values, rows = chunk.values, np.arange(len(chunk))
-    for column in values if isinstance(values, list) else values.T:
-        rows = rows[absent(column[rows])]
-        if not len(rows):
-            break
+    values = chunk.values
+    columns = values if isinstance(values, list) else list(values.T)
+    rows = np.flatnonzero(absent(columns[0]))
+    for column in columns[1:]:
+        rows = rows[absent(column[rows])] if len(rows) else rows
     return rows
 
 
