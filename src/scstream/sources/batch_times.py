@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 _NO_PERIOD = -(2**62)
 _JUDGES = 5  # rows of which most must lie in a period, or later, for it to begin after a gap
 _AHEAD = 100  # one row in so many, but at least one, may lie ahead of its batch
-_MANY = 1000  # late rows in a row: by then the clock was set back, or began anew
+_MANY = 1000  # late rows in a row: by then the clock was set back, or started again
 _FEW = 10  # rows: among fewer none is said to lie ahead
 
 
