@@ -385,7 +385,10 @@ def check_time(time: Any, last: float | None) -> float:
     time = moment(time) if dates else time
     if not _is_real(time):
         got = type(time).__name__ if np.ndim(time) else repr(time)
-        raise ValueError(f"time must be a finite number or a date, one for all rows; got {got}.")
+        raise ValueError(
+            "time must be a finite number or a date, such as '2026-01-31 12:00', one for all rows; "
+            f"got {got}."
+        )
     if last is not None and not float(time) > last:
         now, then = map(as_date if dates else repr, (float(time), float(last)))
         raise ValueError(

@@ -482,8 +482,14 @@ def test_a_process_killed_while_it_saves_leaves_a_whole_file(tmp_path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_the_systems_error(tmp_path) -> None:
-    with pytest.raises(FileNotFoundError):
-        ScStream().save(tmp_path / "none" / "m")
+    path = tmp_path / "none" / "m"
+    with pytest.raises(FileNotFoundError) as error:
+        ScStream().save(path)
+    assert str(error.value).endswith(f": {str(path)!r}")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError) as error:
+        ScStream().save(tmp_path / "folder")
+    assert str(error.value).endswith("folder'")
 
 
 def test_saving_costs_nothing_of_the_stream(tmp_path) -> None:

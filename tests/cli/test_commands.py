@@ -256,6 +256,20 @@ def test_show(rows, capsys):
     assert sum(c["weight"] for c in saved["clusters"]) == pytest.approx(1, abs=0.01)
 
 
+def test_matrices_of_many_columns_are_shown_by_their_diagonals(tmp_path, capsys):
+    X = np.random.default_rng(1).normal(size=(400, 101))
+    for d in (100, 101):
+        model = ScStream(random_state=0).partial_fit(X[:, :d])
+        model.save(tmp_path / "wide.scstream")
+        assert call("show", tmp_path / "wide.scstream", "--json") == 0
+        shown = json.loads(capsys.readouterr().out)["clusters"][0]["parameters"]["covariance"]
+        covariance = model.clusters_[0].parameters["covariance"]
+        if d == 100:
+            assert shown == covariance.tolist()
+        else:
+            assert shown == {"shape": [101, 101], "diagonal": covariance.diagonal().tolist()}
+
+
 def test_show_of_mixed_columns(rows, X, capsys):
     words = np.where(X[:, 0] > X[:, 0].mean(), "right", "left").tolist()
     lines = [f"{x:.3f},{y:.3f},{w}" for (x, y), w in zip(X.tolist(), words, strict=True)]

@@ -63,7 +63,12 @@ WRONG = {
     "old-mac.csv": (PLAIN.replace("\n", "\r"), ["carriage return", "tr"]),
     "total.csv": (
         PLAIN + "Total,12,\n",
-        [f"line {N + 2}", "'Total'", "--missing Total", "--on-error reject"],
+        [
+            f"line {N + 2}",
+            "'Total'",
+            "--missing Total; if these are words: --text x)",
+            "--on-error reject",
+        ],
     ),
     "no-values.csv": (table("a,b", lambda i: ("", "")), ["no column to learn from", "empty in"]),
     "quoted.csv": (
@@ -74,7 +79,18 @@ WRONG = {
         PLAIN + "\n(240 rows affected)\n",
         [f"line {N + 3}", "1 fields", "--on-error reject"],
     ),
-    "joined.csv": (PLAIN + PLAIN, [f"line {N + 2}", "column 'x' holds 'x'", "--on-error reject"]),
+    "noughts.csv": (
+        table("when,x", lambda i: (TIMES[i] if i % 100 else "0000-00-00 00:00:00", X[i])),
+        ["lines 2, 102, 202: column 'when' holds '0000-00-00 00:00:00', which is not a time"],
+    ),
+    "joined.csv": (
+        PLAIN + PLAIN,
+        [
+            f"line {N + 2}",
+            "'x' holds 'x', which is not a number but the column's name",
+            "--on-error reject",
+        ],
+    ),
 }
 
 

@@ -396,6 +396,11 @@ def test_one_damaged_checkpoint_is_set_aside(rows, capsys):
     before = Path("out.csv").read_bytes()
     newest = sorted(Path("state").glob("*.scstream"))[-1]
     newest.write_bytes(b"nothing")
+    for command in (("show", "state"), ("predict", "state", "d.csv", "-o", "none", "--quiet")):
+        capsys.readouterr()
+        assert call(*command) == 0
+        told = capsys.readouterr().err
+        assert f"what is newer cannot be read ({newest.name}: " in told
     assert call(*argv) == 0
     assert f"is now {newest.stem}.damaged" in capsys.readouterr().err
     assert Path("out.csv").read_bytes() == before

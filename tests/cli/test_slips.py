@@ -242,3 +242,31 @@ def test_a_port_that_is_none(server, capsys):
     assert f"kafka://{server}/rows" in text
     assert "port" in text
     assert "65535" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--halflife", "3"], "there is no option --halflife. Did you mean --half-life?"),
+        (["--batchsize=3"], "there is no option --batchsize. Did you mean --batch-size?"),
+        (["--qqqq"], "there is no option --qqqq."),
+        (["more.csv"], "'more.csv' is one word too many. Files are read one at a time"),
+        (["--missing", "-inf"], "is written as OPTION=-VALUE"),
+    ],
+)
+def test_a_wrong_word_is_told_in_two_lines(words, said, capsys):
+    status, text = told(capsys, "run", "d.csv", *words)
+    assert status == 2
+    wrong, hint = text.splitlines()
+    assert wrong.startswith("scstream run: ")
+    assert said in wrong
+    assert hint == "Try: scstream run --help"
+
+
+def test_the_hint_for_a_missing_value_works_as_it_stands(capsys):
+    rows = [f"{i / 7:.3f},{i % 5}.5" if i % 20 else f"-inf,{i % 5}.5" for i in range(200)]
+    Path("rows.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    assert main(["run", "rows.csv", "-o", "none"]) == 1
+    hint = capsys.readouterr().err.partition("missing value: ")[2].partition(")")[0]
+    assert hint == "--missing=-inf"
+    assert main(["run", "rows.csv", "-o", "none", hint]) == 0

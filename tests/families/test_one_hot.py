@@ -46,7 +46,8 @@ def test_it_is_the_family_of_the_words() -> None:
 
 def test_the_contract_and_more_than_three_ones() -> None:
     assert len(check_family(OneHot())) == 9
-    assert OneHot().meet(np.ones((2, 5)), None).known == (("(several)",),)
+    with pytest.warns(UserWarning, match="several categories"):
+        assert OneHot().meet(np.ones((2, 5)), None).known == (("(several)",),)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,13 @@ def test_what_a_checkpoint_cannot_hold_is_refused(change):
     assert_array_equal(again.check(ROWS), family.check(ROWS))
     with pytest.raises(ValueError, match=r"names|sizes|family within"):
         OneHot([3, 2]).from_saved(saved | change)
+
+
+def test_several_categories_that_are_taken_for_one_are_reported(recwarn) -> None:
+    code = np.random.default_rng(0).integers(3, size=(90, 4))
+    X = np.eye(3)[code].reshape(90, 12)
+    OneHot([3] * 4).meet(X, None)
+    OneHot().meet(X[:, :9], None)  # three ones are told apart
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match=r"more than 3 ones.*OneHot\(sizes=\[\.\.\.\]\)"):
+        OneHot().meet(X, None)

@@ -52,6 +52,20 @@ def test_timestamps_of_pandas_are_times():
         model.partial_fit(BATCHES[0][0], time=pd.NaT)
 
 
+def test_dates_may_be_text():
+    got, model = learned([f"2026-03-{b + 1:02d} 00:00" for b in range(14)])
+    assert model.time_ == datetime(2026, 3, 14, tzinfo=UTC).timestamp()
+    assert model.dates_
+    assert_array_equal(got[-1], learned([None] * 14)[0][-1])
+    model.partial_fit(BATCHES[0][0], time="2026-03-15T01:00+02:00")
+    assert model.time_ == datetime(2026, 3, 14, 23, tzinfo=UTC).timestamp()
+    for wrong in ("soon", "16.03.2026", "5", ""):
+        with pytest.raises(ValueError, match=r"a date, such as '2026-01-31 12:00', one for all"):
+            model.partial_fit(BATCHES[0][0], time=wrong)
+    with pytest.raises(ValueError, match="Times must increase: this batch has time 2026-03-01"):
+        model.partial_fit(BATCHES[0][0], time="2026-03-01")
+
+
 @pytest.mark.parametrize(
     "half_life",
     ["5d", "120h", "7200min", timedelta(days=5), "0.432e6s", "5 days", np.timedelta64(5, "D")],

@@ -13,6 +13,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
@@ -65,7 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     command = argv[0] if argv else ""
     try:
-        args = make_parser(command).parse_args(argv)
+        parser = make_parser(command)
+        args, unknown = parser.parse_known_args(argv)
+        if unknown:
+            raise UsageError(_unknown(unknown[0], parser, command))
         quiet = getattr(args, "quiet", False)
         with _warnings_in_a_line(), printed(quiet=quiet), bars(wanted=not quiet), _interrupts():
             status: int = args.main(args)
@@ -135,10 +139,29 @@ def _interrupts() -> Iterator[None]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Repeats no password when it complains about a word of the command line."""
+    """Says what is wrong in a line, and repeats no password of the command line."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable_name(hidden(message)))
+        words = printable_name(hidden(message))
+        if words.endswith("expected one argument"):
+            words += " (one that begins with a dash is written as OPTION=-VALUE)"
+        self.exit(2, f"{self.prog}: error: {words}\nTry: {self.prog} --help\n")
+
+
+def _unknown(word: str, parser: argparse.ArgumentParser, command: str) -> str:
+    """Return what is wrong with a word that no argument takes."""
+    chosen = next(
+        action.choices[command]
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    name = word.partition("=")[0]
+    if not name.startswith("-"):
+        files = any(not action.option_strings for action in chosen._actions)
+        one = " Files are read one at a time: join them first." if files else ""
+        return f"{word!r} is one word too many.{one}"
+    similar = get_close_matches(name, chosen._option_string_actions, n=1)
+    return f"there is no option {name}." + (f" Did you mean {similar[0]}?" if similar else "")
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:

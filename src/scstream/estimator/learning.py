@@ -64,9 +64,10 @@ class Learning(Describing):
         X : array-like, data frame, sparse matrix, Dask array or Dask data frame (n, d)
             The batch. After the first it may be empty: time passes.
         y : ignored
-        time : float, datetime, numpy.datetime64 or pandas.Timestamp, optional
+        time : float, datetime, numpy.datetime64, pandas.Timestamp or str, optional
             When the batch arrived; later than the batch before. By default one unit later (0 for
-            the first). Dates count in seconds since 1970; those without a zone are in UTC.
+            the first). Dates, as text in ISO 8601, count in seconds since 1970; those without a
+            zone are in UTC.
         sample_weight : array-like (n,), optional
             How many points each row counts as.
         labels : array-like (n,), optional

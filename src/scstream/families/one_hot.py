@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,7 @@ from scstream.families.columns import Columns, numbers_of
 from scstream.families.contract import Array
 from scstream.families.product_blocks import slices
 from scstream.families.recoded import Recoded
+from scstream.support.messages import user_level
 
 _NONE = "(none)"  # the category of rows without a yes,
 _MANY = "(several)"  # with more than so many,
@@ -84,6 +86,8 @@ class OneHot(Recoded):
                 f"The sizes {list(self.sizes)} are those of {sum(self.sizes)} columns; there are "
                 f"{len(table.values)}."
             )
+        if self.sizes is None:
+            _warn_of_several(numbers_of(table))
         return super().learned_form(table)
 
     def width(self, d: int) -> int:
@@ -152,6 +156,19 @@ class OneHot(Recoded):
         groups = np.eye(6)[low], np.eye(6)[high]
         groups[0][4] = groups[1][5] = np.nan
         return groups
+
+
+def _warn_of_several(flags: Array) -> None:
+    """Warn if the columns hold several categories, which would be one place for all rows."""
+    ones = np.count_nonzero(flags == 1.0, axis=1)
+    if 2 * np.count_nonzero(ones > _TOGETHER) > len(ones):
+        warnings.warn(
+            f"Most rows have more than {_TOGETHER} ones, so the columns of 'one-hot' are several "
+            "categories. Give OneHot(sizes=[...]), how many columns each of them has, or "
+            "family='auto', which finds them. As one category these rows are all alike.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
 
 
 def _words(flags: Array, names: tuple[str, ...]) -> NDArray[Any]:

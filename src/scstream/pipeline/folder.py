@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scstream.checkpoint import CheckpointError, UnsupportedCheckpointError, read
 from scstream.support.atomic import write_atomically
+from scstream.support.messages import warn
 
 if TYPE_CHECKING:
     from scstream.model import ScStream
@@ -167,6 +168,8 @@ def find_checkpoint(path: str | Path) -> Kept:
         except CheckpointError as error:
             damaged.append(f"{file.name}: {error}")
             continue
+        if damaged:
+            warn(f"{file.name} is used; what is newer cannot be read ({'; '.join(damaged)}).")
         return Kept(file, model, extra)
     if damaged:
         raise CheckpointError(f"No checkpoint in {target} can be read ({'; '.join(damaged)}).")

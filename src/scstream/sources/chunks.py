@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,14 +11,14 @@ from numpy.typing import NDArray
 
 from scstream.families.columns import Columns, absent
 from scstream.sources.base import Batch, MalformedRow, Place, Reject
+from scstream.sources.batch_times import BatchTimes
 from scstream.sources.missing import Missing
 from scstream.sources.options import SourceOptions
 from scstream.sources.records import Records, join
-from scstream.support.times import Moment
+from scstream.support.messages import warn
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_NO_PERIOD = -(2**62)
 _MOST_TOLD = 10  # reasons of one message for rows that cannot be read
 _GO_ON = "To skip such rows: --on-error reject --rejects FILE."
 
@@ -137,17 +136,21 @@ class Cutter:
         self._rejects: list[Reject] = []
         self._error: MalformedRow | None = None
         self._complete: Sequence[bool] | None = None
-        self._last = int(place.get("period", _NO_PERIOD))
-        self._clock: float | None = place.get("clock")  # the time of the last batch
-        self._open: int | None = None  # the period of the batch that is being filled
-        self._quiet = 0  # chunks that are known to lie in it
+        self._times = BatchTimes(
+            layout.name, layout.unit, dates=layout.dates, period=options.period,
+            robust=options.guess, place=place,
+        )  # fmt: skip
+        self._quiet = 0  # chunks that are known to lie in the batch that is being filled
+        self._final = False  # whether no row comes after those that wait
         self._size = 0
+        self._warned = not options.guess  # of rows without a value
 
     def require(self, complete: Sequence[bool]) -> None:
         """Refuse from now on rows that lack a value in these columns."""
         self._complete = complete if any(complete) else None
         held, self._good = self._good, []
-        self._open, self._quiet, self._size = None, 0, 0
+        self._times.forget_open()
+        self._quiet = self._size = 0
         later, self._error = self._error, None
         for chunk in held:
             self.add(chunk)
@@ -166,8 +169,20 @@ class Cutter:
         if bad:
             chunk = self._sort_out(chunk, bad)
         if len(chunk):
+            self._warn_of_nothing(chunk)
             self._good.append(chunk)
             self._size += len(chunk)
+
+    def _warn_of_nothing(self, chunk: Chunk) -> None:
+        """Report the first row without a value, as spreadsheets leave them below a table."""
+        empty = [] if self._warned else _empty(chunk).tolist()
+        if empty:
+            self._warned = True
+            warn(
+                f"{self.layout.name}, {self.layout.unit} {chunk.line[empty[0]]}: the row has no "
+                "value in any column that is learned from. Such rows get the label of the largest "
+                "cluster, and count with it."
+            )
 
     def _lack(self, chunk: Chunk, i: int) -> str:
         values = chunk.values
@@ -229,16 +244,18 @@ class Cutter:
         if self._error is not None:
             raise self._error
 
-    def rest(self, end: Place | None = None) -> Batch | None:
-        """Return the rows that are left as a batch, None if there is nothing.
+    def remaining(self, end: Place | None = None) -> Iterator[Batch]:
+        """Give all rows that wait: batches that are complete, and what is left as one.
 
         With ``end``, the place behind everything that was read, rows that were left out at the
-        end are part of it.
+        end are part of the last one.
         """
+        self._final = True
+        yield from self.ready()
+        self._final = False
         tail = bool(self._rejects) and end is not None
-        if not self._size and not tail:
-            return None
-        return self._batch(self._size, end)
+        if self._size or tail:
+            yield self._batch(self._size, end)
 
     @property
     def size(self) -> int:
@@ -250,33 +267,24 @@ class Cutter:
         if self.options.period is None:
             return self.options.batch_size if self._size >= self.options.batch_size else None
         n = sum(len(chunk) for chunk in self._good[: self._quiet])
-        for chunk in self._good[self._quiet :]:
-            later = self._later(chunk)
+        times = [chunk.time for chunk in self._good if chunk.time is not None]
+        lines = [chunk.line for chunk in self._good]
+        for at in range(self._quiet, len(self._good)):
+            later, settled = self._times.next_period(times, lines, at, final=self._final)
             if later is not None:
                 return n + later
-            n += len(chunk)
+            if not settled:
+                return None
+            n += len(lines[at])
             self._quiet += 1
         return None
-
-    def _later(self, chunk: Chunk) -> int | None:
-        """Return where in a chunk the next period begins; rows that come late are no beginning."""
-        assert chunk.time is not None
-        assert self.options.period is not None
-        period = np.floor(chunk.time / self.options.period)
-        start = 0
-        if self._open is None:
-            new = np.flatnonzero(period > self._last)
-            if not len(new):
-                return None
-            start = int(new[0])
-            self._open = int(period[start])
-        later = np.flatnonzero(period[start:] > self._open)
-        return start + int(later[0]) if len(later) else None
 
     def _batch(self, n: int, end: Place | None = None) -> Batch:
         """Return the first n rows."""
         chunk = self._take(n)
-        time = None if chunk is None else self._time(chunk)
+        time = None
+        if chunk is not None and chunk.time is not None:
+            time = self._times.of_batch(chunk.time, chunk.line)
         place = dict(self.place) if end is None else {**self.place, **end}
         rejects = self._rejects
         if chunk is not None and end is None:
@@ -284,10 +292,7 @@ class Cutter:
             place |= {"offset": offset, "line": lines, "row": int(chunk.row[-1])}
             rejects = [r for r in rejects if r.row < place["row"]]
         self._rejects = self._rejects[len(rejects) :]
-        if self.options.period is not None:
-            place["period"] = self._last
-        elif self._clock is not None:
-            place["clock"] = self._clock
+        place |= self._times.kept()
         self.place = place
         if chunk is None:
             return Batch(np.empty((0, len(self.layout.used))), place, rejects=rejects)
@@ -324,29 +329,6 @@ class Cutter:
         self._quiet = 0
         return _joined(parts) if parts else None
 
-    def _time(self, chunk: Chunk) -> float | None:
-        """Return the time of a batch: the end of its period, or that of its latest row."""
-        if chunk.time is None:
-            return None
-        kind = Moment if self.layout.dates else float
-        if self.options.period is None:
-            return kind(self._later_than_last(float(chunk.time.max())))
-        self._last = self._last + 1 if self._open is None else self._open
-        self._open = None
-        return kind((self._last + 1) * self.options.period)
-
-    def _later_than_last(self, time: float) -> float:
-        """Return the time of a batch; if its rows all come late, just after the last batch.
-
-        Only where the times were looked at: others are refused by the model.
-        """
-        if not self.options.guess:
-            return time
-        if self._clock is not None:
-            time = max(time, math.nextafter(self._clock, math.inf))
-        self._clock = time
-        return time
-
 
 def _listed(lines: list[str], most: int = 5) -> str:
     more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
@@ -365,6 +347,16 @@ def _lacking(chunk: Chunk, complete: Sequence[bool]) -> Ints:
     if not np.isnan(values).any():
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero(np.isnan(values[:, np.asarray(complete)]).any(axis=1))
+
+
+def _empty(chunk: Chunk) -> Ints:
+    """Return the rows that have no value in any column."""
+    values = chunk.values
+    columns = values if isinstance(values, list) else list(values.T)
+    rows = np.flatnonzero(absent(columns[0]))
+    for column in columns[1:]:
+        rows = rows[absent(column[rows])] if len(rows) else rows
+    return rows
 
 
 def _joined(parts: list[Chunk]) -> Chunk:

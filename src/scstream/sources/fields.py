@@ -11,6 +11,7 @@ import numpy as np
 from scstream.kernels import text_scan
 from scstream.sources.chunks import Floats, Ints
 from scstream.sources.guess.amounts import amount, is_number
+from scstream.sources.guess.looks import option_word
 from scstream.sources.guess.values import TRUTH, is_truth
 from scstream.sources.text import Schema
 
@@ -34,15 +35,24 @@ class NumberFields:
         Words for missing values, in small letters.
     guess : bool
         Whether numbers may have groups and units, and errors name options of the command line.
+    learned : bool
+        Whether a model has learned what the columns hold, so that no option can change it.
     """
 
     def __init__(
-        self, schema: Schema, decimal: str, missing: Collection[str], *, guess: bool
+        self,
+        schema: Schema,
+        decimal: str,
+        missing: Collection[str],
+        *,
+        guess: bool,
+        learned: bool = False,
     ) -> None:
         self._schema = schema
         self._decimal = decimal
         self._missing = missing
         self._guess = guess
+        self._learned = learned
         pairs = zip(schema.used, schema.kinds, strict=True)
         numeric = [(u, kind == "truth") for u, kind in pairs if kind != "text"]
         self._truths = [truth for _, truth in numeric] + [False]  # the times come last
@@ -86,15 +96,30 @@ class NumberFields:
         if np.isinf(value):
             return f"{said}, which is not finite"
         if np.isnan(value):
-            said += ", which is not a number"
-            if not self._guess or len(field) > 40 or not field.isprintable():
-                return said
-            word = shlex.quote(field.strip())
-            return f"{said} (if it stands for a missing value: --missing {word})"
+            return said + self._reason(j, field)
         if unit in ("", usual):
             return ""
         before = f"the rows before are in {usual}" if usual else "the rows before have no unit"
         return f"{said}, in {unit}; {before}"
+
+    def _reason(self, j: int, field: str) -> str:
+        """Return why a field is no number, and what may mend it."""
+        name, word = self._names[j], field.strip()
+        if j == len(self._truths) - 1:
+            return ", which is not a time"
+        if self._truths[j]:
+            return ", which is not True or False"
+        said = ", which is not a number"
+        if word == name:
+            said += " but the column's name, as where files were joined"
+        if not self._guess or len(field) > 40 or not field.isprintable():
+            return said
+        quoted = shlex.quote(word)
+        option = f"--missing={quoted}" if word.startswith("-") else f"--missing {quoted}"
+        names = self._schema.names
+        text = f"; if these are words: --text {option_word(names, names.index(name))}"
+        more = text if word.isalpha() and word != name and not self._learned else ""
+        return f"{said} (if it stands for a missing value: {option}{more})"
 
 
 def bare_return(record: bytes) -> bool:

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from scstream.sources.base import MalformedRow
 from scstream.sources.chunks import Chunk, Floats, Ints
+from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
+from scstream.sources.guess.head import refuse_other
 from scstream.sources.guess.looks import Look
-from scstream.sources.guess.values import EPOCHS
+from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING, MOSTLY
+from scstream.sources.options import SourceOptions
 from scstream.sources.records import TextRecords
 from scstream.sources.rows import as_word, words_of
 from scstream.sources.text import Start, TextSource, assemble
+from scstream.support.messages import warn
 
 _SAMPLE = 1000  # rows in which the first value of each column is looked for
 _PLAIN = {int, float}
@@ -24,11 +28,19 @@ _PLAIN = {int, float}
 class JsonSource(TextSource):
     """Reads JSON lines."""
 
+    def __init__(self, spec: str, options: SourceOptions) -> None:
+        super().__init__(spec, options)
+        self._missing = {*MISSING, *ALSO_MISSING, *map(str.lower, options.missing)}
+        chosen = options.columns is not None or options.kinds is not None
+        self._warned = chosen  # of fields that come later: who chooses columns needs no others
+
     def _begin(self, text: bytes, final: bool) -> int | None:
         """Find out from the first rows what the columns are and what each one holds."""
         rows, error = [], None
-        if self.options.guess and not self._enough(text, final):
-            return None
+        if self.options.guess:
+            if not self._enough(text, final):
+                return None
+            refuse_other(text, self.name)
         for a, b, _, line in _lines(text, final)[:_SAMPLE].tolist():
             row, wrong = _load(text[a:b])
             if wrong is None:
@@ -39,12 +51,11 @@ class JsonSource(TextSource):
             if final and error is not None:
                 raise error
             return None
-        first = rows[0]
-        names = list(first) if isinstance(first, dict) else [str(j) for j in range(len(first))]
-        self._header = isinstance(first, dict)
+        self._header = isinstance(rows[0], dict)
+        names = _names(rows if self.options.guess else rows[:1])
         if self.options.guess:
             values = [[_get(row, name, j) for row in rows] for j, name in enumerate(names)]
-            there = [[v for v in column if v is not None] for column in values]
+            there = [self._as_numbers([v for v in col if _is_there(v)]) for col in values]
             self._schema = self._look(Look(names, there, len(rows), len(rows), typed=True))
             return 0
         samples: dict[int, Any] = {}
@@ -55,6 +66,26 @@ class JsonSource(TextSource):
                     samples[j] = value
         self._schema = self._choose(names, samples, lambda v: not isinstance(v, str))
         return 0
+
+    def _as_numbers(self, values: list[Any]) -> list[Any]:
+        """Return the values of a column, with numbers in quotes as numbers.
+
+        If all are whole numbers in quotes they stay words: so are codes written.
+        """
+        read = [self._quoted(v) if isinstance(v, str) else v for v in values]
+        quoted = [r for v, r in zip(values, read, strict=True) if isinstance(v, str)]
+        numbers = [r for r in quoted if isinstance(r, float)]
+        texts = sum(isinstance(r, str) for r in quoted)
+        codes = len(quoted) == len(values) and all(r.is_integer() for r in numbers)
+        if codes or len(numbers) < MOSTLY * (len(numbers) + texts):
+            return values
+        return [r for r in read if r is not None]
+
+    def _quoted(self, text: str) -> float | str | None:
+        """Return the number in a text, None for a word of a missing value, or else the text."""
+        if text.strip().lower() in self._missing:
+            return None
+        return float(text) if is_number(text, grouped=False) else text
 
     def _parse(self, text: bytes, start: Start) -> tuple[Chunk | None, int, int]:
         schema = self.schema
@@ -72,6 +103,8 @@ class JsonSource(TextSource):
             rows.append(row)
             if wrong is not None:
                 bad[i] = wrong
+        if not self._warned:
+            self._warn_of_fields(rows, number + (start.lines + 1))
         columns = [self._column(rows, j, k, bad) for j, k in self._wanted()]
         numbers = [c for c, kind in zip(columns, schema.kinds, strict=False) if kind != "text"]
         words = [c for c, kind in zip(columns, schema.kinds, strict=False) if kind == "text"]
@@ -85,6 +118,19 @@ class JsonSource(TextSource):
             bad,
         )
         return chunk, taken, breaks
+
+    def _warn_of_fields(self, rows: list[Any], lines: Ints) -> None:
+        """Report the first field that none of the rows had from which the columns are known."""
+        known = set(self.schema.names)
+        for row, line in zip(rows, lines.tolist(), strict=True):
+            if isinstance(row, dict) and not row.keys() <= known:
+                new = next(name for name in row if name not in known)
+                warn(
+                    f"{self.name}, line {line}: field {new!r} occurs here for the first time. It "
+                    "is not learned from, since the columns are found in the first rows."
+                )
+                self._warned = True
+                return
 
     def _wanted(self) -> list[tuple[int, str]]:
         """Return the columns to take and what they hold, that of the times last."""
@@ -102,6 +148,8 @@ class JsonSource(TextSource):
             out = _floats(values)
             if out is not None and np.isfinite(out).all():
                 return out
+        if kind != "text" and self.options.guess:
+            values = [self._quoted(v) if isinstance(v, str) else v for v in values]
         take = _word if kind == "text" else _number
         if j in words_of(self.options, self.schema.names):  # numbers too, if the user says so
             values = [as_word(v) if isinstance(v, int | float) else v for v in values]
@@ -157,10 +205,21 @@ def _load(line: bytes) -> tuple[Any, str | None]:
     return row, None
 
 
+def _names(rows: list[Any]) -> list[str]:
+    """Return the fields of objects, in the order in which they come first, or places in arrays."""
+    if isinstance(rows[0], dict):
+        return list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row))
+    return [str(j) for j in range(max(len(row) for row in rows if isinstance(row, list)))]
+
+
 def _get(row: Any, name: str, j: int) -> Any:
     if isinstance(row, dict):
         return row.get(name)
     return row[j] if j < len(row) else None
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and value == value  # NaN is not
 
 
 def _floats(values: list[Any]) -> Floats | None:

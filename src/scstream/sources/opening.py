@@ -25,8 +25,10 @@ def open_reader(spec: str, options: SourceOptions) -> Reader:
     if spec == "-":
         if options.follow:
             raise ValueError("Standard input is read until it ends; it cannot be followed.")
+        _check_encoding("Standard input", options)
         return InputReader(options.live, options.wait)
     if not stat.S_ISREG(os.stat(spec).st_mode):  # a pipe, whose bytes come but once
+        _check_encoding(spec, options)
         return FileReader(spec, options.follow)
     compression, encoding = _packing(spec, options)
     if compression is None and encoding == "utf-8":
@@ -35,6 +37,16 @@ def open_reader(spec: str, options: SourceOptions) -> Reader:
         what = f"compressed ({compression})" if compression else f"in {encoding}"
         raise ValueError(f"{spec} is {what}; only plain text in UTF-8 can be followed.")
     return DecodedReader(spec, compression, encoding)
+
+
+def _check_encoding(name: str, options: SourceOptions) -> None:
+    """Raise `ValueError` if the user says that a pipe is in another encoding than UTF-8."""
+    encoding = options.encoding
+    if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "ascii"):
+        raise ValueError(
+            f"{name} is read as UTF-8 only. Convert it before piping it in, for example with: "
+            f"iconv -f {encoding} -t utf-8"
+        )
 
 
 def _packing(path: str, options: SourceOptions) -> tuple[str | None, str]:

@@ -58,14 +58,13 @@ class RowSource(Source):
                     self._passed(batch.place)
                     yield batch
             elif cutter is not None and cutter.size and self._waited(last):
-                waiting = cutter.rest()
-                assert waiting is not None
-                self._passed(waiting.place)
-                yield waiting
-        rest = None if cutter is None else cutter.rest(self._end())
-        if rest is not None:
-            self._passed(rest.place)
-            yield rest
+                for batch in cutter.remaining():
+                    self._passed(batch.place)
+                    yield batch
+        if cutter is not None:
+            for batch in cutter.remaining(self._end()):
+                self._passed(batch.place)
+                yield batch
 
     def _passed(self, place: Place) -> None:
         """Take note of the place of a batch that is handed out."""

@@ -16,7 +16,13 @@ from scstream.sources.guess.amounts import is_number
 from scstream.sources.guess.dates import seconds
 from scstream.sources.guess.dialect import Dialect, guess_dialect, spread
 from scstream.sources.guess.encoding import LOOK, refuse_packed
-from scstream.sources.guess.head import named_columns, preamble, refuse_other, same_columns
+from scstream.sources.guess.head import (
+    named_columns,
+    preamble,
+    refuse_json_lines,
+    refuse_other,
+    same_columns,
+)
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING
 from scstream.sources.options import SourceOptions
@@ -90,8 +96,9 @@ class SeparatedSource(TextSource):
         """Find out how the table is written and what its columns are."""
         if not text.strip() or not self._enough(text, final):
             return None
-        refuse_packed(text, self.name)
+        refuse_packed(text, self.name, self.options.encoding)
         refuse_other(text, self.name)
+        refuse_json_lines(text, self.name)
         before, dialect = self._dialect(text)
         text = text[before:]
         bounds = self._records(text, final, cap=text.count(b"\n") + 1)
@@ -207,7 +214,8 @@ class SeparatedSource(TextSource):
             return None, taken, lines
         numbers, spans, bounds = found.numbers[:rows], found.spans[:rows], found.bounds[:rows]
         bad = self._count(found.fields[:rows], len(schema.names)) | self._returns(text, bounds)
-        fields_of = NumberFields(schema, self.decimal, self._missing, guess=self.options.guess)
+        guess, learned = self.options.guess, self.options.kinds is not None
+        fields_of = NumberFields(schema, self.decimal, self._missing, guess=guess, learned=learned)
         fields_of.settle(text, numbers, found.odd[:n_odd], bad)
         words = self._texts(text, spans, bad)
         time = self._times(numbers, words, bad)

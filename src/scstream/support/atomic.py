@@ -32,7 +32,8 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[bytes | memo
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
-            error.filename, error.filename2 = os.fspath(path), None  # as the caller knows it
+            error.filename = os.fspath(path)  # as the caller knows it
+            del error.filename2  # None would be shown, too
         raise
     _sync_folder(target.parent)
 

@@ -23,14 +23,26 @@ class Moment(float):
 
 
 def is_moment(value: Any) -> bool:
-    """Whether it is a date, with or without a time: Python's, NumPy's, pandas' or polars'."""
+    """Whether it is a date, with or without a time: Python's, NumPy's, pandas', or ISO 8601."""
+    if isinstance(value, str):
+        return _of_text(value) is not None
     return isinstance(value, date | np.datetime64 | Moment)
+
+
+def _of_text(text: str) -> datetime | None:
+    """Return the date in a text, None if it is none in ISO 8601."""
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
 
 
 def moment(value: Any) -> float:
     """Return a date as seconds since 1970: its beginning without a time, UTC without a zone."""
     if isinstance(value, Moment):
         return float(value)
+    if isinstance(value, str):
+        value = _of_text(value)
     if isinstance(value, np.datetime64):
         if np.isnat(value):
             return math.nan

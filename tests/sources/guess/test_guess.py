@@ -1,13 +1,17 @@
 """What a look at the first rows says about a table."""
 
+import sys
+import tempfile
+import time
+
 import numpy as np
 import pytest
 
-from scstream.sources import SourceOptions, open_source
+from scstream.sources import MalformedRow, SourceOptions, open_source
 from scstream.sources.guess.amounts import amount, is_number, to_number
 from scstream.sources.guess.clock import is_clock_name
 from scstream.sources.guess.columns import columns_of_look
-from scstream.sources.guess.dates import date_format, seconds
+from scstream.sources.guess.dates import date_format, is_form, seconds, usual_format
 from scstream.sources.guess.dialect import guess_dialect, spread
 from scstream.sources.guess.encoding import encoding_of
 from scstream.sources.guess.looks import Look
@@ -239,3 +243,140 @@ def test_a_family_that_takes_numbers_leaves_words_out_and_nothing_else():
     options = SourceOptions(guess=True, numeric=True)
     found = roles({"w": ["a", "b"] * 20, "zero": ["0"] * 40, "x": ["1.5", "2"] * 20}, options)
     assert [role.kind for role in found.values()] == ["out", "number", "number"]
+
+
+GREEN = "größe,farbe\n" + "".join(f"{i / 7:.3f},{'grün' if i % 2 else 'weiß'}\n" for i in range(99))
+
+
+def read_input(monkeypatch, text, **options):
+    """Return the batches of standard input."""
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        monkeypatch.setattr(sys, "stdin", file)
+        with open_source("-", SourceOptions(guess=True, **options)) as source:
+            return list(source)
+
+
+def test_standard_input_in_another_encoding_is_refused(monkeypatch):
+    batch = read_input(monkeypatch, GREEN.encode())[0]
+    assert list(batch.X.labels) == ["größe", "farbe"]
+    with pytest.raises(ValueError, match=r"standard input is not in UTF-8.*iconv -f cp1252 -t utf"):
+        read_input(monkeypatch, GREEN.encode("cp1252"))
+    with pytest.raises(ValueError, match=r"UTF-8 only.*iconv -f latin-1 -t utf-8"):
+        read_input(monkeypatch, GREEN.encode("cp1252"), encoding="latin-1")
+
+
+def test_wrong_bytes_in_standard_input_are_malformed_rows_if_it_is_said_to_be_utf_8(monkeypatch):
+    text = GREEN.replace("ö", "oe").replace("grün", "green").replace("weiß", "white").encode()
+    wrong = text.replace(b"white", b"wh\xffte", 1)
+    with pytest.raises(ValueError, match="--encoding utf-8"):
+        read_input(monkeypatch, wrong)
+    batches = read_input(monkeypatch, wrong, encoding="utf-8", on_error="reject")
+    assert [reject.line for batch in batches for reject in batch.rejects] == [2]
+
+
+@pytest.mark.parametrize(
+    ("date", "hours"),
+    [
+        ("2026-07-01 12:00:00 UTC", 0), ("2026-07-01 12:00:00 CEST", 2),
+        ("2026-07-01 12:00:00.000 MESZ", 2), ("2026-07-01 12:00:00 EST", -5),
+        ("01.07.2026 12:00:00 MEZ", 1), ("Wed, 01 Jul 2026 12:00:00 GMT", 0),
+        ("Wed Jul  1 12:00:00 PDT 2026", -7), ("[01/Jul/2026:12:00:00 +0200]", 2),
+        ("[2026-07-01 12:00:00]", 0), ("2026-07-01T12:00:00.000+02:00[Europe/Berlin]", 2),
+        ("2026-07-01T12:00:00Z[UTC]", 0), ("01JUL2026:12:00:00", 0),
+    ],
+)  # fmt: skip
+def test_zones_and_brackets(date, hours, monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    form = date_format([date])
+    assert form is not None
+    assert is_form(form)
+    noon = np.datetime64("2026-07-01T12:00:00", "s").astype(int)
+    assert seconds([date], form).tolist() == [noon - 3600 * hours]
+
+
+def test_words_that_are_no_zones():
+    assert date_format(["2026-07-01 12:00:00 XYZ"]) is None
+    assert date_format(["[soon]"]) is None
+    assert date_format(["2026-07-01 12:00:00]"]) is None
+
+
+def test_a_column_that_changes_to_summer_time_is_in_order():
+    dates = [f"2026-03-28 {h:02d}:30:00 CET" for h in range(24)]
+    dates += [
+        "2026-03-29 00:30:00 CET",
+        "2026-03-29 01:30:00 CET",
+        "2026-03-29 03:30:00 CEST",
+        "2026-03-29 04:30:00 CEST",
+    ]
+    assert np.unique(np.diff(seconds(dates, date_format(dates)))).tolist() == [3600.0]
+
+
+DAYS = [f"2026-{1 + i // 28:02d}-{1 + i % 28:02d}" for i in range(200)]
+
+
+@pytest.mark.parametrize("wrong", ["0000-00-00", "soon", "unknown date", "0"])
+def test_a_few_wrong_dates_do_not_hide_the_clock(wrong):
+    dates = [wrong if i % 12 == 0 else day for i, day in enumerate(DAYS)]
+    found = roles({"when": dates, "x": [f"{i % 7}.5" for i in range(200)]})["when"]
+    assert (found.kind, found.dates) == ("time", "iso")
+    dates = [wrong if i % 8 == 0 else day for i, day in enumerate(DAYS)]
+    found = roles({"when": dates, "x": [f"{i % 7}.5" for i in range(200)]})["when"]
+    assert found.kind != "time"
+
+
+def test_wrong_dates_do_not_choose_between_day_and_month():
+    dates = [f"{day[8:]}/{day[5:7]}/2026" for day in DAYS]
+    assert usual_format(dates) == usual_format(["00/00/0000", *dates]) == "%d/%m/%Y"
+
+
+def test_a_clock_that_cannot_be_read_is_told_once():
+    columns = {"when": ["2026-01-01", *["soon"] * 99], "x": [f"{i % 7}.5" for i in range(100)]}
+    options = SourceOptions(guess=True, time_column="when")
+    with pytest.raises(
+        ValueError, match=r"--time-column: 'when' holds 'soon', which cannot be read as"
+    ):
+        roles(columns, options)
+
+
+def test_a_word_among_truth_values_is_told(tmp_path):
+    path = tmp_path / "rows.csv"  # longer than what is looked at
+    path.write_text("x,ok\n" + "1.5,True\n2.25,False\n" * 60_000 + "3,yes\n")
+    with (
+        open_source(path, SourceOptions(guess=True)) as source,
+        pytest.raises(MalformedRow, match="line 120002: column 'ok' holds 'yes', which is not Tru"),
+    ):
+        list(source)
+
+
+def test_numbers_in_many_units_are_no_categories():
+    x = [f"{i / 7:.2f}" for i in range(300)]
+    several = [f"{1 + i % 90 / 10}{'KM'[i % 2]}B" for i in range(300)]
+    role = roles({"size": several, "x": x})["size"]
+    assert (role.kind, role.why) == ("out", "numbers in different units (KB, MB)")
+    few = [f"{1 + i % 9}{'KM'[i % 2]}B" for i in range(300)]
+    assert roles({"size": few, "x": x})["size"].kind == "text"  # as sizes of packages are
+
+
+@pytest.mark.parametrize("text", ["x;c\n", "x;y\n"])
+def test_rows_without_a_value_are_reported_once(tmp_path, caplog, text):
+    path = tmp_path / "rows.csv"
+    kind = "{0};{0}" if "y" in text else "{0};c{0:.0f}"
+    path.write_text(text + "".join(kind.format(i % 9 / 2) + "\n" for i in range(99)) + ";4\n;\n;\n")
+    with open_source(path, SourceOptions(guess=True, batch_size=10)) as source:
+        assert sum(batch.n for batch in source) == 102
+    told = [record.getMessage() for record in caplog.records]
+    assert ["line 102: the row has no value" in line for line in told] == [True]
+
+
+def test_numbers_that_are_not_finite_do_not_count():
+    x = [1.5, 2.5, np.inf, 3.5] * 20
+    infinite = {"y": [np.inf] * 80, "w": [np.inf, -np.inf] * 40}
+    found = roles({"x": x, **infinite, "z": [0.5, 1.0] * 40}, typed=True)
+    assert found["w"].why == "none is finite"
+    assert found["x"].why == "numbers from 1.5 to 3.5"
+    assert found["y"].why == "always inf"
+    digits = [f"{10**400 + i}" for i in range(80)]
+    assert roles({"x": digits, "z": ["0.5", "1"] * 40})["x"].why.startswith("identifiers")

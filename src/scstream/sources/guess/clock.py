@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.guess.amounts import is_number, to_number
-from scstream.sources.guess.dates import ISO, compact_format, date_format, seconds
+from scstream.sources.guess.dates import ISO, compact_format, seconds, usual_format
 from scstream.sources.guess.values import EPOCHS, epoch_unit, in_order
 from scstream.sources.options import SourceOptions
 
@@ -57,8 +57,11 @@ class Clock:
             return cls(stamps, "iso")
         texts = [value for value in values if isinstance(value, str)]
         if texts and not all(is_number(text, decimal) for text in texts[:_SAMPLE]):
-            form = date_format(texts[:_SAMPLE])
-            return None if form is None else cls(seconds(texts, form), form)
+            form = usual_format(texts[:_SAMPLE])
+            if form is None:
+                return None
+            times = seconds(texts, form)
+            return cls(times[np.isfinite(times)], form)
         form = compact_format(texts) if len(texts) == len(values) else None
         if form is not None and (chosen or is_clock_name(name) or len(texts) >= _SURE):
             return cls(seconds(texts, form), form)

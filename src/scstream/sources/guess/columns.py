@@ -11,9 +11,8 @@ import numpy as np
 
 from scstream.families.auto import names_rows
 from scstream.sources.guess.clock import Clock, clocks, is_clock_name
-from scstream.sources.guess.dates import date_format
+from scstream.sources.guess.dates import date_format, is_moment_text
 from scstream.sources.guess.looks import (
-    MOSTLY,
     Look,
     Role,
     form_of,
@@ -25,12 +24,14 @@ from scstream.sources.guess.looks import (
     units_in,
 )
 from scstream.sources.guess.problems import listed_problems, problems_of
-from scstream.sources.guess.values import is_truth
+from scstream.sources.guess.values import MOSTLY, is_truth
 from scstream.sources.options import SourceOptions
 from scstream.sources.rows import find_column
 
 _FIRST = 100  # rows that certainly follow each other
 _FEW = 10  # rows: fewer say nothing about constants and identifiers
+_RARE = 100  # rows for each value, of columns with few of these: fields of odd objects in JSON
+_SIZES = 10  # values for each different one, at least, where numbers in units are names of sizes
 _ROW = re.compile(
     r"(.*[\W_])?(idx|index|row|nr|no|number|serial|key|hash|phone|telephone|tel|telefon|mobile|fax"
     r"|account|konto|iban|isbn|ean|gtin|imei)",
@@ -94,7 +95,8 @@ def _as_learned(
         raise ValueError(
             f"The model learned from {', '.join(map(repr, missing))}, and {source} has no such "
             f"column{'s' * (len(missing) > 1)}. It has {', '.join(map(repr, look.names[:20]))}"
-            f"{' ...' * (len(look.names) > 20)}."
+            f"{' ...' * (len(look.names) > 20)}. If they have other names there, list them in the "
+            "order of the model: --columns A,B,..."
         )
     numbers = [
         name for j, name in enumerate(look.names)
@@ -199,35 +201,45 @@ def _left_out(look: Look, j: int, role: Role) -> Role | None:
     distinct, n = len({str(value) for value in values}), len(values)
     back = f"--include {word}"
     if n < _FEW:
-        return None
+        rare = look.n >= _RARE * n
+        return (
+            Role(name, "out", f"{n} value{'s' * (n > 1)} in {look.n:,} rows", back)
+            if rare
+            else None
+        )
     if distinct == 1:
         return Role(name, "out", f"always {short(values[0])}", back)
     if role.kind == "text":
+        sizes = _several_units(look, j) if distinct > max(_FEW, n // _SIZES) else ""
+        if sizes:
+            return Role(name, "out", sizes, back)
         if not names_rows(distinct, n):
             return None
         words = _words(values, [kind_of(value, look) for value in values])
         if 0 < 2 * len(words) < n:
             why = f"numbers, and words such as {short(words[0])!r}"
             return Role(name, "out", why, f"--number {word}")
-        return Role(name, "out", f"{_form(look, j)}: {distinct:,} different in {n:,} rows", back)
+        return Role(
+            name, "out", f"{form_of(look.values[j])}: {distinct:,} different in {n:,} rows", back
+        )
     if role.kind != "number" or is_clock_name(name):
         return None
     return _numbered(look, j, distinct, n)
 
 
-def _form(look: Look, j: int) -> str:
-    """Return what words that differ from row to row are."""
+def _several_units(look: Look, j: int) -> str:
+    """Return that a column holds numbers in different units, nothing if it does not."""
     units = [] if look.typed else units_in(look, j)
-    if len(units) > 1 and len(numbers_in(look, j)) >= MOSTLY * len(look.values[j]):
-        return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
-    return form_of(look.values[j])
+    if len(units) < 2 or len(numbers_in(look, j)) < MOSTLY * len(look.values[j]):
+        return ""
+    return f"numbers in different units ({', '.join(units[:3])}{', ...' * (len(units) > 3)})"
 
 
 def _numbered(look: Look, j: int, distinct: int, n: int) -> Role | None:
     """Return the role of whole numbers that are names, None for numbers that measure or count."""
     name, word = look.names[j], option_word(look.names, j)
     numbers = np.array(numbers_in(look, j))
-    if np.any(numbers != np.floor(numbers)):
+    if not len(numbers) or np.any(numbers != np.floor(numbers)):
         return None
     if np.all(np.diff(numbers[:_FIRST]) == 1.0):
         return Role(name, "out", "counts the rows", f"--include {word}")
@@ -255,6 +267,12 @@ def _with_clock(
                 clock = None
             if clock is not None:
                 found[j] = clock
+    if named is not None and named not in found and look.values[named]:
+        odd = next((v for v in look.values[named] if not is_moment_text(str(v))), "")
+        raise ValueError(
+            f"--time-column: {look.names[named]!r} holds {str(odd)!r}, which cannot be read "
+            "as a time. Times are numbers, or dates such as 2026-01-31 12:00:00."
+        )
     best = named if named is not None else clocks(found, look.total, options)
     for j, clock in found.items():
         if j == best:

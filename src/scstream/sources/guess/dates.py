@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scstream.sources.guess.months import in_english
-from scstream.sources.guess.values import in_order
+from scstream.sources.guess.values import MOSTLY, in_order
 
 ISO = "iso"
 COMPACT = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
@@ -23,11 +23,15 @@ _DAYS = (  # with slashes the month may come first or the day
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 _OTHERS = (
     "%d %B %Y", "%B %d, %Y", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z",
-    "%Y-%m-%d %H:%M:%S %Z", "%a %b %d %H:%M:%S %Y", "%d-%b-%y %I.%M.%S %p",
-    "%d-%b-%y %I.%M.%S.%f %p", "%Y-%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%y",
+    "%Y-%m-%d %H:%M:%S %Z", "%Y-%m-%d %H:%M:%S.%f %Z", "%d.%m.%Y %H:%M:%S %Z",
+    "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %Z %Y", "%d-%b-%y %I.%M.%S %p",
+    "%d-%b-%y %I.%M.%S.%f %p", "%d%b%Y:%H:%M:%S", "%d%b%Y", "%Y-%m", "%m/%Y",
+    "%b %Y", "%B %Y", "%b-%y",
 )  # fmt: skip
 FORMATS = (*(day + clock for day in _DAYS for clock in _CLOCKS), *_OTHERS)
 _NUMBERS, _WORDS, _FIELDS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+"), re.compile(r"%[a-zA-Z]")
+_BRACKETS = re.compile(r"\[(.*)\]|(.*[\dZ])\[[\w/+-]+\]")  # around a date; a zone behind it
+_SOME = 5  # dates that are looked at together where not all have a form
 _MOST_FORMS = 3  # of the dates of one column
 
 
@@ -53,10 +57,12 @@ def date_format(texts: Sequence[str]) -> str | None:
     ('iso', '%d.%m.%Y %H:%M')
     >>> date_format(["03/01/2026", "04/01/2026", "01/02/2026"]), date_format(["3 mars 2026"])
     ('%d/%m/%Y', '%d %b %Y')
+    >>> date_format(["[2026-01-31 12:00]"]), date_format(["2026-01-31 12:00:00 CET"])
+    ('iso', '%Y-%m-%d %H:%M:%S %Z')
     >>> date_format(["31.01.2026 12:00", "01.02.2026"])
     '%d.%m.%Y %H:%M|%d.%m.%Y'
     """
-    few = [text.strip() for text in texts]
+    few = [_bare(text) for text in texts]
     if not few or any(len(text) < 6 or len(text) > 40 for text in few):
         return None
     if not any(map(str.isdigit, few[0])) or any(map(str.isdecimal, few)):
@@ -72,6 +78,28 @@ def date_format(texts: Sequence[str]) -> str | None:
     forms = [tuple(dict.fromkeys(forms)) for forms in product(*fitting)]
     joined = ["|".join(several) for several in forms if _one_order(several)]
     return max(joined, key=lambda form: in_order(seconds(few, form)), default=None)
+
+
+def usual_format(texts: Sequence[str]) -> str | None:
+    """Return the form that nearly all dates have, None if there is none.
+
+    A date that cannot be, such as the noughts of some databases, does not hide a clock: the rows
+    that have it are reported.
+
+    Examples
+    --------
+    >>> usual_format(["0000-00-00", *["2026-01-31"] * 20]), usual_format(["soon", "2026-01-31"])
+    ('iso', None)
+    """
+    form = date_format(texts)
+    if form is not None:
+        return form
+    some = (date_format(texts[a : a + _SOME]) for a in range(0, len(texts), _SOME))
+    fits = {form: np.isfinite(seconds(texts, form)) for form in some if form is not None}
+    form = max(
+        fits, key=lambda f: (fits[f].sum(), in_order(seconds(texts, f)[fits[f]])), default=None
+    )
+    return form if form is not None and fits[form].mean() >= MOSTLY else None
 
 
 def compact_format(texts: Sequence[str]) -> str | None:
@@ -96,11 +124,18 @@ def seconds(texts: Sequence[str], form: str = ISO) -> NDArray[np.float64]:
     forms = form.split("|")
     for i, text in enumerate(texts):
         for one in forms:
-            when = _moment(text.strip(), one)
+            when = _moment(_bare(text), one)
             if when is not None:
                 out[i] = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
                 break
     return out
+
+
+def _bare(text: str) -> str:
+    """Return a date without brackets, and without a zone in brackets behind its distance."""
+    text = text.strip()
+    found = _BRACKETS.fullmatch(text) if text.endswith("]") else None
+    return (found[1] or found[2] or "") if found else text
 
 
 def _moment(text: str, form: str) -> datetime | None:
@@ -116,8 +151,10 @@ def _moment(text: str, form: str) -> datetime | None:
 
 
 def _in_short(form: str) -> str:
-    """Return a form as `in_english` leaves its dates: months in three letters, no days."""
-    return form.replace("%B", "%b").replace("%a, ", "").replace("%a ", "")
+    """Return a form as `in_english` leaves its dates: short months, no days, zones as numbers."""
+    for long, short in (("%B", "%b"), ("%a, ", ""), ("%a ", ""), ("%Z", "%z")):
+        form = form.replace(long, short)
+    return form
 
 
 def _shape(text: str) -> str:
@@ -127,7 +164,7 @@ def _shape(text: str) -> str:
 
 def _shape_of_form(form: str) -> str:
     """Return the shape of dates of a form."""
-    words = {"%b": "a", "%p": "a", "%Z": "a", "%z": "+9"}
+    words = {"%b": "a", "%p": "a", "%z": "+9"}
     return _FIELDS.sub(lambda field: words.get(field[0], "9"), _in_short(form))
 
 

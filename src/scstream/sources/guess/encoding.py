@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from scstream.sources.guess.legacy import Reading, best_reading, decoded
+from scstream.sources.guess.legacy import Reading, best_reading, decoded, readings
 
 LOOK = 1 << 18  # bytes that are looked at
 _ZEROS = 0.05  # share of zero bytes in text with letters of two bytes, at least
@@ -171,11 +171,29 @@ def damaged(path: str) -> Iterator[None]:
         ) from error
 
 
-def refuse_packed(head: bytes, name: str) -> None:
-    """Raise `ValueError` for standard input or a pipe that should have been unpacked before."""
+def refuse_packed(head: bytes, name: str, encoding: str | None = None) -> None:
+    """Raise `ValueError` for standard input or a pipe that should have been unpacked before.
+
+    Parameters
+    ----------
+    head : bytes
+    name : str
+        What the input is called in messages.
+    encoding : str, optional
+        That the user says it is in.
+    """
     compression = compression_of(head)
     if compression is not None:
         raise ValueError(f"{name} is compressed ({compression}). Unpack it before piping it in.")
-    encoding = unicode_of(head[:LOOK]) or ""
-    if encoding.startswith(("utf-16", "utf-32")):
-        raise ValueError(f"{name} is in {encoding}. Convert it to UTF-8 before piping it in.")
+    if encoding is not None:
+        return
+    found = unicode_of(head[:LOOK])
+    if found is None:
+        likely = readings(head[:LOOK])
+        raise ValueError(
+            f"{name} is not in UTF-8. Convert it before piping it in, for example with: iconv -f "
+            f"{likely[0].encoding if likely else 'NAME'} -t utf-8. If only a few bytes are wrong: "
+            "--encoding utf-8"
+        )
+    if found.startswith(("utf-16", "utf-32")):
+        raise ValueError(f"{name} is in {found}. Convert it to UTF-8 before piping it in.")

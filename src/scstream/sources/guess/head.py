@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -51,6 +52,18 @@ def refuse_other(text: bytes, name: str) -> None:
             f"{name} holds a JSON array. Write one object per line, for example with "
             f"jq -c '.[]' {name} > rows.jsonl, and run that file."
         )
+
+
+def refuse_json_lines(text: bytes, name: str) -> None:
+    """Raise `ValueError` for JSON lines that are read as CSV."""
+    first = text.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)[0]
+    if not first.startswith(b"{"):
+        return
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return
+    raise ValueError(f"{name} holds JSON lines, not CSV. Say so: --format jsonl.")
 
 
 def usual_width(widths: Sequence[int]) -> int:

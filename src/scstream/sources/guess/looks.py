@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections import Counter
@@ -12,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from scstream.sources.guess.amounts import amount
-from scstream.sources.guess.values import is_truth
+from scstream.sources.guess.values import MOSTLY, is_truth
 
-MOSTLY = 0.9  # share of a column's values that are numbers, for it to be one of numbers
 _FORMS = {
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.\w+"),
     "web addresses": re.compile(r"(https?|ftp)://\S+"),
@@ -83,7 +83,8 @@ def kind_of(value: Any, look: Look) -> str:
     if isinstance(value, str):
         if look.typed:
             return "text"
-        if amount(value, look.decimal) is not None:
+        found = amount(value, look.decimal)
+        if found is not None and math.isfinite(found[0]):
             return "number"
         return "truth" if is_truth(value) else "text"
     if isinstance(value, bool | np.bool_):
@@ -113,11 +114,13 @@ def _amounts(look: Look, j: int) -> list[tuple[float, str]]:
         amount(value, look.decimal) if isinstance(value, str) else (float(value), "")
         for value in look.values[j]
     )
-    return [pair for pair in found if pair is not None]
+    return [pair for pair in found if pair is not None and math.isfinite(pair[0])]
 
 
 def range_of(numbers: Any) -> str:
     """Return a description of the numbers."""
+    if not len(numbers):
+        return "none is finite"
     whole = "whole numbers" if np.all(numbers == np.floor(numbers)) else "numbers"
     return f"{whole} from {numbers.min():g} to {numbers.max():g}"
 

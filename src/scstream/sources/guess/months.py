@@ -1,4 +1,4 @@
-"""Dates with words in them: names of months and days in several languages, made English."""
+"""Dates with words in them: months and days in several languages, made English, and zones."""
 
 from __future__ import annotations
 
@@ -30,6 +30,14 @@ _DAYS = (
     "segunda terca quarta quinta sexta feira"
 )
 _SILENT = {*_DAYS.split(), "de", "del", "le", "den", "um", "uhr", "er", "st", "nd", "rd", "th"}
+_ZONES = {  # names that mean one zone in most tables; those of America as in RFC 2822
+    "UTC": "+0000", "GMT": "+0000", "WET": "+0000", "BST": "+0100", "WEST": "+0100",
+    "CET": "+0100", "MEZ": "+0100", "CEST": "+0200", "MESZ": "+0200", "EET": "+0200",
+    "EEST": "+0300", "MSK": "+0300", "JST": "+0900", "KST": "+0900", "AEST": "+1000",
+    "AEDT": "+1100", "NZST": "+1200", "NZDT": "+1300", "EST": "-0500", "EDT": "-0400",
+    "CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600", "PST": "-0800", "PDT": "-0700",
+}  # fmt: skip
+_ZONE = re.compile(r"(?<=[0-9M] )(?:" + "|".join(_ZONES) + r")\b")
 _WORD = re.compile(r"[^\W\d_]+\.?")
 _HOURS = re.compile(r"(?<=\d) ?h ?(?=\d\d\b)")
 _EAST = re.compile(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]")
@@ -42,6 +50,8 @@ _FRACTION = re.compile(r"(?<=:\d\d),(?=\d{1,6}$)")
 def in_english(date: str) -> str:
     """Return a date with the short English names of months, and without those of days.
 
+    A zone becomes its distance from UTC.
+
     Words that belong to no date stay as they are.
 
     Examples
@@ -52,11 +62,14 @@ def in_english(date: str) -> str:
     ('2026/5/2', '2 May 2026')
     >>> in_english("02.Okt.2026, 14:30 Uhr"), in_english("mar. 3 mars 2026")
     ('02 Oct 2026 14:30', '3 Mar 2026')
+    >>> in_english("Sa 2. Mai 2026 14:30 MESZ")
+    '2 May 2026 14:30 +0200'
     """
     date = _FRACTION.sub(".", _COMMA.sub("", date.strip()))
     if not any(map(str.isalpha, date)):
         return date
     date = _EAST.sub(r"\1/\2/\3", _HOURS.sub(":", date))
+    date = _ZONE.sub(lambda found: _ZONES[found[0]], date)
     months = [m for m in _WORD.finditer(date) if _bare(m[0]) in _ENGLISH]
     first = months[0].start() if len(months) > 1 else -1  # "mar." is short for a day, too
 

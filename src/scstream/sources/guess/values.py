@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+MOSTLY = 0.9  # share of a column's values that are numbers, or dates, for it to be one of these
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in a column of numbers, in any case
 ALSO_MISSING = (  # where the user says nothing else; words like "unknown" are asked about
     "-", "--", "---", "\u2013", "\u2014", "?", ".", "*", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.",
