@@ -67,7 +67,8 @@ class Learning(Describing):
             When the batch arrived; later than the batch before. By default one unit later (0 for
             the first). Dates count in seconds since 1970; those without a zone are in UTC.
         sample_weight : array-like (n,), optional
-            How many points each row counts as.
+            How many points each row counts as. By default one, but less if rows resemble the row
+            before, as readings of a sensor do (docs/method.md).
         labels : array-like (n,), optional
             Initial labels for the first batch, instead of an automatic over-clustering.
 
