@@ -132,7 +132,7 @@ def returning(seed: int) -> list:
 def sensors(
     seed: int, size: int, d: int = 3, r: float = 0.98, n: int = 20_000, length: int = 300
 ) -> list:
-    """Readings of a machine of four states, each of which lasts; they follow slowly.
+    """Return readings of a machine of four states, each of which lasts; they follow slowly.
 
     The deviation of a row has a correlation r with that of the next.
     """
