@@ -129,6 +129,27 @@ def returning(seed: int) -> list:
     return batches
 
 
+def sensors(
+    seed: int, size: int, d: int = 3, r: float = 0.98, n: int = 20_000, length: int = 300
+) -> list:
+    """Return readings of a machine of four states, each of which lasts; they follow slowly.
+
+    The deviation of a row has a correlation r with that of the next.
+    """
+    rng = np.random.default_rng(seed)
+    centres = 8.0 * np.array([[i == j for j in range(d)] for i in range(4)], dtype=float)
+    centres[:, 0] += 8.0 * np.arange(4)
+    y, state = np.empty(n, dtype=int), 0
+    for first in range(0, n, length):
+        state = (state + rng.integers(1, 4)) % 4
+        y[first : first + length] = state
+    X, away = centres[y], rng.normal(size=d)
+    for i, step in enumerate(np.sqrt(1.0 - r**2) * rng.normal(size=(n, d))):
+        away = r * away + step
+        X[i] += away
+    return [(X[i : i + size], y[i : i + size]) for i in range(0, n, size)]
+
+
 def ten_passes(seed: int) -> list:
     """Return the same 360 rows of six clusters again and again, in three batches."""
     stream = gaussian_stream(3, 120, 6, 5, drift="none", random_state=seed)
@@ -283,6 +304,10 @@ SYNTHETIC: dict[str, Callable[[int], Iterable]] = {
     "1-D, overlapping": overlapping,
     "times in seconds": in_seconds,
     "returning clusters": returning,
+    "sensors": lambda s: sensors(s, 1000),
+    "sensors, batches of 100": lambda s: sensors(s, 100, n=10_000),
+    "sensors, 8 columns": lambda s: sensors(s, 1000, d=8, r=0.95),
+    "sensors, auto": lambda s: sensors(s, 1000),
     "64-D, low rank": lambda s: low_rank(s, 64),
     "128-D, low rank, min-max": lambda s: low_rank(s, 128, scaled=True),
     "256-D, low rank": lambda s: low_rank(s, 256),
@@ -306,7 +331,7 @@ COUNTS = (
     "multinomial", "short rows, 10 words", "short rows, 20 words", "short rows with bursts",
     "lines of a log", "baskets",
 )  # fmt: skip
-AUTO = "wide counts", "amounts, often 0", "events of hosts", "digits, auto"
+AUTO = "wide counts", "amounts, often 0", "events of hosts", "digits, auto", "sensors, auto"
 FAMILY = dict.fromkeys(COUNTS, "multinomial") | dict.fromkeys(AUTO, "auto")
 OPTIONS = {name: {"outlier_weight": "auto"} for name in ("5 % noise, 2-D", "20 % noise, 10-D")}
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from evolving_rows import family_of, parting, plain_family_of, rows
+from evolving_rows import family_of, parting, plain_family_of, rows, slow_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.model import Model
 
@@ -54,6 +54,8 @@ class Case:
         The number of a batch before which nothing came for long.
     units_from : int or None
         The number of the first batch in units a thousand times as small.
+    slow_from : int or None
+        The number of the first batch whose rows resemble the row before.
     """
 
     kind: str
@@ -74,6 +76,7 @@ class Case:
     passes: int = 0
     pause: int | None = None
     units_from: int | None = None
+    slow_from: int | None = None
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -91,6 +94,8 @@ class Case:
                 X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
             if self.units_from is not None and b >= self.units_from:
                 X = 1000.0 * X
+            if self.slow_from is not None and b >= self.slow_from:
+                X = slow_rows(own, self.n, self.seed)
             if self.given and b == 0:
                 more["labels"] = y // 2
             if self.pause is not None:
@@ -225,6 +230,15 @@ def _cases() -> dict[str, Case]:
         "gaussian-5", {"alpha": 0.3, "half_life": 2.0, "max_sweeps": 5}, n=90, seed=1, dormant=9,
         batches=4, units_from=2,
     )  # fmt: skip
+    for name, n, first in [
+        ("begun slow", 240, 0),
+        ("small and slow", 90, 0),
+        ("slow later", 500, 1),
+    ]:
+        out[name] = Case(
+            "gaussian-2", {"alpha": 0.3, "half_life": 2.0}, n=n, seed=1, given=False, batches=5,
+            slow_from=first,
+        )  # fmt: skip
     out["topics"] = Case("topics", {"alpha": 0.3, "kernel": fading}, n=60, seed=2, given=False)
     out["topics, outliers"] = Case(
         "topics",
@@ -334,7 +348,9 @@ def check_against_reference(name: str, *, family: Any = None, engine: Any = "cpu
         assert_array_equal(model.labels_, outcome.labels, where)
         assert_array_equal(model.sublabels_, outcome.sublabels, where)
         assert [cluster.id for cluster in clusters] == outcome.ids, where
-        assert_allclose([c.count for c in clusters], outcome.counts, rtol=1e-9, err_msg=where)
+        weight = model._learner.alike.weight
+        counts = [weight * c.count for c in clusters]
+        assert_allclose(counts, outcome.counts, rtol=1e-9, err_msg=where)
         assert {e: getattr(record, e) for e in outcome.events} == outcome.events, where
         assert_allclose(record.log_posterior, outcome.log_posterior, rtol=1e-9, err_msg=where)
         assert_array_equal(model.predict(_next_rows(case, b)), outcome.predicted, where)

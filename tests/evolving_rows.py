@@ -66,6 +66,17 @@ def rows(
     return np.column_stack([q + rng.normal(size=(n, 2)), clicks, up]), y
 
 
+def slow_rows(b: int, n: int, seed: int) -> np.ndarray:
+    """Return the rows of batch b as a sensor follows: long in one of two places, slowly there."""
+    rng = np.random.default_rng([seed, b, 2])
+    centre = np.repeat([[0.0, 0.0], [9.0, 5.0]], [n // 2, n - n // 2], axis=0)
+    away, X = rng.normal(size=2), np.empty((n, 2))
+    for i, noise in enumerate(rng.normal(size=(n, 2))):
+        away = 0.95 * away + np.sqrt(1.0 - 0.95**2) * noise
+        X[i] = centre[i] + away
+    return X
+
+
 def parting(b: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of batch b of one wide cluster that is two from the fourth batch on."""
     rng = np.random.default_rng([seed, b])

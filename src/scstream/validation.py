@@ -195,15 +195,6 @@ def say_widened(changes: Sequence[Widening]) -> None:
         note(printable_name(f"{told}."), shown=True)
 
 
-def say_repeated() -> None:
-    """Say what rows count that came before."""
-    note(
-        "nearly all rows of this batch came before. Several passes over a data set count as one; "
-        "Rules(watched_batches=0) takes all rows for new ones.",
-        shown=True,
-    )
-
-
 def suggest_family(family: Family, rows: Points) -> None:
     """Say that rows of unit length have a family of their own."""
     if not (family.real and isinstance(rows, np.ndarray) and rows.shape[1] > 2 and len(rows) > 1):

@@ -34,7 +34,10 @@ def test_what_the_model_holds_does_not_grow(options, monkeypatch) -> None:
             scores = model._learner.scores
             assert len(scores.values) < 50 + np.log(scores.count) / np.log(1.02)
             assert scores.count < 1000 or options == "no forgetting"
-            sizes.append(len(pickle.dumps(model)) - scores.values.nbytes - scores.weights.nbytes)
+            alike = model._learner.alike
+            assert len(alike.rows) < rules.alike_rows
+            held = scores.values, scores.weights, alike.rows, alike.labels
+            sizes.append(len(pickle.dumps(model)) - sum(numbers.nbytes for numbers in held))
     assert sizes[1] < 1.02 * sizes[0]
 
 

@@ -7,6 +7,7 @@ The whole method, batch after batch, as docs/method.md tells it. Read it from th
 - ``starts``, ``groups``: where a first batch starts, and a prior on trial; groups of rows
 - ``warmup``, ``elsewhere``: the first rows of a stream; batches with which a model begins anew
 - ``dormant``, ``repeats``: clusters that come back; rows that come again
+- ``alike``: rows that resemble the row before
 - ``background``: noise that is learned
 - ``sweeps``: labels drawn, or the best; what a cluster forgets besides
 - ``moves``: restarts of sub-clusters, splits and merges

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from reference.alike import Alike
 from reference.background import Background, arisen, arising, left_after
 from reference.batches import (
     Events,
@@ -50,13 +51,42 @@ class Model:
         self.seed = int(self.rng.integers(2**63))
         self.n_batches, self.time, self.clusters = 0, None, None
         self.spacing, self.first_rows = 0.0, []
-        self.dormant, self.repeats = Dormant(dormant), Repeats()
+        self.dormant, self.repeats, self.alike = Dormant(dormant), Repeats(), Alike()
 
     def partial_fit(self, X, *, time=None, weight=None, labels=None):
-        """Learn from the next batch."""
+        """Learn from the next batch; its rows count less if they resemble the row before."""
         if time is None:
             time = 0.0 if self.time is None else self.time + 1.0
-        weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+        if weight is not None:
+            return self.learn(X, time, np.asarray(weight, dtype=float), labels)
+        before, known = copy.deepcopy(vars(self)), self.alike.weight
+        self.learn(X, time, np.full(len(X), known), labels, known)
+        if self.family.real and self.alike.is_due(len(X), self.n_batches):
+            self.alike.look(X, self.labels)
+        times = self.alike.weight / known
+        if times != 1.0 and self.n_batches == 1:  # once more, from the start
+            self.__dict__ = {**before, "alike": self.alike}
+            self.learn(X, time, np.full(len(X), times), labels, times)
+        elif times != 1.0:
+            self.recount(times)
+        return self
+
+    def recount(self, times):
+        """Let all that is remembered count so many times as much."""
+        for table in self.clusters.records:
+            table.sums, table.doubt = times * table.sums, times * table.doubt
+        for old in self.dormant.asleep:
+            old.sums = times * old.sums
+        self.dormant.most = {name: times * n for name, n in self.dormant.most.items()}
+        for kept in self.first_rows:
+            kept.weight = times * kept.weight
+        self.recent = {name: times * n for name, n in self.recent.items()}
+        if isinstance(self.outliers, Background):
+            self.outliers.everything = times * self.outliers.everything
+            self.outliers.held = times * self.outliers.held
+
+    def learn(self, X, time, weight, labels, alike=1.0):
+        """Learn from a batch whose rows have weights; ``alike`` of it since they are alike."""
         if hasattr(self.unprepared, "met"):
             known = None if self.clusters is None else self.family
             self.unprepared = self.unprepared.met(X, known)
@@ -64,7 +94,10 @@ class Model:
         before = [] if self.clusters is None else self.clusters.ids
         gap = 0.0 if self.time is None else time - self.time
         spacing = self.new_spacing(gap)
-        self.events, self.forgetting = Events(), self.forgetting_of(len(X), gap, spacing or 1.0)
+        self.events, self.forgetting = (
+            Events(),
+            self.forgetting_of(alike * len(X), gap, spacing or 1.0),
+        )
         anew = labels is None and is_elsewhere(self, X, time)
         if anew:
             self.first_rows, self.repeats = [], Repeats()
@@ -90,7 +123,7 @@ class Model:
         return np.array([*self.clusters.ids, -1])[best]
 
     def forgetting_of(self, n, gap, spacing):
-        """How a batch of n rows sees the past, so long after the last one.
+        """How a batch of n points sees the past, so long after the last one.
 
         Unless asked otherwise the half-life is five times the usual spacing of batches, few rows
         last longer, and no gap counts more than four half-lives.

@@ -1,4 +1,4 @@
-"""Rows that were seen, of which a checkpoint holds the hashes."""
+"""Rows that were seen: hashes of those that may come again, and how alike successive ones are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scstream.checkpoint.values import Node, Packer
+from scstream.sampler.alike import Alike, Likeness
 from scstream.sampler.repeats import Repeats
 
 _MOST = 2**62  # batches
@@ -36,4 +37,33 @@ def unpack_repeats(node: Node) -> Repeats:
     return Repeats(
         hashes.view(np.uint64), batches, number, own.number("time"),
         own.integer("watched", 0, _MOST), own.flag("told"),
+    )  # fmt: skip
+
+
+def pack_alike(alike: Alike, packer: Packer) -> dict[str, Any]:
+    """Return how much rows resemble the one before, as a tree."""
+    return {
+        "weight": alike.weight,
+        "correlation": alike.likeness.correlation,
+        "farther": alike.likeness.farther,
+        "looked": alike.looked,
+        "seen": alike.seen,
+        "usual": float(alike.usual),
+        "rows": packer.array(alike.rows),
+        "labels": packer.array(alike.labels),
+    }
+
+
+def unpack_alike(node: Node) -> Alike:
+    """Return how much rows resemble the one before; not at all if the file is of earlier."""
+    if "alike" not in node.tree:
+        return Alike()
+    own = node.node("alike")
+    rows, labels = own.array("rows", float, None, None), own.array("labels", np.int64, None)
+    if len(labels) != len(rows):
+        raise own.fail("labels", "not those of the rows")
+    likeness = Likeness(own.number("correlation"), own.number("farther"))
+    return Alike(
+        own.number("weight", 0.0), likeness, own.integer("looked", 0, _MOST),
+        own.integer("seen", 0, _MOST), own.number("usual", -1e-300), rows, labels,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scstream.checkpoint.errors import CheckpointError
 from scstream.checkpoint.randomness import pack_generator, unpack_generator
 from scstream.checkpoint.rows import pack_rows, unpack_rows
-from scstream.checkpoint.seen_rows import pack_repeats, unpack_repeats
+from scstream.checkpoint.seen_rows import pack_alike, pack_repeats, unpack_alike, unpack_repeats
 from scstream.checkpoint.values import Node, Packer
 from scstream.engines import Sums
 from scstream.families import Family
@@ -61,6 +61,7 @@ def pack_learner(learner: Learner, packer: Packer) -> Tree:
         "recent": _finite(learner.recent, packer),
         "suspicion": float(learner.suspicion),
         "repeats": pack_repeats(learner.repeats, packer),
+        "alike": pack_alike(learner.alike, packer),
         "early": [_pack_kept(kept, packer) for kept in learner.warmup],
     }
 
@@ -92,6 +93,7 @@ def unpack_learner(node: Node, d: int, kernel: Kernel) -> Learner:
         recent=_unpack_recent(node, state),
         suspicion=node.number("suspicion", -1e-300) if "suspicion" in node.tree else 0.0,
         repeats=unpack_repeats(node),
+        alike=unpack_alike(node),
     )
 
 

@@ -120,11 +120,11 @@ class Describing(Predicting):
         learner = self._fitted()
         state = learner.state
         totals = state.totals
-        count = totals[:, 0]
+        count, recent = totals[:, 0] / learner.alike.weight, learner.recent / learner.alike.weight
         posterior = learner.family.prior + totals
         parameters = learner.family.describe(posterior)
         columns = learner.family.describe_columns(posterior, self._columns())
-        share = learner.recent / (learner.recent.sum() + learner.alpha)
+        share = recent / (recent.sum() + learner.alpha)
         moment = Moment if self.dates_ else float
         return [
             Cluster(

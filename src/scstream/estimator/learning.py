@@ -16,11 +16,11 @@ from scstream.engines.choose import engine_for_gaps
 from scstream.engines.tensors import MissingEntries, is_tensor, like_input
 from scstream.estimator.codes import warning_of_codes
 from scstream.estimator.copies import warning_of_copies
+from scstream.estimator.counted import say_alike, say_repeated
 from scstream.estimator.counting import followed, warning_of_counting
 from scstream.estimator.describing import Describing
 from scstream.estimator.one_hot import warning_of_one_hot
 from scstream.estimator.pieces import warning_of_pieces
-from scstream.estimator.successive import FEWEST, joined_rows, warning_of_likeness
 from scstream.events import Sight
 from scstream.families import Family
 from scstream.families.columns import plain_table
@@ -40,7 +40,6 @@ from scstream.support.turns import turn_of
 
 _HARDLY = 0.01  # a share of a batch's weight that is next to nothing
 _LOOKED_AT = 1, 2, 4, 8  # batches whose rows are looked at
-_FOLLOWED = 64  # batches that are looked at, if they are small, for rows like the row before
 _TRIES = 5  # how often a batch is run before a cluster that loses its workers is given up
 
 
@@ -69,7 +68,8 @@ class Learning(Describing):
             the first). Dates, as text in ISO 8601, count in seconds since 1970; those without a
             zone are in UTC.
         sample_weight : array-like (n,), optional
-            How many points each row counts as.
+            How many points each row counts as. By default one, but less if rows resemble the row
+            before, as readings of a sensor do (docs/method.md).
         labels : array-like (n,), optional
             Initial labels for the first batch, instead of an automatic over-clustering.
 
@@ -124,9 +124,6 @@ class Learning(Describing):
                 batch, learner, new, outcome = self._learned(engine, *given)
             if new.n_batches in _LOOKED_AT:
                 self._warn_of_rows(batch, new.family, outcome, first=learner is None)
-            small = new.n_batches <= _FOLLOWED and batch.X.shape[0] < FEWEST
-            if new.family.real and (small or new.n_batches in _LOOKED_AT):
-                self._warn_of_likeness(batch, outcome, first=learner is None)
         except BaseException:
             for name in self.__dict__.keys() - kept.keys():
                 del self.__dict__[name]
@@ -198,8 +195,11 @@ class Learning(Describing):
             self._history = deque(maxlen=_HISTORY)
         self._history.append(outcome.record)
         if new.repeats.told and "_told_of_repeats" not in self.__dict__:
-            check.say_repeated()
+            say_repeated()
             self._told_of_repeats = True
+        if new.alike.weight != 1.0 and "_told_of_alike" not in self.__dict__:
+            say_alike(new.alike)
+            self._told_of_alike = True
         check.say_widened(outcome.record.widened)
 
     def _warn_of_forgetting(self, gap: float) -> None:
@@ -242,24 +242,6 @@ class Learning(Describing):
                 told += (kind,)
         if told:
             self._warned_of = told
-
-    def _warn_of_likeness(self, batch: Batch, outcome: Outcome, *, first: bool) -> None:
-        """Warn, once, of successive rows that are alike; those of small batches are put together.
-
-        Who gives weights knows.
-        """
-        told: tuple[str, ...] = self.__dict__.get("_warned_of", ())
-        if "likeness" in told or not isinstance(batch.X, np.ndarray):
-            return
-        before = () if first else self.__dict__.get("_small", ())
-        rows, labels = joined_rows(before, batch.X, outcome.labels)
-        self._small = (rows, labels) if len(rows) < FEWEST else ()
-        if self._small:
-            return
-        text = warning_of_likeness(rows, labels) if batch.even else ""
-        if text:
-            warnings.warn(text, stacklevel=user_level())
-            self._warned_of = (*told, "likeness")
 
     def _run(
         self, learner: Learner | None, batch: Batch, recipe: Recipe, engine: Engine

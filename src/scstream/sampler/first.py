@@ -103,7 +103,8 @@ def learn_first(
         warmup,
         state.totals[:, 0].copy(),
     )
-    new = replace(new, scores=first_scores(new, X, weight, rules))
+    scores = first_scores(new, X, weight, rules)
+    new = replace(new, scores=scores if batch.alike == 1.0 else scores.faded(1.0 / batch.alike))
     return new, outcome_of(steps, learner, new, batch, events, state, labels, recipe)
 
 

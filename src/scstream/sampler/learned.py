@@ -11,6 +11,7 @@ from scstream.families.contract import Array
 from scstream.families.scores import Score
 from scstream.kernels.draws import Draws, Words
 from scstream.records import BatchRecord
+from scstream.sampler.alike import Alike
 from scstream.sampler.choose import steps_for
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
@@ -58,6 +59,8 @@ class Learner:
         may arise, see `scstream.sampler.background`.
     repeats : Repeats
         Rows of recent batches, which are known if they come again.
+    alike : Alike
+        How much rows resemble the row before, and what they count for that.
     """
 
     family: Family
@@ -75,6 +78,7 @@ class Learner:
     recent: Array
     suspicion: float = 0.0
     repeats: Repeats = Repeats()
+    alike: Alike = Alike()
 
     def next_point(self) -> tuple[Score, float]:
         """Return how the next point is scored, and what to add for its log density."""

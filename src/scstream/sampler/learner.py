@@ -44,8 +44,35 @@ def learn(
 ) -> tuple[Learner, Outcome]:
     """Return the model after a batch; ``make_rng`` starts the randomness of a new one.
 
-    Rows without weight teach nothing. They are left out, and labelled by what was learned.
+    Rows without weight teach nothing. They are left out, and labelled by what was learned. Rows
+    that resemble the row before count less, unless their weights are given.
     """
+    counted, rules, even = batch, recipe.rules, batch.even
+    if even and learner is not None and learner.alike.weight != 1.0:
+        counted = learner.alike.counted(batch)
+    new, outcome = _learn(learner, counted, recipe, engine, make_rng)
+    number = new.n_batches
+    few = number <= rules.alike_batches and batch.X.shape[0] < rules.alike_rows
+    due = few or number % rules.alike_looks == 0 or number & (number - 1) == 0
+    if due and even and rules.alike < 1.0 and new.family.real:
+        before = new.alike
+        alike = before.after(batch, outcome.labels, rules)
+        if alike.weight != before.weight and learner is None:
+            new, outcome = _learn(None, alike.counted(batch), recipe, engine, make_rng)
+        elif alike.weight != before.weight:
+            new = _recounted(new, alike.weight / before.weight)
+        new = replace(new, alike=alike)
+    return new, outcome
+
+
+def _learn(
+    learner: Learner | None,
+    batch: Batch,
+    recipe: Recipe,
+    engine: Engine,
+    make_rng: Callable[[], np.random.Generator],
+) -> tuple[Learner, Outcome]:
+    """Return the model after a batch, whose rows count what they are said to."""
     if not isinstance(batch.X, np.ndarray) and isinstance(batch.X, RemoteRows):
         n, d = batch.X.shape
         begun = learner is not None and not learner.warmup
@@ -57,18 +84,18 @@ def learn(
     if learner is not None:
         gap = batch.time - learner.time
         spacing = recipe.new_spacing(learner.spacing, gap, learner.n_batches)
-        usual, recipe = recipe, recipe.for_batch(n, gap, spacing)
+        usual, recipe = recipe, recipe.for_batch(n * batch.alike, gap, spacing)
         if _is_elsewhere(learner, batch, recipe, usual):
             learner, anew = replace(learner, warmup=()), True
     else:
-        recipe = recipe.for_batch(n, 0.0, 1.0)
+        recipe = recipe.for_batch(n * batch.alike, 0.0, 1.0)
     repeats = Repeats() if learner is None or anew else learner.repeats
     if repeats.watched < recipe.rules.watched_batches:
         batch, repeats = repeats.with_batch(batch, recipe.forgetting, recipe.rules)
     if learner is None or anew or _begins(learner, batch, recipe):
         first = learn_first(learner, batch, recipe, engine, make_rng)
         if first is not None:
-            return replace(first[0], spacing=spacing, repeats=repeats), first[1]
+            return _begun(learner, *first, spacing, repeats)
         assert learner is not None
         learner = replace(learner, warmup=())
     if repeats is not learner.repeats:
@@ -78,7 +105,30 @@ def learn(
         return later
     first = learn_first(replace(learner, warmup=()), batch, recipe, engine, make_rng)
     assert first is not None  # as there are no rows before
-    return replace(first[0], spacing=spacing, repeats=repeats), first[1]
+    return _begun(learner, *first, spacing, repeats)
+
+
+def _begun(
+    before: Learner | None, new: Learner, outcome: Outcome, spacing: float, repeats: Repeats
+) -> tuple[Learner, Outcome]:
+    """Return a model that has begun, with what is known of the stream besides clusters."""
+    alike = new.alike if before is None else before.alike
+    return replace(new, spacing=spacing, repeats=repeats, alike=alike), outcome
+
+
+def _recounted(learner: Learner, times: float) -> Learner:
+    """Return the model with all that it remembers counting so many times as much."""
+    outliers, dormant = learner.outliers, learner.dormant
+    if outliers is not None and outliers.held is not None:
+        outliers = outliers.carried(lambda sums: times * sums)
+    return replace(
+        learner,
+        state=learner.state.recounted(times),
+        outliers=outliers,
+        dormant=replace(dormant, sums=times * dormant.sums, most=times * dormant.most),
+        warmup=tuple(kept.recounted(times) for kept in learner.warmup),
+        recent=times * learner.recent,
+    )
 
 
 def _learn_weighted(
@@ -95,7 +145,7 @@ def _learn_weighted(
             "Every row of the first batch has weight zero: there is nothing to learn from. "
             "Give at least one row a positive sample_weight."
         )
-    new, outcome = learn(learner, batch.rows(counted), recipe, engine, make_rng)
+    new, outcome = _learn(learner, batch.rows(counted), recipe, engine, make_rng)
     return new, _with_the_rest(new, outcome, batch, counted, engine)
 
 
@@ -163,6 +213,7 @@ def _learn_later(
         recent=recent,
         suspicion=suspicion,
         repeats=learner.repeats,
+        alike=learner.alike,
     )
     outcome = outcome_of(steps, learner, new, batch, events, state, labels, recipe)
     if learner.warmup:
@@ -215,7 +266,8 @@ def _scores(
     kept = past.share_left_of(learner.state)
     most = rules.scored_rows if quick else rows_scored(n, learner.n_batches, rules)
     rows = batch.X if batch.here is None else batch.here
-    some = ordered_rows(rows, batch.weight, most)
+    weight = batch.weight if batch.alike == 1.0 else batch.weight / batch.alike  # rows are scored
+    some = ordered_rows(rows, weight, most)
 
     def scores() -> Sketch:
         return scores_with(learner.scores, learner, some(), n, rules, kept, share)

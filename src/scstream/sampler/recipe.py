@@ -70,6 +70,7 @@ class Batch:
     widened: tuple[Widening, ...] = ()  # columns that are taken for something wider from now on
     checker: Engine | None = None  # whose first sweep finds out whether rows are finite
     here: NDArray[Any] | None = None  # the rows where they came from, if that is this machine
+    alike: float = 1.0  # what each row counts of its weight, as it resembles the one before
 
     def check(self) -> None:
         """Raise if some number is not finite, for who looks at rows before the first sweep."""
@@ -107,8 +108,8 @@ class Recipe:
     auto: bool = False
     rules: Rules = RULES
 
-    def for_batch(self, n: int, gap: float, spacing: float) -> Recipe:
-        """Return what that means for a batch of n rows, so long after the last one.
+    def for_batch(self, n: float, gap: float, spacing: float) -> Recipe:
+        """Return what that means for a batch of n points, so long after the last one.
 
         ``spacing`` is usual between batches. A few rows are forgotten as slowly as a usual batch.
         """

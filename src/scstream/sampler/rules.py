@@ -90,6 +90,23 @@ class Rules(StartRules, GroupRules):
         Rows of a batch that are looked at must be at least so many.
     repeated_share : float
         The share of them that must have been seen before.
+    alike : float
+        The correlation of a row's deviation from the centre of its cluster with that of the
+        cluster's next row from which rows count less, see `scstream.sampler.alike`; 1 for never.
+        With less there are hardly more clusters than there should be, and close ones are lost.
+    alike_farther : float
+        The share of rows from which the eighth next of their cluster must then be farther away than
+        the next: .64 to 1 where readings follow slowly, .41 to .6 of independent rows.
+    alike_points : float
+        Points that the rows of a usual batch then count at least: fewer show no cluster.
+    alike_least : float
+        Weight of a row that need not be exceeded for that, in small batches.
+    alike_rows : int
+        Rows from which that is known; those of smaller batches are put together.
+    alike_batches : int
+        Batches up to which all small ones are looked at.
+    alike_looks : int
+        Batches from one look at others to the next. The first are at batches 1, 2, 4 and 8.
     left_out : float
         Points, for each number that describes a cluster, below which no point counts in the cluster
         that it is in when it gets its last label in a batch: it would find itself there. On 1,000
@@ -288,6 +305,13 @@ class Rules(StartRules, GroupRules):
     watched_batches: int = 32
     least_repeated: int = 8
     repeated_share: float = 0.9
+    alike: float = 0.65
+    alike_farther: float = 0.6
+    alike_points: float = 30.0
+    alike_least: float = 0.2
+    alike_rows: int = 200
+    alike_batches: int = 64
+    alike_looks: int = 16
     left_out: float = 0.15
     drawn_rows: int = 300
     drawn_doubt: float = 0.01

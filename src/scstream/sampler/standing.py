@@ -145,6 +145,16 @@ class Standing:
         new.__dict__.update(known=None, recalled=None)
         return new
 
+    def recounted(self, times: float) -> Self:
+        """Return the clusters with all points counting so many times as much."""
+        window, now = self.window, self.now
+        window = replace(window, sums=times * window.sums, doubt=times * window.doubt)
+        now = replace(now, current=times * now.current, doubt=times * now.doubt)
+        past, doubt = times * self.past, times * self.past_doubt
+        new = self.having(window=window, now=now, past=past, past_doubt=doubt)
+        new.__dict__.update(known=None, recalled=None)
+        return new
+
     def learn(self, known: LogMarginals) -> LogMarginals:
         """Take note of log marginals that were computed."""
         self.recall(known)

@@ -26,6 +26,10 @@ class KeptBatch:
     batch: Batch
     ids: Labels
 
+    def recounted(self, times: float) -> KeptBatch:
+        """Return it with rows that count so many times as much."""
+        return replace(self, batch=replace(self.batch, weight=times * self.batch.weight))
+
 
 def is_due(kept: tuple[KeptBatch, ...], batch: Batch, recipe: Recipe) -> bool:
     """Whether a start is to be made anew from the first rows and those of a batch.
