@@ -54,6 +54,8 @@ class Case:
         The number of a batch before which nothing came for long.
     units_from : int or None
         The number of the first batch in units a thousand times as small.
+    wide_at : int or None
+        The number of a batch of noise that is far wider than all clusters.
     """
 
     kind: str
@@ -74,6 +76,7 @@ class Case:
     passes: int = 0
     pause: int | None = None
     units_from: int | None = None
+    wide_at: int | None = None
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -91,6 +94,8 @@ class Case:
                 X[: self.noise] = rng.uniform(-25.0, 25.0, (self.noise, X.shape[1]))
             if self.units_from is not None and b >= self.units_from:
                 X = 1000.0 * X
+            if b == self.wide_at:
+                X = 300.0 * rng.normal(size=X.shape)
             if self.given and b == 0:
                 more["labels"] = y // 2
             if self.pause is not None:
@@ -224,6 +229,10 @@ def _cases() -> dict[str, Case]:
     out["other units"] = Case(
         "gaussian-5", {"alpha": 0.3, "half_life": 2.0, "max_sweeps": 5}, n=90, seed=1, dormant=9,
         batches=4, units_from=2,
+    )  # fmt: skip
+    out["a wide batch"] = Case(
+        "gaussian-5", {"alpha": 0.3, "half_life": 4.0, "max_sweeps": 5}, n=90, seed=1, dormant=9,
+        batches=5, wide_at=2, given=False,
     )  # fmt: skip
     out["topics"] = Case("topics", {"alpha": 0.3, "kernel": fading}, n=60, seed=2, given=False)
     out["topics, outliers"] = Case(

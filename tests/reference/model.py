@@ -126,7 +126,8 @@ class Model:
         if isinstance(self.outliers, Background):
             batch.outliers = self.outliers.begin(batch, past.totals()[:, 0].sum() / before)
         clusters = self.run_later(batch, copy.deepcopy(past), time)
-        suspected = clusters.next_id > past.next_id or self.events.returns
+        joined = past.k > 1 and sum(clusters.is_present(c) for c in range(clusters.k)) == 1
+        suspected = joined or clusters.next_id > past.next_id or self.events.returns
         suspected = suspected and is_suspected(self, batch, past, clusters, some_rows(len(X), ROWS))
         if suspected and begins_anew(self, batch, clusters):
             self.clusters, self.first_rows, self.events = known, [], Events()
