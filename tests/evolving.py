@@ -56,6 +56,8 @@ class Case:
         The number of the first batch in units a thousand times as small.
     wide_at : int or None
         The number of a batch of noise that is far wider than all clusters.
+    tails_from : int or None
+        The number of the first batch whose rows have heavy tails.
     """
 
     kind: str
@@ -77,6 +79,7 @@ class Case:
     pause: int | None = None
     units_from: int | None = None
     wide_at: int | None = None
+    tails_from: int | None = None
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -96,6 +99,9 @@ class Case:
                 X = 1000.0 * X
             if b == self.wide_at:
                 X = 300.0 * rng.normal(size=X.shape)
+            if self.tails_from is not None and b >= self.tails_from:
+                centre = np.stack([X[y == c].mean(axis=0) for c in y])
+                X = centre + (X - centre) / np.sqrt(rng.chisquare(2.0, (self.n, 1)) / 2.0)
             if self.given and b == 0:
                 more["labels"] = y // 2
             if self.pause is not None:
@@ -264,6 +270,10 @@ def _cases_of_tails() -> dict[str, Case]:
     out["tails learned, over-clustered"] = Case(
         "student-2", {"alpha": 0.3, "half_life": 2.0}, n=40, seed=3, given=False, batches=2
     )
+    out["tails that come"] = Case(
+        "light-2", {"alpha": 0.3, "half_life": 2.0, "max_sweeps": 5}, n=250, seed=5, batches=5,
+        tails_from=3,
+    )  # fmt: skip
     out["no tails, learned"] = Case("light-2", {"alpha": 0.3, "half_life": 2.0}, seed=5, batches=6)
     return out
 

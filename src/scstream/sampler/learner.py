@@ -18,6 +18,7 @@ from scstream.sampler.choose import is_small, steps_for
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
 from scstream.sampler.first import learn_first
+from scstream.sampler.heavier import with_tails
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
@@ -136,6 +137,16 @@ def _learn_later(
         if noise is not None:
             noisy = replace(learner, outliers=noise)
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
+    if born and family.learns_tails:
+        ran = steps, state, events
+        steps, state, events = with_tails(
+            learner,
+            ran,
+            batch,
+            recipe.rules,
+            lambda of: _run_later(of, batch, recipe, engine, past),
+        )
+        family = steps.family
     labels = labels_of(steps, state, batch.X.shape[0])
     state = as_learned(steps, state)
     kept = recipe.forgetting.decay(batch.time - learner.time)
