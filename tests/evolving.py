@@ -56,6 +56,10 @@ class Case:
         The number of the first batch in units a thousand times as small.
     slow_from : int or None
         The number of the first batch whose rows resemble the row before.
+    wide_at : int or None
+        The number of a batch of noise that is far wider than all clusters.
+    tails_from : int or None
+        The number of the first batch whose rows have heavy tails.
     """
 
     kind: str
@@ -77,6 +81,8 @@ class Case:
     pause: int | None = None
     units_from: int | None = None
     slow_from: int | None = None
+    wide_at: int | None = None
+    tails_from: int | None = None
 
     def stream(self):
         """Yield each batch's rows, and what `partial_fit` is given besides."""
@@ -96,6 +102,11 @@ class Case:
                 X = 1000.0 * X
             if self.slow_from is not None and b >= self.slow_from:
                 X = slow_rows(own, self.n, self.seed)
+            if b == self.wide_at:
+                X = 300.0 * rng.normal(size=X.shape)
+            if self.tails_from is not None and b >= self.tails_from:
+                centre = np.stack([X[y == c].mean(axis=0) for c in y])
+                X = centre + (X - centre) / np.sqrt(rng.chisquare(2.0, (self.n, 1)) / 2.0)
             if self.given and b == 0:
                 more["labels"] = y // 2
             if self.pause is not None:
@@ -239,6 +250,10 @@ def _cases() -> dict[str, Case]:
             "gaussian-2", {"alpha": 0.3, "half_life": 2.0}, n=n, seed=1, given=False, batches=5,
             slow_from=first,
         )  # fmt: skip
+    out["a wide batch"] = Case(
+        "gaussian-5", {"alpha": 0.3, "half_life": 4.0, "max_sweeps": 5}, n=90, seed=1, dormant=9,
+        batches=5, wide_at=2, given=False,
+    )  # fmt: skip
     out["topics"] = Case("topics", {"alpha": 0.3, "kernel": fading}, n=60, seed=2, given=False)
     out["topics, outliers"] = Case(
         "topics",
@@ -269,6 +284,10 @@ def _cases_of_tails() -> dict[str, Case]:
     out["tails learned, over-clustered"] = Case(
         "student-2", {"alpha": 0.3, "half_life": 2.0}, n=40, seed=3, given=False, batches=2
     )
+    out["tails that come"] = Case(
+        "light-2", {"alpha": 0.3, "half_life": 2.0, "max_sweeps": 5}, n=250, seed=5, batches=5,
+        tails_from=3,
+    )  # fmt: skip
     out["no tails, learned"] = Case("light-2", {"alpha": 0.3, "half_life": 2.0}, seed=5, batches=6)
     return out
 

@@ -154,9 +154,10 @@ def test_an_expected_covariance_goes_with_the_latest_points_and_a_mean_with_all(
     latest = [np.tile(X, (times, 1)) for X in clusters_of(3, seed=1, shift=2.0)]
     if kind is not Gaussian:
         latest[1][3, 0] = latest[2][5, 1] = np.nan
-    family = with_prior(prepared(kind, 3), _share=share)
+    family = prepared(kind, 3)
+    psi = 5.0 * family.to_saved()["_psi"]
+    family = with_prior(family, _share=share, _psi=psi)
     centre, scale = family.frame
-    psi = family.to_saved()["_psi"]
     followed = family.follow(sums(family, whole), sums(family, latest))
     units = np.outer(scale, scale) if kind is Gaussian else scale**2
     now = followed.hyperparameters()
@@ -171,6 +172,26 @@ def test_an_expected_covariance_goes_with_the_latest_points_and_a_mean_with_all(
     assert followed.follow(0.0 * sums(family, whole), 0.0 * sums(family, whole)).prior == (
         pytest.approx(followed.prior)
     )
+
+
+@pytest.mark.parametrize("wider", [1.0, 1e3])
+@pytest.mark.parametrize("kind", REAL)
+def test_a_covariance_that_would_grow_a_lot_must_suit_all_clusters(kind, wider):
+    # broken on purpose (the whole step always): the first step is the best
+    whole, latest = clusters_of(3), [wider * X for X in clusters_of(3, seed=1)[1:2]]
+    family = with_prior(prepared(kind, 3))
+    (centre, scale), psi = family.frame, family.to_saved()["_psi"]
+    far = expected_covariance(kind, psi, 1.0, [(X - centre) / scale for X in latest]) - psi
+    every = sums(family, whole + latest)
+    followed = family.follow(every, every[-1:])
+    steps = [with_prior(followed, _psi=psi + 0.25**i * far) for i in range(20)]
+    level = [step.log_marginal(every).sum() for step in steps]
+    size = [np.linalg.slogdet(step._psi)[1] if kind is Gaussian else np.log(step._psi).sum()
+            for step in [*steps, family]]  # fmt: skip
+    grown = (np.array(size[:-1]) - size[-1]) / (3.0 if kind is Spherical else 1.0)
+    best = min(np.argmax(level), np.argmax(grown <= np.log(4.0)))
+    assert best == 0 if wider == 1.0 else best > 2
+    assert_allclose(followed.to_saved()["_psi"], steps[best]._psi, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", REAL)

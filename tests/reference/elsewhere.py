@@ -12,8 +12,8 @@ from reference.sweeps import predictive_scores, with_outliers
 
 SHARE = 0.5  # of a batch's rows that no cluster expects
 ROWS = 100  # by which that is judged where clusters were born
-UNITS = 1.0  # nats a row by which a batch must be more probable as the first of another stream,
-CLUSTERS = 0.5  # and its clusters then better than those that it has become
+UNITS = 0.3  # nats a row by which a batch must be more probable as the first of another stream,
+CLUSTERS = 0.1  # and its clusters then better than those that it has become
 
 
 def is_elsewhere(model, X, time):

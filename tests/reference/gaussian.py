@@ -9,6 +9,8 @@ import numpy as np
 from reference.cutting import log_odds, normal_below
 from reference.restraint import middles, restrained
 
+FAR = log(4.0)  # by which the log determinant of an expected covariance may grow in a batch
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -125,7 +127,11 @@ class Gaussian:
         return replace(self, nu=min(self.nu, d + 2.0 + (k - 1.0) * d))
 
     def follow(self, clusters, latest):
-        """Let the expected mean and covariance go with the clusters."""
+        """Let the expected mean and covariance go with the clusters.
+
+        Where the covariance would grow a lot it must suit all that is remembered: a share of the
+        step is tried, a quarter, a sixteenth, and so on.
+        """
         d, total = len(self.m), sum(clusters)
         if total[0] < 1.0:
             return self
@@ -136,7 +142,15 @@ class Gaussian:
             old = max(10.0 * (d + 2.0), new)
             psi = (old * self.psi + new * self.share * pooled) / (old + new)
             trials += [replace(self, m=m, psi=psi) for m in middles(np.array(clusters), d)]
-        return most_probable(trials, latest)
+        whole = new = most_probable(trials, latest)
+        share = 1.0
+        while np.linalg.slogdet(new.psi)[1] - np.linalg.slogdet(self.psi)[1] > FAR:
+            share *= 0.25
+            trial = replace(whole, psi=self.psi + share * (whole.psi - self.psi))
+            if not is_more(trial.level(clusters), new.level(clusters)):
+                break
+            new = trial
+        return new
 
     def reframed(self, s, before):
         """Return statistics of another frame in this one."""

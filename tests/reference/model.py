@@ -18,6 +18,7 @@ from reference.batches import (
 from reference.clusters import ONE, Clusters, Forgetting
 from reference.dormant import Dormant
 from reference.elsewhere import ROWS, begins_anew, is_elsewhere, is_suspected
+from reference.heavier import SHOWN, with_tails
 from reference.moves import drop_forgotten, keep, log_posterior
 from reference.repeats import Repeats
 from reference.starts import start_from_labels, start_over_clustered, with_prior_on_trial
@@ -159,8 +160,10 @@ class Model:
         if isinstance(self.outliers, Background):
             batch.outliers = self.outliers.begin(batch, past.totals()[:, 0].sum() / before)
         clusters = self.run_later(batch, copy.deepcopy(past), time)
-        suspected = clusters.next_id > past.next_id or self.events.returns
-        suspected = suspected and is_suspected(self, batch, past, clusters, some_rows(len(X), ROWS))
+        joined = past.k > 1 and sum(clusters.is_present(c) for c in range(clusters.k)) == 1
+        born = clusters.next_id > past.next_id or self.events.returns
+        some = some_rows(len(X), ROWS)
+        suspected = (joined or born) and is_suspected(self, batch, past, clusters, some)
         if suspected and begins_anew(self, batch, clusters):
             self.clusters, self.first_rows, self.events = known, [], Events()
             self.learn_first(X, weight, time, None)
@@ -172,6 +175,10 @@ class Model:
                 batch = self.batch(self.family, X, weight, self.rng)
                 batch.outliers = noise
                 clusters = self.run_later(batch, past, time)
+        if born and hasattr(self.family, "with_tails"):
+            batch, clusters = with_tails(
+                self, batch, clusters, past, time, some_rows(len(X), SHOWN)
+            )
         self.hand_out(batch, clusters)
         self.drop_places(clusters, time)
         totals = clusters.totals()

@@ -50,8 +50,12 @@ class Student(Gaussian):
 
     def tamed(self, X, totals, memory):
         """Return the family with tails to start from, if clusters found without show heavy ones."""
-        learned = replace(self, df=NORMAL).with_tails(X, totals, memory)
+        learned = self.shown(X, totals, memory)
         return replace(self, df=2.0, surely=True) if learned.has_heavy_tails() else None
+
+    def shown(self, X, totals, memory):
+        """Return the family with the tails that rows of clusters show by themselves."""
+        return replace(self, df=NORMAL).with_tails(X, totals, memory)
 
     def has_heavy_tails(self):
         return self.df < 30.0

@@ -35,7 +35,8 @@ def test_all_clusters_are_found_in_other_units(family, change) -> None:
             assert adjusted_rand_score(y, model.predict(X)) > 0.98
         model.partial_fit(X)
         assert b < AT or adjusted_rand_score(y, model.labels_) > 0.98
-        assert len(set(model.labels_)) == K
+        # where one column alone has changed a few rows are still at places of before
+        assert np.count_nonzero(np.bincount(model.labels_) > 0.02 * len(y)) == K
 
 
 def test_clusters_have_their_names_again_after_a_single_batch_in_other_units() -> None:
@@ -45,6 +46,31 @@ def test_clusters_have_their_names_again_after_a_single_batch_in_other_units() -
         names.append([int(np.bincount(model.labels_[y == c]).argmax()) for c in range(K)])
     assert set(names[AT]).isdisjoint(names[AT - 1])
     assert names[AT + 1] == names[AT - 1] == names[-1]
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal", "spherical"])
+def test_clusters_are_known_after_a_batch_of_rows_far_wider_than_all(family) -> None:
+    """As of a faulty sensor. The prior must not make what is remembered as wide."""
+    # broken on purpose (the prior follows all the way): an ARI of 0 for five batches
+    rng, model = np.random.default_rng(8), ScStream(family, random_state=0)
+    for b, (X, y) in enumerate(batches(6, AT + 4)):
+        wild = 20.0 + 300.0 * rng.normal(size=X.shape)
+        model.partial_fit(wild if b == AT else X)
+        if b != AT:
+            assert adjusted_rand_score(y, model.labels_) > 0.98
+
+
+def test_a_stream_is_followed_whose_batch_in_other_units_is_a_single_cluster() -> None:
+    """Six clusters that touch, in few rows, are one for the cluster that was in their midst."""
+    # broken on purpose (only births are suspected): an ARI of 0 to .2 for six batches
+    rng = np.random.default_rng([0, 2, 150, 7])
+    centres, model, found = 6.4 * rng.normal(size=(K, 2)), ScStream(random_state=0), []
+    for b in range(14):
+        y = rng.integers(K, size=150)
+        X = centres[y] + rng.normal(size=(150, 2))
+        model.partial_fit(X if b < AT else 1000.0 * X)
+        found.append(adjusted_rand_score(y, model.labels_))
+    assert np.mean(found[AT:]) > 0.6
 
 
 def test_a_class_of_another_shape_and_size_is_no_change_of_units() -> None:

@@ -237,21 +237,37 @@ def test_the_steps_of_clusters_without_tails_are_the_compiled_ones_of_gaussian_c
     "family", ["student", pytest.param("diagonal-student", marks=pytest.mark.slow)]
 )
 def test_tails_that_come_and_go_are_followed_also_by_a_loaded_model(family, tmp_path):
-    """Rows are tamed from the batch after which tails were seen, and no longer when they go."""
+    """Rows are tamed from the batch on in which tails come, and soon no longer when they go."""
+    # broken on purpose (births are not looked at): five clusters and more while there are tails
     rng, tamed = np.random.default_rng(4), []
     model = ScStream(family, random_state=0, n_jobs=1)
     for b in range(22):
-        X = rng.normal(size=(2400, 2)) + 60.0 * rng.integers(2, size=(2400, 1))
+        X, y = rng.normal(size=(2400, 2)), rng.integers(2, size=2400)
         if 5 <= b < 13:
             X /= np.sqrt(rng.chisquare(3.0, size=(2400, 1)) / 3.0)
+        X += 60.0 * y[:, None]
         other = copy.deepcopy(model)
         if b in (10, 20):
             model.save(tmp_path / "model")
             model = ScStream.load(tmp_path / "model")
         model.partial_fit(X)
         assert_array_equal(other.partial_fit(X).labels_, model.labels_)
+        assert adjusted_rand_score(y, model.labels_) > 0.99
         tamed.append(model._learner.family.tames)
-    assert tamed == [False] * 8 + [True] * 8 + [False] * 6  # every fourth batch is looked at
+    assert tamed[:13] == [False] * 5 + [True] * 8
+    assert not tamed[-1]  # every fourth batch is looked at
+
+
+@pytest.mark.parametrize("family", ["student", "diagonal-student"])
+def test_new_clusters_are_no_tails(family):
+    # broken on purpose (heavy tails whenever rows show some): 2 of 3 streams have them
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        centres, model = 12.0 * rng.normal(size=(9, 2)), ScStream(family, random_state=0)
+        for b in range(9):
+            y = rng.integers(3 if b < 6 else 9, size=400)
+            model.partial_fit(centres[y] + rng.normal(size=(400, 2)))
+            assert not model._learner.family.has_heavy_tails()
 
 
 @pytest.mark.parametrize(("n", "tamed_rows"), [(500, [500]), (5000, [1250, 5000]), (8000, [2000])])

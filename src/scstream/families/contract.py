@@ -186,6 +186,14 @@ class Family(Saved, RowForms, Dividing, ABC):
         """Whether tails are so heavy that clusters reach each other at any distance."""
         return False
 
+    def made_heavy(self) -> Self | None:
+        """Return this copy with heavy tails to start from; None if it has some or learns none."""
+        return None
+
+    def tails_shown(self, X: Points, totals: Array, memory: float) -> Self:
+        """Return this copy with the tails that rows of clusters (k, p) show by themselves."""
+        return self
+
     def tails_differ(self, before: Family) -> bool:
         """Whether the tails clearly differ from those before."""
         return False

@@ -13,7 +13,13 @@ from scipy.special import gammaln
 from scstream.families import rounding, rowwise
 from scstream.families.contract import Array, Family
 from scstream.families.cutting import Side
-from scstream.families.evidence import best_by_doubling, best_judged, most_probable
+from scstream.families.evidence import (
+    best_by_doubling,
+    best_judged,
+    goes_far,
+    most_probable,
+    step_that_suits,
+)
 from scstream.families.factorised import ColumnScore, Factorised, Plane
 from scstream.families.frame import column_frame
 from scstream.families.gaussian import KEPT, SHARES
@@ -219,7 +225,10 @@ class Diagonal(Factorised):
             family = copy.copy(self)
             family._m = m
             trials += [family._with(self._kappa, self._nu, psi) for psi in variances]
-        return trials[0] if len(trials) == 1 else most_probable(trials, latest)
+        new, *others = trials
+        if others:
+            new = most_probable(trials, latest)
+        return step_that_suits(self, new, clusters) if goes_far(self, new) else new
 
     def _between(self, pooled: Array, spare: Array) -> Array:
         """Return variances (d,) between those expected so far and pooled ones."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from math import log
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,24 @@ from scstream.families.scores import Array
 
 Kind = TypeVar("Kind", bound=Family)
 _Trial = TypeVar("_Trial")
+
+_FAR = 0.5 * log(4.0)  # half of what the log determinant of an expected covariance may grow by
+
+
+class NormalPrior(Protocol):
+    """The prior of clusters with covariances: its strengths, and what is expected."""
+
+    _kappa: float
+    _nu: float
+    _psi: Array
+    _log_z: float
+
+    def _with(self, kappa: float, nu: float, psi: Array) -> Self: ...
+    def log_marginal(self, s: Array) -> Array:
+        """Return the log marginal likelihoods of clusters (k, p)."""
+
+
+Normal = TypeVar("Normal", bound=NormalPrior)
 
 
 def most_probable(trials: Sequence[Kind], clusters: Array) -> Kind:
@@ -26,6 +45,30 @@ def best_judged(judged: Sequence[tuple[_Trial, float]]) -> _Trial:
         if _is_more(reached, level):
             best, level = trial, reached
     return best
+
+
+def step_that_suits(before: Normal, whole: Normal, clusters: Array) -> Normal:
+    """Return the family after a step of its prior, or after a share of the step if it goes far.
+
+    One batch of rows far wider than all before, as of a faulty sensor, would make all that is
+    remembered as wide. So such a step is quartered while that makes the clusters (k, p) more
+    probable and it is still far: if clusters stay so wide the prior arrives in some batches.
+    """
+    wider, share, best = whole._psi - before._psi, 1.0, whole
+    level = float(whole.log_marginal(clusters).sum())
+    while goes_far(before, best):
+        share *= 0.25
+        trial = whole._with(whole._kappa, whole._nu, before._psi + share * wider)
+        reached = float(trial.log_marginal(clusters).sum())
+        if not _is_more(reached, level):
+            break
+        best, level = trial, reached
+    return best
+
+
+def goes_far(before: Normal, after: Normal) -> bool:
+    """Whether far wider clusters are expected after a step, which the log-normalisers show."""
+    return before._log_z - after._log_z > _FAR * after._nu
 
 
 def at_most(strength: Array | float, k: int, start: Array | float) -> Array:

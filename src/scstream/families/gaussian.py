@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike
 from scstream.families import rounding
 from scstream.families.contract import Array, GaussianPrior
 from scstream.families.determined import determined
-from scstream.families.evidence import best_by_doubling, best_judged, most_probable
+from scstream.families.evidence import (
+    best_by_doubling,
+    best_judged,
+    goes_far,
+    most_probable,
+    step_that_suits,
+)
 from scstream.families.frame import column_frame
 from scstream.families.gaussian_columns import GaussianColumns
 from scstream.families.gaussian_scores import MANY
@@ -170,7 +176,8 @@ class Gaussian(GaussianColumns):
 
         Without this the prior would pull on a stream that has drifted far from its beginning, or
         whose clusters have become much wider or narrower. The covariance is that of the latest
-        points (k, p) and the one expected so far, which counts as much as they do or more.
+        points (k, p) and the one expected so far, which counts as much as they do or more. Where
+        it would grow a lot it must suit all clusters, see `step_that_suits`.
         """
         if self.mean is not None and self.cov is not None:
             return self
@@ -183,9 +190,12 @@ class Gaussian(GaussianColumns):
                     trials.append(trial)
         if not trials:  # the covariance is given, or rounding cost it
             trials = [self._with(self._kappa, self._nu, self._psi, m) for m in middles]
-        if len(trials) > 1:
-            return most_probable(trials, latest)
-        return trials[0] if trials else self
+        if not trials:
+            return self
+        new, *others = trials
+        if others:
+            new = most_probable(trials, latest)
+        return step_that_suits(self, new, clusters) if goes_far(self, new) else new
 
     def _followed(self, clusters: Array, latest: Array) -> tuple[list[Array], list[Array]]:
         """Return means (d,) and covariances (d, d) that may be expected, where they are open.
@@ -193,7 +203,7 @@ class Gaussian(GaussianColumns):
         Once more with clusters held back that are far out, or restrained that are far too wide, if
         there are some. There is no mean of clusters (k, p) without points.
         """
-        d = len(self._m)
+        d = self._m.shape[0]
         how, m, psi = (self._psi, self._share, KEPT * (d + 2.0)), np.empty(d), np.empty((d, d))
         n, astray, outlying = pooling.expected(clusters, latest, *how, m, psi)
         middles, covariances = [m] if n >= 1.0 else [], [psi]

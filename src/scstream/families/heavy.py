@@ -100,12 +100,19 @@ class HeavyTailed(Family):
 
         Where there are tails these clusters are pieces of them: they are not where to start from.
         """
-        learned = self._having(NORMAL).with_tails(X, totals, memory)
-        if not learned.has_heavy_tails():
+        if not self.tails_shown(X, totals, memory).has_heavy_tails():
             return None
         new = self._having(START)
         new.surely = True
         return new
+
+    def made_heavy(self) -> Self | None:
+        """Return this copy with heavy tails to start from, if it has none and they are learned."""
+        return None if self.has_heavy_tails() or self.df != "auto" else self._having(START)
+
+    def tails_shown(self, X: Points, totals: Array, memory: float) -> Self:
+        """Return this copy with the tails that rows of clusters (k, p) show by themselves."""
+        return self._having(NORMAL).with_tails(X, totals, memory)
 
     def check_given(self) -> None:
         """Raise `ValueError` if the degrees of freedom cannot be."""

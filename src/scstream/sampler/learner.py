@@ -18,6 +18,7 @@ from scstream.sampler.choose import is_small, steps_for
 from scstream.sampler.clusters import ONE, State
 from scstream.sampler.context import Context
 from scstream.sampler.first import learn_first
+from scstream.sampler.heavier import with_tails
 from scstream.sampler.learned import Learner as Learner
 from scstream.sampler.learned import Outcome as Outcome
 from scstream.sampler.learned import labels_of, outcome_of
@@ -173,7 +174,9 @@ def _learn_later(
         batch.X.release()
     state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
-    if born and is_suspected(learner, past, state, batch, recipe):
+    rows = state.now.rows
+    joined = past.k > 1 and batch.X.shape[0] in rows[:, 0] + rows[:, 1]  # all are in one cluster
+    if (born or joined) and is_suspected(learner, past, state, batch, recipe):
         if begins_anew(learner, steps, state, batch, recipe, engine):
             return None
         steps, state, events = _run_later(learner, batch, recipe, engine, past)
@@ -184,6 +187,16 @@ def _learn_later(
         if noise is not None:
             noisy = replace(learner, outliers=noise)
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
+    if born and family.learns_tails:
+        ran = steps, state, events
+        steps, state, events = with_tails(
+            learner,
+            ran,
+            batch,
+            recipe.rules,
+            lambda of: _run_later(of, batch, recipe, engine, past),
+        )
+        family = steps.family
     labels = labels_of(steps, state, batch.X.shape[0])
     state = as_learned(steps, state)
     kept = recipe.forgetting.decay(batch.time - learner.time)

@@ -39,7 +39,7 @@ def share_of_nobody(
 def is_suspected(
     learner: Learner, past: State, state: State, batch: Batch, recipe: Recipe
 ) -> bool:  # fmt: skip
-    """Whether a batch in which clusters were born, or came back, may have come in other units.
+    """Whether a batch may have come in other units, if clusters were born or all became one.
 
     Most rows are where no cluster expects them, or what is expected of clusters does not suit those
     that the batch has become. Counts have no units, and who says what is to be remembered has it

@@ -185,13 +185,13 @@ class Rules(StartRules, GroupRules):
         Rows by which the same is judged in any batch in which clusters were born, at most.
     other_units : float
         Nats a row by which such a batch must be more probable as the first of another stream, for
-        the model to begin anew with it: units have changed. A thousand times larger or smaller ones
-        gain 1.7 to 25, but so may a single new class of another shape.
+        the model to begin anew with it: units have changed. Six clusters a thousand times larger
+        or smaller, or in one column, gain .1 to 13, but so may a single new class of another shape.
     other_clusters : float
         Nats a row by which the clusters of that beginning must then be better than those that the
-        batch has become, even under a prior that suits these. Changed units gain .6 to 6 where
-        clusters are lost, 500 rows of new classes, or of clusters that jump and are found, .4 at
-        most.
+        batch has become, even under a prior that suits these. In 2, 3 and 8 columns changed units
+        gain .1 to 9 where clusters are lost. Clusters that jump, or new classes of the old shapes,
+        do not gain both; new classes of other shapes do only where they were found badly.
     return_within : int
         Batches after its birth in which a cluster may still turn out to be a return.
     turn_rows : int
@@ -336,8 +336,8 @@ class Rules(StartRules, GroupRules):
     elsewhere: float = 0.5
     elsewhere_rows: int = 1000
     suspicious_rows: int = 100
-    other_units: float = 1.0
-    other_clusters: float = 0.5
+    other_units: float = 0.3
+    other_clusters: float = 0.1
     return_within: int = 4
     turn_rows: int = 1024
     turn_past: float = 4.0
