@@ -39,6 +39,15 @@ def test_all_clusters_are_found_in_other_units(family, change) -> None:
         assert np.count_nonzero(np.bincount(model.labels_) > 0.02 * len(y)) == K
 
 
+@pytest.mark.parametrize("less", [30.0, 1000.0])
+def test_few_rows_in_units_so_small_that_all_are_in_one_cluster_are_noticed(less) -> None:
+    # without a look where nothing is born: one cluster, in most cases for good
+    model = ScStream(random_state=0)
+    for b, (X, y) in enumerate(batches(1, AT + 2, n=120)):
+        model.partial_fit(X / less if b >= AT else X)
+        assert adjusted_rand_score(y, model.labels_) > 0.98
+
+
 def test_clusters_have_their_names_again_after_a_single_batch_in_other_units() -> None:
     model, names = ScStream(random_state=0), []
     for b, (X, y) in enumerate(batches(2, AT + 4)):

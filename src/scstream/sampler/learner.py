@@ -174,10 +174,8 @@ def _learn_later(
         batch.X.release()
     state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
     born = state.next_id > past.next_id or events.returns
-    rows = state.now.rows
-    joined = (
-        len(past.ids) > 1 and batch.X.shape[0] in rows[:, 0] + rows[:, 1]
-    )  # all are in one cluster
+    whole = state.now.rows[:, 0] + state.now.rows[:, 1]
+    joined = len(past.ids) > 1 and batch.X.shape[0] in whole  # all are in one cluster
     if (born or joined) and is_suspected(learner, past, state, batch, recipe):
         if begins_anew(learner, steps, state, batch, recipe, engine):
             return None
