@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,13 +164,13 @@ def _learn_later(
 
     None if the model had better begin anew with the batch, which came in other units.
     """
-    before = learner
+    before, rules = learner, recipe.rules
     if learner.family.narrows:
-        learner = _turned(learner, batch, recipe.rules)
+        learner = _turned(learner, batch, rules)
     family = learner.family
     past = _under(learner.state, recipe.forgetting).advance(batch.time)
     steps = _begin(learner, batch, recipe, engine, past)
-    scores = _scores(before, batch, recipe.rules, past, engine)
+    scores = _scores(before, batch, rules, past, engine)
     if engine.takes_collections and isinstance(batch.X, RemoteRows):
         batch.X.release()
     state, events = later_batch(steps, recipe.plan, past, batch.time, learner.dormant)
@@ -188,28 +189,18 @@ def _learn_later(
             noisy = replace(learner, outliers=noise)
             steps, state, events = _run_later(noisy, batch, recipe, engine, past)
     if born and family.learns_tails:
-        ran = steps, state, events
-        steps, state, events = with_tails(
-            learner,
-            ran,
-            batch,
-            recipe.rules,
-            lambda of: _run_later(of, batch, recipe, engine, past),
-        )
+        run = partial(_run_later, batch=batch, recipe=recipe, engine=engine, past=past)
+        steps, state, events = with_tails(learner, (steps, state, events), batch, rules, run)
         family = steps.family
     labels = labels_of(steps, state, batch.X.shape[0])
     state = as_learned(steps, state)
     kept = recipe.forgetting.decay(batch.time - learner.time)
     state, recent = recent_after((learner.state.ids, learner.recent), state, events, kept)
-    if recipe.rules.follow:
+    if rules.follow:
         family = family.follow(state.totals, state.current)
-    if (
-        family.learns_tails
-        and learner.n_batches % recipe.rules.tail_every == 0
-        and batch.X.shape[0]
-    ):
-        rows = some_rows(batch.X, max(recipe.rules.tail_rows, batch.X.shape[0] // 4))
-        family = family.with_tails(rows, state.totals, recipe.rules.tail_memory)
+    if family.learns_tails and learner.n_batches % rules.tail_every == 0 and batch.X.shape[0]:
+        rows = some_rows(batch.X, max(rules.tail_rows, batch.X.shape[0] // 4))
+        family = family.with_tails(rows, state.totals, rules.tail_memory)
     new = Learner(
         family,
         state.settle(batch.time),
@@ -220,7 +211,7 @@ def _learn_later(
         batch.time,
         spacing,
         learner.n_batches + 1,
-        learner.dormant.after(learner.state, state, events, recipe.rules),
+        learner.dormant.after(learner.state, state, events, rules),
         scores(),
         warmup=(),
         recent=recent,
