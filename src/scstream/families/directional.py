@@ -139,13 +139,13 @@ class Directional(Family):
     def _log_marginals(self, kappa: Array, strength: Array, s: Array) -> Array:
         """Return the log marginals (m, l) of clusters together under m by l priors."""
         d, kappa = len(self._mean), kappa[:, None]
-        length = np.stack([self._length(s, one) for one in strength.tolist()])
+        length = self._length(s, strength[:, None])
         out = log_integral(kappa[..., None] * length, d).sum(axis=-1)
         out -= len(s) * log_integral(kappa * strength, d) + s[:, 0].sum() * log_integral(kappa, d)
         return np.asarray(out)
 
-    def _length(self, s: Array, strength: float) -> Array:
-        """Return how long (...) the sums of clusters are with the prior's."""
+    def _length(self, s: Array, strength: Array | float) -> Array:
+        """Return how long (...) the sums of clusters are with those of priors."""
         v = s[..., 1:]
         square = np.einsum("...i,...i->...", v, v) + 2.0 * strength * (v @ self._mean)
         return np.asarray(np.sqrt(np.maximum(square + strength**2, 0.0)))
