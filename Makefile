@@ -38,9 +38,10 @@ test: lint  ## lint, types and all tests but the slow ones
 	@$(MAKE) --no-print-directory -j 3 types kernels $(BROWSER_READY)
 	@$(UNIT)
 
-lint: $(READY)  ## ruff: format and rules
+lint: $(READY)  ## ruff: format and rules; which folder may import which
 	@$(RUN) -m ruff format --check --output-format concise . || { echo "Run 'make format'."; exit 1; }
 	@$(RUN) -m ruff check .
+	@said=$$($(VENV)/bin/lint-imports --no-logo --no-cache 2>&1) || { echo "$$said"; exit 1; }
 
 types: $(READY)  ## mypy
 	@$(RUN) -m mypy
@@ -54,7 +55,7 @@ unit: kernels $(BROWSER_READY)  ## pytest (ARGS="-k name" to choose); some tests
 test-slow: $(READY)  ## the slow statistical tests
 	@$(RUN) -m pytest -q -m slow $(ARGS)
 
-mutants: $(READY)  ## small faults put into a copy, one at a time: do the tests catch them? (an hour)
+mutants: $(READY)  ## do the tests catch small faults? listed ones, or ARGS="--sample 50" for random ones
 	@$(RUN) tests/mutants.py $(ARGS)
 
 quality: $(READY)  ## the quality benchmark

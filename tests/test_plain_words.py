@@ -4,18 +4,12 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from scstream.cli import COMMANDS, make_parser
 from scstream.families import BY_NAME
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src" / "scstream").rglob("*.py"))
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TRANSLATED = re.compile(
     r"\b(is|are|was|were) no (?!longer\b|more\b|one\b)[a-z]+|\bhangs? on\b|\bpassed over\b"
     r"|\bforetold\b|\banew\b|\bcannot be[.,;]",
@@ -39,35 +33,23 @@ def messages(path):
             yield node.lineno, " ".join(n.value for n in parts if isinstance(n.value, str))
 
 
-def test_the_pattern_finds_what_it_is_for():
-    for text in ("it is no JSON", "which is no number", "hangs on it", "begin anew"):
-        assert translated(text)
-    for text in ("There is no column 'x'", "it is no longer there", "it is not a number"):
-        assert not translated(text)
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
-def test_messages(path):
-    found = {line: translated(text) for line, text in messages(path)}
-    assert {line: words for line, words in found.items() if words} == {}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help(command):
+def help_of(command):
     parser = make_parser(command)
-    sub = next(a for a in parser._actions if a.dest == "command").choices[command]
-    assert translated(sub.format_help()) == []
+    return next(a for a in parser._actions if a.dest == "command").choices[command]
+
+
+def test_messages_help_and_pages():
+    assert translated("it is no JSON, which hangs on it")
+    texts = {f"{path.name}:{line}": text for path in SOURCES for line, text in messages(path)} | {
+        command: help_of(command).format_help() for command in COMMANDS
+    }
+    for page in PAGES if (ROOT / "docs").exists() else []:
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        texts[page.name] = text
+    found = {place: translated(text) for place, text in texts.items()}
+    assert {place: words for place, words in found.items() if words} == {}
 
 
 def test_help_names_every_family():
-    parser = make_parser("run")
-    sub = next(a for a in parser._actions if a.dest == "command").choices["run"]
-    told = next(action.help for action in sub._actions if action.dest == "family")
+    told = next(action.help for action in help_of("run")._actions if action.dest == "family")
     assert [name for name in BY_NAME if not re.search(rf"(?<![\w-]){name}\b(?!-)", told)] == []
-
-
-@pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are not here")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_pages(page):
-    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    assert translated(text) == []
