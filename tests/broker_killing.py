@@ -7,11 +7,9 @@ import pytest
 from broker_kafka import mock_kafka
 from broker_servers import (
     KafkaBroker,
-    NatsBroker,
     RedisBroker,
     answers,
     free_port,
-    nats_command,
     redis_command,
     wait_for,
 )
@@ -51,18 +49,6 @@ class KillableRedis(_Process):
         return RedisBroker(self.port)
 
 
-class KillableNats(_Process):
-    kind = "nats"
-
-    def __init__(self, folder, *more):
-        pytest.importorskip("nats", reason="nats-py is not installed")
-        port = free_port()
-        super().__init__([*nats_command(folder, port), *more], port)
-
-    def broker(self):
-        return NatsBroker(f"nats://127.0.0.1:{self.port}")
-
-
 class KillableKafka:
     kind = "kafka"
 
@@ -91,7 +77,7 @@ def killable(kind, folder, *more):
         if kind == "kafka":
             server = KillableKafka(stack.enter_context(mock_kafka()))
         else:
-            server = {"redis": KillableRedis, "nats": KillableNats}[kind](folder, *more)
+            server = KillableRedis(folder, *more)
         stack.callback(server.kill)
         server.revive()
         yield server

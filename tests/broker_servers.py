@@ -2,11 +2,9 @@
 
 import contextlib
 import itertools
-import json
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -155,62 +153,6 @@ class RedisBroker:
         return f"{self.address}/{stream}"
 
 
-class NatsBroker:
-    kind = "nats"
-
-    def __init__(self, address, access=None):
-        from scstream.sources.nats_client import Connection
-
-        self.address = address
-        self.server = Connection("nats:tests", address, access)
-        self.server.connect()
-
-    def new_stream(self, **config):
-        name = f"rows{next(_NUMBERS)}"
-        subjects = config.pop("subjects", [f"{name}.*"])
-        self.server.call(self.server.stream.add_stream(name=name, subjects=subjects, **config))
-        return name
-
-    def publish(self, stream, values, subject="data"):
-        for value in values:
-            publishing = self.server.stream.publish(f"{stream}.{subject}", value or b"")
-            self.server.call(publishing)
-
-    def source(self, stream, mark=None, **options):
-        from scstream.sources.nats import NatsSource
-
-        return NatsSource(stream, servers=self.address, durable=mark, **options)
-
-    def sink(self, stream, **options):
-        from scstream.sinks.nats import NatsSink
-
-        return NatsSink(f"{stream}.labels", servers=self.address, **options)
-
-    def received(self, stream, n):
-        last = self.server.call(self.server.stream.stream_info(stream)).state.last_seq
-        found = [
-            self.server.call(self.server.stream.get_msg(stream, i + 1)) for i in range(min(n, last))
-        ]
-        return [(message.headers["Nats-Msg-Id"], message.data) for message in found]
-
-    def committed(self, stream, mark):
-        from nats.js.errors import NotFoundError
-
-        try:
-            info = self.server.call(self.server.stream.consumer_info(stream, mark))
-        except NotFoundError:
-            return 0
-        return self.server.call(self.server.stream.stream_info(stream)).state.last_seq - (
-            info.num_pending
-        )
-
-    def key(self, stream, i):
-        return f"{stream}/{i + 1}"
-
-    def url(self, stream):
-        return f"{self.address}/{stream}"
-
-
 @contextlib.contextmanager
 def kafka_broker(folder):
     kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
@@ -240,32 +182,6 @@ def redis_command(folder, port):
     return [*command, "--save", "", "--appendonly", "yes", "--loglevel", "warning"]
 
 
-@contextlib.contextmanager
-def nats_broker(folder):
-    pytest.importorskip("nats", reason="nats-py is not installed")
-    with running(nats_command(folder)) as process:
-        broker = NatsBroker(wait_for(lambda: nats_address(folder), process))
-        yield broker
-        broker.server.close()
-
-
-def nats_command(folder, port=-1):
-    beside = Path(sys.executable).parent / "nats-server"  # where its Python package puts it
-    program = shutil.which("nats-server") or (str(beside) if beside.exists() else None)
-    if program is None:
-        pytest.skip("nats-server is not installed")
-    command = [program, "-js", "-a", "127.0.0.1", "-p", str(port), "-sd", str(folder)]
-    return [*command, "--ports_file_dir", str(folder)]
-
-
-def nats_address(folder):
-    """Return the address that the server chose, once it has written it down."""
-    for file in Path(folder).glob("*.ports"):
-        with contextlib.suppress(ValueError):  # half written
-            return json.loads(file.read_text())["nats"][0]
-    return None
-
-
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -279,4 +195,4 @@ def answers(port):
     return False
 
 
-BROKERS = {"kafka": kafka_broker, "redis": redis_broker, "nats": nats_broker}
+BROKERS = {"kafka": kafka_broker, "redis": redis_broker}

@@ -215,7 +215,7 @@ def test_names_that_a_terminal_cannot_show(monkeypatch):
         ["run", f":{SECRET}@server:6379/rows", "-o", "none"],
         ["show", f"redis://reader:{SECRET}@server/rows"],
         ["report", f"redis://reader:{SECRET}@server/rows"],
-        ["watch", f"nats://{SECRET}@server/rows"],
+        ["watch", f"kafka://{SECRET}@server/rows"],
         ["predict", f"redis://reader:{SECRET}@server/rows", "d.csv"],
     ],
 )

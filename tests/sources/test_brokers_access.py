@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import ssl
 import stat
 import sys
 import threading
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from broker_kafka import mock_kafka
 from broker_killing import killable
-from broker_servers import KafkaBroker, NatsBroker, RedisBroker, wait_for
+from broker_servers import KafkaBroker, RedisBroker, wait_for
 from broker_tls import Certificates, sasl_plain, tls_door
 
 from scstream.checkpoint import read
@@ -26,7 +27,7 @@ from scstream.sources.message_urls import identity, take_login
 
 USER, PASSWORD = "reader", "Tr0ub4dor/&@3:x"
 LOGIN = f"{USER}:{quote(PASSWORD, safe='')}"
-KINDS = ["kafka", "redis", "nats"]
+KINDS = ["kafka", "redis"]
 ROWS = [json.dumps(row).encode() for row in np.random.default_rng(0).normal(size=(40, 2)).tolist()]
 END = "max_idle=1"
 RUN = ["--quiet", "--batch-size", "20", "--family", "gaussian", "--random-state", "1"]
@@ -55,19 +56,6 @@ def guarded(kind, folder, certificates=None):
             if encrypted:  # the packaged server cannot encrypt by itself
                 port = stack.enter_context(tls_door(port, certificates.context()))
             yield "rediss" if encrypted else "redis", f"127.0.0.1:{port}", stream
-        elif kind == "nats":
-            more = ["--user", USER, "--pass", PASSWORD]
-            if encrypted:
-                more += ["--tls", "--tlscert", str(certificates.certificate)]
-                more += ["--tlskey", str(certificates.key)]
-            server = stack.enter_context(killable("nats", folder, *more))
-            scheme, address = "tls" if encrypted else "nats", f"127.0.0.1:{server.port}"
-            ca = str(certificates.ca) if encrypted else None
-            broker = NatsBroker(f"{scheme}://{LOGIN}@{address}", Access(ca=ca))
-            stream = broker.new_stream()
-            broker.publish(stream, ROWS)
-            broker.server.close()
-            yield scheme, address, stream
         else:
             mock = stack.enter_context(mock_kafka())
             mock.topic("rows", 1)
@@ -177,15 +165,15 @@ def test_an_encrypted_connection_with_a_password(kind, tmp_path, certificates, c
 def test_a_server_that_asks_for_a_certificate_of_the_client(tmp_path, certificates, capfd):
     (tmp_path / "server").mkdir()
     ours = {"certificate": str(certificates.certificate), "key": str(certificates.key)}
-    asks = ["--tlsverify", "--tlscacert", str(certificates.ca)]
-    asks += ["--tlscert", ours["certificate"], "--tlskey", ours["key"]]
-    with killable("nats", tmp_path / "server", *asks) as server:
-        address, ca = f"127.0.0.1:{server.port}", str(certificates.ca)
-        broker = NatsBroker(f"tls://{address}", Access(ca=ca, **ours))
-        stream = broker.new_stream()
-        broker.publish(stream, ROWS)
-        broker.server.close()
-        url = f"tls://{address}/{stream}?{END}"
+    ca = str(certificates.ca)
+    context = certificates.context()
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(ca)
+    with killable("redis", tmp_path / "server") as server, tls_door(server.port, context) as port:
+        broker = RedisBroker(server.port)
+        broker.publish("rows", ROWS)
+        broker.client.close()
+        url = f"rediss://127.0.0.1:{port}/rows?{END}&patience=1"
         file = access_file(tmp_path, ca=ca, **ours)
         assert command(capfd, "run", url, "--access", file, "-o", "none", *RUN)[0] == 0
         lines = refused(capfd, "run", f"{url}&ca={ca}", "-o", "none", *RUN)
@@ -316,12 +304,12 @@ def test_a_new_password_is_no_other_source():
 
 
 def test_the_url_comes_before_the_file_and_the_file_before_the_environment(monkeypatch):
-    monkeypatch.setenv("SCSTREAM_NATS_PASSWORD", "environment")
-    monkeypatch.setenv("SCSTREAM_NATS_USER", "somebody")
-    url, login = take_login(f"nats://{LOGIN}@server/rows")
-    assert url == "nats://server/rows"
+    monkeypatch.setenv("SCSTREAM_REDIS_PASSWORD", "environment")
+    monkeypatch.setenv("SCSTREAM_REDIS_USER", "somebody")
+    url, login = take_login(f"redis://{LOGIN}@server/rows")
+    assert url == "redis://server/rows"
     assert (login.user, login.password) == (USER, PASSWORD)
-    file, environment = Access(password="file"), Access.from_environment("nats")
+    file, environment = Access(password="file"), Access.from_environment("redis")
     assert Access().over(file).over(environment) == Access(user="somebody", password="file")
     assert login.over(file).over(environment).password == PASSWORD
     assert PASSWORD not in repr(login)

@@ -21,7 +21,7 @@ from scstream.sources.base import Batch
 from scstream.sources.patience import BrokerError
 
 LONG = 120.0  # seconds after which a test gives up: what is waited for may be compiling
-KINDS = ["kafka", "redis", "nats"]
+KINDS = ["kafka", "redis"]
 
 
 @pytest.fixture(params=KINDS)
@@ -211,7 +211,7 @@ def something_else():
                 connection.close()
 
 
-@pytest.mark.parametrize("scheme", ["kafka", "redis", "rediss", "nats"])
+@pytest.mark.parametrize("scheme", ["kafka", "redis", "rediss"])
 def test_a_server_of_another_kind_is_said_in_one_line(scheme, capfd):
     pytest.importorskip({"kafka": "confluent_kafka", "rediss": "redis"}.get(scheme, scheme))
     with something_else() as port:
@@ -223,10 +223,9 @@ def test_a_server_of_another_kind_is_said_in_one_line(scheme, capfd):
     assert "\x1b" not in told
 
 
-@pytest.mark.parametrize("kind", ["redis", "nats"])
-def test_a_stream_that_is_not_there_is_said_in_one_line(kind, tmp_path, capfd):
-    with killable(kind, tmp_path) as server:
-        url = f"{kind}://127.0.0.1:{server.port}/nowhere"
+def test_a_stream_that_is_not_there_is_said_in_one_line(tmp_path, capfd):
+    with killable("redis", tmp_path) as server:
+        url = f"redis://127.0.0.1:{server.port}/nowhere"
         status, lines, seconds = run(capfd, url, "--follow")
     assert status == 1
     assert len(lines) == 1, lines

@@ -8,13 +8,9 @@ import sys
 import numpy as np
 import pytest
 from broker_servers import (
-    NatsBroker,
     RedisBroker,
     answers,
     kafka_broker,
-    nats_address,
-    nats_broker,
-    nats_command,
     redis_broker,
     redis_command,
     running,
@@ -35,12 +31,6 @@ def kafka(tmp_path_factory):
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory):
     with redis_broker(tmp_path_factory.mktemp("redis")) as broker:
-        yield broker
-
-
-@pytest.fixture(scope="module")
-def nats(tmp_path_factory):
-    with nats_broker(tmp_path_factory.mktemp("nats")) as broker:
         yield broker
 
 
@@ -247,110 +237,6 @@ def test_a_redis_that_is_started_again_is_read_on(tmp_path):
         again.client.close()
 
 
-# -- NATS -----------------------------------------------------------------------------------------
-
-
-def test_only_the_subject_asked_for_is_read(nats):
-    stream = nats.new_stream()
-    for i in range(6):
-        nats.publish(stream, rows(i), "even" if i % 2 == 0 else "odd")
-    with nats.source(stream, subject=f"{stream}.odd", batch_size=3, max_idle=LONG) as source:
-        (batch,) = take(source, 1)
-    assert numbers([batch]) == [1, 3, 5]
-    assert batch.keys == [f"{stream}/{i}" for i in (2, 4, 6)]
-
-
-def test_messages_deleted_before_they_were_read_are_noticed(nats):
-    stream = nats.new_stream(max_msgs=5)
-    nats.publish(stream, rows(0, 1, 2))
-    with nats.source(stream, batch_size=3, max_idle=LONG) as source:
-        (batch,) = take(source, 1)
-        nats.publish(stream, rows(*range(3, 12)))
-        with pytest.raises(LostMessagesError, match="behind 3 "):
-            next(iter(source))
-    with nats.source(stream, batch_size=5, on_gap="warn", max_idle=LONG) as source:
-        source.seek(batch.place)
-        with pytest.warns(RuntimeWarning, match="begins at 8"):
-            (batch,) = take(source, 1)
-    assert numbers([batch]) == [7, 8, 9, 10, 11]
-
-
-def test_a_commit_can_delete_what_is_done_with(nats):
-    stream = nats.new_stream()
-    nats.publish(stream, rows(*range(10)))
-    with nats.source(stream, batch_size=4, trim=True, max_idle=LONG) as source:
-        batches = iter(source)
-        source.commit(next(batches).place)
-        info = nats.server.call(nats.server.stream.stream_info(stream))
-        assert info.state.first_seq == 5
-        assert numbers([next(batches)]) == [4, 5, 6, 7]
-
-
-def test_a_stream_made_anew_is_noticed(nats):
-    stream = nats.new_stream()
-    nats.publish(stream, rows(*range(5)))
-    with nats.source(stream, batch_size=5, max_idle=LONG) as source:
-        (batch,) = take(source, 1)
-    nats.server.call(nats.server.stream.delete_stream(stream))
-    nats.server.call(nats.server.stream.add_stream(name=stream, subjects=[f"{stream}.*"]))
-    nats.publish(stream, rows(8, 9))
-    with nats.source(stream, max_idle=LONG) as source:
-        source.seek(batch.place)
-        with pytest.raises(LostMessagesError, match="created again"):
-            next(iter(source))
-
-
-def test_a_stream_that_deletes_what_is_delivered_is_refused(nats):
-    stream = nats.new_stream(retention="workqueue")
-    with pytest.raises(ValueError, match="workqueue"):
-        nats.source(stream)
-
-
-def test_no_reader_is_left_behind_on_the_server(nats):
-    stream = nats.new_stream()
-    nats.publish(stream, rows(1, 2))
-    with nats.source(stream, batch_size=2, max_idle=0.2) as source:
-        assert numbers(source) == [1, 2]
-    assert nats.server.call(nats.server.stream.consumers_info(stream)) == []
-
-
-def test_a_message_lost_on_the_way_is_asked_for_again(nats, monkeypatch):
-    stream = nats.new_stream()
-    nats.publish(stream, rows(*range(8)))
-    with nats.source(stream, batch_size=8, max_idle=LONG) as source:
-        fetch, drops = source._fetch, [3]
-
-        async def lossy(n, wait):
-            found = await fetch(n, wait)
-            if drops:
-                del found[drops.pop()]
-            return found
-
-        monkeypatch.setattr(source, "_fetch", lossy)
-        (batch,) = take(source, 1)
-    assert numbers([batch]) == list(range(8))
-
-
-def test_a_server_that_is_started_again_is_read_on(tmp_path):
-    with nats_broker(tmp_path) as broker:  # skips where there is no server
-        port = broker.address.rpartition(":")[2]
-        stream = broker.new_stream()
-        broker.publish(stream, rows(0, 1))
-        source = broker.source(
-            stream, batch_size=2, max_idle=LONG, config={"reconnect_time_wait": 0.05}
-        )
-        batches = iter(source)
-        assert numbers([next(batches)]) == [0, 1]
-    for file in tmp_path.glob("*.ports"):
-        file.unlink()
-    with running(nats_command(tmp_path, port)) as process:
-        again = NatsBroker(wait_for(lambda: nats_address(tmp_path), process))
-        again.publish(stream, rows(2, 3))
-        assert numbers([next(batches)]) == [2, 3]
-        source.close()
-        again.server.close()
-
-
 # -- without a server -----------------------------------------------------------------------------
 
 
@@ -385,7 +271,6 @@ FORGED = [
 POSITIONS = {
     "kafka": [{"zero": 1}, {"0": "1"}, {"0": -1}, {"0": None}, {"\u0661": 1}],
     "redis": [{}, {"id": 5}, {"id": "5"}, {"id": "x-1"}, {"id": "1-1", "anchored": "no"}],
-    "nats": [{}, {"sequence": "1"}, {"sequence": -1}, {"sequence": 1.5}],
 }
 
 
@@ -407,9 +292,7 @@ def test_a_forged_place_is_refused(kind, request):
         assert list(source) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "package"), [("Kafka", "confluent_kafka"), ("Redis", "redis"), ("Nats", "nats")]
-)
+@pytest.mark.parametrize(("name", "package"), [("Kafka", "confluent_kafka"), ("Redis", "redis")])
 @pytest.mark.parametrize("side", ["Source", "Sink"])
 def test_a_package_that_is_missing_is_named_with_its_extra(name, package, side, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)

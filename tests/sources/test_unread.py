@@ -4,8 +4,7 @@ import json
 import os
 
 import numpy as np
-import pytest
-from broker_servers import kafka_broker, nats_broker, redis_broker
+from broker_servers import kafka_broker, redis_broker
 
 from scstream.sources import SourceOptions, open_source
 from scstream.sources.base import Unread
@@ -59,9 +58,8 @@ def test_of_compressed_text_nobody_knows(tmp_path):
         assert source.unread(next(iter(source)).place) is None
 
 
-@pytest.mark.parametrize("broker", [kafka_broker, nats_broker])
-def test_of_a_broker_the_messages(broker, tmp_path):
-    with broker(tmp_path) as server:
+def test_of_a_broker_the_messages(tmp_path):
+    with kafka_broker(tmp_path) as server:
         stream = server.new_stream()
         server.publish(stream, rows(*range(10)))
         with server.source(stream, batch_size=4, max_idle=LONG) as source:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scstream.sources import SourceOptions
     from scstream.sources.access import Access
 
-_VARIABLES = {"rediss": "REDIS", "tls": "NATS"}  # where they are not called like the URL
+_VARIABLES = {"rediss": "REDIS"}  # where they are not called like the URL
 
 # Every option on how rows are read, by its name.
 _READING: dict[str, dict[str, Any]] = {
@@ -101,7 +101,7 @@ def add_source(parser: argparse.ArgumentParser, *, batches: bool = True) -> None
         "source",
         action=_TakeSource,
         help="a file (CSV, TSV, JSON lines, Parquet, npy), - for standard input, or a URL: "
-        "kafka://server/topic, redis://server/stream, nats://server/stream",
+        "kafka://server/topic, redis://server/stream",
     )
     group = parser.add_argument_group("reading")
     for name, how in _READING.items():

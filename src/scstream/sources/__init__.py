@@ -21,8 +21,6 @@ SCHEMES = {
     "kafka": "scstream.sources.kafka",
     "redis": "scstream.sources.redis",
     "rediss": "scstream.sources.redis",
-    "nats": "scstream.sources.nats",
-    "tls": "scstream.sources.nats",
 }
 
 _ENDINGS = {

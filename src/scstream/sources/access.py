@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-_FROM_ENVIRONMENT = ("user", "password", "token")
+_FROM_ENVIRONMENT = ("user", "password")
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,10 @@ class Access:
     ----------
     user : str, optional
     password : str, optional
-    token : str, optional
-        NATS alone: in place of user and password.
-    credentials : str, optional
-        NATS alone: a ``.creds`` file.
     mechanism : str, optional
         Kafka alone: how user and password are sent; PLAIN by default.
     tls : bool, optional
-        Kafka alone: whether to encrypt. The others say so by ``rediss://`` and ``tls://``.
+        Kafka alone: whether to encrypt. Redis says so by ``rediss://``.
     ca : str, optional
         A file with the certificates of those who sign servers'; by default the system's.
     certificate, key : str, optional
@@ -43,8 +39,6 @@ class Access:
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
-    token: str | None = field(default=None, repr=False)
-    credentials: str | None = None
     mechanism: str | None = None
     tls: bool | None = None
     ca: str | None = None
@@ -91,7 +85,7 @@ class Access:
 
     def check_means(self, broker: str, means: tuple[str, ...]) -> None:
         """Refuse what a broker cannot do anything with, rather than leave it out."""
-        for name in ("token", "credentials", "mechanism", "tls"):
+        for name in ("mechanism", "tls"):
             if getattr(self, name) is not None and name not in means:
                 raise ValueError(f"{name} means nothing to {broker}; leave it out.")
         if self.key is not None and self.certificate is None:

@@ -38,7 +38,6 @@ _SHARED: dict[str, Callable[[str], Any]] = {
 _ACCESS: dict[str, Callable[[str], Any]] = {
     "ca": str,
     "certificate": str,
-    "credentials": str,
     "key": str,
     "mechanism": str,
     "tls": yes_or_no,

@@ -7,8 +7,8 @@ import re
 _LOGIN = re.compile(r"(?<=://)[^\s'\"]*@")
 # The same with a slash too few, or without a scheme: user:password@server.
 _LIKE_A_LOGIN = re.compile(r"((?:[A-Za-z]+:?/+)?)[^\s'\"]*:[^\s'\"]*@")
-# A path has no double slash, and NATS takes a token without a colon.
-_PATH_LIKE_A_URL = re.compile(r"\b((?:kafka|rediss?|nats|tls):/)[^\s'\"]*@")
+# A path has no double slash.
+_PATH_LIKE_A_URL = re.compile(r"\b((?:kafka|rediss?):/)[^\s'\"]*@")
 
 
 def hidden(text: str) -> str:
