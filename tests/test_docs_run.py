@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # Pages whose blocks run here or, as they stand, in other tests.
-RUN = ("adapters", "anomalies", "checkpoints", "command-line", "families", "groups", "pictures",
-       "tuning", "video")  # fmt: skip
+RUN = ("adapters", "anomalies", "batch-size", "checkpoints", "command-line", "families", "groups",
+       "heavy-tails", "pictures", "tables", "troubleshooting", "tuning", "video")  # fmt: skip
 ELSEWHERE = {
     "add-a-family": "tests/families/test_check.py",
     "brokers": "tests/sources/test_brokers.py",

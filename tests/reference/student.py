@@ -1,4 +1,4 @@
-"""Student-t clusters: Gaussian ones of rows whose tails are drawn in, see docs/families.md.
+"""Student-t clusters: Gaussian ones of rows whose tails are drawn in, see docs/heavy-tails.md.
 
 A row moves along its ray from the centre of its cluster to where a normal row of the same rank
 would be: it is tamed. Given tamed rows everything is the Gaussian's. Two clusters that may merge
