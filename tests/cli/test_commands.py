@@ -297,13 +297,6 @@ def test_tune(rows, X, capsys):
     assert "log density" in capsys.readouterr().out
 
 
-def test_bench(capsys):
-    assert call("bench", "--batches", 5, "--batch-size", 200, "--json") == 0
-    results = json.loads(capsys.readouterr().out)["results"]
-    assert [r["columns"] for r in results] == [2, 10]
-    assert all(r["learn"] > 0 and r["read"] > 0 and -1 <= r["ari"] <= 1 for r in results)
-
-
 def test_demo(capsys):
     assert call("demo", "--batches", 4, "--batch-size", 100, "--no-picture") == 0
     assert "clusters at the end" in capsys.readouterr().out

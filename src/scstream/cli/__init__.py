@@ -36,7 +36,6 @@ COMMANDS = {
     "tune": "find settings on the first batches of a stream",
     "video": "segment a video, with segments that persist",
     "demo": "follow a built-in drifting stream and draw a picture",
-    "bench": "check speed and quality of this installation",
     "compile": "compile the kernels ahead of time, for example in a container image",
 }
 
