@@ -1,6 +1,5 @@
 """Tuning: what is tried, what is scored, and that the result is never worse than the start."""
 
-import json
 import math
 import sys
 
@@ -12,12 +11,8 @@ from streams import blobs, counts
 import scstream
 from scstream import Gaussian, Multinomial, ScStream, tune
 from scstream.datasets import gaussian_stream
-from scstream.sampler.rules import RULES
-from scstream.tuning import build, default_point, suggest
 
 optuna = pytest.importorskip("optuna")
-
-FIXED = pytest.mark.parametrize("family", ["gaussian", "multinomial", "another"])
 
 
 def labelled(n, rows=120):
@@ -31,7 +26,12 @@ def half_lives(trial, family, X):
 def test_a_bad_prior_is_left_behind() -> None:
     """Clusters expected as wide as everything: the given model finds one."""
     bad = ScStream(Gaussian(cov=400.0, cov_strength=1e4), random_state=0)
-    found = tune(labelled(4), model=bad, n_batches=4, n_trials=4, random_state=0)
+
+    def space(trial, family, X):
+        cov = trial.suggest_float("cov", 0.1, 400.0, log=True)
+        return {"family": Gaussian(cov=cov * np.eye(2))}
+
+    found = tune(labelled(4), model=bad, n_batches=4, n_trials=6, space=space, random_state=0)
     assert found.objective == "ari"
     assert found.default_score < 0.1
     assert found.score > 0.9
@@ -51,7 +51,7 @@ def test_the_best_model_reaches_its_score() -> None:
     assert again.mean()["ari"] == found.score
 
 
-def test_an_untouched_model_is_the_first_trial() -> None:
+def test_the_given_model_is_the_first_trial() -> None:
     found = tune(labelled(3), n_batches=3, n_trials=1, random_state=0)
     assert found.score == found.default_score
     plain = ScStream().get_params()
@@ -119,10 +119,15 @@ def test_counts_in_compressed_rows() -> None:
     batches = [counts(80, b) for b in range(3)]
     stream = [(sparse.csr_array(X), y) for X, y in batches]
     bad = ScStream(Multinomial(1e6), random_state=0)
-    found = tune(stream, model=bad, n_batches=3, n_trials=3, random_state=0)
+
+    def space(trial, family, X):
+        return {"family": Multinomial(trial.suggest_float("concentration", 0.1, 10.0, log=True))}
+
+    options = {"model": bad, "n_batches": 3, "n_trials": 3, "space": space, "random_state": 0}
+    found = tune(stream, **options)
     assert found.default_score < 0.1
     assert found.score > 0.9
-    unlabelled = tune([X for X, _ in stream], model=bad, n_batches=3, n_trials=3, random_state=0)
+    unlabelled = tune([X for X, _ in stream], **options)
     assert unlabelled.score > unlabelled.default_score + 1.0
 
 
@@ -215,40 +220,6 @@ def test_without_optuna_the_error_names_the_extra(monkeypatch) -> None:
 def test_what_cannot_be_tuned(batches, options, message) -> None:
     with pytest.raises(ValueError, match=message):
         tune(batches, **options)
-
-
-@FIXED
-def test_the_default_point_stands_for_the_defaults(family) -> None:
-    X = np.ones((5, 2))
-    settings = suggest(optuna.trial.FixedTrial(default_point(family)), family, X)
-    if family == "another":
-        assert settings == {"alpha": 1.0, "half_life": 5.0}
-    else:
-        usual = {**ScStream(family).get_params(), "half_life": RULES.half_life}
-        assert build(settings, family, X).get_params() == usual
-
-
-@FIXED
-def test_settings_are_plain_and_stand_for_a_model(family) -> None:
-    X = blobs(50, 0)[0]
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    for _ in range(30):
-        settings = suggest(study.ask(), family, X)
-        assert json.loads(json.dumps(settings)) == settings
-        model = build(settings, "gaussian" if family == "another" else family, X, random_state=7)
-        assert (model.alpha, model.half_life) == (settings["alpha"], settings["half_life"])
-        assert model.alpha > 0.0
-        assert model.random_state == 7
-
-
-def test_the_prior_follows_the_spread_of_the_columns() -> None:
-    X = blobs(50, 0)[0] * [1.0, 100.0]
-    X = np.column_stack([X, np.full(50, 3.0)])
-    settings = {"alpha": 1e-5, "cov_scale": 0.5, "cov_strength": 9.0, "mean_strength": 0.1}
-    family = build(settings, "gaussian", X).family
-    np.testing.assert_allclose(family.cov[:2], 0.5 * X[:, :2].var(axis=0))
-    assert family.cov[2] > 0.0
-    assert (family.cov_strength, family.mean_strength) == (9.0, 0.1)
 
 
 def test_a_family_that_the_first_batch_chooses_is_tuned_as_that(caplog):

@@ -12,7 +12,6 @@ from benchmarks.contestants.base import Contestant, Task
 from benchmarks.contestants.matching import Numbering
 from scstream import Family, Gaussian, Multinomial, ScStream
 from scstream.sampler.recipe import Recipe
-from scstream.tuning import build, suggest
 
 if TYPE_CHECKING:
     import optuna
@@ -64,11 +63,34 @@ class Groups:
 
 
 def _tunable(task: Task, seed: int, **settings: Any) -> ScStream:
-    return build(settings, FAMILIES[task.kind], task.first, random_state=seed, n_jobs=1)
+    family: Any = FAMILIES[task.kind]
+    if "concentration" in settings:
+        family = Multinomial(settings.pop("concentration"))
+    elif "cov_scale" in settings:
+        variances = np.var(np.asarray(task.first, dtype=np.float64), axis=0)
+        variances[variances == 0.0] = 1.0
+        cov = settings.pop("cov_scale") * variances
+        strengths = {name: settings.pop(name) for name in ("cov_strength", "mean_strength")}
+        family = Gaussian(cov=cov, **strengths)
+    return ScStream(family, random_state=seed, n_jobs=1, **settings)
 
 
 def _space(trial: optuna.Trial, task: Task) -> dict[str, Any]:
-    return suggest(trial, FAMILIES[task.kind], task.first)
+    def between(name: str, low: float, high: float) -> float:
+        return trial.suggest_float(name, low, high, log=True)
+
+    settings = {"alpha": between("alpha", 1e-2, 1e3), "half_life": between("half_life", 0.5, 50.0)}
+    if trial.suggest_categorical("prior", ["adapted", "given"]) == "adapted":
+        return settings
+    if task.kind == "counts":
+        return {**settings, "concentration": between("concentration", 0.1, 10.0)}
+    excess = between("cov_excess", 0.5, 100.0)
+    return {
+        **settings,
+        "cov_scale": between("cov_scale", 0.005, 1.5),
+        "cov_strength": (1.0 + excess) * np.shape(task.first)[1],
+        "mean_strength": between("mean_strength", 0.05, 2.0),
+    }
 
 
 def _as_in_the_paper(task: Task, seed: int) -> ScStream:

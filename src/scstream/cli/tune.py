@@ -25,9 +25,6 @@ examples:
 Settings are tried on the first batches. With --truth the score is the mean ARI of predictions
 made before each batch is learned; without it, how well the model predicts the stream (mean log
 density). The search starts from the options given for the model.
-
-alpha and half_life are options of scstream run. The other settings belong to the prior; use them
-in Python with scstream.tuning.build.
 """
 
 
@@ -83,9 +80,8 @@ def main(args: argparse.Namespace) -> int:
     print(printable(found.table()))
     print(f"\nbest: {found.score:.4g} ({found.objective}); as given: {found.default_score:.4g}")
     print(f"settings: {json.dumps(found.settings)}")
-    known = {k: v for k, v in found.settings.items() if k in ("alpha", "half_life")}
-    if known:
-        words = " ".join(f"--{k.replace('_', '-')} {v:.4g}" for k, v in known.items())
+    if found.settings:
+        words = " ".join(f"--{k.replace('_', '-')} {v:.4g}" for k, v in found.settings.items())
         print(f"for scstream run: {words}")
     sys.stdout.flush()
     return 0

@@ -2,6 +2,5 @@
 
 from scstream.tuning.result import Trial, TuningResult
 from scstream.tuning.search import tune
-from scstream.tuning.space import build, default_point, suggest
 
-__all__ = ["Trial", "TuningResult", "build", "default_point", "suggest", "tune"]
+__all__ = ["Trial", "TuningResult", "tune"]

@@ -9,7 +9,8 @@ from typing import Any
 from sklearn.base import clone
 
 from scstream.model import ScStream
-from scstream.tuning.space import Settings
+
+Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from scstream.model import ScStream
-from scstream.sampler.rules import RULES
 from scstream.support.extras import need_package
 from scstream.support.printable import printable_name
 from scstream.support.progress import Bar
@@ -24,11 +23,18 @@ from scstream.tuning.objective import (
     step_between,
     take,
 )
-from scstream.tuning.result import Trial, TuningResult
-from scstream.tuning.space import Settings, Space, build, default_point, suggest
+from scstream.tuning.result import Settings, Trial, TuningResult
 from scstream.validation import AUTO, make_rng, resolve_family
 
-_FAILURES = (ValueError, ArithmeticError, MemoryError)  # of a model that cannot be
+if TYPE_CHECKING:
+    import optuna
+
+Space = Callable[["optuna.Trial", str, Any], Settings]
+
+_ALPHA = (1e-2, 1e3)
+_HALF_LIFE = (0.5, 50.0)  # batches
+_DEFAULTS = {"alpha": 1.0, "half_life": 5.0}
+_FAILURES = (ValueError, ArithmeticError, MemoryError)  # of settings that the model refuses
 
 
 def tune(
@@ -61,8 +67,8 @@ def tune(
     timeout : float, optional
         Seconds after which no further trial is begun.
     space : callable (trial, family, X) -> dict, optional
-        What to tune, in place of `suggest`: takes an Optuna trial, the family's name and the
-        first batch, and returns keywords of `ScStream` or settings that `build` knows.
+        What to tune, instead of `alpha` and `half_life`: takes an Optuna trial, the family's
+        name and the first batch, and returns keywords of `ScStream`.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the search, and of every model tried unless `model` has an integer of its own.
     verbose : bool, default=False
@@ -105,24 +111,17 @@ def tune(
     labelled = rows[0].y is not None
     score = score_labels if labelled else partial(score_density, reference_of(family, rows))
     study = _new_study(optuna, seed)
-    usual = (
-        step == 1.0 and rows[0].X.shape[0] >= RULES.usual_rows
-    )  # then half-lives are what they say
-    in_space = space is None and usual and _is_untouched(base)
     if space is None:
-        space = partial(suggest, step=step)
-        study.enqueue_trial(default_point(family.name))
+        space = partial(_suggest, step=step)
+        study.enqueue_trial(_DEFAULTS)
     trials: list[Trial] = []
     start = perf_counter()
     with Bar("trials", n_trials, shown=verbose) as bar:
         while len(trials) < n_trials and (timeout is None or perf_counter() - start < timeout):
-            if trials or in_space:
+            if trials:
                 asked = study.ask()
                 settings = space(asked, family.name, rows[0].X)
-                if not trials:
-                    settings = {}  # which is the same
-                model = _changed(base, settings, rows)
-                trial = _attempt(len(trials), settings, model, score, rows)
+                trial = _attempt(len(trials), settings, _changed(base, settings), score, rows)
                 study.tell(asked, **_outcome(optuna, trial))
             else:
                 trial = _attempt(0, {}, clone(base), score, rows)
@@ -130,7 +129,7 @@ def tune(
             if verbose:
                 bar.write(_report(trial, trials, n_trials))
             bar.show(len(trials), _best(trials))
-    return _result(trials, base, rows, "ari" if labelled else "log density")
+    return _result(trials, base, "ari" if labelled else "log density")
 
 
 def _check_count(value: Any, name: str, least: int) -> None:
@@ -138,20 +137,19 @@ def _check_count(value: Any, name: str, least: int) -> None:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
-def _is_untouched(model: ScStream) -> bool:
-    """Whether all that bears on results is as it comes: the point that the search starts from."""
-    aside = {"random_state", "n_jobs", "verbose"}
-    mine, fresh = model.get_params(), ScStream(model.family).get_params()
-    same = all(mine[name] == fresh[name] for name in set(fresh) - aside)
-    return isinstance(model.family, str) and same
+def _suggest(trial: optuna.Trial, family: str, X: Any, *, step: float) -> Settings:
+    """Choose alpha and the half-life, which is in units of the time between batches."""
+    return {
+        "alpha": trial.suggest_float("alpha", *_ALPHA, log=True),
+        "half_life": step * trial.suggest_float("half_life", *_HALF_LIFE, log=True),
+    }
 
 
-def _changed(base: ScStream, settings: Settings, rows: Sequence[Rows]) -> ScStream:
+def _changed(base: ScStream, settings: Settings) -> ScStream:
     """Return a new model like the base but for the settings; a half-life replaces a kernel."""
-    params = base.get_params(deep=False)
-    if "half_life" in settings:
-        params["kernel"] = None
-    return build(settings, params.pop("family"), rows[0].X, **params)
+    kernel = {"kernel": None} if "half_life" in settings else {}
+    changed: ScStream = clone(base).set_params(**kernel, **settings)
+    return changed
 
 
 def _attempt(
@@ -173,15 +171,13 @@ def _attempt(
     return Trial(number, settings, value, model.n_clusters_, perf_counter() - start)
 
 
-def _result(
-    trials: list[Trial], base: ScStream, rows: Sequence[Rows], objective: str
-) -> TuningResult:
+def _result(trials: list[Trial], base: ScStream, objective: str) -> TuningResult:
     """Return the best of the trials, the first of them if several are."""
     done = [trial for trial in trials if trial.error is None]
     if not done:
         raise ValueError(f"Every trial failed. The first, with {trials[0].error}")
     best = max(done, key=lambda trial: trial.score)
-    model = _changed(base, best.settings, rows)
+    model = _changed(base, best.settings)
     return TuningResult(objective, best.settings, best.score, trials[0].score, trials, model)
 
 
