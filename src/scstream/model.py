@@ -308,7 +308,8 @@ class ScStream(Learning, TransformerMixin, ClusterMixin, BaseEstimator):
         """The clusters' means, rates or probabilities (k, d); NaN for columns of words."""
         from scstream.summary.differences import location
 
-        found = [[location(about) for about in c.columns.values()] for c in self.clusters_]
+        names = self._columns()
+        found = [[location(c.columns.get(name, {})) for name in names] for c in self.clusters_]
         return np.array(found, dtype=np.float64)
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:

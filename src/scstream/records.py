@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scstream.families.contract import Array
@@ -38,7 +39,7 @@ class Cluster:
     parameters : dict
         The family's parameters in the user's units.
     columns : dict
-        The same by column: for each of the data's columns, by its name or number, what is
+        The same by column, in the data's order: for each one, by its name or number, what is
         known about it, such as ``cluster.columns["clicks"]["rate"]``.
     """
 
@@ -71,6 +72,14 @@ class Cluster:
         if name in parameters:
             return parameters[name]
         raise AttributeError(f"a cluster has no attribute {name!r}")
+
+
+def named(clusters: Sequence[Cluster], names: Mapping[Any, str]) -> list[Cluster]:
+    """Return clusters whose columns go by these names in place of the model's."""
+    return [
+        replace(c, columns={names[key]: about for key, about in c.columns.items()})
+        for c in clusters
+    ]
 
 
 def _shown(value: Any) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scstream.chronicle.bounded import BoundedMoments
 from scstream.chronicle.lines import Floats, from_line, to_line
-from scstream.chronicle.locations import Spreads, locations, speeds, words_of
+from scstream.chronicle.locations import Spreads, family_order, locations, speeds, words_of
 from scstream.chronicle.moment import Moment
 from scstream.chronicle.outline import Learned, Outline, Score
 from scstream.chronicle.reading import ChronicleFile, outline_of
@@ -122,11 +122,10 @@ class Chronicle(BoundedMoments):
             What was noted. `text` makes it a line of a file.
         """
         records = model.clusters_
-        keys, means, spreads = locations(records)
+        keys, means, spreads = locations(records, family_order(model))
         if not self._n_noted:
             names = self.columns = [self._name(key) for key in keys]
-            known = getattr(model, "feature_names_in_", range(model.n_features_in_))
-            self.fields = [self._name(key) for key in list(known)[:FIELDS]]
+            self.fields = [self._name(key) for key in model._columns()[:FIELDS]]
             self.dates = model.dates_
             if self.projection is None and means is not None:
                 weights = [record.weight for record in records]
@@ -135,7 +134,7 @@ class Chronicle(BoundedMoments):
         elif means is not None:
             means, spreads = self._in_order([self._name(key) for key in keys], means, spreads)
         places, seen = self._drawn(means, spreads)
-        labels, rows = np.asarray(to_host(model.labels_)), as_rows(rows)
+        labels, rows = np.asarray(to_host(model.labels_)), as_rows(rows, model._columns())
         ids = [record.id for record in records]
         passed, self._passed = self._passed, None
         narrow, view = means is not None and means.shape[1] <= _WIDE, self.projection

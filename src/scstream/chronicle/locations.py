@@ -49,11 +49,14 @@ class Spreads:
         return (view.covariances if self.values.ndim == 3 else view.variances)(self.values)
 
 
-def locations(records: Sequence[Any]) -> tuple[list[Any], Floats | None, Spreads | None]:
+def locations(
+    records: Sequence[Any], order: Sequence[Any]
+) -> tuple[list[Any], Floats | None, Spreads | None]:
     """Return columns' names or numbers, locations (k, d) and spreads of k clusters.
 
     A column's location is its mean, rate or probability. Columns of words have none. There are no
-    spreads if some column with a location has no variance.
+    spreads if some column with a location has no variance. Covariances are of the columns in the
+    family's ``order``, see `family_order`.
     """
     if not records:
         return [], None, None
@@ -65,10 +68,21 @@ def locations(records: Sequence[Any]) -> tuple[list[Any], Floats | None, Spreads
     names = list(keys)
     covariance: Any = getattr(records[0], "covariance", None)
     if np.shape(covariance) == (len(keys), len(keys)):
-        return names, means, Spreads(np.array([record.covariance for record in records], float))
+        known = [name for name in order if name in keys]
+        turn = [known.index(name) for name in names]
+        covariances = np.array([record.covariance for record in records], float)
+        return names, means, Spreads(covariances).select(turn)
     if all("variance" in records[0].columns[name] for name in keys):
         return names, means, Spreads(_columns(records, dict.fromkeys(keys, "variance")))
     return names, means, None
+
+
+def family_order(model: ScStream) -> list[Any]:
+    """Return the columns' names or numbers in the order in which the family has them."""
+    names = model._columns()
+    return [
+        names[j] for block in model.family_.independent_blocks(len(names)) for j in block.columns
+    ]
 
 
 @numpy_defaults

@@ -76,11 +76,17 @@ class KeptRow:
         return cls(int(saved["label"]), values, None if score is None else float(score))
 
 
-def as_rows(X: Any) -> Any:
-    """Return the rows of a batch, whatever they came as, so that some can be picked."""
-    if X is None or isinstance(X, np.ndarray | Columns) or hasattr(X, "toarray"):
+def as_rows(X: Any, names: Sequence[Any]) -> Any:
+    """Return the rows of a batch, whatever they came as, so that some can be picked.
+
+    Columns that have the model's names are in its order.
+    """
+    if X is None or isinstance(X, np.ndarray) or hasattr(X, "toarray"):
         return X
-    return columns_of(X) if is_frame(X) else np.asarray(to_host(X))
+    if not (isinstance(X, Columns) or is_frame(X)):
+        return np.asarray(to_host(X))
+    table = columns_of(X)
+    return table.ordered(names) if set(names) <= set(table.labels) else table
 
 
 def sampled(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scstream.cli.values import add_command
+from scstream.records import named
 from scstream.summary.differences import differences
 from scstream.summary.table import FIXED, groups_of, summary_rows
 from scstream.support.printable import padded, printable, printable_name, width_of
@@ -72,11 +73,12 @@ def describe(kept: Kept) -> dict[str, Any]:
         "n_batches": model.n_batches_,
     }
     if model.n_batches_:
-        groups = groups_of(model)
+        groups, names = groups_of(model), columns_of_run(kept)
+        clusters = named(model.clusters_, names)
         out |= {
             "time": model.time_,
             "family": model.family_.name,
-            "columns": columns_of_run(kept),
+            "columns": list(names.values()),
             "dates": model.dates_,
             "prior": {str(k): _plain(v) for k, v in model.prior_.items()},
             "n_clusters": model.n_clusters_,
@@ -92,7 +94,7 @@ def describe(kept: Kept) -> dict[str, Any]:
                     "columns": {str(k): _plain(v) for k, v in c.columns.items()},
                     "parameters": {k: _plain(v) for k, v in c.parameters.items()},
                 }
-                for c, said in zip(model.clusters_, differences(model.clusters_), strict=True)
+                for c, said in zip(clusters, differences(clusters), strict=True)
             ],
         }
     return out | {"run": _plain(kept.extra)}
@@ -127,19 +129,19 @@ def _when(model: ScStream, time: float) -> str:
     return as_date(time) if model.dates_ else f"{time:g}"
 
 
-def columns_of_run(kept: Kept) -> list[str]:
-    """Return the names of the columns, as far as they are known, else their numbers."""
+def columns_of_run(kept: Kept) -> dict[Any, str]:
+    """Return the names of the columns, else their numbers, by what the model calls them."""
     model = kept.model
     from scstream.sources.places import check_columns
 
-    run = _run_of(kept)
-    if run is not None:
+    run, keys = _run_of(kept), model._columns()
+    if run is not None and not hasattr(model, "feature_names_in_"):
         with contextlib.suppress(ValueError):  # a source that names no columns
             check_columns(run.source)
-            if len(run.source["used"]) == model.n_features_in_:
-                return [run.source["names"][j] for j in run.source["used"]]
-    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
-    return [str(name) for name in names]
+            used = run.source["used"]
+            if len(used) == model.n_features_in_:
+                return {key: run.source["names"][j] for key, j in zip(keys, used, strict=True)}
+    return {key: str(key) for key in keys}
 
 
 def _run_of(kept: Kept) -> RunState | None:
@@ -165,12 +167,11 @@ def _forgetting(model: ScStream) -> str:
 def _table(kept: Kept) -> str:
     """Return the clusters, the largest first, with their columns and what is different."""
     model = kept.model
-    rows = summary_rows(model)
+    rows = summary_rows(model, columns_of_run(kept))
     known = [name for name in rows[0] if name not in FIXED]
-    names = dict(zip(known, columns_of_run(kept), strict=True))
     shown = known[:_WIDE]
     fixed = [name for name in _SHOWN if name in rows[0]]
-    head = [*fixed, *(printable_name(names[n]) for n in shown)]
+    head = [*fixed, *map(printable_name, shown)]
     cells = [[*head, "what is different"]]
     for row in rows:
         told = row | {"share": f"{row['share']:.1%}", "rows": f"{row['rows']:,.0f}"}

@@ -123,7 +123,8 @@ class Describing(Predicting):
         count, recent = totals[:, 0] / learner.alike.weight, learner.recent / learner.alike.weight
         posterior = learner.family.prior + totals
         parameters = learner.family.describe(posterior)
-        columns = learner.family.describe_columns(posterior, self._columns())
+        names = self._columns()
+        columns = learner.family.describe_columns(posterior, names)
         share = recent / (recent.sum() + learner.alpha)
         moment = Moment if self.dates_ else float
         return [
@@ -134,7 +135,7 @@ class Describing(Predicting):
                 age=float(learner.time - state.born[i]),
                 born=moment(state.born[i]),
                 parameters={name: values[i] for name, values in parameters.items()},
-                columns=columns[i],
+                columns={name: columns[i][name] for name in names if name in columns[i]},
             )
             for i in range(state.k)
         ]

@@ -47,10 +47,10 @@ def overview(model: ScStream, X: Any, *, ax: Axes | None = None) -> Axes:
     >>> overview(ScStream(random_state=1).fit(X), X).get_title()
     '1 cluster'
     """
-    from scstream.chronicle.locations import locations  # which draws, too
+    from scstream.chronicle.locations import family_order, locations  # which draws, too
 
     clusters = model.clusters_
-    keys, means, spreads = locations(clusters)
+    keys, means, spreads = locations(clusters, family_order(model))
     labels = np.asarray(model.predict(X)).astype(int)
     colors = ClusterColors()
     for cluster in sorted(clusters, key=lambda cluster: cluster.id):

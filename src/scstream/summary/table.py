@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scstream.records import named
 from scstream.summary.differences import column_name, differences, location, shares
 from scstream.support.arithmetic import numpy_defaults
 from scstream.support.times import as_date, as_length
@@ -15,14 +17,15 @@ if TYPE_CHECKING:
 FIXED = ("id", "group", "share", "rows", "born", "age", "speed", "different")
 
 
-def summary_rows(model: ScStream) -> list[dict[str, Any]]:
+def summary_rows(model: ScStream, names: Mapping[Any, str] | None = None) -> list[dict[str, Any]]:
     """Return a row for each cluster, the largest first.
 
     The keys are `FIXED`, and then the columns by name. A column of numbers has its mean, rate or
     probability, one of words its likeliest categories. The group is included if the model was
-    asked for groups, or if some clusters are parts of one whole.
+    asked for groups, or if some clusters are parts of one whole. ``names`` are those of columns,
+    by what the model calls them.
     """
-    clusters = model.clusters_
+    clusters = model.clusters_ if names is None else named(model.clusters_, names)
     words = differences(clusters)
     speeds = {event.cluster: event.speed for event in model.events_ if event.kind == "drift"}
     groups = groups_of(model)
