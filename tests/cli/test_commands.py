@@ -37,7 +37,7 @@ def call(*argv):
     return main([str(word) for word in argv])
 
 
-RUN = ("--batch-size", 50, "--random-state", 0, "--family", "gaussian")
+RUN = ("--batch-size", 50, "--family", "gaussian")
 
 
 def labels(path):
@@ -124,7 +124,7 @@ def test_a_kernel_is_the_same_after_a_resume(rows):
 
 
 def test_families_by_blocks(rows, X, capsys):
-    argv = ("run", rows, "--family", "gaussian=x;poisson=y", "-o", "out.csv", "--random-state", 0)
+    argv = ("run", rows, "--family", "gaussian=x;poisson=y", "-o", "out.csv")
     assert call(*argv) == 1
     assert "Column 'y'" in capsys.readouterr().err  # which holds no counts
     assert call("run", rows, "--family", "gaussian=x;diagonal=1", "-o", "none") == 0
@@ -226,11 +226,26 @@ def test_a_reader_that_has_seen_enough_is_no_error(rows):
     assert done.stderr == ""
 
 
+def test_the_same_commands_give_the_same_bytes(rows):
+    written = [{}, {}]
+    for files in written:
+        more = ("--events", "e", "--chronicle", "c", "--checkpoint", "k", "--quiet")
+        assert call("run", rows, "--batch-size", 50, *more, "-o", "labels.csv") == 0
+        assert call("report", "c", "-o", "page.html") == 0
+        assert call("fit", rows, "--model", "m", "-o", "fit.parquet", "--quiet") == 0
+        for path in (*Path().glob("[ecm]"), *Path().glob("k/*"), *Path().glob("*.*")):
+            if path.name != rows.name:
+                files[path.name] = path.read_bytes()
+                path.unlink()
+    assert written[0].keys() >= {"e", "c", "m", "labels.csv", "page.html", "fit.parquet"}
+    assert written[0] == written[1]
+
+
 # -- the other commands -------------------------------------------------------------------------
 
 
 def test_fit_and_predict(rows, X, capsys):
-    argv = ("fit", rows, "--family", "gaussian", "--random-state", 0, "--model", "m.scstream")
+    argv = ("fit", rows, "--family", "gaussian", "--model", "m.scstream")
     assert call(*argv, "-o", "fit.csv") == 0
     model = ScStream(random_state=0).fit(X)
     np.testing.assert_array_equal(labels("fit.csv"), model.labels_)
@@ -288,13 +303,15 @@ def test_tune(rows, X, capsys):
     truth = (X[:, 0] > X[:, 0].mean()).astype(int)
     np.savetxt("truth.csv", np.column_stack([X, truth]), delimiter=",", header="x,y,c", comments="")
     argv = ("tune", "truth.csv", "--truth", "c", "--batch-size", 100, "--n-trials", 1)
-    assert call(*argv, "--n-batches", 2, "--random-state", 0, "--json") == 0
+    assert call(*argv, "--n-batches", 2, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["objective"] == "ari"
     assert found["score"] >= found["default_score"]
     argv = ("tune", rows, "--batch-size", 100, "--n-trials", 1, "--n-batches", 2)
-    assert call(*argv, "--family", "gaussian", "--random-state", 0) == 0
+    assert call(*argv, "--family", "gaussian") == 0
     assert "log density" in capsys.readouterr().out
+    told = [(call(*argv, "--json"), capsys.readouterr().out) for _ in range(2)]
+    assert told[0] == told[1]
 
 
 def test_demo(capsys):

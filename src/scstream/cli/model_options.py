@@ -129,7 +129,7 @@ def _shown(name: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return an option with its default in its help."""
     defaults = {
         "alpha": "1", "half_life": "auto", "epsilon": "1e-8", "sweeps": "1", "max_sweeps": "100",
-        "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "a random seed",
+        "splits": "yes", "merges": "yes", "outlier_weight": "0", "random_state": "0",
         "n_jobs": "all cores", "engine": "cpu", "verbose": "no",
     }  # fmt: skip
     default = f"; default: {defaults[name]}" if name in defaults else ""
@@ -143,7 +143,8 @@ def make_model(args: argparse.Namespace) -> ScStream:
     from scstream.validation import check_parameters
 
     names = [name for name in (*_MODEL, "group_level") if name in args]
-    model = ScStream(args.family, **{name: getattr(args, name) for name in names})
+    given = {name: getattr(args, name) for name in names}
+    model = ScStream(args.family, **{"random_state": 0, **given})  # the same twice
     try:
         check_parameters(model.get_params(deep=False))
     except ValueError as error:

@@ -65,7 +65,7 @@ def main(args: argparse.Namespace) -> int:
             n_batches=args.n_batches,
             n_trials=args.n_trials,
             timeout=args.timeout,
-            random_state=getattr(args, "random_state", None),
+            random_state=model.random_state,
             verbose=not (args.json or args.quiet),
         )
     if args.json:
