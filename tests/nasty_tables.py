@@ -244,6 +244,21 @@ TABLES = {
         "x,y,colour\ndouble,double,string\n" + PLAIN.split("\n", 1)[1],
         "utf-8", ["x", "y", "colour"], None,
     ),
+    "two-rows-of-names-and-an-index": (
+        "g,a,a,b\nh,x,y,z\nid,,,\n" + table("", lambda i: (i, X[i], Y[i], X[i])),
+        "utf-8", ["x", "y", "z"], None,
+    ),
+    "rows-of-a-database": (
+        " id |  x  |  y \n----+-----+-----\n"
+        + table("", lambda i: (f"  {i} ", f" {X[i]} ", f" {Y[i]}"), "|") + "(240 rows)\n",
+        "utf-8", ["x", "y"], None,
+    ),
+    "numbers-as-names": (
+        table(",0,1", lambda i: (i, X[i], Y[i])), "utf-8", ["0", "1"], None,
+    ),
+    "names-in-a-comment-with-spaces": (
+        table("# x y", lambda i: (X[i], Y[i]), " "), "utf-8", ["x", "y"], None,
+    ),
     "groups-above-the-names": (
         "measured,,seen\n" + PLAIN, "utf-8", ["x", "y", "colour"], None,
     ),

@@ -184,6 +184,15 @@ def test_columns_that_are_listed_are_not_left_out(capsys):
     assert "Column 'order_id' only rises" in said
 
 
+@pytest.mark.parametrize(("more", "taken"), [("", "names"), ("0,1\n" * 9, "data")])
+def test_what_numbers_in_a_first_row_are_taken_for_is_reported(more, taken, capsys):
+    rows = table("", lambda i: (3 + i % 4, 5 + Z[i]))
+    assert run("rows.csv", "0,1\n" + more + rows) == 0
+    assert f"0, 1 in the first row of rows.csv are taken for {taken}" in capsys.readouterr().err
+    n = len(Path("out.csv").read_text().splitlines()) - 1
+    assert n == N + (10 if taken == "data" else 0)
+
+
 def test_lines_above_the_table_are_reported(capsys):
     assert run("rows.csv", "Report of May\n\n" + PLAIN) == 0
     assert "begins on line 3" in capsys.readouterr().err

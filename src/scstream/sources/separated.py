@@ -23,6 +23,7 @@ from scstream.sources.guess.head import (
     refuse_other,
     same_columns,
 )
+from scstream.sources.guess.header import scale
 from scstream.sources.guess.looks import Look
 from scstream.sources.guess.values import ALSO_MISSING, EPOCHS, MISSING
 from scstream.sources.options import SourceOptions
@@ -114,6 +115,7 @@ class SeparatedSource(TextSource):
         names = list(map(str, range(len(rows[0]))))
         if dialect.header:
             names = named_columns(rows[0], below)
+        self._tell_doubt(rows[0], header=dialect.header)
         if not below and final:
             raise ValueError(f"{self.name} has a header but no rows.")
         whole = [row for row in below if len(row) == len(names)]
@@ -146,6 +148,19 @@ class SeparatedSource(TextSource):
         if dialect.beneath:
             note(f"units, types or rules below the names in {self.name} are skipped")
         return before, dialect
+
+    def _tell_doubt(self, first: list[str], *, header: bool) -> None:
+        """Say what a first row was taken for, if its numbers may be names or data."""
+        numbers = [field.strip() for field in first if is_number(field, grouped=False)]
+        how = scale(numbers)
+        if self.options.header is not None or not numbers or (not header and how in ("", "steps")):
+            return
+        shown = ", ".join(numbers[:3]) + ", ..." * (len(numbers) > 3)
+        if header:
+            said = "names of columns; if they are data: --no-header"
+        else:
+            said = "data, since other rows hold such numbers; if they name the columns: --header"
+        note(f"the numbers {shown} in the first row of {self.name} are taken for {said}")
 
     def _is_missing(self, field: str) -> bool:
         return field.strip().lower() in self._missing

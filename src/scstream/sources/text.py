@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,10 @@ from scstream.sources.trail import Trail
 _MOST = 1 << 26  # bytes of one record
 LOOK_ROWS = 1000  # that are looked at, at most
 _BOM = b"\xef\xbb\xbf"
+_END = re.compile(  # of a file: a mark (Ctrl-Z) of old systems; a rule, or how many rows there are
+    rb"(?:\x1a|(?:^|(?<=\n))(?:\+[-+]+\+|\(\d{1,12} rows?\)))[\r\n\x00]*\Z"
+)
+_LONGEST_END = 2000  # bytes
 
 
 @dataclass(frozen=True)
@@ -305,9 +310,9 @@ class TextSource(RowSource):
 
 
 def _before_end_mark(text: bytes) -> bytes:
-    """Return a text without the mark (Ctrl-Z) that old systems put at the end of a file."""
-    end = text[-8:].rstrip(b"\r\n\x00")
-    return text[: text.rindex(b"\x1a")] if end.endswith(b"\x1a") else text
+    """Return a text without what old systems and databases put at the end of a file."""
+    end = _END.search(text, max(0, len(text) - _LONGEST_END))
+    return text if end is None else text[: end.start()]
 
 
 def assemble(schema: Schema, numbers: Floats, words: list[NDArray[Any]]) -> Any:

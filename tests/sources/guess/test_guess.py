@@ -49,6 +49,41 @@ def test_dialects(text, separator, decimal, header):
     assert (found.separator, found.decimal, found.header) == (separator, decimal, header)
 
 
+REAL, COUNTS = (
+    ["0.5,2.25,1.5", "1.25,0.5,3.0", "2.0,1.75,0.25", "0.75,3.5,2.5"] * 9,
+    ["0,1,4", "2,1,2", "1,0,2", "0,3,0"] * 9,
+)
+
+
+def _numbered(rows):
+    return [f"{i},{row}" for i, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("first", "rows", "header"),
+    [
+        ("0,1,2", REAL, True),
+        ("1,2,3", REAL, True),
+        (",0,1,2", _numbered(REAL), True),
+        ("0,1,2", [f"{5 + i},{9 * i % 31},{7 * i % 19 + 3}" for i in range(40)], True),
+        ("3,17,40", REAL, True),
+        ("1990,1991,1992", COUNTS, True),
+        ("land,1990,1995,2007", [f"n{row}" for row in _numbered(COUNTS)], True),
+        ("400.5,401.0,401.5,402.0", [f"{row},0.5" for row in REAL], True),
+        ("2020-01,2020-02,2020-03", REAL, True),
+        ('"7","3","9"', COUNTS, True),
+        ("0,1,2", COUNTS, False),
+        ("0,1,2", [f"{i},{i + 1},{i + 2}" for i in range(3, 99, 3)], False),
+        ("0.0,1.0,2.0", REAL, False),
+        ("5,3,1", COUNTS, False),
+        ("n0,1990,1991", [f"n{i},{1990 + i % 7},{1991 + i % 7}" for i in range(1, 40)], False),
+    ],
+)
+def test_numbers_that_name_columns(first, rows, header):
+    text = "\n".join([first, *rows, ""])
+    assert guess_dialect(text, None, None, None, {""}).header is header
+
+
 def test_what_is_given_is_taken_as_it_is():
     found = guess_dialect("a;b\n1,5;2\n", ",", ".", False, {""})
     assert (found.separator, found.decimal, found.header) == (",", ".", False)

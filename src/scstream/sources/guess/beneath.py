@@ -48,9 +48,11 @@ def lines_beneath(rows: Sequence[Sequence[str]], plain: Sequence[bool]) -> int:
 
 
 def _describes(row: Sequence[str], plain: Sequence[bool]) -> bool:
-    """Whether a row holds a rule, or the units or types of columns."""
+    """Whether a row holds a rule, the units or types of columns, or the name of an index."""
     if all(not field.strip() or _RULE.fullmatch(field) for field in row):
         return _is_rule([field.strip() for field in row])
+    if plain and plain[0] and len(row) > 1 and not any(field.strip() for field in row[1:]):
+        return any(map(str.isalpha, row[0]))  # the name of an index
     fields = [field.strip() for field, is_plain in zip(row, plain, strict=False) if is_plain]
     words = [field for field in fields if field and field not in ("-", "--")]
     if not words or len(row) != len(plain):
@@ -87,5 +89,7 @@ def is_group_line(first: Sequence[str], second: Sequence[str], plain: Sequence[b
         group = above.strip() or group
         both.append((group, name.strip()))
     plain_names = [name for (_, name), is_plain in zip(both, plain, strict=False) if is_plain]
+    if not second[0].strip():  # an index
+        plain_names = plain_names[plain[0] :]
     named = all(any(map(str.isalpha, name)) for name in plain_names)
     return spans and bool(group) and named and len({*both}) == len(both)

@@ -10,22 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scstream.sources.guess.amounts import amount, bare, is_number
+from scstream.sources.guess.amounts import bare, is_number
 from scstream.sources.guess.beneath import is_group_line, lines_beneath
-from scstream.sources.guess.dates import is_moment_text
 from scstream.sources.guess.head import lines_above, names_columns
-from scstream.sources.guess.values import is_truth
+from scstream.sources.guess.header import has_header, is_plain, kind_in
 from scstream.sources.records import split
 
 SEPARATORS = "\t;|,^~\x01\x1f"  # in this order: a comma may be a decimal point, or part of a text
 _LINES = 500  # that are looked at for the separator
 _ROWS, _FIRST = 1000, 200  # that are looked at for the columns, and how many come first
 _USUAL = 0.9  # share of the rows that have the same number of fields, at least
-_MOSTLY = 0.9  # share of a column's fields that are numbers, below its name
 _QUOTED = re.compile(r'(?:(?<=^)|(?<=[\t;|,^~ ]))"(?:[^"]|"")*"')
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?", re.ASCII)
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r'"(?:[^"]|"")*"')
+_FIRST_LINES = 5  # where names may be that are quoted numbers
 _MOST_BENEATH = 3  # rows below the names that may not be data
 _CLOCK = re.compile(r"\d{1,4}([-:/.]\d{1,4}){1,2}(\.\d+)?", re.ASCII)  # a date, or a time of day
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+", re.ASCII)
@@ -81,7 +80,7 @@ def guess_dialect(
     if separator is None and _is_column_of_commas(lines):
         separator = ";"
     separator = separator or _separator(lines)
-    rows = [split(line, separator) for line in lines]
+    rows = _with_quotes([split(line, separator) for line in lines], lines, separator)
     point = decimal or _decimal(rows, separator)
     if header is False:
         return Dialect(separator, point, False)
@@ -90,13 +89,33 @@ def guess_dialect(
     return Dialect(separator, point, header, _lines_of(text, blank + above), beneath)
 
 
+def _with_quotes(
+    rows: Sequence[list[str]], lines: Sequence[str], separator: str
+) -> list[list[str]]:
+    """Return rows where numbers of the first ones have quotes, if others below them have none.
+
+    Quoted numbers above plain ones are names.
+    """
+    raw = [line.split(separator) for line in lines]
+    whole = [fields for fields, row in zip(raw, rows, strict=True) if len(fields) == len(row)]
+    n = Counter(j for fields in whole for j, field in enumerate(fields) if field[:1] == '"')
+    plain = {j for j in n if n[j] <= (1 - _USUAL) * len(whole)}
+    return [
+        [
+            raw[i][j] if i < _FIRST_LINES and len(raw[i]) == len(row) and j in plain else field
+            for j, field in enumerate(row)
+        ]
+        for i, row in enumerate(rows)
+    ]
+
+
 def _head(
     rows: Sequence[Sequence[str]], point: str, header: bool | None, missing: Collection[str]
 ) -> tuple[int, bool, int]:
     """Return the rows above the names, whether there are names, and the rows beneath them."""
     above = lines_above(rows)
     if above:
-        below = _has_header(rows[above:], point, missing)
+        below = has_header(rows[above:], point, missing)
         above, named = _title_or_names(rows, above, below)
         header = named if header is None else header
     rows = rows[above:]
@@ -105,7 +124,7 @@ def _head(
         above, rows = above + 1, rows[1:]
     beneath = lines_beneath(rows[1:], plain)
     if header is None:
-        header = _has_header([*rows[:1], *rows[1 + beneath :]], point, missing)
+        header = has_header([*rows[:1], *rows[1 + beneath :]], point, missing)
     return above, header, beneath if header else 0
 
 
@@ -118,13 +137,13 @@ def _plain_columns(
         for j in range(max(map(len, rows), default=0))
     )
     there = ([field for field in column if field.lower() not in missing] for column in values)
-    return [bool(column) and _is_plain(column, point) for column in there]
+    return [bool(column) and is_plain(column, point) for column in there]
 
 
 def _names(row: Sequence[str], point: str, missing: Collection[str]) -> bool:
     """Whether no field of a row is a number, a date, a truth value or a missing one."""
     fields = [field.strip() for field in row if field.strip()]
-    return not any(_kind(field, point) or field.lower() in missing for field in fields)
+    return not any(kind_in(field, point) or field.lower() in missing for field in fields)
 
 
 def _refuse_quoted(lines: Sequence[str]) -> None:
@@ -243,49 +262,3 @@ def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
         return "."
     pointed = (f for f in fields if _POINT.fullmatch(f) and not _GROUPED.fullmatch(f))
     return "." if any(pointed) else ","
-
-
-def _has_header(rows: Sequence[Sequence[str]], decimal: str, missing: Collection[str]) -> bool:
-    """Whether the first row names the columns: it differs in kind from what is below it."""
-    if not rows:
-        return False
-    first = [field.strip() for field in rows[0]]
-    below = [
-        [
-            v
-            for v in (row[j].strip() for row in rows[1:] if j < len(row))
-            if v.lower() not in missing
-        ]
-        for j in range(len(first))
-    ]
-    kinds = [_kind(first[j], decimal) for j in range(len(first))]
-    for j, values in enumerate(below):  # "30d" above plain numbers is a name
-        units = {(amount(value, decimal) or (0.0, ""))[1] for value in values}
-        if kinds[j] == "number" and (amount(first[j], decimal) or (0.0, ""))[1] not in {"", *units}:
-            kinds[j] = ""
-    plain = [bool(values) and _is_plain(values, decimal) for values in below]
-    if any(plain[j] and not kinds[j] and first[j] for j in range(len(first))):
-        return True  # a word above numbers, dates or truth values
-    if any(kinds):
-        return False
-    named = [word for word in first if word]
-    return (
-        bool(named)
-        and len(set(named)) == len(named)
-        and all(word.lower() not in missing for word in named)
-        and not any(word in values for word, values in zip(first, below, strict=True))
-    )
-
-
-def _is_plain(values: Sequence[str], decimal: str) -> bool:
-    """Whether nearly all fields are numbers, dates or truth values."""
-    return sum(_kind(value, decimal) != "" for value in values) >= _MOSTLY * len(values)
-
-
-def _kind(field: str, decimal: str) -> str:
-    """Return what a field holds besides a word; nothing for a word."""
-    if is_number(field, decimal):
-        return "number"
-    if is_truth(field):
-        return "truth"
-    return "date" if is_moment_text(field) else ""

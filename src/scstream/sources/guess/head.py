@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from scstream.sources.guess.amounts import is_number
+from scstream.sources.guess.header import scale
 
 _NAMED = re.compile(rb'"?sep=(.)"?\r?\n', re.IGNORECASE)
 _ANNOTATED = (b"#default", b"#datatype", b"#group")  # lines of InfluxDB
@@ -37,7 +38,15 @@ def preamble(text: bytes) -> tuple[int, str | None]:
     names = not last.startswith(_ANNOTATED) and any(
         0 < last.count(sign) == below.count(sign) for sign in (b",", b";", b"\t", b"|")
     )
+    if not names and _names_spaced(last, below):
+        return before + len(last) - len(last.lstrip(b"# ")), None
     return (before if names else at) if at > mark else 0, None
+
+
+def _names_spaced(last: bytes, below: bytes) -> bool:
+    """Whether a comment has a word for each number of the line below, as NumPy writes names."""
+    words, numbers = last.lstrip(b"# ").split(), below.decode("utf-8", "replace").split()
+    return 1 < len(words) == len(numbers) and all(map(is_number, numbers))
 
 
 def refuse_other(text: bytes, name: str) -> None:
@@ -97,7 +106,7 @@ def lines_above(rows: Sequence[Sequence[str]]) -> int:
 
 def names_columns(row: Sequence[str], width: int) -> bool:
     """Whether a row with a field too few or too many may name the columns of a table."""
-    if any(is_number(field) for field in row):
+    if any(is_number(field) for field in row) and scale(row) in ("", "index"):
         return False
     return len(row) == width - 1 or (len(row) == width + 1 and not row[-1].strip())
 

@@ -150,5 +150,5 @@ def option_word(names: Sequence[str], j: int) -> str:
     ("'a b'", '2')
     """
     name = names[j]
-    plain = "," not in name and name.strip() == name and not re.fullmatch(r"\d+(-\d+)?", name)
+    plain = "," not in name and name.strip() == name and not re.fullmatch(r"\d+-\d+", name)
     return shlex.quote(name) if plain and name.isprintable() and name else str(j)
