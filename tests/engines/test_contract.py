@@ -138,12 +138,6 @@ def loaded(engine, name="gaussian-2d", labels=None):
 # -- sweeps --------------------------------------------------------------------------------------
 
 
-def test_a_loaded_batch_has_no_labels(engine, case):
-    engine.load(case.family, case.points, np.ones(30))
-    assert_array_equal(engine.labels, np.full(30, -1))
-    assert_array_equal(engine.sublabels, np.zeros(30))
-
-
 @pytest.mark.parametrize("outliers", [False, True])
 def test_sampled_sweep_is_that_of_the_reference(engine, case, outliers):
     score, sub, (scores, sub_scores) = sampled(case, outliers)
@@ -188,31 +182,6 @@ def test_any_family_can_be_swept(engine):
     assert_array_equal(engine.labels, np.arange(30) >= 12)
     for part in (0, 1):  # which are alike, and share every point evenly
         assert_allclose(got.current[:, part], 0.5 * case.sums(), rtol=1e-12)
-
-
-def test_a_batch_without_rows_sums_to_nothing(engine, case):
-    engine.load(case.family, case.points[:0], np.zeros(0))
-    score, sub, _ = sampled(case, outliers=False)
-    for key in (KEY, None):
-        got = engine.sweep(score, sub, 2, key)
-        assert len(engine.labels) == 0
-        for value in (got.current, got.rows, got.rivals, got.doubt):
-            assert_array_equal(value, 0.0)
-    sums, doubt = engine.resplit(sub, np.ones(2, dtype=bool))
-    assert_array_equal(sums, np.zeros((2, 2, case.T.shape[1])))
-    assert_array_equal(doubt, np.zeros(2))
-    assert_array_equal(engine.adopt(np.ones(2, dtype=bool)), np.zeros((2, 2)))
-    assert_array_equal(engine.members(2, KEY), np.zeros((2, case.T.shape[1])))
-
-
-def test_one_cluster_takes_all_and_has_no_rival(engine, case):
-    score, sub, _ = sampled(case, outliers=False)
-    engine.load(case.family, case.points, np.ones(30))
-    for key in (KEY, None):
-        got = engine.sweep(LinearScore(score.eta[:1]), LinearScore(sub.eta[:2]), 1, key)
-        assert_array_equal(engine.labels, np.zeros(30))
-        assert_allclose(got.current.sum(axis=(0, 1)), case.T.sum(axis=0), atol=1e-10)
-        assert got.rivals.tolist() == [[0]]
 
 
 def test_rows_without_weight_are_labelled_and_counted_but_add_nothing(engine, case):
@@ -313,28 +282,7 @@ def test_resplitting_tries_and_adopting_keeps(engine, name):
     assert_array_equal(engine.sublabels, np.where(tried >= 0, side, 0))
 
 
-def test_nothing_chosen_changes_nothing(engine):
-    case = loaded(engine)
-    none = np.zeros(3, dtype=bool)
-    sums, doubt = engine.resplit(halves(3, case.T.shape[1]), none)
-    assert not sums.any()
-    assert not doubt.any()
-    assert_array_equal(engine.adopt(none), [[10, 0]] * 3)
-    assert_array_equal(engine.sublabels, np.zeros(30))
-
-
 # -- labels --------------------------------------------------------------------------------------
-
-
-def test_starting_sets_labels_and_forgets_sublabels(engine):
-    case = loaded(engine)
-    engine.resplit(halves(3, case.T.shape[1]), np.ones(3, dtype=bool))
-    engine.adopt(np.ones(3, dtype=bool))
-    assert engine.sublabels.any()
-    labels = np.arange(30) % 4 - 1
-    engine.start(labels)
-    assert_array_equal(engine.labels, labels)
-    assert_array_equal(engine.sublabels, np.zeros(30))
 
 
 def test_relabelling_renames_pairs(engine):
@@ -390,14 +338,6 @@ def test_sample_is_drawn_without_replacement(engine):
     assert len(set(seen)) > 1
 
 
-def test_a_sparse_sample_is_sparse(engine):
-    case = loaded(engine, "multinomial-4")
-    got = engine.sample(np.random.default_rng(0), 5)
-    assert got.shape == (5, 4)
-    rows = {tuple(x) for x in case.X}
-    assert all(tuple(x) in rows for x in got.toarray())
-
-
 def test_labels_can_be_kept_and_taken_up_again(engine):
     labels = np.where(np.arange(30) % 7 == 0, -1, np.arange(30) // 10)
     case = loaded(engine, labels=labels)
@@ -413,19 +353,6 @@ def test_labels_can_be_kept_and_taken_up_again(engine):
     assert_array_equal(engine.labels, labels)
     assert_array_equal(engine.sublabels, np.zeros(30))
     assert engine.labels_changed() == 0
-
-
-def test_labels_are_handed_out_by_name(engine):
-    labels = np.where(np.arange(30) % 7 == 0, -1, np.arange(30) // 10)
-    case = loaded(engine, labels=labels)
-    engine.resplit(halves(3, case.T.shape[1]), np.ones(3, dtype=bool))
-    engine.adopt(np.ones(3, dtype=bool))
-    ids = np.array([4, 17, 5])
-    for skip in (0, 3, 8, 19, 30):
-        named, sub = engine.named_labels(ids, skip)
-        assert_array_equal(named, np.append(ids, -1)[labels[skip:]])
-        assert_array_equal(sub, engine.sublabels[skip:])
-        assert_array_equal(engine.first_labels(skip), labels[:skip])
 
 
 # -- parts of a batch ------------------------------------------------------------------------------
@@ -466,9 +393,3 @@ def test_evaluating_other_rows_leaves_the_batch_alone(engine, case):
     assert_array_equal(best, np.argmax(scores, axis=1))
     assert len(engine.labels) == 5
     assert engine.evaluate(case.family, case.points[:0], score, lambda s: s).shape == (0, 3)
-
-
-def test_evaluating_needs_no_batch(engine, case):
-    score, _, _ = sampled(case, outliers=False)
-    got = engine.evaluate(case.family, case.points, score, lambda s: s[:, 0])
-    assert_allclose(got, case.T @ score.eta[0], rtol=1e-12, atol=1e-10)

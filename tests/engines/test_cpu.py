@@ -78,27 +78,6 @@ def test_blocks_change_no_label(name):
             assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("kept_bytes", [2**27, 0])
-def test_dense_statistics_are_kept_only_up_to_a_size(kept_bytes):
-    calls = []
-
-    class Counting(Gaussian):
-        def statistics(self, X):
-            calls.append(len(X))
-            return super().statistics(X)
-
-        def quadratic_frame(self):
-            return None  # with which no statistics would be made
-
-    X = batch("gaussian-2d")[1]
-    family, engine = Counting().prepare(X), CpuEngine(1, sizes=Sizes(kept_bytes=kept_bytes))
-    engine.load(family, X, np.ones(ROWS))
-    score = LinearScore(np.zeros((2, 6)))
-    for _ in range(3):
-        engine.sweep(score, LinearScore(np.zeros((4, 6))), 2, KEY)
-    assert calls == ([ROWS] if kept_bytes else [ROWS] * 3)
-
-
 def test_a_batch_of_several_true_blocks_is_that_of_the_reference():
     n, rng = 4500, np.random.default_rng(2)
     X = rng.normal(size=(n, 2)) + 3.0 * rng.integers(2, size=(n, 1))
@@ -140,12 +119,6 @@ def test_wide_sparse_counts_span_blocks():
         assert_allclose(got.current[:, part], 0.5 * sums)
 
 
-def test_block_sizes_depend_on_the_problem_alone_and_stay_within_bounds():
-    for p, k in product([2, 6, 66, 3000, 10**6], [1, 10, 300]):
-        assert 256 <= blocks.block_rows(p, k) <= 4096
-    assert blocks.block_rows(10, 10) >= blocks.block_rows(100, 100) >= blocks.block_rows(1000, 1000)
-
-
 @pytest.mark.parametrize("n", [50, 5000])
 def test_few_rows_of_heavy_clusters_are_labelled_as_many_are(n):
     """Below so many scores all are computed, above not; labels are the same."""
@@ -158,34 +131,3 @@ def test_few_rows_of_heavy_clusters_are_labelled_as_many_are(n):
     assert_array_equal(labels, np.argmax(score.block(family.statistics(X)), axis=1))
     apart = [CpuEngine().assign(family, X[a : a + 10], score) for a in range(0, n, 10)]
     assert_array_equal(labels, np.concatenate(apart))
-
-
-@pytest.mark.parametrize("apart", [0.5, 40.0])
-def test_rounds_of_refining_end_when_nothing_changes(apart):
-    """The result is that of all rounds, and what is the same is not scored anew."""
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(400, 2)) + apart * rng.integers(2, size=(400, 1))
-    family = Gaussian().prepare(X)
-    cut = LinearScore(np.array([np.zeros(6), [0.01 - 0.5 * apart, 1.0, 0.0, 0.0, 0.0, 0.0]]))
-    chosen, scored, rounds = np.ones(1, dtype=bool), [], 6
-    plain, engine = CpuEngine(1), CpuEngine(1)
-    for one in (plain, engine):
-        one.load(family, X, np.ones(400))
-        one.start(np.zeros(400, dtype=np.int64))
-    expected = plain.resplit(cut, chosen)
-    for _ in range(rounds):
-        counts = expected[0][..., 0] + 0.5
-        expected = plain.resplit(
-            family.predictive_score(expected[0].reshape(2, -1), np.log(counts.ravel())), chosen
-        )
-
-    class Counting:
-        @staticmethod
-        def part_score(s, log_weight):
-            scored.append(s)
-            return family.part_score(s, log_weight)
-
-    found = engine.refine(cut, chosen, Counting, 1.0, rounds)()
-    assert_array_equal(found[0], expected[0])
-    assert_array_equal(found[1], expected[1])
-    assert len(scored) == (1 if apart > 10.0 else rounds)

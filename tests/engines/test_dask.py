@@ -3,11 +3,8 @@
 import os
 import pickle
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from time import sleep
 from uuid import uuid4
 
@@ -19,10 +16,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from scstream import Multinomial, Rules, ScStream
-from scstream.engines import CpuEngine, DaskEngine, EngineLost, Key
-from scstream.engines.dask.moving import Piece
+from scstream.engines import CpuEngine, DaskEngine, Key
 from scstream.engines.dask.rows import DaskRows
-from scstream.engines.dask.shard import Peer, Place, Shard, led_by, packed
+from scstream.engines.dask.shard import Shard
 from scstream.engines.sizes import SIZES, Sizes
 from scstream.families.scores import LinearScore
 
@@ -137,36 +133,6 @@ def test_the_model_labels_as_on_one_machine_whatever_the_chunks(client, n_worker
         assert model.clusters_[0].count == one.clusters_[0].count
 
 
-def test_coarse_numbers_are_at_the_same_places_whatever_the_chunks(client):
-    rng = np.random.default_rng(0)
-    batches = [np.column_stack([points(400, b), rng.random((400, 2)) < 0.1]) for b in range(2)]
-    one = ScStream(random_state=0, engine=SMALL_ONE, max_sweeps=4, rules=AT_ONCE)
-    model = clone(one).set_params(engine=partial(in_small_shards, client, 2))
-    for X in batches:
-        expected = one.partial_fit(X).labels_
-        model.partial_fit(in_chunks(X, [33, 200, 167]))
-        assert_array_equal(model.labels_.compute(), expected)
-    assert one._learner.family.is_coarse()
-    assert model.history_ == one.history_
-
-
-def test_many_columns_are_narrowed_the_same_whatever_the_chunks(client):
-    rng = np.random.default_rng(0)
-    mix = rng.normal(size=(2, 60))
-    batches = [points(400, b) @ mix + rng.normal(size=(400, 60)) for b in range(2)]
-    batches.append(points(400, 2) @ rng.normal(size=(2, 60)) + rng.normal(size=(400, 60)))
-    one = ScStream(random_state=0, engine=SMALL_ONE, max_sweeps=4, rules=AT_ONCE)
-    model = clone(one).set_params(engine=partial(in_small_shards, client, 2))
-    for X in batches:
-        expected = one.partial_fit(X).labels_
-        model.partial_fit(in_chunks(X, [33, 200, 167]))
-        assert_array_equal(model.labels_.compute(), expected)
-        chunks = in_chunks(X, [100, 300])
-        assert_array_equal(model.score_samples(chunks).compute(), one.score_samples(X))
-    assert one._learner.family.narrows
-    assert model.history_ == one.history_
-
-
 def test_large_batches_set_the_prior_from_the_same_rows(client):
     X = points(700)
     one = ScStream(
@@ -212,20 +178,6 @@ def test_data_frames_weights_and_few_first_rows(client):
     assert_allclose(remote.score(dd.from_pandas(X, npartitions=2)), one.score(X))
 
 
-def test_arrays_are_used_in_their_chunks():
-    X = points(300)
-    model = ScStream(random_state=0, max_sweeps=3, rules=SHORT).fit(X)
-    for method in ("predict", "predict_proba", "score_samples", "transform"):
-        lazy, expected = (
-            getattr(model, method)(in_chunks(X, [100, 200])),
-            getattr(model, method)(X),
-        )
-        assert lazy.shape == expected.shape
-        assert lazy.chunks[0] == (100, 200)
-        assert lazy.dtype == expected.dtype
-        assert_allclose(lazy.compute(scheduler="synchronous"), expected, rtol=1e-12)
-
-
 def test_sparse_counts_in_chunks(client):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(12, 0.3), size=3)
@@ -264,81 +216,6 @@ def wire(monkeypatch):
     monkeypatch.setattr(Shard, "call_all", passed_on)
     monkeypatch.setattr(DaskEngine, "_each", own)
     return seen
-
-
-def test_bytes_of_a_sweep_do_not_grow_with_the_rows(client, wire):
-    # broken on purpose (sums sent block by block): it fails
-    family = problem("gaussian-2d").family
-    rng = np.random.default_rng(0)
-    eta, sub = (LinearScore(rng.normal(size=(k, 6)) * 0.1) for k in (8, 16))
-    costs = []
-    for n in (2**16, 2**19):
-        engine = on(client, 3)
-        engine.load(family, np.zeros((n, 2)), np.ones(n))
-        wire.clear()
-        engine.sweep(eta, sub, 8, KEY)
-        engine.resplit(sub, np.ones(8, dtype=bool))
-        engine.adopt(np.ones(8, dtype=bool))
-        engine.members(8, KEY)
-        engine.relabel(np.zeros((8, 2), dtype=np.int64), np.zeros((8, 2), dtype=np.int64))
-        costs.append([(name, sent) for name, sent, _ in wire])
-        sums = 8 * (8 * 2 * 6 + 8 * 2 + 2 * 8 * 8)
-        sweeps = [got for name, _, got in wire if name == "sweep"]
-        assert len(sweeps) == 3
-        assert max(sweeps) < 12 * (sums + 1000)  # at most 12 parts, of one shard or of all
-        assert max(got for _, _, got in wire) < 50_000
-    assert costs[0] == costs[1]
-
-
-def test_a_shard_passes_a_call_on_to_a_few(client):
-    """Its helpers lead the others, and whoever leads adds up what they send."""
-    assert [len(group) for group in led_by(range(999))] == [250, 250, 250, 249]
-    assert led_by([]) == []
-    family, n = problem("gaussian-2d").family, 8 * SMALL.leaf_rows
-    engine = DaskEngine(client, in_small_leaves, leaf_rows=SMALL.leaf_rows)
-    engine.load(family, points(n), np.ones(n))
-    first, *others = engine._actors
-    assert len(others) == 4
-    runs = [[Piece(i, 0, 0, b - a)] for i, (a, b) in enumerate(pairwise(engine._edges))]
-    places = [
-        Place(Peer(*own), run, {})
-        for *own, run in zip(engine._actors, engine._workers, runs, strict=True)
-    ]
-    first.lead(places[0], places[1:3]).result()
-    step = engine._steps
-    args = packed((LinearScore(np.zeros((3, 6))), LinearScore(np.zeros((6, 6))), 3, KEY))
-    answers = first.call_all(step, "sweep", args).result()
-    edge = engine._edges[3]  # of the rows of the first and those that it leads
-    assert [sum(part.values[1].sum() for part in parts) for parts in answers] == [edge]
-    with pytest.raises(EngineLost, match="lost what it held"):
-        others[0].call_all(step, "keep_labels", packed(())).result()  # a step that was taken
-
-
-def test_edges_of_runs_travel_and_not_chunks(client, monkeypatch):
-    """The worker that has a chunk keeps it, and gives others what their runs need of it."""
-    moved = []
-
-    async def counting(self, piece):
-        rows, weight = self._cut(piece)
-        moved.append(len(rows))
-        return rows, weight
-
-    monkeypatch.setattr(Shard, "cut", counting)
-    workers = list(client.nthreads())[:4]
-    X = points(4 * 9 * SMALL.leaf_rows + 40)
-    parts = np.array_split(X, 4)
-    chunks = [
-        da.from_delayed(client.scatter(part, workers=[worker]), part.shape, float)
-        for part, worker in zip(parts, workers[::-1], strict=True)
-    ]
-    collection = client.persist(da.concatenate(chunks))
-    engine = DaskEngine(client, in_small_leaves, workers, leaf_rows=SMALL.leaf_rows)
-    rows = engine.read(collection, lambda x: x)
-    engine.load(problem("gaussian-2d").family, rows, np.zeros(0))
-    assert engine._workers == workers[::-1]
-    assert 0 < sum(moved) < 3 * SMALL.leaf_rows
-    picked = np.array([0, 5, len(parts[0]), len(X) - 1])
-    assert_array_equal(rows.take(picked)[0], X[picked])
 
 
 def test_a_later_batch_is_checked_as_it_is_loaded_and_leaves_labels_alone(client, monkeypatch):
@@ -409,19 +286,6 @@ def test_rows_are_read_once(client, tmp_path):
     assert times == [f"{batch}-{i}" for batch in range(3) for i in range(4)]
 
 
-def test_labels_stay_while_someone_holds_them(client):
-    """Sub-labels take a byte on the workers, and come as whole numbers of the usual kind."""
-    X, engine = points(800), partial(in_small_shards, client, 3)
-    model = ScStream(random_state=0, max_sweeps=3, engine=engine, rules=SHORT)
-    model.partial_fit(in_chunks(X, [300, 500]))
-    labels, sublabels = model.labels_, model.sublabels_
-    model.partial_fit(in_chunks(X, [300, 500]))
-    for array, top in ((labels, 3), (sublabels, 1)):
-        values = array.compute()
-        assert values.dtype == array.dtype == np.int64
-        assert (values.shape, values.min(), values.max()) == ((800,), 0, top)
-
-
 # -- what is refused ------------------------------------------------------------------------------
 
 
@@ -490,20 +354,6 @@ def test_a_refused_batch_leaves_the_model_as_it_was(client, what):
     if what != "one dimension":  # the others show when they are computed
         with pytest.raises(ValueError, match=match):
             model.predict(make(X)).compute()
-
-
-@pytest.mark.parametrize(
-    ("weight", "match"),
-    [
-        (np.ones(299), "one entry for each of the 300 rows"),
-        (np.zeros(300), "must be positive for a Dask collection"),
-        (da.full(300, np.nan), "finite"),
-        (da.ones(3), "one entry for each of the 300 rows"),
-    ],
-)
-def test_weights_are_checked_where_they_are(client, weight, match):
-    with pytest.raises(ValueError, match=match):
-        ScStream(engine=client).partial_fit(da.from_array(points(300)), sample_weight=weight)
 
 
 def test_what_needs_all_rows_at_once_is_refused(client):
@@ -590,25 +440,3 @@ def test_rows_that_are_gone_for_good_are_an_error(processes, monkeypatch):
     assert model.n_batches_ == 1
     model.partial_fit(X)
     assert model.n_batches_ == 2
-
-
-@pytest.mark.skipif(
-    sys.platform != "linux" or not os.confstr("CS_GNU_LIBC_VERSION"), reason="another C library"
-)
-def test_a_shard_keeps_the_memory_of_its_blocks():
-    """Dask tells the C library of its workers to give it back, whence it comes page by page."""
-    program = """
-import resource, numpy as np
-from scstream.engines.dask.shard import keep_freed_memory
-keep_freed_memory()
-for i in range(60):
-    if i == 10:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    np.ones(2**17)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-"""
-    told = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=told, capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) < 50 * 256 / 10

@@ -4,20 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.engines.labels import Screen, label_members, label_scores, labeller
-from scstream.families import Gaussian, Multinomial
-from scstream.families.left_out import LeftOutScore, Members
+from scstream.engines.labels import Screen, labeller
 from scstream.families.scores import (
     JoinedScore,
     LinearScore,
-    Opaque,
-    Products,
     StudentScore,
-    form_of,
 )
-from scstream.kernels import screened_tiles
-from scstream.kernels.compiling import kernel
-from scstream.sampler.sweep import predictive
 
 
 def rows_and_components(rng, n, d, k, *, far=0.0, spread=1.0):
@@ -210,74 +202,6 @@ def test_numbers_that_float32_cannot_hold(value, where):
             assert_same([a[sane] for a in found], [b[sane] for b in plain])
 
 
-def test_few_rows_need_exact_scores():
-    rng = np.random.default_rng(5)
-    T, forms = rows_and_components(rng, 4000, 5, 40)
-    made = linear_screen(-0.5 * forms)
-    _, off = made.products(T)
-    assert off.max() < 0.01
-    # a label is unsure if a boundary is as close as that, of which a row has a few
-    S = T @ (-0.5 * forms).T
-    weight = np.exp(S - S.max(axis=1, keepdims=True))
-    cumulated = np.cumsum(weight, axis=1) / weight.sum(axis=1, keepdims=True)
-    slack = 2.5 * (off + screened_tiles.WEIGHT_ERROR)
-    close = np.abs(cumulated[:, :-1] - rng.random((4000, 1))).min(axis=1) < slack
-    assert close.mean() < 0.02
-
-
-@kernel
-def powers(S, cell, state, run):
-    """Parts of kernels have no machine code of their own, so that Python cannot call them."""
-    screened_tiles.load_linear(S, 0, S.shape[1], cell, state)
-    screened_tiles.cumulate(cell, state, run)
-
-
-@kernel
-def logarithms(q, level, slope, cell):
-    screened_tiles.load_products(q, 0, q.shape[1], level, slope, cell)
-
-
-def test_the_bits_of_powers_and_logarithms():
-    rng = np.random.default_rng(6)
-    k, tile = 8, screened_tiles.TILE
-    S = rng.uniform(-140.0, 0.0, (k, tile)).astype(np.float32)
-    S[0] = 0.0
-    cell, run = np.empty(k * tile, np.float32), np.empty(k * tile, np.float32)
-    state = np.empty(4 * tile, np.float32)
-    powers(S, cell, state, run)
-    assert_array_equal(state[:tile], S.max(axis=0))
-    exact = np.cumsum(2.0 ** S.astype(float), axis=0)
-    assert_allclose(run.reshape(k, tile), exact, rtol=screened_tiles.WEIGHT_ERROR)
-    q = (1.0 + 10.0 ** rng.uniform(-7, 8, (k, tile))).astype(np.float32)
-    logarithms(q, np.zeros(k, np.float32), np.ones(k, np.float32), cell)
-    assert_allclose(cell.reshape(k, tile), -np.log2(q.astype(float)), rtol=screened_tiles.LOG_ERROR)
-
-
-def test_scores_that_have_a_screen():
-    T, forms = rows_and_components(np.random.default_rng(7), 10, 2, 3)
-    linear, student = LinearScore(forms), StudentScore(forms, np.zeros(3), np.ones(3))
-    for score in (linear, student, JoinedScore([linear, student])):
-        assert isinstance(labeller(score, T, drawn=True), Screen)
-        assert isinstance(labeller(score, T, drawn=False), Screen)
-    many = LinearScore(np.zeros((3, 600)))
-    assert not isinstance(labeller(many, np.zeros((2, 600)), drawn=True), Screen)
-    assert isinstance(labeller(many, np.zeros((2, 600)), drawn=False), Screen)
-    assert not isinstance(labeller(Plain(linear), T, drawn=True), Screen)
-
-
-def test_forms_of_scores_side_by_side():
-    _, forms = rows_and_components(np.random.default_rng(7), 10, 2, 3)
-    linear, student = LinearScore(forms), StudentScore(forms, np.ones(3), np.full(3, 2.0))
-    both = form_of(JoinedScore([linear, student]))
-    assert isinstance(both, Products)
-    assert_array_equal(both.eta, np.concatenate([forms, forms]))
-    assert both.power.tolist() == [0.0] * 3 + [2.0] * 3
-    assert both.const.tolist() == [0.0] * 3 + [1.0] * 3
-    assert not form_of(JoinedScore([linear, linear])).student
-    assert isinstance(form_of(JoinedScore([linear, Plain(linear)])), Opaque)
-    assert isinstance(form_of(Plain(linear)), Opaque)
-
-
 @pytest.mark.parametrize("draws", [False, True])
 @pytest.mark.parametrize("k", [1, 6, 20])
 def test_an_outlier_component_beside_clusters_is_labelled_as_by_exact_scores(k, draws):
@@ -301,52 +225,3 @@ def test_an_outlier_component_beside_clusters_is_labelled_as_by_exact_scores(k, 
     assert_same(found, expected)
     assert (found[0] == k).any()
     assert (found[0] < k).any()
-
-
-@pytest.mark.parametrize("draws", [False, True])
-def test_products_in_float64_give_the_same(draws):
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((9000, 3)) + 4.0 * rng.integers(0, 3, (9000, 1))
-    family = Gaussian().prepare(X)
-    T = family.statistics(X)
-    y = rng.integers(0, 2, 9000) + 2 * (X[:, 0] > 2.0)
-    clusters = np.stack([T[y == c].sum(axis=0) for c in range(4)])
-    score = family.predictive_score(clusters, np.zeros(4))
-    if draws:
-        score = family.sampled_score(np.random.default_rng(0), clusters, np.zeros(4))
-    found = []
-    for loose in (0.25, 0.0):
-        made = Screen(score.form)
-        made._loose = loose
-        found.append([np.empty(9000, np.int64), np.empty(9000, np.int64), np.empty(9000)])
-        if draws:
-            made.draw(T, np.random.default_rng(1).random(9000), *found[-1])
-        else:
-            made.best(T, *found[-1])
-    for one, two in zip(*found, strict=True):
-        assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize(("words", "length"), [(12, 15), (300, 40), (30, 4000)])
-@pytest.mark.parametrize("draws", [False, True])
-def test_members_are_labelled_by_sums_of_a_table_as_by_all_their_scores(words, length, draws):
-    rng = np.random.default_rng(words)
-    topics = rng.dirichlet(np.full(words, 0.3), 9)
-    z = rng.integers(0, 9, 300)
-    X = np.array([rng.multinomial(length, topics[c]) for c in z]).astype(float)
-    family = Multinomial(0.5).prepare(X)
-    T, weight = family.statistics(family.check(X)), rng.uniform(0.5, 1.5, 300)
-    z[:60] = rng.integers(-1, 9, 60)  # who count where they should not, or nowhere
-    totals = np.array([(weight * (z == c)) @ T.toarray() for c in range(9)])
-    clusters = predictive(family, totals, 1.0)
-    score = LeftOutScore(family, totals, 1.0, clusters, clusters)
-    u = rng.random(300) if draws else np.zeros(0)
-    plain = z.copy(), np.empty(300, np.int64), np.empty(300)
-    label_scores(score.of_members(T, z, weight), u, *plain)
-    clusters.ready(lambda: T)
-    assert clusters.terms(T) is not None
-    found = z.copy(), np.empty(300, np.int64), np.empty(300)
-    label_members(score, Members(T, found[0], weight), u, *found[1:])
-    for a, b in zip(found, plain, strict=True):
-        assert_array_equal(a, b)
-    assert (found[0] != z).any()

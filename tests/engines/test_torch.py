@@ -14,12 +14,10 @@ from scstream.kernels import packing
 
 torch = pytest.importorskip("torch")
 
-from scstream.engines.torch import draws, many  # noqa: E402
+from scstream.engines.torch import draws  # noqa: E402
 from scstream.engines.torch import engine as torch_engine  # noqa: E402
 from scstream.engines.torch.engine import TorchEngine  # noqa: E402
-from scstream.engines.torch.forms import Forms, forms_of  # noqa: E402
-from scstream.engines.torch.ledger import Ledger  # noqa: E402
-from scstream.engines.torch.staging import few_threads  # noqa: E402
+from scstream.engines.torch.forms import forms_of  # noqa: E402
 
 KEY = Key(seed=2**63 - 12345, batch=3, sweep=7)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -158,23 +156,6 @@ def test_weights_that_share_their_memory_are_weights():
     assert_array_equal(sums[0].doubt, sums[1].doubt)
 
 
-def test_names_are_given_in_the_order_they_came():
-    problem, engines = Problem(), (CpuEngine(), TorchEngine("cpu"))
-    chosen = np.array([True, False, True, True, False])
-    label = np.array([[0, 5], [1, 1], [0, 0], [2, 3], [4, 4]])
-    results = []
-    for engine in engines:
-        swept(engine, problem, problem.drawn, KEY)
-        current, _ = engine.refine(problem.halves(), chosen, problem.family, 1.0, 2)()
-        rows = engine.adopt(chosen)
-        engine.relabel(label, np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
-        engine.relabel(np.repeat(np.arange(6)[::-1, None], 2, axis=1), np.tile([1, 0], (6, 1)))
-        results.append((rows, engine.labels, engine.sublabels))
-        assert_allclose(current.sum(axis=(1, 2)) != 0, chosen)
-    for mine, others in zip(*results, strict=True):
-        assert_array_equal(mine, others)
-
-
 # -- tensors ---------------------------------------------------------------------------------------
 
 
@@ -192,19 +173,6 @@ def test_a_tensor_is_taken_as_the_array_that_it_holds():
         samples = [e.sample(rng, size) for e, rng in zip((engine, other), rngs, strict=True)]
         assert isinstance(samples[0], np.ndarray)
         assert_array_equal(*samples)
-
-
-def test_ids_of_rows_stay_with_the_rows():
-    problem = Problem()
-    ids = np.array([7, 3, 11, 0, 5])
-    for X in (problem.X, torch.from_numpy(problem.X)):
-        engine = TorchEngine("cpu")
-        _, z, sub = swept(engine, problem, problem.outlying(), KEY, X)
-        assert (z < 0).any()
-        got = engine.named_labels(ids, 10)
-        assert all(tensors.is_tensor(v) == tensors.is_tensor(X) for v in got)
-        assert_array_equal(got[0], np.append(ids, -1)[z[10:]])
-        assert_array_equal(got[1], sub[10:])
 
 
 def test_what_counts_as_a_tensor():
@@ -248,16 +216,6 @@ def test_bad_tensors_are_refused(X, message):
         tensors.check_tensor(X)
 
 
-def test_sound_tensors_keep_their_numbers():
-    for kind in (torch.float16, torch.float32, torch.float64, torch.int32, torch.bool):
-        X = torch.tensor([[1, 0], [3, 2]]).to(kind)
-        got = tensors.check_tensor(X)
-        assert got.dtype in (torch.float32, torch.float64)
-        assert_array_equal(got, X.double())
-    huge = torch.full((3, 2), 3e38)  # the sum overflows, no number does
-    assert tensors.check_tensor(huge) is not None
-
-
 @pytest.mark.parametrize("what", [outputs.Best(), outputs.LogTotal(), outputs.Probabilities(4)])
 def test_reading_scores_on_the_device_is_reading_them_on_the_host(what):
     problem = Problem()
@@ -268,18 +226,6 @@ def test_reading_scores_on_the_device_is_reading_them_on_the_host(what):
         assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
     best = TorchEngine("cpu").assign(problem.family, problem.X, score)
     assert_array_equal(best, outputs.Best()(score.block(problem.family.statistics(problem.X))))
-
-
-def test_rows_are_copied_by_a_few_threads_of_pytorch():
-    before = torch.get_num_threads()
-    try:
-        for all_of_them, some in ((1, 1), (6, 4)):
-            torch.set_num_threads(all_of_them)
-            with few_threads():
-                assert torch.get_num_threads() == some
-            assert torch.get_num_threads() == all_of_them
-    finally:
-        torch.set_num_threads(before)
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -331,58 +277,6 @@ def test_forms_about_their_centre_are_the_scores(kind):
     near = exact > exact.max(axis=1, keepdims=True) - 30.0
     assert_allclose(v[near], exact[near], atol=2e-4)
     assert np.abs(numbers[:, 7:11]).max() < 1e-3 * np.abs(numbers[:, 11:]).max()  # no slope there
-
-
-def test_forms_without_a_centre_are_taken_about_zero():
-    eta = np.array([[1.0, 2.0, 3.0, 0.0, 0.0, 0.0], [0.5, 0.0, 1.0, -1.0, 0.0, 1.0]])
-    forms = Forms(eta, np.zeros(2), np.zeros(2), student=False)
-    numbers, centre = np.zeros((2, 10), dtype=np.float32), np.ones((2, 2), dtype=np.float32)
-    centre_all(forms, 2, numbers, centre)
-    assert_array_equal(centre, 0.0)
-    assert_array_equal(numbers[:, 2], eta[:, 0])
-    assert_array_equal(numbers[:, 5:], eta[:, 1:])
-
-
-def test_scores_that_are_no_forms_are_told_apart():
-    assert forms_of(JoinedScore([object()])) is None
-
-
-def test_the_ledger_knows_what_counting_would_find():
-    problem = Problem(k=4)
-    engine = TorchEngine("cpu")
-    swept(engine, problem, problem.drawn, KEY)
-    rng = np.random.default_rng(0)
-    for step in range(6):
-        k = int(engine.labels.max()) + 1
-        chosen = rng.random(k) < 0.6
-        eta = np.zeros((2 * k, problem.totals.shape[1]))
-        eta[1::2, 1:3] = rng.normal(size=(k, 2))
-        engine.resplit(LinearScore(eta), chosen)
-        rows = engine.adopt(chosen & (rng.random(k) < 0.7))
-        assert_array_equal(rows, engine._batch.count(k))
-        assert engine._ledger._rows is not None
-        # the first is split, or the second goes to it
-        label = np.repeat(np.arange(k)[:, None], 2, axis=1)
-        if step % 2 == 0:
-            label[0, 1] = k
-        else:
-            label[1] = 0
-            label[2:] -= 1
-        engine.relabel(label, np.tile([0, 1], (k, 1)))
-        z = problem.family.embed(problem.X)
-        k = int(engine.labels.max()) + 1
-        for c, mean in enumerate(engine._ledger.centre(k)):
-            mine = engine.labels == c
-            assert_allclose(mean, np.average(z[mine], axis=0, weights=problem.weight[mine]))
-
-
-def test_a_ledger_that_knows_nothing_asks_to_count():
-    ledger = Ledger(2)
-    assert ledger.adopt(np.array([True, False])) is None
-    ledger.counted(np.array([[1, 2], [3, 4]]))
-    assert_array_equal(ledger.adopt(np.array([False, False])), [[1, 2], [3, 4]])
-    assert ledger.adopt(np.array([True, False])) is None  # nobody knows what was tried
-    assert_array_equal(ledger.centre(3), np.zeros((3, 2)))
 
 
 # -- kernels on a GPU ------------------------------------------------------------------------------
@@ -465,17 +359,6 @@ def test_narrow_clusters_of_many_columns_are_scored_with_all_digits(spread):
     assert np.mean(found[0] != found[1]) < 3e-3
 
 
-@pytest.mark.parametrize("power", [0.0, 3.0, 1e4])
-def test_scores_fall_no_faster_than_their_slopes_say(power):
-    fall = 26.0
-    distance = np.linspace(0.0, 100.0, 10**6)
-    score = power * np.log1p(distance**2) if power else distance**2
-    steepest = np.max(np.gradient(score, distance)[score <= fall])
-    slope = float(many._slopes(np.array([power]), fall)[0])
-    assert steepest <= slope * (1 + 1e-6)
-    assert slope <= 1.5 * steepest
-
-
 @needs_gpu
 @pytest.mark.parametrize("d", [5, 20])
 def test_kernels_give_the_same_bits_again(d):
@@ -534,55 +417,6 @@ def test_a_scatter_that_is_not_definite_is_mended_on_the_host():
 
 
 @needs_gpu
-def test_batches_of_other_sizes_use_the_same_memory():
-    """Labels of rows that are no longer there, and names not yet given, must not show."""
-    fast = TorchEngine("cuda")
-    for n in (20_000, 19_000, 20_000, 5_000):
-        problem, exact = Problem(d=3, k=40, n=n, seed=n), TorchEngine("cuda", "float64")
-        results = [swept(engine, problem, problem.drawn, KEY) for engine in (fast, exact)]
-        assert np.mean(results[0][1] != results[1][1]) < 1e-3
-        fast.start(results[1][1])
-        exact.start(results[1][1])
-        for engine in (fast, exact):
-            label = np.maximum(np.repeat(np.arange(40)[:, None], 2, axis=1) - 20, 0)
-            engine.relabel(label, np.tile([0, 1], (40, 1)))
-        assert_allclose(fast.members(20, KEY), exact.members(20, KEY), rtol=1e-5, atol=1e-5)
-        fast.relabel(np.full((20, 2), 3), np.zeros((20, 2), dtype=int))
-        ids = np.arange(100, 104)
-        assert_array_equal(fast.named_labels(ids, 5)[0], np.full(n - 5, 103))
-        assert_array_equal(fast.labels, np.full(n, 3))
-
-
-@needs_gpu
-@pytest.mark.parametrize("n", [20_001, 600_000])  # one piece, and several
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_that_are_sent_arrive(n, dtype):
-    X = np.random.default_rng(0).normal(size=(n, 3)).astype(dtype)
-    engine = TorchEngine("cuda")
-    for rows in (X, X[::2], X[: n // 3, ::-1]):
-        assert_array_equal(engine.sent(rows).cpu().numpy(), rows)
-
-
-@needs_gpu
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("first", ["sweep", "start", "members"])
-def test_rows_are_taken_in_by_whoever_is_first(first, dtype):
-    problem = Problem(d=3, k=6, n=600_000)  # several pieces
-    problem.X = problem.X.astype(dtype)
-    expected = swept(TorchEngine("cuda"), problem, problem.drawn, KEY)[1]
-    engine = TorchEngine("cuda")
-    for _ in range(3):  # compiled, recorded, replayed
-        engine.load(problem.family, engine.sent(problem.X), problem.weight)
-        if first == "start":  # labels that are given stay
-            engine.start(expected)
-            assert_array_equal(engine.labels, expected)
-        elif first == "members":
-            assert_array_equal(engine.members(6, KEY), 0.0)  # nobody has a label
-        engine.sweep(*problem.drawn, problem.k, KEY)
-        assert_array_equal(engine.labels, expected)
-
-
-@needs_gpu
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("value", "error"), [(np.nan, tensors.MissingEntries), (-np.inf, ValueError)]
@@ -612,85 +446,6 @@ def test_the_first_pass_over_few_columns_refuses_what_is_not_finite(value, error
         assert_array_equal(found[0].current, expected[0].current)
 
 
-def test_only_kernels_for_few_columns_check_rows():
-    assert not TorchEngine("cpu").checks((100, 3))
-    if torch.cuda.is_available():
-        engine = TorchEngine("cuda")
-        assert engine.checks((100, 8))
-        assert not engine.checks((100, 9))
-        assert not engine.checks((0, 3))
-        assert not engine.checks((2**30, 8))
-        assert not TorchEngine("cuda", "float64").checks((100, 3))
-
-
-@needs_gpu
-def test_the_current_stream_is_known_again():
-    device, other = torch.cuda.current_device(), torch.cuda.Stream()
-    for _ in range(2):
-        assert tensors.current_stream(device) == torch.cuda.current_stream()
-        with torch.cuda.stream(other):
-            assert tensors.current_stream(device) == other
-
-
-@needs_gpu
-@pytest.mark.parametrize("d", [3, 12])
-@pytest.mark.parametrize("sent", [False, True])
-def test_labels_that_are_brought_are_those_of_the_moment(d, sent):
-    problem = Problem(d=d, k=6, n=20_001)
-    engine, ids = TorchEngine("cuda"), np.array([7, 3, 11, 2**29, 0, 5])
-    label = np.array([[0, 1], [1, 1], [2, 2], [5, 3], [4, 4], [-1, 5]])
-    for _ in range(3):  # compiled, recorded, replayed
-        engine.load(problem.family, engine.sent(problem.X) if sent else problem.X, problem.weight)
-        engine.sweep(*problem.drawn, problem.k, KEY)
-        engine.relabel(label, np.tile([0, 1], (6, 1)))
-        expected = [tensors.to_host(part) for part in engine.named_labels(ids, 100)]
-        assert (expected[0] < 0).any()
-        on_their_way = engine.bring_labels(ids, 100)
-        engine.sweep(*problem.predictive, problem.k, None)
-        for mine, other in zip(on_their_way(), expected, strict=True):
-            assert isinstance(mine, np.ndarray)
-            assert_array_equal(mine, other)
-        too_large = engine.bring_labels(2**40 + ids, 100)()[0]
-        assert int(too_large.max()) >= 2**40
-
-
-@needs_gpu
-def test_rows_of_many_columns_come_while_the_caller_goes_on():
-    problem = Problem(d=12, k=6, n=20_001)
-    engine, exact = TorchEngine("cuda"), TorchEngine("cuda", "float64")
-    broken = problem.X.copy()
-    broken[-1, 3] = np.nan
-    for X in (broken, problem.X, problem.X + 1.0):  # the first two are never asked for
-        engine.load(problem.family, X, problem.weight)
-    found = swept(engine, problem, problem.drawn, KEY)
-    expected = swept(exact, problem, problem.drawn, KEY)
-    assert np.mean(found[1] != expected[1]) < 1e-3
-    for score in (problem.drawn, problem.predictive):  # whoever asks
-        engine.load(problem.family, broken, problem.weight)
-        with pytest.raises(tensors.MissingEntries):
-            engine.sweep(*score, problem.k, KEY)
-        with pytest.raises(tensors.MissingEntries):
-            engine.sweep(*score, problem.k, KEY)
-
-
-@pytest.mark.parametrize("d", [3, 12])
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
-def test_jobs_for_meanwhile_are_done_once_in_the_next_sweep(d, device):
-    problem, done = Problem(d=d), []
-    engine = TorchEngine(device)
-    engine.load(problem.family, problem.X, problem.weight)
-    for name in ("one", "two"):
-        engine.meanwhile(lambda name=name: done.append(name))
-    assert done == []
-    for scores in (problem.drawn, problem.predictive):
-        engine.sweep(*scores, problem.k, KEY)
-        assert done == ["one", "two"]
-    engine.meanwhile(lambda: done.append("late"))
-    engine.load(problem.family, problem.X, problem.weight)  # which is another batch
-    engine.sweep(*problem.drawn, problem.k, KEY)
-    assert done == ["one", "two"]
-
-
 @needs_gpu
 @pytest.mark.parametrize("d", [9, 33])
 def test_forms_without_a_centre_are_scored_by_plain_operations(d):
@@ -707,21 +462,3 @@ def test_forms_without_a_centre_are_scored_by_plain_operations(d):
     exact.start(expected)
     (got, _), (wanted, _) = (e.resplit(pairs, np.ones(3, dtype=bool)) for e in (fast, exact))
     assert_allclose(got[..., 0], wanted[..., 0], atol=1e-3)
-
-
-@needs_gpu
-def test_rows_that_are_brought_aside_do_not_wait_for_what_the_device_does_next():
-    X = torch.arange(3000.0, device="cuda").reshape(1000, 3)
-    rows = torch.tensor([5, 1, 999], device="cuda")
-    tensors.rows_aside(X)(rows)  # the first one makes a stream
-    bring = tensors.rows_aside(X)
-    torch.cuda._sleep(10**9)  # cycles: about half a second
-    got = bring(rows)
-    assert not torch.cuda.current_stream().query()
-    assert_array_equal(got, X.cpu().numpy()[[5, 1, 999]])
-
-
-def test_rows_of_the_host_are_brought_aside_too():
-    X = torch.arange(30.0).reshape(10, 3)
-    got = tensors.rows_aside(X)(torch.tensor([4, 2]))
-    assert_array_equal(got, [[12.0, 13.0, 14.0], [6.0, 7.0, 8.0]])

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-import reference
 from agreement import assert_same_division, assert_same_sweep
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
-from scstream.engines.ordered_sums import Part, Tree
 from scstream.engines.sizes import Sizes
 from scstream.families.scores import LinearScore
 
@@ -96,24 +94,6 @@ def test_any_number_of_threads_gives_the_same_bits(drawn, apart, leaf_rows):
     for others in sums[1:]:
         for one, other in zip(sums[0], others, strict=True):
             assert one.tobytes() == other.tobytes()
-
-
-def test_sums_are_taken_along_the_tree():
-    """Leaf by leaf and half by half, whatever the units are."""
-    (family, _), X, weight, clusters, parts = problem(20, 2.0, 3000)
-    score, sub = predictives(family, clusters, parts)
-    engine = CpuEngine(2, sizes=Sizes(leaf_rows=64))
-    engine.load(family, X, weight)
-    swept = engine.sweep(score, sub, K, Key(1, 2, 3))
-    T, z, side = family.statistics(X), engine.labels, engine.sublabels
-    tree = Tree()
-    for leaf in range(-(-len(X) // 64)):
-        rows = slice(64 * leaf, 64 * leaf + 64)
-        sums = reference.statistics(T[rows], weight[rows], z[rows], side[rows], K)
-        tree.add(Part(leaf, 1, (sums,)))
-    (expected,) = tree.total()
-    assert_allclose(swept.current, expected, rtol=1e-12, atol=1e-9)
-    assert_array_equal(swept.rows, reference.row_counts(z, side, K))
 
 
 def test_rows_in_parts_of_a_batch_add_up_as_the_whole():

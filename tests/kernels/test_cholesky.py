@@ -1,15 +1,11 @@
 """Cholesky factors by blocks against those one by one, and what becomes of bad matrices."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from scstream import Gaussian
-from scstream.kernels import cholesky, matrices, normalisers
+from scstream.kernels import cholesky, matrices
 from scstream.kernels.cholesky import Factoring
 from scstream.kernels.crew import crew_of
 
@@ -52,18 +48,6 @@ def test_factors_are_those_of_one_column_after_the_other(d, together):
 
 
 @pytest.mark.parametrize("d", SIZES)
-def test_so_are_log_partitions(d):
-    prior, more, s = groups(d)
-    expected = np.empty(len(s))
-    normalisers.log_partition(s, prior, more, d, matrices.room_for(d), expected)
-    _, got, _ = factored(cholesky, s[:, None], prior, NONE[d], np.empty((0, s.shape[1])))
-    with crew_of(2) as crew:
-        rooms, taken = normalisers.rooms(crew.threads), np.zeros(1, dtype=np.int64)
-        normalisers.finish(crew, prior[0] + s[:, 0], more, d, rooms, taken, got)
-    assert_allclose(got, expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("d", SIZES)
 def test_a_matrix_that_is_not_positive_definite_spoils_no_other(d):
     prior, _, s = groups(d)
     expected = factored(cholesky, s[:, None], prior, NONE[d])
@@ -86,10 +70,3 @@ def test_determinants_beyond_the_range_of_numbers_have_a_logarithm(size):
     scale = np.concatenate([[1.0], np.full(d, np.sqrt(size)), np.full(len(prior) - d - 1, size)])
     _, scaled, _ = factored(cholesky, (s * scale)[:, None], prior * scale, NONE[d])
     assert_allclose(scaled, log_det + d * np.log(size), rtol=1e-12)
-
-
-def test_without_compiling_factors_are_the_same():
-    here = f"import sys; sys.path[:0] = [{os.path.dirname(__file__)!r}]; import test_cholesky as t"
-    check = f"{here}; t.test_factors_are_those_of_one_column_after_the_other(19, 2)"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    subprocess.run([sys.executable, "-c", check], env=environment, check=True, timeout=300)

@@ -50,58 +50,6 @@ def taken_by(n_threads, most=100_000):
     return mine, who
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 16, 7])
-def test_all_numbers_are_taken_once_whoever_takes_them(n_threads):
-    mine, who = taken_by(n_threads)
-    step = len(mine.rows) // n_threads
-    counts = np.bincount(who, minlength=n_threads)
-    assert who.min() >= 0
-    assert who.max() < n_threads
-    assert mine.rows[::step, 0].tolist() == counts.tolist()
-    assert mine.rows.sum() == len(who)
-    assert mine.table.sum(axis=(0, 1)).tolist() == [sum(range(r, len(who), 3)) for r in range(3)]
-
-
-@part
-def meet_share(thread, given):
-    """Wait until all threads have come, and note this one; then go slowly."""
-    crew, came, seen, ended = given
-    seen[thread] = 1
-    claim(came, 0)
-    while claim(came, 1) >= 0 and came[0] < crew.threads:
-        pass
-    if thread > 0:
-        for _ in range(100_000):
-            claim(came, 1)
-    ended[thread] = 1
-
-
-@bare
-def meet(crew, came, seen, ended):
-    """Let threads wait for each other."""
-    on_threads(crew, meet_share, (crew, came, seen, ended))
-
-
-@pytest.mark.parametrize("n_threads", [2, 5, 16])
-def test_all_threads_of_a_crew_run_at_once_and_are_waited_for(n_threads):
-    for _ in range(5):
-        came, (seen, ended) = np.zeros(2, np.int64), np.zeros((2, n_threads), np.int64)
-        with crew_of(n_threads) as crew:
-            assert crew.threads == n_threads
-            meet(crew, came, seen, ended)
-        assert seen.all()
-        assert ended.all()
-
-
-@pytest.mark.parametrize("n_threads", [2, 3, 16])
-def test_passes_may_follow_each_other_before_all_threads_are_awake(n_threads):
-    taken_by(16)
-    for most in range(2_000):
-        mine, who = taken_by(n_threads, most % 7)
-        assert mine.rows.sum() == most % 7
-        assert (who >= 0).all()
-
-
 def test_callers_at_the_same_time_have_crews_of_their_own():
     failed = []
 
@@ -119,16 +67,6 @@ def test_callers_at_the_same_time_have_crews_of_their_own():
     assert failed == []
 
 
-def test_a_crew_is_used_again():
-    with crew_of(2) as first:
-        pass
-    with crew_of(3) as second:
-        pass
-    assert second.places is first.places
-    with crew_of(2) as one, crew_of(2) as other:
-        assert one.places is not other.places
-
-
 def test_a_system_that_starts_no_more_threads_gets_a_smaller_crew(monkeypatch):
     def refuse(self):
         raise RuntimeError("can't start new thread")
@@ -138,14 +76,6 @@ def test_a_system_that_starts_no_more_threads_gets_a_smaller_crew(monkeypatch):
     mine, who = taken_by(4)
     assert (who == 0).all()
     assert mine.rows.sum() == len(who)
-
-
-@pytest.mark.parametrize("shape", [(1,), (5,), (2, 3), (600,), (0,), (3, 0)])
-def test_memory_of_threads_is_apart(shape):
-    each = for_each(4, shape)
-    step = len(each) // 4
-    assert each.shape[1:] == shape
-    assert each[0].nbytes > 4096 or each[:step].nbytes - each[0].nbytes >= min(128, each.nbytes)
 
 
 def run(script, folder, **more):
@@ -163,8 +93,3 @@ def test_a_forked_process_has_threads_of_its_own(tmp_path):
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
         tmp_path,
     )
-
-
-def test_without_compiled_code_the_caller_does_it_alone(tmp_path):
-    check = "assert mine.rows.sum() == 100 and (who == 0).all()"
-    run(f"mine, who = t.taken_by(4, 100); {check}", tmp_path, NUMBA_DISABLE_JIT="1")

@@ -7,9 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream.kernels import draws
-from scstream.kernels.compiling import bare, kernel
+from scstream.kernels.compiling import kernel
 from scstream.kernels.elementary import log_gamma
-from scstream.kernels.workspace import room_of, table
 
 
 @kernel
@@ -24,12 +23,6 @@ def drawn(state, shapes, uniforms, normals):
 def log_gammas(x):
     for i in range(len(x)):
         x[i] = log_gamma(x[i])
-
-
-@bare
-def corner(room):
-    found, at = table(room, np.int64(2), np.int64(2), np.int64(3))
-    return found[1, 0], at
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -55,18 +48,3 @@ def test_logarithms_of_gammas_are_exact_to_rounding():
     out = x.copy()
     log_gammas(out)
     assert_allclose(out, [lgamma(v) for v in x], rtol=2e-15, atol=1e-14)
-
-
-def test_room_is_where_it_is_said_to_be_and_no_further():
-    room = np.arange(8.0)
-    assert corner(room) == (5.0, 8)
-    with pytest.raises(MemoryError):
-        corner(room[:7])
-
-
-def test_room_only_grows():
-    small = room_of(10, 5)
-    assert len(small.floats) >= 10
-    large = room_of(len(small.floats) + 1, 1)
-    assert len(large.ints) >= len(small.ints)
-    assert room_of(1, 1) is large

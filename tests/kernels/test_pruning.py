@@ -1,17 +1,13 @@
 """Scores as far as they matter: the same labels as by all scores, for less."""
 
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import logsumexp
 
 from scstream import Gaussian
 from scstream.engines import CpuEngine, Key
 from scstream.families import gaussian_scores
-from scstream.families.log_totals import log_totals
-from scstream.families.scores import JoinedScore, form_of
+from scstream.families.scores import form_of
 from scstream.kernels import pruning
 
 K, ROWS = 12, 300
@@ -62,29 +58,6 @@ def test_what_matters_is_exact_and_the_rest_bounded(d, how):
         assert_array_equal(np.argsort(-got)[:, :2], np.argsort(-exact)[:, :2])
 
 
-@cases
-def test_few_components_are_looked_at_where_clusters_are_apart(d, how):
-    score, T = scored(d, how)
-    out = np.empty((len(T), K))
-    assert score._ruled_out(T, out) == (how == "apart")
-    assert ("quad" in vars(score)) is False
-
-
-@cases
-def test_totals_are_by_all_that_matter(d, how):
-    score, T = scored(d, how)
-    totals = log_totals(score, T)
-    assert ("quad" in vars(score)) == (how == "overlapping")
-    assert_allclose(totals, logsumexp(score.block(T), axis=1), rtol=1e-11)
-
-
-@cases
-def test_what_rows_need_is_made_ready(d, how):
-    score, T = scored(d, how)
-    score.ready(lambda: T[:8])
-    assert ("_single" in vars(score)) == (how == "overlapping")
-
-
 def test_products_in_double_tell_apart_what_single_precision_does_not(monkeypatch):
     looked_at = []
     refine = pruning.refine
@@ -102,43 +75,6 @@ def test_single_precision_is_not_used_where_it_is_too_coarse():
     behind = exact.max(axis=1, keepdims=True) - exact
     assert_allclose(got[behind < 25.0], exact[behind < 25.0], rtol=1e-5)  # as far as `block` goes
     assert (got >= exact - 1e-2).all()
-
-
-def test_few_columns_are_scored_in_full():
-    _, X, _ = clusters(32, "apart")
-    few = Gaussian().prepare(X[:, :31])
-    score = few.predictive_score(np.zeros((2, len(few.prior))), np.zeros(2))
-    assert form_of(score).pruning is None
-
-
-def test_components_beside_others_are_near_by_themselves():
-    score, T = scored(32, "overlapping")
-    other, _ = scored(32, "apart")
-    joined = JoinedScore([score, other])
-    assert_array_equal(
-        scores_near(joined, T), np.hstack([scores_near(score, T), scores_near(other, T)])
-    )
-
-
-def test_no_rows_have_no_scores():
-    score, T = scored(32, "apart")
-    assert scores_near(score, T[:0]).shape == (0, K)
-    assert score.pairs(T[:0], np.zeros(0, dtype=np.int64)).shape == (0, 2)
-
-
-@pytest.mark.parametrize("d", [16, 19, 64])
-def test_pairs_are_scored_by_triangular_solutions(d):
-    score, T = scored(d, "overlapping")
-    z = np.random.default_rng(0).integers(K // 2, size=len(T))
-    block = score.block(T)
-    rows = np.arange(len(T))
-    expected = np.stack([block[rows, 2 * z], block[rows, 2 * z + 1]], axis=1)
-    assert_allclose(score.pairs(T, z), expected, rtol=1e-10)
-
-
-def test_a_score_that_travelled_says_the_same():
-    score, T = scored(32, "overlapping")
-    assert_array_equal(scores_near(pickle.loads(pickle.dumps(score)), T), scores_near(score, T))
 
 
 @cases
@@ -177,29 +113,6 @@ def test_the_error_of_single_precision_is_bounded():
 
 
 @cases
-def test_the_best_is_found_without_scoring_all(d, how):
-    # broken on purpose (eigenvalues taken for half of what they are): it fails
-    family, X, s = clusters(d, how)
-    score = family.predictive_score(s, np.log(np.arange(1.0, K + 1.0)))
-    found, exact = score.best(family.embed(X)), score.block(family.statistics(X))
-    if how == "apart":
-        assert found is not None
-        assert "quad" in vars(score)  # by `block` alone
-    if found is not None:
-        assert_array_equal(found, exact.argmax(axis=1))
-    mean, widest = score.widths()
-    post = family.posterior(family.prior + s)
-    assert_allclose(mean, post.mean, rtol=1e-12, atol=1e-12)
-    assert (widest >= np.linalg.eigvalsh(post.scatter)[:, -1]).all()
-
-
-def test_where_many_come_close_the_best_is_left_to_all_scores():
-    family, X, s = clusters(32, "overlapping")
-    nearly = np.tile(s[:1], (60, 1)) * np.linspace(1.0, 1.001, 60)[:, None]
-    assert family.predictive_score(nearly, np.zeros(60)).best(family.embed(X)) is None
-
-
-@cases
 def test_assigned_labels_are_the_best_whatever_the_threads(d, how):
     family, X, s = clusters(d, how)
     for n_threads in (1, 3):
@@ -207,19 +120,3 @@ def test_assigned_labels_are_the_best_whatever_the_threads(d, how):
         expected = score.block(family.statistics(X)).argmax(axis=1)
         score = family.predictive_score(s, np.zeros(K))
         assert_array_equal(CpuEngine(n_threads).assign(family, X, score), expected)
-
-
-@cases
-def test_where_bounds_tell_the_best_two_nothing_is_scored_once_more(d, how):
-    score, T = scored(d, how)
-    vars(score).update(_hard=True, _is_easy=lambda some: False)  # all in single precision
-    exact, got = score.block(T), score.scores(T)
-    assert_array_equal(np.argsort(-got)[:, :2], np.argsort(-exact)[:, :2])
-    assert (got >= exact - 1e-8).all()
-    behind = exact.max(axis=1, keepdims=True) - exact
-    two = np.sort(behind)[:, 1]
-    assert_allclose(got[two < 24.0].max(axis=1), exact[two < 24.0].max(axis=1), rtol=1e-11)
-    if (d, how) == (32, "apart"):  # bounds, no more than rounding of single precision above
-        top = got.max(axis=1) - exact.max(axis=1)
-        assert (top > 0.0).any()
-        assert (top < 1.0).all()

@@ -128,47 +128,6 @@ def test_the_sums_are_those_of_plain_numpy(d, seed):
     assert shown >= 3
 
 
-@pytest.mark.parametrize(("gap", "draw"), [(3.0, "normal"), (3.0, "strip"), (5.0, "normal")])
-def test_a_far_side_that_a_neighbour_cuts_off_says_what_it_would_without(gap, draw):
-    """Of three in a row, the middle one's far sides are cut: a Gaussian is one all the same."""
-    # broken on purpose (nobody cuts it off): the middle of three Gaussians is a piece, 1.38
-    rng = np.random.default_rng(5)
-    n, centre = 200_000, gap * np.arange(3.0)
-    z = rng.integers(3, size=n)
-    x = centre[z] + rng.normal(size=n)
-    if draw == "strip":
-        x = rng.uniform(-gap / 2, 2.5 * gap, size=n)
-    label = np.clip(np.round(x / gap), 0, 2).astype(np.int64)
-    deviation = 1.0 if draw == "normal" else gap / np.sqrt(12.0)
-    clusters = (
-        np.arange(3), np.bincount(label).astype(float), centre[:, None],
-        np.full((3, 1, 1), deviation**2), np.full((3, 3), 1e6),
-    )  # fmt: skip
-    pairs, sums = followed(x[:, None], label, (np.zeros(1), np.ones(1)), clusters)
-    rows, total, square = sums[pairs.tolist().index([0, 1])][12:]
-    expected = 4 / 3 if draw == "strip" else np.pi / 2
-    assert rows * square / total**2 == pytest.approx(expected, abs=0.03)
-    assert (rows < 0.3 * (label == 1).sum() / 2) == (gap == 3.0)
-
-
-def test_a_share_of_earlier_sums_is_kept_whatever_the_order_of_clusters():
-    X, labels, frame, clusters = world(0)
-    pairs, sums = followed(X, labels, frame, clusters)
-    ids = clusters[0]
-    turn = np.array([2, 0, 3, 1])
-    turned = (*(part[turn] for part in clusters[:4]), clusters[4])
-    nothing = X[:0], labels[:0]
-    later, kept = followed(*nothing, frame, turned, (ids[pairs], sums), [ids[1]], share=0.5)
-    known = {tuple(ids[pair]): row for pair, row in zip(pairs, sums, strict=True)}
-    for pair, row in zip(turned[0][later], kept, strict=True):
-        share = 0.5 * (0.3 if ids[1] in pair else 1.0)
-        if tuple(pair) in known:
-            np.testing.assert_allclose(row, share * known[tuple(pair)], atol=1e-6)
-        else:  # the other way round: peaks and sides change places
-            swap = [0, 2, 1, 3, 5, 4, 6, 8, 7, 12, 13, 14, 9, 10, 11]
-            np.testing.assert_allclose(row, share * known[tuple(pair[::-1])][swap], atol=1e-6)
-
-
 def test_only_clusters_that_touch_have_a_seam():
     X, labels, frame, (ids, count, mean, cov, doubt) = world(0)
     doubt[:] = 0.0

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import multigammaln
 
-from scstream.kernels import matrices, normalisers, packing
+from scstream.kernels import matrices, normalisers
 from scstream.kernels.compiling import bare
 from scstream.kernels.elementary import log_gammas
 from scstream.kernels.side_by_side import ROWS, SIDE
@@ -84,48 +84,3 @@ def test_a_matrix_gives_the_same_bits_wherever_it_stands(d):
             mine, own = everything(which, side)
             assert_array_equal(mine, rows[:, good >= start])
             assert_array_equal(own, each[:, good >= start])
-
-
-def test_products_that_are_too_large_or_small_for_a_number_have_logarithms():
-    d, more = 4, 6.0
-    row, col = np.triu_indices(d)
-    size = np.repeat([1e-90, 1.0, 1e90], 2)
-    s = np.zeros((6, 1 + d + len(row)))
-    s[:, 1 + d :] = size[:, None] * np.eye(d)[row, col]
-    prior = np.concatenate([[2.0], np.zeros(d + len(row))])
-    out = np.empty(6)
-    normalisers.log_partition(s, prior, more, d, matrices.room_for(d), out)
-    assert_allclose(out - out[2], -0.5 * (2.0 + more) * d * np.log(size), rtol=1e-12, atol=1e-9)
-
-
-@pytest.mark.parametrize("d", [1, 3, 8])
-def test_forms_are_the_same_whichever_are_asked_for(d):
-    prior, s = groups(d, 2 * SIDE + 3)
-    k, p = s.shape
-    factors, room = np.empty((k, p)), matrices.room_for(d)
-    matrices.factor(s[:, None], prior, NO_VECTOR[d], room, factors, np.empty(k))
-    eta = np.empty((k, p))
-    matrices.student(factors, d, room, eta)
-    eta[5] = 0.0  # without a centre
-    eta[5, 1] = 1.0
-    power, const = np.where(np.arange(k) % 2, 0.0, 7.5), np.arange(k) * 1.0
-    width = 2 + d + p
-    room = np.empty(packing.ROOM)
-    every, centre = np.empty((k, width), np.float32), np.empty((k, d), np.float32)
-    args = eta, power, const
-    packing.forms(*args, np.arange(k), d, room, every.ravel(), 1, centre.ravel())
-    assert_array_equal(every[:, :d], centre)
-    assert_array_equal(centre[5], 0.0)
-    mean = np.flatnonzero(power > 0)
-    assert_allclose(centre[mean], ((prior + s)[:, 1 : 1 + d] / (prior + s)[:, :1])[mean], rtol=1e-5)
-    which = np.array([k - 1, 5, 0, 7])
-    some = np.empty((width, 4), np.float32)
-    packing.forms(*args, which, d, room, some.ravel(), 4, centre.ravel()[:0])
-    assert_array_equal(some.T, every[which])
-
-
-def test_codes_are_ids_and_sublabels():
-    ids, subs = np.empty((2, 4), dtype=np.int64)
-    packing.read_codes(np.array([-2, 0, 7, 2**30 + 1], dtype=np.int32), ids, subs)
-    assert_array_equal(ids, [-1, 0, 3, 2**29])
-    assert_array_equal(subs, [0, 0, 1, 1])

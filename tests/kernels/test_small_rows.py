@@ -118,40 +118,6 @@ def assert_like_the_engine(T, w, eta, const, power, family, X, key):
 
 
 @pytest.mark.parametrize("key", [None, Key(5, 1, 2)])
-def test_what_single_precision_does_not_tell_apart_is_looked_at_in_full(key):
-    """Clusters whose scores differ in the tenth digit, in threes: the best two of them count."""
-    family, X, T, w, eta, const, power = problem(2, 12, 500, student=key is None)
-    for c in range(0, 12, 3):
-        for i in (1, 2):
-            eta[c + i], const[c + i], power[c + i] = eta[c], const[c], power[c]
-            (eta[:, 0] if key else const)[c + i] += 1e-10 * i
-    z = assert_like_the_engine(T, w, eta, const, power, family, X, key)
-    if key is None:
-        assert set(z % 3) == {2}
-
-
-def test_clusters_of_many_points_are_told_apart():
-    """Their powers are large: so is what a logarithm in single precision leaves open."""
-    family, X, T, w, eta, const, power = problem(2, 9, 700, student=True)
-    assert_like_the_engine(T, w, eta, const, 1e6 * power, family, X, None)
-
-
-@pytest.mark.parametrize("scale", [1e10, 1e16, 1e25])
-def test_points_farther_than_single_precision_reaches_have_their_labels(scale):
-    family, X, _T, w, eta, const, power = problem(2, 9, 300, student=True)
-    X[::3] *= scale
-    assert_like_the_engine(family.statistics(X), w, eta, const, power, family, X, None)
-
-
-def test_a_doubt_beyond_the_range_of_floats_is_summed_all_the_same():
-    _family, _X, T, w, eta, const, power = problem(1, 2, 4000)
-    eta[:] = 0.0  # all labels as probable: the odds are 1, and 2^4000 is no float
-    _z, *_, doubt = at_once(T, w, eta, const, power, Key(1, 1, 1))
-    assert doubt[0, 1] == pytest.approx(4000 * np.log(2.0))
-    assert doubt[0, 0] + doubt[1, 1] == pytest.approx(4000 * np.log(2.0))
-
-
-@pytest.mark.parametrize("key", [None, Key(5, 1, 2)])
 def test_scores_that_are_no_numbers_leave_labels_in_range(key):
     _family, _X, T, w, eta, const, power = problem(2, 5, 300, student=key is None)
     eta[:5] = np.nan
@@ -199,16 +165,3 @@ def test_predictions_are_those_of_the_long_way(d, dtype):
     quick = model.predict(X)
     assert_array_equal(quick, model.set_params(rules=Rules(compiled_columns=0)).predict(X))
     assert len(np.unique(quick)) > 1
-
-
-@pytest.mark.parametrize("far", [0, 3])
-def test_a_row_without_a_second_choice_is_nobody_s_rival(far):
-    """One row lies where the other cluster is impossible: it is not counted, and the others are."""
-    x = np.zeros(10)
-    x[far] = -100.0
-    eta = np.zeros((6, 3))
-    eta[1, 1] = 1e308
-    T, nothing = np.column_stack([np.ones(10), x, x**2]), np.zeros(6)
-    rivals = at_once(T, np.ones(10), eta, nothing, nothing, Key(5, 1, 2))[4]
-    assert rivals.sum() == 9
-    assert rivals[0, 0] == rivals[1, 1] == 0

@@ -85,14 +85,6 @@ def test_heights_are_those_of_plain_numpy(whole):
         assert formed(sums, whole=whole)[1][0] == pytest.approx(plain_height(sums, whole), abs=1e-6)
 
 
-def test_both_far_sides_count():
-    """A side that is a little flat is outweighed by a clear Gaussian's; two of them are not."""
-    assert formed(seam(1.0, sides=(HALF_GAUSSIAN, 1.43)))[2] == [0, 1]
-    assert formed(seam(1.0, sides=(1.43, HALF_GAUSSIAN)))[2] == [0, 1]
-    assert formed(seam(1.0, sides=(1.43, 1.43)))[2] == [0, 0]
-    assert formed(seam(1.0, sides=(HALF_GAUSSIAN, STRIP)))[2] == [0, 0]
-
-
 def test_far_sides_tell_gaussians_from_pieces():
     assert formed(seam(sides=(HALF_GAUSSIAN, HALF_GAUSSIAN)))[2] == [0, 1]
     assert formed(seam(sides=(STRIP, STRIP)))[2] == [0, 0]
@@ -137,72 +129,12 @@ def test_clusters_that_cross_are_two():
     assert formed(seam(), mean=mean, cov=shapes)[2] == [0, 1]
 
 
-def test_what_was_so_before_speaks_for_itself():
-    unsure = seam(sides=(1.45, 1.45))
-    assert formed(unsure, whole=(3, 5))[2] == [0, 1]
-    assert formed(unsure, whole=(3, 3))[2] == [0, 0]
-
-
 def test_few_points_join_the_nearest_larger_cluster_and_nobody_else():
     mean = ((0.0, 0.0), (30.0, 0.0), (4.0, 0.0))
     one = {"mean": mean, "size": (1.0, 1.0, 1.0), "whole": (-1, -1, -1)}
     assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 3.0), **one)[2] == [0, 1, 0]
     assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 6.0), **one)[2] == [0, 1, 2]
     assert formed(np.zeros((0, 15)), count=(1.0, 1.0, 1.0), **one)[2] == [0, 1, 2]
-
-
-@pytest.mark.parametrize(("other", "parts"), [(STRIP, [0, 0, 0]), (HALF_GAUSSIAN, [0, 1, 2])])
-def test_far_sides_at_other_seams_speak_too(other, parts):
-    """The first two clusters are neither clearly; what the second is beside the third decides."""
-    # broken on purpose (other seams do not count): both cases are the same
-    unclear = seam(sides=(1.47, 1.47), n=100.0)
-    elsewhere = seam(sides=(other, other), n=400.0)
-    _, _, part = formed(
-        [unclear, elsewhere],
-        count=(100.0, 100.0, 100.0),
-        mean=((0.0, 0.0), (3.0, 0.0), (6.0, 0.0)),
-        size=(1.0, 1.0, 1.0),
-        whole=(-1, -1, -1),
-        pairs=((0, 1), (1, 2)),
-    )
-    assert part == parts
-
-
-def test_of_two_seams_the_other_counts_half():
-    sides = [(1.5, 1.58), (1.4, 1.6)]
-    sums = [seam(sides=s, n=100.0) for s in sides]
-    _, heights, _ = formed(
-        sums,
-        count=(100.0, 100.0, 100.0),
-        mean=((0.0, 0.0), (3.0, 0.0), (6.0, 0.0)),
-        size=(1.0, 1.0, 1.0),
-        whole=(-1, -1, -1),
-        pairs=((0, 1), (1, 2)),
-    )
-
-    one, two, three, four = (bell((100.0, 100.0, 100.0 * r)) for r in (1.5, 1.58, 1.4, 1.6))
-    middle = (two + 0.5 * three) / 1.5, (three + 0.5 * two) / 1.5
-    z = np.array([one + middle[0], middle[1] + four]) / np.sqrt(2.0) + usual(sums)
-    z -= 1995.0 / 2005.0
-    expected = norm.cdf(z) ** (np.log(0.3) / np.log(0.5))
-    np.testing.assert_allclose(sorted(heights), sorted(expected), rtol=1e-9)
-
-
-@pytest.mark.parametrize(("elsewhere", "parts"), [(STRIP, [0, 0]), (HALF_GAUSSIAN, [0, 1])])
-def test_what_all_clusters_look_like_speaks_where_two_are_unclear(elsewhere, parts):
-    """Ten seams of other clusters say what is usual; the two that are judged touch none of them."""
-    # broken on purpose (other clusters do not count): both cases are the same
-    unclear, others = seam(sides=(1.5, 1.5), n=60.0), seam(sides=(elsewhere, elsewhere), n=60.0)
-    k = 22
-    _, _, part = formed(
-        [unclear] + 10 * [others],
-        count=k * (100.0,),
-        mean=[(3.0 * i, 0.0) for i in range(k)],
-        size=k * (1.0,),
-        whole=k * (-1,),
-        pairs=[(2 * i, 2 * i + 1) for i in range(11)],
-    )
-    assert part[:2] == parts
 
 
 def test_two_clusters_that_nobody_has_looked_at_are_two():
@@ -218,16 +150,3 @@ def test_few_points_out_of_reach_stay_alone(far, part):
     mean = ((0.0, 0.0), (30.0, 0.0), (far, 0.0))
     one = {"mean": mean, "size": (1.0, 1.0, 1.0), "whole": (-1, -1, -1)}
     assert formed(np.zeros((0, 15)), count=(100.0, 100.0, 3.0), **one)[2] == part
-
-
-def test_clusters_of_few_rows_are_held_apart_or_linked():
-    far, near = np.full((2, 2), 0.8), np.full((2, 2), 0.1)
-    nobody = np.zeros((0, 2), dtype=np.int64), np.zeros(0)
-    pieces = seam(sides=(STRIP, STRIP))
-    assert formed(pieces)[2] == [0, 0]
-    assert formed(pieces, links=(far, *nobody))[2] == [0, 1]
-    assert formed(pieces, links=(near, *nobody))[1][0] == pytest.approx(0.1)
-    linked = np.array([[0, 1]]), np.array([0.9])
-    assert formed([], links=(near, *linked))[2] == [0, 0]  # they need not touch
-    assert formed([], links=(near, *linked))[1][0] == pytest.approx(0.1)
-    assert formed([], links=NO_LINKS)[2] == [0, 1]

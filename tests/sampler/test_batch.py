@@ -14,13 +14,12 @@ from scstream.engines import CpuEngine
 from scstream.evaluate import prequential
 from scstream.families import Gaussian
 from scstream.kernels.draws import Draws
-from scstream.sampler import batch as batch_module
 from scstream.sampler.batch import Course, first_batch, later_batch
-from scstream.sampler.founders import found_clusters, is_due, log_prediction
+from scstream.sampler.founders import log_prediction
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels, start_over_clustered
 from scstream.sampler.log_marginals import log_posterior
-from scstream.sampler.recipe import Events, Plan
+from scstream.sampler.recipe import Plan
 from scstream.sampler.rules import Rules
 from scstream.sampler.window import Forgetting
 
@@ -91,17 +90,6 @@ def test_log_posterior_is_that_of_the_reference(name):
 # -- starts --------------------------------------------------------------------------------------
 
 
-def test_starting_from_labels_takes_them_as_they_are():
-    batch = Batches()
-    labels = batch.truth.copy()
-    batch.state = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
-    batch.check(shared=True)
-    assert_array_equal(batch.ctx.engine.labels, labels)
-    assert batch.state.ids.tolist() == [0, 1, 2, 3]
-    assert not batch.state.past.any()
-    assert_array_equal(batch.state.now.rows.sum(axis=1), 30)
-
-
 def few_tell(n_others, n=400, seed=0):
     """Return four clusters far apart in two columns beside others that tell nothing, and who."""
     rng = np.random.default_rng(seed)
@@ -114,22 +102,6 @@ def test_labels_to_start_from_are_kept_beside_columns_that_tell_nothing():
     X, y = few_tell(30)  # under the prior of nobody they become two clusters
     model = ScStream(random_state=0).fit(X, labels=y)
     assert adjusted_rand_score(y, model.labels_) > 0.9
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_few_columns_that_tell_are_found_among_many(seed):
-    X, y = few_tell(30, seed=seed)  # from small groups alone all ends in one cluster
-    assert adjusted_rand_score(y, ScStream(random_state=seed).fit(X).labels_) > 0.9
-
-
-@pytest.mark.parametrize("adapt", [True, False])
-def test_starting_over_clustered_takes_every_point(adapt):
-    batch = Batches()
-    prior = batch.ctx.family.prior
-    batch.state = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=adapt)
-    batch.check(shared=True)
-    assert_allclose(batch.state.totals.sum(axis=0), batch.T.sum(axis=0), atol=1e-8)
-    assert np.array_equal(batch.ctx.family.prior, prior) != adapt
 
 
 def unlike_classes(rng, n_classes, points, d=16):
@@ -156,19 +128,6 @@ def test_classes_of_enough_points_have_shapes_of_their_own():
     X, _ = unlike_classes(np.random.default_rng(3), 5, 80)
     strength = ScStream(random_state=0).partial_fit(X).family_.hyperparameters()["cov_strength"]
     assert strength < 16 + 2 + 4 * 16
-
-
-def test_a_strength_that_is_given_is_kept_however_few_the_points():
-    X, _ = unlike_classes(np.random.default_rng(3), 40, 8)
-    model = ScStream(Gaussian(cov_strength=40.0), random_state=0).partial_fit(X)
-    assert model.family_.hyperparameters()["cov_strength"] == 40.0
-
-
-def test_without_merges_the_start_stays_over_clustered():
-    batch = Batches()
-    batch.state = start_over_clustered(batch.ctx, Plan(merges=False), HALF_LIFE, adapt=True)
-    batch.check(shared=True)
-    assert batch.state.k > 8
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -204,22 +163,6 @@ def test_the_first_batch_mends_a_bad_start(merged):
     assert batch.found()
 
 
-@pytest.mark.parametrize("off", ["splits", "merges"])
-def test_moves_that_are_switched_off_are_not_even_proposed(monkeypatch, off):
-    def never(*_, **__):
-        raise AssertionError(f"{off} are off")
-
-    monkeypatch.setattr(batch_module, f"propose_{off}", never)
-    plan, batch = Plan(max_sweeps=10, **{off: False}), Batches()
-    labels = batch.truth // 4 if off == "splits" else batch.truth * 3 + np.arange(batch.n) % 3
-    start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
-    batch.state = first_batch(batch.ctx, plan, start, Course(adapt=True))
-    batch.check(shared=True)
-    assert batch.state.k == 1 if off == "splits" else batch.state.k >= 4
-    follow(batch, 1.0, plan)
-    start_over_clustered(batch.ctx, plan, HALF_LIFE, adapt=True)
-
-
 def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
     batch, told = Batches(), []
     start = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=True)
@@ -230,30 +173,6 @@ def test_a_first_batch_has_a_bound_on_its_sweeps_and_tells_its_progress():
     assert [sweep for sweep, _, _ in told] == [1, 2, 3]
     assert all(k >= 1 and np.isfinite(level) for _, k, level in told)
     assert sum(key is not None for key in batch.ctx.engine.keys) == 3
-
-
-@pytest.mark.parametrize(
-    ("course", "untouched", "touched"),
-    [({}, 16, 16), ({"sample": True}, 3, 16), ({"again": True}, 3, 4)],
-)
-def test_clusters_that_no_sweep_touches_are_soon_believed(course, untouched, touched):
-    for parts, least in [(1, untouched), (2, touched)]:
-        batch, told = Batches(n=400), []
-        labels = parts * batch.truth + np.arange(batch.n) % parts
-        start = start_from_labels(batch.ctx, HALF_LIFE, labels, adapt=False)
-        told_of = Course(adapt=True, progress=lambda *seen, to=told: to.append(seen), **course)
-        first_batch(batch.ctx, Plan(), start, told_of)
-        assert told[-1][1] == 4
-        assert len(told) >= least
-        assert len(told) == least or least == touched
-
-
-def test_a_prior_that_must_not_adapt_does_not():
-    batch = Batches()
-    prior = batch.ctx.family.prior.copy()
-    start = start_over_clustered(batch.ctx, Plan(), HALF_LIFE, adapt=False)
-    first_batch(batch.ctx, Plan(), start, Course(adapt=False))
-    assert_array_equal(batch.ctx.family.prior, prior)
 
 
 # -- later batches ---------------------------------------------------------------------------------
@@ -356,44 +275,6 @@ def test_new_classes_in_many_columns_found_clusters():
     assert 15 <= len(np.unique(model.labels_)) <= 22
 
 
-@pytest.mark.parametrize("plan", [Plan(splits=False), Plan(merges=False), Plan(max_clusters=4)])
-def test_nothing_is_founded_where_that_is_not_allowed(plan):
-    batch = Batches().learned()
-    batch.ctx.family.points_for_a_shape = lambda: 10**6
-    state = batch.state.settle(0.0).advance(1.0)
-    sampled, sample = [], batch.ctx.engine.sample
-    batch.ctx.engine.sample = lambda *a: sampled.append(a) or sample(*a)
-    assert found_clusters(batch.ctx, plan, state, Events(), 1.0) is state
-    assert not sampled
-    found_clusters(batch.ctx, Plan(), state, Events(), 1.0)
-    assert sampled
-
-
-def is_tried(enough, rules):
-    """Whether groups are tried as clusters of 120 rows, where so many points show a shape."""
-    batch = Batches().learned()
-    batch.ctx.family.points_for_a_shape = lambda: enough
-    batch.ctx.rules = rules
-    state = batch.state.settle(0.0).advance(1.0)
-    sampled, sample = [], batch.ctx.engine.sample
-    batch.ctx.engine.sample = lambda *a: sampled.append(a) or sample(*a)
-    found_clusters(batch.ctx, Plan(), state, Events(), 1.0)
-    return state.k, bool(sampled)
-
-
-def test_groups_are_tried_where_clusters_get_few_points_for_their_shape():
-    k, tried = is_tried(10**6, Rules())
-    assert tried
-    share = 120.0 / k  # of a batch for each cluster
-    for enough, rules, expected in [
-        (share / 7.9, Rules(), True),
-        (share / 8.1, Rules(), False),
-        (share / 7.9, Rules(founders_rows=119), False),
-        (share / 0.9, Rules(founders_rows=119), True),
-    ]:
-        assert is_tried(enough, rules) == (k, expected)
-
-
 def test_what_the_past_predicts_is_the_rise_of_the_log_posterior():
     """A cluster without a past is new; one without a present changes nothing."""
     batch = Batches().learned()
@@ -413,10 +294,6 @@ def test_clusters_that_drift_in_many_columns_keep_their_ids():
     stream = gaussian_stream(8, 500, n_clusters=10, n_features=64, random_state=0)
     result = prequential(ScStream(random_state=0), stream)
     assert result.full_nmi > 0.999
-
-
-def test_founders_are_tried_ever_more_seldom():
-    assert [calm for calm in range(33) if is_due(calm, 8)] == [0, 1, 2, 4, 8, 16, 24, 32]
 
 
 def test_a_cluster_that_is_seen_no_more_is_forgotten_and_its_id_with_it():

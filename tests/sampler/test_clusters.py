@@ -1,18 +1,13 @@
 """The clusters' statistics through every change: what belongs together stays together."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sampling import FORGETTINGS, arrays, check_state, random_state
 
-from scstream.kernels.cuts import OF_A_KIND
 from scstream.sampler.clusters import State
-from scstream.sampler.standing import MANY_NUMBERS
 
 K, P = 5, 3
-MANY = 40, 900  # clusters and numbers that describe them
 
 
 @pytest.fixture(params=FORGETTINGS)
@@ -51,45 +46,6 @@ def test_a_change_makes_a_new_state_and_leaves_the_old_one(state, change):
     check_state(state)
     if change != "settle":  # the present is in the past already: the next thing is to advance
         check_state(new)
-
-
-@pytest.mark.parametrize("kind", FORGETTINGS)
-@pytest.mark.parametrize("change", CHANGES)
-def test_so_they_are_where_many_numbers_describe_clusters(kind, change):
-    state = random_state(*MANY, FORGETTINGS[kind])
-    assert state.past.size >= MANY_NUMBERS
-    test_sums_that_were_computed_are_those_of_the_changed_state(state, change)
-    again = state.settle(3.0).advance(9.0)
-    assert_array_equal(again.window.wholes, again.window.sums[:, :, 0] + again.window.sums[:, :, 1])
-    assert_array_equal(again.parts, again.past)
-    assert_array_equal(again.totals, again.past[:, 0] + again.past[:, 1])
-    assert not again.current.any()
-
-
-@pytest.mark.parametrize("kind", FORGETTINGS)
-def test_a_division_that_is_tried_has_the_sums_of_one_that_is_made(kind):
-    state = random_state(*MANY, FORGETTINGS[kind])
-    first, current = 0.3 * state.window.sums.sum(axis=2), 2.0 * state.now.current
-    made = state.with_past_parts(np.ones(state.k, dtype=bool), first)
-    made = made.having(now=replace(state.now, current=current))
-    tried = state.if_divided(first, current)
-    if state.window.is_one_sum:
-        assert_array_equal(tried, made.parts)
-    assert_allclose(tried, made.parts, rtol=1e-12)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_sums_that_were_computed_are_those_of_the_changed_state(state, change):
-    _ = state.parts, state.totals, state.current, state.present, state.doubt, state.count
-    new = CHANGES[change](state)
-    assert_array_equal(new.parts, new.past + new.now.current)
-    assert_array_equal(new.totals, new.parts[:, 0] + new.parts[:, 1])
-    assert_array_equal(new.current, new.now.current[:, 0] + new.now.current[:, 1])
-    assert_array_equal(new.present, new.now.rows.sum(axis=1) > 0)
-    assert_array_equal(new.doubt, new.past_doubt + new.now.doubt)
-    assert_allclose(new.count, new.totals[:, 0].sum(), rtol=1e-12)
-    assert new.known is None
-    assert state.having(attempt=state.attempt + 1).parts is state.parts
 
 
 def test_starting_halves_the_clusters():
@@ -135,18 +91,6 @@ def test_split_parts_are_the_subclusters_and_the_larger_keeps_the_id(state):
     assert {int(state.parts[i, 1, 0] > state.parts[i, 0, 0]) for i in which} == {0, 1}
 
 
-def test_split_leaves_the_others_alone(state):
-    new, moved = state.split(np.array([3, 1]), 9.0)
-    others = np.array([0, 2, 4])
-    assert_array_equal(moved[others], np.repeat(others[:, None], 2, axis=1))
-    assert_allclose(new.parts[others], state.parts[others])
-    assert_array_equal(new.now.rows[others], state.now.rows[others])
-    assert_array_equal(new.attempt[others], state.attempt[others])
-    for a, b in ((new.now.doubt, state.now.doubt), (new.past_doubt, state.past_doubt)):
-        assert_allclose(a[np.ix_(others, others)], b[np.ix_(others, others)])
-    assert_allclose(new.totals.sum(axis=0), state.totals.sum(axis=0))
-
-
 # -- merge ---------------------------------------------------------------------------------------
 
 
@@ -186,25 +130,6 @@ def test_one_born_in_this_batch_leaves_its_id_to_one_that_was_not(state):
         assert state.ids[heavy + light - survivor] not in new.ids
 
 
-def test_merge_leaves_the_others_alone(state):
-    new, label, sublabel = state.merge(np.array([4, 1]), np.array([0, 2]))
-    place = new.ids.tolist().index(state.ids[3])
-    assert label[3].tolist() == [place, place]
-    assert sublabel[3].tolist() == [0, 1]
-    assert_allclose(new.parts[place], state.parts[3])
-    assert new.attempt[place] == state.attempt[3]
-
-
-def test_rivals_of_merged_clusters_add_up(state):
-    new, label, _ = state.merge(np.array([4, 1]), np.array([0, 2]))
-    expected = np.zeros((3, 3), dtype=int)
-    for i in range(K):
-        for j in range(K):
-            expected[label[i, 0], label[j, 0]] += state.now.rivals[i, j]
-    different = ~np.eye(3, dtype=bool)
-    assert_array_equal(new.now.rivals[different], expected[different])
-
-
 def test_merge_undoes_a_split(state):
     split, moved = state.split(np.array([2]), 9.0)
     new, label, sublabel = split.merge(np.array([2]), np.array([K]))
@@ -223,19 +148,6 @@ def test_merge_undoes_a_split(state):
 # -- the rest --------------------------------------------------------------------------------------
 
 
-def test_selecting_takes_everything_of_the_chosen_along(state):
-    order = np.array([3, 0, 4])
-    new = state.select(order)
-    for name in ("ids", "born", "lived", "attempt", "past", "parts", "totals", "present"):
-        assert_array_equal(getattr(new, name), getattr(state, name)[order], err_msg=name)
-    assert_array_equal(new.now.rows, state.now.rows[order])
-    square = np.ix_(order, order)
-    assert_array_equal(new.now.rivals, state.now.rivals[square])
-    assert_array_equal(new.now.doubt, state.now.doubt[square])
-    assert_allclose(new.past_doubt, state.past_doubt[square])
-    assert new.next_id == state.next_id
-
-
 def test_founded_clusters_come_after_the_others_and_have_no_past(state):
     groups = np.arange(1.0, 2.0 * P + 1.0).reshape(2, P)
     new = state.found(groups, 9.0)
@@ -249,14 +161,6 @@ def test_founded_clusters_come_after_the_others_and_have_no_past(state):
     assert_array_equal(new.past[K:], 0.0)
     assert not new.past_doubt[K:].any()
     assert not new.now.rivals[:, K:].any()
-
-
-def test_forgetting_takes_from_the_past_alone(state):
-    share = np.array([1.0, 0.5, 0.25, 1.0, 0.0])
-    new = state.forget(share)
-    assert_allclose(new.past, share[:, None, None] * state.past, rtol=1e-12)
-    assert_array_equal(new.now.current, state.now.current)
-    assert_allclose(new.parts.sum(axis=1), new.totals)
 
 
 def test_dividing_the_past_anew_keeps_its_whole(state):
@@ -281,13 +185,6 @@ def test_settling_and_advancing_turn_the_present_into_past(state):
     assert not new.present.any()
     assert_array_equal(new.ids, state.ids)
     assert_array_equal(new.lived, state.lived + 1)
-
-
-def test_in_every_other_batch_attempts_to_divide_begin_with_the_other_kind(state):
-    for first in (0, 1):
-        lived = first + np.arange(K)
-        new = state.having(lived=lived).settle(3.0).advance(4.0)
-        assert_array_equal(new.attempt, np.where(lived % 2 == 0, OF_A_KIND, 0))
 
 
 @pytest.mark.parametrize("name", ["half-life", "for-ever"])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sampler.driving import came_back, is_remembered, remembered
 from sklearn.metrics import normalized_mutual_info_score
 
 from scstream import Rules, ScStream
@@ -156,26 +155,6 @@ def test_no_more_are_remembered_than_a_rule_says():
     assert dormant.ids.min() > min(born)
 
 
-def test_nobody_is_remembered_who_was_merged_or_hardly_seen():
-    model = ScStream(random_state=0)
-    X, _ = rows(0, [0, 1, 2])
-    model.partial_fit(np.vstack([X, [[200.0, 200.0], [201.0, 200.0], [200.0, 201.0]]]))
-    for b in range(1, AWAY):
-        model.partial_fit(rows(b, [0, 1, 2])[0])
-    assert len(model._learner.dormant.ids) == 0
-
-
-def test_the_latest_are_remembered_but_for_those_who_live_on_in_others():
-    assert remembered([0, 1, 2, 3], merged=set(), most=9) == [0, 1, 2, 3]
-    assert remembered([0, 1, 2, 3], merged=set(), most=2) == [2, 3]
-    assert remembered([0, 1, 2, 3], merged={1, 3}, most=9) == [0, 2]
-
-
-def test_who_counted_enough_but_for_rounding_is_remembered():
-    assert is_remembered(10.0 - 2.0**-48)
-    assert not is_remembered(9.9)
-
-
 def test_they_are_kept_in_checkpoints(tmp_path):
     model = ScStream(random_state=0)
     away(model)
@@ -187,17 +166,3 @@ def test_they_are_kept_in_checkpoints(tmp_path):
         assert_array_equal(loaded.partial_fit(X).labels_, model.partial_fit(X).labels_)
     assert loaded.history_ == model.history_
     assert sum(len(record.returns) for record in loaded.history_) == 3
-
-
-def test_an_old_id_goes_to_one_cluster_alone():
-    """Two halves of an old place are both more like it than like something new."""
-    assert came_back([[-0.4, 0.0], [0.4, 0.0]]) == [True, False]
-    assert came_back([[-0.9, 0.0], [0.2, 0.0]]) == [False, True]
-
-
-def test_clusters_are_remembered_as_when_they_counted_most():
-    # what is left of them after twelve half-lives says nothing
-    model = ScStream(random_state=0)
-    away(model)
-    dormant = model._learner.dormant
-    assert (dormant.sums[:, 0] > 100.0).all()

@@ -13,7 +13,6 @@ from scstream.sampler.forgetting import completed_by_present, near, shares_worth
 from scstream.sampler.gaussian import GaussianSteps
 from scstream.sampler.generic import GenericSteps
 from scstream.sampler.initialise import start_from_labels
-from scstream.sampler.rules import RULES
 from scstream.sampler.window import Forgetting, Window
 
 
@@ -66,14 +65,6 @@ def test_half_life_window_is_a_weighted_sum_without_history(half_life):
         assert len(window.sums) == 1
 
 
-def test_time_may_pass_in_steps():
-    (time, sums, doubt), *_ = batches()
-    window = Window.empty(Forgetting(half_life=3.0), K, P).with_record(sums, doubt, time)
-    once, twice = window.advance(4.0), window.advance(1.5).advance(4.0)
-    assert_allclose(once.past()[0], twice.past()[0], rtol=1e-12)
-    assert_allclose(once.past()[0], 2.0 ** (-4.0 / 3.0) * sums, rtol=1e-12)
-
-
 KERNELS = {
     "power": lambda age: 1.0 / (1.0 + age),
     "box": lambda age: float(age <= 4.0),
@@ -117,18 +108,6 @@ def test_a_kernel_must_give_weights(bad):
         window.with_record(sums, doubt, time).advance(1.0)
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_a_window_that_remembers_nothing_has_no_past(name):
-    for forgetting in (Forgetting(), Forgetting(kernel=KERNELS[name])):
-        window = Window.empty(forgetting, K, P)
-        for later in (window, window.advance(3.0), window.scaled(np.ones(K))):
-            past, doubt = later.past()
-            assert past.shape == (K, 2, P)
-            assert doubt.shape == (K, K)
-            assert not past.any()
-            assert not doubt.any()
-
-
 def test_a_batch_too_old_is_gone_for_good():
     time, sums, doubt = batches()[0]
     window = Window.empty(Forgetting(kernel=KERNELS["box"]), K, P).with_record(sums, doubt, time)
@@ -152,35 +131,6 @@ def counted(kernel, max_records, n=300):
         window = with_batch(window, sums, doubt, float(time))
         assert len(window.sums) <= max_records
     return np.array(got), np.array(expected)
-
-
-def test_joining_records_loses_nothing_that_weighs_the_same():
-    got, expected = counted(lambda age: 1.0, max_records=5)
-    assert_allclose(got, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("name", "kernel"),
-    [
-        ("power", lambda age: 1.0 / (1.0 + age)),
-        ("exponential", lambda age: 2.0 ** (-age / 30.0)),
-        ("ramp", lambda age: max(0.0, 1.0 - age / 80.0)),
-        ("box", lambda age: float(age <= 80.0)),
-    ],
-)
-def test_few_records_stand_well_for_many(name, kernel):
-    # sixteen records for 80 batches or more: each stands for a few
-    got, expected = counted(kernel, max_records=16)
-    assert_allclose(got, expected, rtol=0.15)
-
-
-def test_joined_records_keep_the_clusters_apart():
-    given = batches(np.arange(40.0))
-    forgetting = Forgetting(kernel=lambda age: 1.0, max_records=4)
-    for i, window in passed(forgetting, given):
-        past, doubt = window.past()
-        assert_allclose(past, sum(s for _, s, _ in given[:i]), rtol=1e-12)
-        assert_allclose(doubt, sum(d for _, _, d in given[:i]), rtol=1e-12)
 
 
 # -- forgetting more than time alone would ---------------------------------------------------------
@@ -229,14 +179,6 @@ def kept_after(step, sizes, compiled, d=2):
     state = steps.restricted_sweep(state)
     had = state.past[..., 0].sum(axis=1)
     return had, steps.forget(state).past[..., 0].sum(axis=1) / had
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_of_many_points_so_little_is_kept_that_nothing_stays_behind(compiled):
-    """A 32nd of 2,000 points would be a cluster at the old place; a 32nd of 200 is not."""
-    had, kept = kept_after(4.0, [2000, 200], compiled)
-    assert kept[0] < RULES.keep_shares[-1] <= kept[1]
-    assert kept[0] * had[0] >= RULES.keep_points
 
 
 @pytest.mark.parametrize("compiled", [False, True])

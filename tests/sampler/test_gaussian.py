@@ -6,13 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream import Gaussian, Rules, ScStream
 from scstream.datasets import gaussian_stream
-from scstream.engines import Key
-from scstream.sampler import batch
-from scstream.sampler.gaussian import GaussianSteps
 from scstream.sampler.generic import GenericSteps
-from scstream.sampler.small_gaussian import SmallGaussianSteps
-from scstream.sampler.steps import Steps
-from scstream.sampler.subclusters import is_clear
 
 STREAMS = {
     "2-D": {"n_clusters": 8, "births": 0.5},
@@ -95,15 +89,6 @@ def test_steps_at_once_are_the_same_where_entries_are_missing():
     assert_allclose([c.count for c in one.clusters_], [c.count for c in other.clusters_], rtol=1e-9)
 
 
-def test_weights_count_at_once_too():
-    stream = batches("2-D", 12)
-    weights = [np.random.default_rng(b).uniform(0.2, 3.0, len(X)) for b, X in enumerate(stream)]
-    at_once, _ = learn(stream, weights)
-    stepwise, _ = learn(stream, weights, rules=STEPWISE)
-    for got, expected in zip(at_once, stepwise, strict=True):
-        assert_array_equal(got, expected)
-
-
 @pytest.mark.parametrize("family", ["gaussian", "student"])
 def test_few_rows_draw_their_labels_at_once_as_step_by_step(family, monkeypatch):
     """Where clusters get fewer rows than they have statistics the predictives draw the labels."""
@@ -123,75 +108,6 @@ def test_few_rows_draw_their_labels_at_once_as_step_by_step(family, monkeypatch)
         assert_array_equal(got, expected)
     assert_allclose([c.count for c in one.clusters_], [c.count for c in other.clusters_], rtol=1e-9)
     assert_array_equal(one._learner.rng, other._learner.rng)
-
-
-@pytest.fixture
-def one_by_one(monkeypatch):
-    """Each step of a small batch is a call of its own."""
-    monkeypatch.setattr(SmallGaussianSteps, "take_usual_steps", Steps.take_usual_steps)
-
-
-@pytest.mark.usefixtures("one_by_one")
-def test_a_clear_division_is_noticed_at_once(monkeypatch):
-    said, is_so, divide = [], [], SmallGaussianSteps.divide
-
-    def noted(steps, state, chosen, **how):
-        out = divide(steps, state, chosen, **how)
-        said.append(out.clear)
-        is_so.append(bool(is_clear(steps, out.current, out.doubt).any()))
-        return out
-
-    monkeypatch.setattr(SmallGaussianSteps, "divide", noted)
-    for name in ("2-D", "sudden"):
-        learn(batches(name, 20), rules=Rules(clear_doubt=0.01))
-    assert said == is_so
-    assert 0.02 < np.mean(said) < 0.98
-
-
-@pytest.mark.usefixtures("one_by_one")
-def test_clusters_without_points_are_restarted_at_once_as_step_by_step(monkeypatch):
-    divide, empty, key = SmallGaussianSteps.divide, [], Key(1, 2, 3)
-
-    def compared(steps, state, chosen, **how):
-        out, everyone = divide(steps, state, chosen, **how), np.ones(state.k, dtype=bool)
-        got = divide(steps, out.state, everyone, key, keep_better=False).state
-        expected = GenericSteps.divide(steps, out.state, everyone, key, keep_better=False).state
-        assert_array_equal(got.attempt, expected.attempt)
-        assert_array_equal(got.attempt, out.state.attempt + 1)
-        assert_allclose(got.past, expected.past, rtol=1e-6, atol=1e-9)
-        empty.append(not chosen.all())
-        return out
-
-    monkeypatch.setattr(SmallGaussianSteps, "divide", compared)
-    learn(batches("sudden", 20))
-    assert any(empty)
-
-
-EDGES = Rules(sharp_edges=1.0, edges_free=0.0, drawn_rows=25, drawn_doubt=0.02)
-
-
-@pytest.mark.usefixtures("one_by_one")
-@pytest.mark.parametrize("rules", [Rules(), EDGES], ids=["as they are", "edges count"])
-def test_what_may_move_is_what_moves(rules, monkeypatch):
-    """It is said exactly where splits, merges or drops then happen."""
-    said, moved = [], []
-    may_move, move = GaussianSteps.may_move, batch.split_merge_and_drop
-
-    def watched(steps, state, log_u, *, greedy):
-        said.append(may_move(steps, state, log_u, greedy=greedy))
-        return True
-
-    def noted(steps, plan, state, *more, **options):
-        after = move(steps, plan, state, *more, **options)
-        moved.append(after is not state)
-        return after
-
-    monkeypatch.setattr(GaussianSteps, "may_move", watched)
-    monkeypatch.setattr(batch, "split_merge_and_drop", noted)
-    for seed in range(3):
-        learn(batches("sudden", 30, seed), rules=rules)
-    assert said == moved
-    assert 0.02 < np.mean(said) < 0.9
 
 
 def test_a_matrix_that_fails_sends_the_batch_the_long_way():

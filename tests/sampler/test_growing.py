@@ -62,20 +62,3 @@ def test_the_expected_covariance_goes_half_of_the_way() -> None:
     assert_allclose(few._psi, expected, rtol=3e-6)
     none = family.follow(groups, 0.0 * groups)
     assert_array_equal(none._psi, family._psi)
-
-
-def test_single_points_do_not_narrow_what_is_expected() -> None:
-    rng = np.random.default_rng(0)
-    family = Gaussian().prepare(rng.normal(size=(50, 2)))
-    one = family.statistics(rng.normal(size=(5, 2)))  # a cluster each
-    for _ in range(100):
-        family = family.follow(one, one)
-    assert_array_equal(family._psi, family.prepare(rng.normal(size=(50, 2)))._psi)
-
-
-def test_where_rounding_costs_the_covariance_it_stays() -> None:
-    rng = np.random.default_rng(0)
-    family = Gaussian().prepare(rng.normal(size=(50, 2)))
-    s = family.statistics(rng.normal(size=(20, 2))).sum(axis=0, keepdims=True)
-    s[0, 3] = -1e9  # a variance that is none
-    assert_array_equal(family.follow(s, s)._psi, family._psi)

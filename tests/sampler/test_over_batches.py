@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference import Model, sweeps
 from reference import families as plain
-from sampler.driving import KeyedEngine, clusters_with_a_past, doubts, ids_of_parts, merged
+from sampler.driving import KeyedEngine, clusters_with_a_past, doubts, merged
 
 from scstream import Rules, ScStream
 from scstream.families import Gaussian
@@ -61,38 +61,6 @@ def test_a_place_where_few_points_were_due_is_not_left():
     X, _ = heaps([(40, 3)], n=5, seed=3)
     model.partial_fit(X)
     assert set(model.labels_.tolist()).isdisjoint(old)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "ids"),
-    [((60, 0), (0, 0), [1, 0]), ((60, 0), (0, 60), [0, 1]), ((0, 0), (60, 0), [0, 1])],
-    ids=["the new part is where it was", "neither is", "the old part is where it was"],
-)
-def test_an_id_leaves_the_old_part_for_the_new_one_only_where_the_past_was(old, new, ids):
-    # broken on purpose (it is not asked whether the new part's points are of the past): it fails
-    past = heaps([(0, 0)], n=200)[0]
-    parts = heaps([old], seed=1)[0], heaps([new], seed=2)[0]
-    family = Gaussian().prepare(np.concatenate([past, *parts]))
-    assert ids_of_parts(family, past, *parts) == ids
-
-
-@pytest.mark.parametrize(("still", "ids"), [(3, [1, 0]), (30, [0, 1])])
-def test_a_place_is_left_though_some_points_are_still_nearer_to_it(still, ids):
-    past = heaps([(0, 0)], n=200)[0]
-    old, new = heaps([(0, 0)], n=still, seed=1)[0], heaps([(6, 0)], n=100, seed=2)[0]
-    family = Gaussian().prepare(np.concatenate([past, old, new]))
-    assert ids_of_parts(family, past, old, new) == ids
-
-
-def test_a_past_that_hardly_counts_is_no_past():
-    # broken on purpose (the count of a kernel's window is not weighed): it fails
-    model = ScStream(kernel=lambda age: 0.004, random_state=0)
-    X, _ = heaps([(0, 0), (25, 0)])
-    before = {cluster.id for cluster in model.partial_fit(X).clusters_}
-    model.partial_fit(heaps([(0, 0), (25, 0)], seed=1)[0])  # 120 points that count half a point
-    assert set(model.history_[-1].returns) == before  # forgotten, and not followed
-    model.partial_fit(heaps([(0, 90), (25, 90)], seed=2)[0])
-    assert before.isdisjoint(cluster.id for cluster in model.clusters_)
 
 
 def test_no_two_draws_of_labels_have_the_same_uniforms():

@@ -13,7 +13,6 @@ from scstream.sampler.rules import RULES
 from scstream.sampler.window import Forgetting
 
 HALF_LIFE = 5.0
-LOST = 1.0 - 0.5 ** (1.0 / HALF_LIFE)  # by a batch until the next
 
 
 def batch(X, time):
@@ -30,14 +29,6 @@ def weights(batches, rules=RULES):
     return np.array(out), repeats
 
 
-@pytest.mark.parametrize("shape", [(30, 1), (200, 3), (3000, 2), (5000, 40)])
-def test_a_batch_that_comes_again_counts_what_was_forgotten_of_it(shape):
-    X = np.random.default_rng(0).normal(size=shape)
-    counted, repeats = weights([X] * 5)
-    np.testing.assert_allclose(counted, [1.0, *[LOST] * 4])
-    assert repeats.told
-
-
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_passes_over_several_batches_count_as_many_rows_as_there_are(shuffled):
     rng = np.random.default_rng(0)
@@ -52,26 +43,11 @@ def test_passes_over_several_batches_count_as_many_rows_as_there_are(shuffled):
     assert remembered == pytest.approx(2000, rel=0.15 if shuffled else 1e-3)
 
 
-def test_new_rows_count_one_and_nobody_looks_any_more():
-    rng = np.random.default_rng(0)
-    counted, repeats = weights([rng.normal(size=(100, 2)) for _ in range(40)])
-    np.testing.assert_array_equal(counted, 1.0)
-    assert repeats.watched == RULES.watched_batches
-    assert not repeats.told
-
-
 @pytest.mark.parametrize("levels", [2, 10, 100, 1000])
 def test_rows_that_are_equal_by_chance_count_one(levels):
     """Flags, counts and rounded numbers, many of which were seen before."""
     rng = np.random.default_rng(levels)
     counted, _ = weights([rng.integers(levels, size=(300, 1)) for _ in range(40)])
-    np.testing.assert_array_equal(counted, 1.0)
-
-
-def test_half_a_batch_that_comes_again_is_taken_for_new():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 100, 2))
-    counted, _ = weights([np.concatenate([X[i - 1][50:], X[i][:50]]) for i in range(1, 40)])
     np.testing.assert_array_equal(counted, 1.0)
 
 

@@ -7,7 +7,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from scstream import Rules, ScStream
 from scstream.engines import CpuEngine
-from scstream.sampler.sampled_start import sample_sizes
 
 FEW = Rules(sample_rows=512)
 
@@ -17,51 +16,6 @@ def heaps(n, k=8, d=3, seed=0, box=25.0):
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
     return rng.uniform(-box, box, size=(k, d))[y] + rng.normal(size=(n, d)), y
-
-
-@pytest.mark.parametrize(
-    ("n", "sizes"),
-    [
-        (1, []),
-        (399, []),
-        (400, [100]),
-        (1599, [100]),
-        (1600, [100, 400]),
-        (10**5, [100 * 4**i for i in range(4)]),
-    ],
-)
-def test_samples_grow_fourfold_while_all_rows_are_as_many_more(n, sizes):
-    assert sample_sizes(n, Rules(sample_rows=100)) == sizes
-
-
-@pytest.mark.parametrize(
-    ("n", "sizes"),
-    [
-        (799, []),
-        (800, [400]),
-        (4000, [1000]),
-        (12_000, [2000]),
-        (16_384, [2000, 4096]),
-        (10**6, [2000, 4096, 16_384, 65_536]),
-    ],
-)
-def test_heavy_tails_begin_with_few_rows(n, sizes):
-    assert sample_sizes(n, Rules(), tames=True) == sizes
-    few = sample_sizes(n, Rules(sample_rows=100), tames=True)
-    assert few == sorted(few)
-    assert few[:1] == (sizes[:1] or [100])
-
-
-@pytest.mark.parametrize(
-    ("n", "sizes"), [(8191, []), (8192, [2048]), (12_000, [3000]), (65_536, [4096, 16_384])]
-)
-def test_the_first_sample_is_a_quarter_of_all_rows_at_most(n, sizes):
-    assert sample_sizes(n, Rules()) == sizes
-
-
-def test_there_may_be_no_samples():
-    assert sample_sizes(10**9, Rules(sample_rows=0)) == []
-    assert len(sample_sizes(10**6, Rules(sample_rows=1, sample_growth=1))) < 21  # and it ends
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -150,18 +104,3 @@ def test_rows_of_a_sample_count_what_they_count():
     model = ScStream(random_state=0, rules=FEW).partial_fit(rows, sample_weight=weight)
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(y, model.labels_[::2]) > 0.99
-
-
-def test_samples_take_the_threads_of_the_model_whatever_the_engine(monkeypatch):
-    """Another engine than that of the CPU has one thread, and waits for a device or for workers."""
-    asked = []
-
-    def noted(n_threads):
-        asked.append(n_threads)
-        return CpuEngine(n_threads)
-
-    monkeypatch.setattr("scstream.sampler.choose.CpuEngine", noted)
-    X, _ = heaps(3000)
-    ScStream(random_state=0, n_jobs=3, engine=lambda: CpuEngine(1), rules=FEW).partial_fit(X)
-    assert asked
-    assert set(asked) == {3}

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from scstream import Rules, ScStream
 from scstream.datasets import gaussian_stream, mixed_stream
 from scstream.sampler.rules import RULES
-from scstream.sampler.scores import Sketch, log_densities, log_densities_left_out, rows_scored
+from scstream.sampler.scores import Sketch, log_densities, log_densities_left_out
 
 SHARES = [0.5, 0.1, 0.01, 0.001]
 
@@ -30,11 +30,6 @@ def test_shares_are_known_to_a_few_percent_however_small(parts):
     shares = np.array([1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9])
     found = sketch.share_below(np.quantile(values, shares))
     assert_allclose(found, shares, rtol=0.04, atol=2e-5)
-
-
-def test_the_lowest_numbers_are_kept_one_by_one():
-    values = np.random.default_rng(1).normal(size=5000)
-    assert_allclose(sketch_of(values).values[:40], np.sort(values)[:40])
 
 
 def test_two_sketches_merge_into_that_of_all_numbers():
@@ -138,52 +133,12 @@ def test_scores_are_those_of_score_samples_before_the_batch(stream):
     assert_allclose(after.share_below(at), mixed.share_below(at), rtol=1e-6)
 
 
-def _scored(family, n, rules, n_batches):
-    """Return how many rows of each batch of n rows are scored, once a sketch knows enough."""
-    model, seen = ScStream(family, random_state=0, rules=rules), []
-    for batch in gaussian_stream(n_batches, n, n_clusters=3, random_state=0):
-        seen.append(model.partial_fit(batch.X)._learner.scores.seen)
-    return np.diff(seen)[19:]
-
-
-def test_of_batches_that_are_learned_quickly_some_are_scored():
-    rows = _scored("gaussian", 100, Rules(scores_kept=500.0), 60)  # 10 tell of shares
-    assert set(rows) == {0.0, 100.0}
-    assert np.mean(rows > 0) == pytest.approx(0.125, abs=0.05)
-
-
-@pytest.mark.parametrize(("n", "scored"), [(400, 100), (240, 60), (100, 50)])
-def test_of_other_batches_some_rows_are_scored(n, scored):
-    assert set(_scored("diagonal", n, Rules(), 30)) == {scored}
-
-
-def test_all_rows_of_first_batches_are_scored_up_to_a_number():
-    rules = Rules(scored_rows=1000, scored_first=8)
-    assert [rows_scored(600, b, rules) for b in (1, 8, 9)] == [600, 600, 150]
-    assert [rows_scored(9000, b, rules) for b in (1, 8, 9)] == [1000, 1000, 1000]
-
-
-def test_nothing_is_scored_if_nobody_wants_it():
-    X = next(iter(gaussian_stream(1, 300, random_state=0))).X
-    model = ScStream(random_state=0, rules=Rules(scored_rows=0)).partial_fit(X).partial_fit(X)
-    assert model._learner.scores.count == 0
-    with pytest.raises(ValueError, match="scored_rows"):
-        model.anomaly(X)
-
-
 def test_scoring_changes_no_label():
     batches = [b.X for b in gaussian_stream(12, 300, n_clusters=5, random_state=2)]
     one = ScStream(random_state=0)
     other = ScStream(random_state=0, rules=Rules(scored_rows=0))
     for X in batches:
         assert np.array_equal(one.partial_fit(X).labels_, other.partial_fit(X).labels_)
-
-
-def test_what_is_forgotten_leaves_no_entry_and_equal_numbers_stay_in_order():
-    sketch = sketch_of(np.full(500, 0.1)).faded(0.0).merged(np.full(700, 0.3), np.full(700, 0.7))
-    assert np.all(sketch.weights > 0)
-    assert np.all(np.diff(sketch.values) >= 0)
-    assert sketch.count == pytest.approx(490.0)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -199,22 +154,6 @@ def test_remembered_scores_follow_new_ones_however_few_come_at_once(size):
     assert tenth == pytest.approx(0.1, abs=0.03)
     assert 0.005 < hundredth < 0.02
     assert 0.0003 < thousandth < 0.003
-
-
-def test_scores_that_are_far_off_move_the_others_by_no_more_than_near_ones():
-    rng = np.random.default_rng(5)
-    sketch, new = sketch_of(rng.normal(size=10_000)), rng.normal(size=1000)
-    near, far = new.copy(), new.copy()
-    near[:200], far[:200] = -5.0, -1e12
-    assert_allclose(sketch.followed(near, 1500.0).values, sketch.followed(far, 1500.0).values)
-    assert np.abs(sketch.followed(far, 1500.0).values - sketch.values).max() < 3.0
-
-
-def test_scores_without_a_spread_stay_where_they_are_until_others_come():
-    same = sketch_of(np.full(100, 2.0))
-    assert_allclose(same.followed(np.array([1.0, 5.0]), 10.0).values, same.values)
-    assert Sketch.nothing().followed(np.ones(3), 10.0).count == 0.0
-    assert same.followed(np.zeros(0), 10.0) is same
 
 
 @pytest.mark.slow

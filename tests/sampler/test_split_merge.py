@@ -1,6 +1,6 @@
 """Splits, merges and restarts: their ratios, whom they take, and that labels follow the state."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,24 +12,17 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import ScStream
-from scstream.engines import CpuEngine
-from scstream.families import Gaussian
 from scstream.kernels.draws import Draws
-from scstream.sampler.clusters import State
-from scstream.sampler.forgetting import forget, shares_worth_keeping
 from scstream.sampler.generic import GenericSteps
-from scstream.sampler.log_marginals import log_marginals
 from scstream.sampler.ratios import log_hastings_split
-from scstream.sampler.rules import RULES
 from scstream.sampler.split_merge import (
-    decisions,
     drop_forgotten,
     merge_candidates,
     propose_merges,
     propose_splits,
 )
 from scstream.sampler.steps import Divided
-from scstream.sampler.subclusters import first_parts, restart, set_present_apart
+from scstream.sampler.subclusters import restart, set_present_apart
 from scstream.sampler.window import Forgetting
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -62,16 +55,6 @@ def made_up():
     ctx = Undivided(PlainPoisson(2.0, 0.5), Tables(), Draws.of(np.random.default_rng(0)), 0.7, 1, 0)
     state = random_state(K, 2, Forgetting(half_life=2.0))
     return ctx, replace(state, lived=0 * state.lived)
-
-
-class Recalling(State):
-    """Clusters whose log marginals are recalled however few they are."""
-
-    recalled_from = 0
-
-
-def recalling(state):
-    return Recalling(**{f.name: getattr(state, f.name) for f in fields(state) if f.init})
 
 
 def with_split_ratios(ctx, state, log_h):
@@ -119,20 +102,6 @@ def test_a_part_without_points_is_no_part():
     got = log_hastings_split(case.context(1.0), parts, np.zeros(4))
     assert_array_equal(got[:3], -np.inf)
     assert np.isfinite(got[3])
-
-
-def test_what_is_next_to_nothing_is_no_part():
-    # A part of a cluster that no more points come to is forgotten. Its lgamma grows beyond all
-    # bounds, so that no other division would ever be taken for better.
-    case = problem("gaussian-2d")
-    whole = case.sums().sum(axis=0)
-    left = np.array([1e-12, 1e-3, 0.49, 0.51])[:, None] * (whole / whole[0])
-    parts = np.stack([whole - left, left], axis=1)
-    got = log_hastings_split(case.context(1.0), parts, np.zeros(4))
-    assert_array_equal(got[:3], -np.inf)
-    assert np.isfinite(got[3])
-    merged = -log_hastings_split(case.context(1.0), parts, np.zeros(4), least=0.0)
-    assert np.all(np.diff(merged) > 0)  # but who is almost gone is not merged for it
 
 
 # -- splits --------------------------------------------------------------------------------------
@@ -251,14 +220,6 @@ def test_the_best_pairs_go_whatever_their_ratio_where_some_must(made_up):
     assert len(propose_merges(ctx, state, greedy=True, must_go=5)[1]) == 2
 
 
-def test_clusters_that_lived_apart_for_long_are_slower_to_merge(made_up):
-    ctx, state = made_up
-    for lived, log_m, expected in [(0, 1.0, 1), (6, 1.0, 0), (6, 100.0, 1)]:
-        aged = replace(state, lived=np.full(K, lived))
-        aged = with_merge_ratios(ctx, aged, [(0, 1)], [log_m])
-        assert len(propose_merges(ctx, aged, greedy=True)[1]) == expected
-
-
 @pytest.mark.parametrize("neighbours", [1, 2, 9])
 def test_candidates_are_the_commonest_rivals(neighbours):
     rng = np.random.default_rng(1)
@@ -278,12 +239,6 @@ def test_candidates_are_the_commonest_rivals(neighbours):
         assert len(got) == len(expected)
         diagonal = rivals + 100 * np.eye(k, dtype=np.int64)  # nobody rivals itself
         assert_array_equal(merge_candidates(diagonal, neighbours), got)
-
-
-def test_looking_for_candidates_leaves_the_rivals_alone():
-    rivals = np.arange(9).reshape(3, 3)
-    merge_candidates(rivals, 2)
-    assert_array_equal(rivals, np.arange(9).reshape(3, 3))
 
 
 # -- restarts ------------------------------------------------------------------------------------
@@ -365,83 +320,6 @@ def test_clusters_born_beside_columns_of_noise_are_split_off(seed):
         model.partial_fit(np.hstack([told, 12.0 * rng.normal(size=(500, 13))]))
     assert 17 <= model.n_clusters_ <= 19
     assert adjusted_rand_score(y, model.labels_) > 0.95
-
-
-def test_log_marginals_are_computed_anew_only_where_something_changed(made_up, monkeypatch):
-    ctx, state = made_up
-    state = recalling(state)
-    before, asked, compute = log_marginals(ctx, state), [], ctx.family.log_marginal
-
-    def log_marginal(s):
-        asked.append(s[..., 0].size)
-        return compute(s)
-
-    monkeypatch.setattr(ctx.family, "log_marginal", log_marginal)
-    assert log_marginals(ctx, state) is before
-    current = state.now.current.copy()
-    current[2, 1] += 1.0
-    changed = state.having(now=replace(state.now, current=current))
-    known = log_marginals(ctx, changed)
-    assert asked == [1, 1]
-    assert_allclose(known.each, compute(changed.parts))
-    assert_allclose(known.whole, compute(changed.totals))
-    for other in (state.advance(9.0), state.settle(9.0), state.select(np.arange(K - 1))):
-        asked.clear()
-        log_marginals(ctx, other)
-        assert sum(asked) == 3 * other.k
-    ctx.family = PlainPoisson(1.0, 1.0)
-    assert_allclose(log_marginals(ctx, changed).each, ctx.family.log_marginal(changed.parts))
-
-
-def test_forgetting_leaves_log_marginals_that_hold(made_up):
-    ctx, state = made_up
-    state = recalling(state)
-    past = state.past.sum(axis=1)
-    less = shares_worth_keeping(ctx, past, state.current)
-    new = forget(ctx, state)
-    assert_array_equal(new.past, state.forget(less).past)
-    known = log_marginals(ctx, new)
-    assert_allclose(known.each, ctx.family.log_marginal(new.parts))
-    assert_allclose(known.whole, ctx.family.log_marginal(new.totals))
-    kept = less == 1.0
-    assert kept.any()
-    assert_array_equal(np.isnan(known.past), ~kept)
-    assert_allclose(known.past[kept], ctx.family.log_marginal(past)[kept])
-
-
-def test_shares_are_the_same_where_the_evidence_of_all_is_known(made_up):
-    ctx, state = made_up
-    given = ctx, state.past.sum(axis=1), state.current
-    whole = ctx.family.log_marginal(given[1] + given[2]) - ctx.family.log_marginal(given[1])
-    assert_array_equal(shares_worth_keeping(*given), shares_worth_keeping(*given, whole))
-
-
-def test_a_restart_leaves_known_log_marginals_that_hold():
-    stream = Stream("multinomial")
-    stream.next_batch(1.0)
-    new = sought(stream.ctx, stream.state, stream.state.present)
-    assert new.known is not None
-    family = stream.ctx.family
-    assert_allclose(new.known.each, family.log_marginal(new.parts), rtol=1e-9)
-    assert_allclose(new.known.whole, family.log_marginal(new.totals), rtol=1e-9)
-
-
-def test_the_past_of_few_is_cut_as_that_of_all():
-    stream = Stream("multinomial")
-    stream.next_batch(1.0)
-    ctx, state = stream.ctx, stream.state
-    current, few = state.now.current, np.arange(state.k) == 1
-    every = first_parts(ctx, state, np.ones(state.k, dtype=bool), current)
-    some = first_parts(ctx, state, few, current)
-    assert_array_equal(some[:, few], every[:, few])
-    assert not some[:, ~few].any()
-
-
-def test_attempts_are_counted_for_those_that_were_tried():
-    stream = Stream()
-    state, chosen = stream.state, np.array([True, False, True, False, False])
-    new = sought(stream.ctx, state, chosen)
-    assert_array_equal(new.attempt, state.attempt + chosen)
 
 
 def test_a_present_unlike_the_past_is_set_apart_from_it():
@@ -573,14 +451,3 @@ def test_moves_make_do_with_no_points_at_all():
     state, merged = propose_merges(ctx, state)
     assert merged == []
     assert drop_forgotten(ctx, state).k == 5
-
-
-def test_where_edges_are_in_much_doubt_a_split_must_win_a_share_of_it():
-    state = random_state(3, 4, FORGETTINGS["half-life"])
-    between = 40.0 * (1.0 - np.eye(3)) * np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0]])
-    state = replace(state, now=replace(state.now, doubt=between + 500.0 * np.eye(3)))
-    ctx = GenericSteps(Gaussian(), CpuEngine(), Draws.of(np.random.default_rng(0)), 1.0, 0, 0)
-    doubt = between.sum(axis=1) + state.past_doubt.sum(axis=1) - state.past_doubt.diagonal()
-    needed = RULES.sharp_edges * doubt - RULES.edges_free
-    assert (needed > 0.0).tolist() == [False, True, True]
-    assert_allclose(decisions(ctx, state, np.zeros(12), greedy=True)[0], np.maximum(needed, 0.0))

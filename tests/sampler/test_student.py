@@ -12,14 +12,9 @@ from scstream import ScStream, Student
 from scstream.engines import CpuEngine
 from scstream.families import DiagonalStudent
 from scstream.families.tails import NORMAL
-from scstream.kernels import heavy_moves, needed
-from scstream.kernels.draws import Draws
 from scstream.sampler import first
-from scstream.sampler.choose import choose_steps
 from scstream.sampler.generic import GenericSteps
-from scstream.sampler.merged_frames import together
 from scstream.sampler.rules import Rules
-from scstream.sampler.small_gaussian import SmallGaussianSteps
 from scstream.sampler.student import SmallStudentSteps
 
 
@@ -173,16 +168,6 @@ def test_every_engine_and_every_number_of_threads_gives_the_same_bits():
     assert_array_equal(states[0], states[1])
 
 
-def test_merges_are_compiled_ahead_for_the_types_that_are_asked_for():
-    rng = np.random.default_rng(5)
-    model = ScStream("student", random_state=0)
-    for _ in range(3):
-        model.partial_fit(rng.standard_t(3, size=(200, 2)) + 20.0 * rng.integers(2, size=(200, 1)))
-    for kernel in ("merged", "together"):
-        expected = needed.signatures()[f"heavy_moves.{kernel}"]
-        assert getattr(heavy_moves, kernel).signatures == [expected]
-
-
 def normal_batches(seed, n_batches, n=500, d=2, k=5):
     """Gaussian clusters, some of which touch, drifting."""
     rng = np.random.default_rng(seed)
@@ -223,14 +208,6 @@ def test_rows_are_tamed_only_where_there_are_tails(family):
     heavy = ScStream(family, random_state=0, n_jobs=1).partial_fit(heavy_batches(3, 1)[0][0])
     engine.load(heavy._learner.family, X, np.ones(len(X)))
     assert engine.has_gaps()
-
-
-def test_the_steps_of_clusters_without_tails_are_the_compiled_ones_of_gaussian_clusters():
-    X = normal_batches(3, 1)[0]
-    for df, kind in ((1e6, SmallGaussianSteps), (4.0, SmallStudentSteps)):
-        family, engine = Student(df=df).prepare(X), CpuEngine()
-        engine.load(family, X, np.ones(len(X)))
-        assert choose_steps(family, engine, Rules(), records=False) is kind
 
 
 @pytest.mark.parametrize(
@@ -308,29 +285,3 @@ def test_tails_of_clusters_that_were_found_without_any_are_learned_after_all(mon
     assert model._learner.family.has_heavy_tails()
     assert model.n_clusters_ == expected.n_clusters_
     assert adjusted_rand_score(y, model.labels_) > 0.9
-
-
-def loaded_steps(model, X):
-    """Return the steps of the next batch, and the clusters after a sweep."""
-    learner, engine = model._learner, CpuEngine()
-    engine.load(learner.family, X, np.ones(len(X)))
-    rng = Draws.of(np.random.default_rng(0))
-    steps = SmallStudentSteps(learner.family, engine, rng, 1.0, 0, 5, None, Rules())
-    return steps, steps.restricted_sweep(learner.state.advance(learner.time + 1.0))
-
-
-@pytest.mark.parametrize("d", [1, 3])
-def test_pairs_in_one_frame_are_compiled_as_they_are_said(d):
-    """Also where some have a past, which is sums alone."""
-    model = ScStream(Student(df=3.0), random_state=0, n_jobs=1)
-    for X, _ in heavy_batches(9, 2, k=3, d=d, n=300):
-        model.partial_fit(X)
-    steps, state = loaded_steps(model, heavy_batches(10, 1, k=3, d=d, n=300)[0][0])
-    pairs = np.array([[0, 1], [2, 1], [1, 0]])
-    got, expected = steps.together(state, pairs), together(steps, state, pairs)
-    assert isinstance(steps, SmallStudentSteps)
-    assert np.abs(state.past).sum() > 0
-    assert_allclose(got.frames.centre, expected.frames.centre, rtol=1e-9, atol=1e-9)
-    assert_allclose(got.frames.quad, expected.frames.quad, rtol=1e-8, atol=1e-9)
-    assert_allclose(got.present, expected.present, rtol=1e-8, atol=1e-8)
-    assert_allclose(got.by, expected.by, rtol=1e-9)

@@ -11,16 +11,14 @@ from sampling import Stream, random_state
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from scstream.engines import CpuEngine, Key, Sums
+from scstream.engines import CpuEngine, Sums
 from scstream.families import Gaussian, Multinomial
 from scstream.families.scores import JoinedScore
 from scstream.kernels.draws import Draws
 from scstream.sampler.clusters import State
 from scstream.sampler.context import Context, Outliers
 from scstream.sampler.generic import GenericSteps
-from scstream.sampler.learner import learn
-from scstream.sampler.recipe import Batch, Plan, Recipe
-from scstream.sampler.sweep import deterministic_sweep, foresee, predictive, restricted_sweep
+from scstream.sampler.sweep import deterministic_sweep, predictive, restricted_sweep
 from scstream.sampler.window import Forgetting
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -191,15 +189,6 @@ def test_a_sweep_gives_the_sums_of_its_labels(sweep, name):
         assert_allclose(stream.everything(), whole)
 
 
-def test_the_same_context_gives_the_same_labels():
-    one, other = Stream(seed=4), Stream(seed=4)
-    for _ in range(3):
-        one.state = restricted_sweep(one.ctx, one.state)
-        other.state = restricted_sweep(other.ctx, other.state)
-        assert_array_equal(one.ctx.engine.labels, other.ctx.engine.labels)
-        assert_array_equal(one.state.now.current, other.state.now.current)
-
-
 def test_sweeps_from_the_truth_stay_there():
     rng, centres = np.random.default_rng(5), np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
     truth = np.arange(90) % 3
@@ -249,13 +238,6 @@ def test_points_far_from_all_clusters_are_outliers():
     assert new.now.rows.sum() == (ctx.engine.labels == 0).sum()
 
 
-def test_keys_are_numbered_within_a_batch():
-    ctx = Context(
-        problem("gaussian-2d").family, Recorder(), Draws.of(np.random.default_rng(0)), 1.0, 8, 9
-    )
-    assert [ctx.next_key() for _ in range(3)] == [Key(8, 9, 1), Key(8, 9, 2), Key(8, 9, 3)]
-
-
 def test_a_row_in_the_wrong_cluster_does_not_keep_itself_there():
     # 20 rows a cluster and 20 columns: what a row adds to a cluster decides where it belongs
     rng, y = np.random.default_rng(3), np.repeat([0, 1], 20)
@@ -276,57 +258,3 @@ def test_a_row_in_the_wrong_cluster_does_not_keep_itself_there():
     assert stayed["deterministic_sweep"] > 30
     assert stayed["left_out_sweep"] < 5
     assert 40.0 < steps.left_out_below(2) < 1000.0
-
-
-def test_what_was_foreseen_is_used_while_it_holds():
-    family = Multinomial([0.5, 1.0, 2.0]).prepare(np.ones((1, 3)))
-    state = random_state(3, 4, Forgetting(half_life=2.0))
-    ctx = Context(family, Recorder(), Draws.of(np.random.default_rng(0)), ALPHA, 5, 6)
-    foresee(ctx, state)
-    foreseen = ctx.foreseen.score
-    other = state.having(now=replace(state.now, current=1.5 * state.now.current))
-    heavier = Multinomial([1.0, 1.0, 2.0]).prepare(np.ones((1, 3)))
-    for clusters, prior in ((state, family), (other, family), (state, heavier)):
-        ctx.family = prior
-        deterministic_sweep(ctx, clusters)
-        score = ctx.engine.asked[-1][0]
-        assert (score is foreseen) == (clusters is state and prior is family)
-        T = np.eye(4)
-        assert_array_equal(score.block(T), predictive(prior, clusters.totals, ALPHA).block(T))
-
-
-class Device(CpuEngine):
-    """An engine of the CPU that is taken for one of a device."""
-
-    takes_tensors = True
-
-
-def test_a_device_is_not_waited_for_in_idleness_and_labels_stay_the_same():
-    rng = np.random.default_rng(0)
-    centre = rng.normal(size=(6, 2)) * 6.0
-    z = rng.integers(6, size=(4, 6000))
-    batches = [centre[own] + rng.normal(size=(6000, 2)) for own in z]
-    recipe = Recipe(Gaussian(), 1.0, Forgetting(5.0), Plan(max_sweeps=10), 0.0, None, auto=True)
-    found = []
-    for kind in (CpuEngine, Device):
-        learner, engine, labels = None, kind(), []
-        for time, X in enumerate(batches):
-            batch = Batch(X, np.ones(6000), float(time), even=True)
-            learner, out = learn(learner, batch, recipe, engine, lambda: np.random.default_rng(1))
-            labels.append(out.labels)
-        found.append(labels)
-    assert_array_equal(found[0], found[1])
-
-
-@pytest.mark.parametrize("kind", [CpuEngine, Device])
-def test_what_follows_is_foreseen_while_a_device_is_at_work(kind):
-    X = np.random.default_rng(0).normal(size=(5000, 2))
-    family, engine = Gaussian().prepare(X), kind()
-    engine.load(family, X, np.ones(5000))
-    steps = GenericSteps(family, engine, Draws.of(np.random.default_rng(0)), ALPHA, 5, 6)
-    start = State.start(Forgetting(5.0), family.statistics(X).sum(axis=0)[None], 0.0, 0)
-    state = steps.restricted_sweep(start)
-    steps.divide(state, state.present, keep_better=True)
-    assert steps.foreseen is None  # a first batch goes on with other parameters
-    steps.divide(state, state.present, keep_better=True, forget=lambda clusters: clusters)
-    assert (steps.foreseen is not None) == (kind is Device)

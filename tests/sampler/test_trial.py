@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from scstream import Rules, ScStream
+from scstream import ScStream
 from scstream.datasets import multinomial_stream
 from scstream.engines import CpuEngine, Sums
 from scstream.families import Multinomial
@@ -65,15 +65,6 @@ def test_rows_of_words_by_chance_keep_the_prior(seed):
     assert model.prior_["concentration"].mean() > 0.99
 
 
-def test_few_rows_say_too_little_to_choose_a_prior():
-    rng = np.random.default_rng(3)
-    kinds = [rng.integers(3000, size=5) for _ in range(6)]
-    model = ScStream("multinomial", random_state=0, max_sweeps=3)
-    assert model.fit(sets(kinds, 5, 90, 3000)[0]).prior_["concentration"].mean() > 0.99
-    choose = model.set_params(rules=Rules(trial_least=50))
-    assert choose.fit(sets(kinds, 5, 90, 3000)[0]).prior_["concentration"].mean() < 0.5
-
-
 def test_bursts_of_words_are_no_clusters():
     rng = np.random.default_rng(0)
     p = rng.gamma(np.full((300, 200), 0.05)) + 1e-300  # each row has some words of its own
@@ -91,16 +82,6 @@ def test_a_trial_leaves_the_draws_alone(monkeypatch):
     monkeypatch.setattr(Multinomial, "tries_priors", False)
     never = ScStream("multinomial", random_state=0, max_sweeps=5).fit_predict(X)
     assert_array_equal(refused, never)
-
-
-def test_a_second_topic_is_found_after_a_batch_of_one():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.full(300, 0.2), 2)
-    model = ScStream("multinomial", random_state=0, max_sweeps=20)
-    model.partial_fit(rng.multinomial(30, p[0], 500))
-    y = rng.integers(2, size=500)
-    model.partial_fit(rng.multinomial(30, p[y]))
-    assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
 def test_topics_that_all_change_at_once_are_found_again():

@@ -8,7 +8,6 @@ shown to notice what it is there for.
 import sys
 import tracemalloc
 from collections import Counter
-from dataclasses import replace
 from math import ceil, sqrt
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,9 +21,7 @@ from scstream import Rules, ScStream
 from scstream.engines import CpuEngine
 from scstream.families import BY_NAME
 from scstream.kernels import small_batch
-from scstream.kernels.draws import Draws
-from scstream.sampler import batch as batch_module
-from scstream.sampler import learner, split_merge
+from scstream.sampler import learner
 from scstream.sampler.rules import RULES
 from scstream.sampler.split_merge import merge_candidates
 
@@ -148,95 +145,10 @@ def test_the_work_of_the_interpreter_does_not_grow_with_the_clusters(case):
     assert not grows(few["lines"], many["lines"]), (few, many)
 
 
-def test_nor_does_that_of_predict():
-    def work(k):
-        model, (X, *_) = steady(k)
-        model.predict(X)
-        return counted(lambda: model.predict(X))
-
-    few, many = work(20), work(80)
-    assert not grows([few["calls"]], [many["calls"]])
-    assert not grows([few["lines"]], [many["lines"]])
-
-
-def test_a_small_batch_calls_a_few_hundred_functions():
-    # 324 and 26 when this was written: 464 before the usual steps were taken at once; 334 since
-    # threads take turns and it is asked which kernels are at hand; 338 since it is asked in how
-    # many columns clusters move. What is kept for anomalies is not counted: 72 in one batch of
-    # eight. Nor are operators between arrays, each of which takes longer than a call of a kernel.
-    model = ScStream(random_state=0, n_jobs=1, rules=Rules(scored_rows=0))
-    first = RULES.watched_batches + 2  # until then rows are looked at that may come again
-    for seed in range(first):
-        model.partial_fit(batch(20, rows=1000, seed=seed)[0])
-    assert model.n_clusters_ == 20
-    batches = [batch(20, rows=1000, seed=seed)[0] for seed in range(first, first + 9)]
-    labels = [counted(lambda X=X: model.predict(X))["calls"] for X in batches]
-    learns = [counted(lambda X=X: model.partial_fit(X))["calls"] for X in batches]
-    assert np.median(labels) <= 26
-    assert np.median(learns) <= 338
-
-
-def test_a_loop_over_clusters_is_noticed(monkeypatch):
-    drop = batch_module.drop_forgotten
-
-    def one_by_one(ctx, state):
-        for i in range(state.k):
-            state.totals[i].sum()
-        return drop(ctx, state)
-
-    monkeypatch.setattr(batch_module, "drop_forgotten", one_by_one)
-    few, many = python_work(20, "diagonal"), python_work(80, "diagonal")
-    assert grows(few["calls"], many["calls"])
-
-
-def test_a_loop_that_calls_nothing_is_noticed_too():
-    names: dict = {}
-    text = "def run(k):\n    total = [0] * k\n    for i in range(k): total[i] += i\n"
-    exec(compile(text, f"{PACKAGE}/made_up.py", "exec"), names)
-    few, many = (counted(lambda k=k: names["run"](k)) for k in (20, 80))
-    assert many["calls"] == few["calls"]
-    assert grows([few["lines"]], [many["lines"]])
-
-
 # -- no merge of all pairs -----------------------------------------------------------------------
 
 
-def marginals(k, case, monkeypatch, **options):
-    """Return of how many clusters, parts and unions a batch computes the log marginal."""
-    model, (X, *_) = steady(k, **{**CASES[case], **options})
-    kind, count = type(model.family_), Counter()
-    with monkeypatch.context() as patch:
-        compute = kind.log_marginal
-
-        def log_marginal(self, s):
-            count["rows"] += int(np.prod(s.shape[:-1]))
-            return compute(self, s)
-
-        patch.setattr(kind, "log_marginal", log_marginal)
-        learned(model, X)
-    return count["rows"]
-
-
-STEP_BY_STEP = ["kernel", "16-D", "diagonal", "counts"]
 SCORED_AT_ONCE = ["gaussian", "kernel", "two sweeps"]
-
-
-@pytest.mark.parametrize("case", STEP_BY_STEP)
-def test_log_marginals_are_computed_of_a_few_unions_a_cluster(case, monkeypatch):
-    few, many = (marginals(k, case, monkeypatch) for k in (20, 80))
-    assert 0 < many <= 4.4 * few
-    # each move takes the parts and wholes anew, twice over, and at most its candidates besides
-    assert many <= 80 * 2 * (3 * NEIGHBOURS + NEIGHBOURS)
-
-
-def test_a_merge_of_all_pairs_is_noticed(monkeypatch):
-    def all_pairs(rivals, neighbours):
-        return np.stack(np.triu_indices(len(rivals), 1), axis=1)
-
-    monkeypatch.setattr(split_merge, "merge_candidates", all_pairs)
-    rules = Rules(neighbours=80)  # as many decisions
-    few, many = (marginals(k, "diagonal", monkeypatch, rules=rules) for k in (20, 80))
-    assert many > 4.4 * few
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 10, 200])
@@ -245,39 +157,6 @@ def test_candidates_are_three_a_cluster_even_if_all_are_rivals(k):
     pairs = merge_candidates(rivals, NEIGHBOURS)
     assert len(pairs) <= NEIGHBOURS * k
     assert len(np.unique(pairs, axis=0)) == len(pairs)
-
-
-def decisions(k, case, monkeypatch, **options):
-    """Return about how many moves a batch may decide, made or not."""
-    model, (X, *_) = steady(k, **{**CASES[case], **options})
-    count, draw, move = Counter(), Draws.log_uniforms, small_batch.moves
-
-    def log_uniforms(rng, size):
-        count["drawn"] += size
-        return draw(rng, size)
-
-    def moves(past, now, levels, decisions, *others):
-        log_u, _, _, generator = decisions
-        count["drawn"] += len(log_u) if len(generator) else 0
-        return move(past, now, levels, decisions, *others)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Draws, "log_uniforms", log_uniforms)
-        patch.setattr(small_batch, "moves", moves)
-        learned(model, X)
-    return count["drawn"]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_decisions_are_drawn_for_a_few_moves_a_cluster(case, monkeypatch):
-    sweeps = CASES[case].get("sweeps", 1)  # greedy moves draw nothing
-    drawn = decisions(80, case, monkeypatch)
-    assert 80 <= drawn <= sweeps * (1 + NEIGHBOURS) * 80
-
-
-def test_decisions_for_all_pairs_are_noticed(monkeypatch):
-    drawn = decisions(80, "diagonal", monkeypatch, rules=Rules(neighbours=79))
-    assert drawn > (1 + NEIGHBOURS) * 80
 
 
 # -- a fixed number of passes over the data ------------------------------------------------------
@@ -336,27 +215,6 @@ def test_a_batch_takes_a_fixed_number_of_passes(case, monkeypatch):
     assert many.resplit <= few.resplit + 1
 
 
-def test_another_pass_and_statistics_computed_anew_are_noticed(monkeypatch):
-    sweep = CpuEngine.sweep
-
-    def twice(self, *arguments):
-        self._batch.family.statistics(self._batch.X)
-        return sweep(self, *arguments)
-
-    rules = Rules(scored_rows=0)
-    before = passes(20, "diagonal", monkeypatch, rules=rules)
-    monkeypatch.setattr(CpuEngine, "sweep", twice)
-    after = passes(20, "diagonal", monkeypatch, rules=replace(rules, refine_rounds=ROUNDS + 3))
-    assert after.rows > before.rows == before.n
-    assert after.resplit > 1 + ROUNDS + 1 >= before.resplit
-
-
-def test_a_small_gaussian_batch_tries_divisions_in_one_compiled_call(monkeypatch):
-    assert passes(20, "gaussian", monkeypatch).resplit == 0
-    stepwise = passes(20, "gaussian", monkeypatch, rules=Rules(compiled_columns=0))
-    assert stepwise.resplit == 1 + ROUNDS
-
-
 # -- memory --------------------------------------------------------------------------------------
 
 
@@ -391,15 +249,3 @@ def memory_a_row(monkeypatch, **options):
 @pytest.mark.parametrize("family", ["gaussian", "diagonal"])
 def test_sweeps_and_moves_hold_no_array_of_scores_as_long_as_the_batch(family, monkeypatch):
     assert memory_a_row(monkeypatch, family=family) <= A_ROW
-
-
-def test_an_array_of_scores_as_long_as_the_batch_is_noticed(monkeypatch):
-    sweep = CpuEngine.sweep
-
-    def all_scores_first(self, score, sub, k, key):
-        scores = score.block(self._batch.family.statistics(self._batch.X))
-        assert scores.shape == (self.n_rows, k)
-        return sweep(self, score, sub, k, key)
-
-    monkeypatch.setattr(CpuEngine, "sweep", all_scores_first)
-    assert memory_a_row(monkeypatch) > A_ROW
