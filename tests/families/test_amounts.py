@@ -62,12 +62,6 @@ def test_counts_flags_ratings_and_rounded_numbers_have_none(name, n):
         assert np.isnan(amounts.common_value(column(name, n, np.random.default_rng(seed))))
 
 
-def test_few_numbers_have_none() -> None:
-    for x in ([], [0.0], [0.0] * 50, [0.0] * 50 + [1.0], [0.0] * 9 + [1.5, 2.5, 7.0]):
-        assert np.isnan(amounts.common_value(np.array(x)))
-    assert amounts.common_value(np.array([0.0] * 10 + [1.5, 2.5])) == 0.0
-
-
 def test_the_scale_is_straight_below_the_unit_and_logarithmic_above() -> None:
     small, large = np.array([[1e-6, -2e-6]]), np.array([[1e6, -2e8]])
     assert_allclose(amounts.on_scale(small, 1.0, LOGS), small, rtol=1e-12)
@@ -90,15 +84,6 @@ def test_amounts_come_back_and_lengths_are_as_the_stretch_says(unit, root):
     slope = np.subtract(*ends) / (2.0 * step)
     stretch = amounts.log_stretch(y, unit, root)
     assert_allclose(-stretch[exact], np.log(slope[exact]), atol=1e-3)
-
-
-def test_sizes_at_the_limits_have_places() -> None:
-    x = np.array([[1e154, -1e154, 1e-300, 0.0]])
-    for unit in (amounts.straight_unit(x), unit_of(np.array([1e-300, 1e154]))):
-        for root in (LOGS, ROOTS):
-            y = amounts.on_scale(x, unit, root)
-            assert np.isfinite(y).all()
-            assert np.isfinite(amounts.log_stretch(y, unit, root)).all()
 
 
 def test_skewed_amounts_go_by_their_logarithms_others_stay_what_they_are() -> None:
@@ -134,21 +119,6 @@ def test_what_counts_is_the_shape_of_clusters_wherever_they_are(means, n):
         assert not amounts.is_skewed(1e3 + places.clip(0.0, 20.0) + rng.normal(size=n))
 
 
-def test_logarithms_that_few_rows_leave_open_are_seen_by_more():
-    """As for latencies of three kinds of requests."""
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        kind = rng.integers(3, size=2000)
-        assert amounts.is_skewed(rng.lognormal(np.array([3.0, 4.0, 5.0])[kind], 0.3))
-        assert not amounts.is_skewed(np.abs(3.0 + 3.0 * kind + rng.normal(size=2000)))
-
-
-def test_a_few_rows_show_no_scale() -> None:
-    for x in ([], [1.0], [0.0, 0.0], [1.0, 5.0, 90.0], [2.0] * 50, [0.0] * 20 + [1.0]):
-        x = np.array(x)
-        assert unit_of(x) == amounts.straight_unit(x)
-
-
 @pytest.mark.parametrize("n", [500, 3_000])
 def test_roots_or_logarithms_are_what_all_columns_say(n):
     kinds = {
@@ -174,13 +144,3 @@ def test_a_column_that_is_clear_decides_for_itself() -> None:
     counted = np.ceil(20.0 * roots)
     assert amounts.scales_of([counted, roots, 100.0 * counted]).root.tolist() == [False, True, True]
     assert amounts.scales_of([]).root.tolist() == []
-
-
-def test_moments_are_those_of_drawn_amounts() -> None:
-    z = np.random.default_rng(0).normal(size=(200_000, 2))
-    mean, deviation = np.array([[5.0, 3.0]]), np.array([[1.5, 0.5]])
-    unit, root = np.array([0.5, 0.5]), np.array([True, False])
-    x = amounts.off_scale(mean + deviation * z, unit, root)
-    found = amounts.moments(mean, deviation**2, unit, root)
-    assert_allclose(found[0][0], x.mean(axis=0), rtol=0.05)
-    assert_allclose(found[1][0], x.var(axis=0), rtol=0.25)

@@ -40,12 +40,6 @@ def test_bursts_are_repeated_but_not_shared(seed):
     assert mean_by_sharing(3.0 * X, y) == mean_by_sharing(X, y)
 
 
-def test_rows_that_say_nothing_suggest_nothing():
-    for X in (np.eye(30)[:20], np.zeros((20, 30)), np.ones((20, 30))):
-        assert mean_by_repeats(X, frequencies(X)) >= 1.0
-        assert Multinomial().prepare(X).suggested() is None
-
-
 def test_a_prior_is_borne_out_by_words_that_rows_share_only():
     X, y = rows_of_topics(0)
     family = Multinomial().prepare(X)
@@ -59,13 +53,3 @@ def test_a_prior_is_borne_out_by_words_that_rows_share_only():
     bursts, topics = rows_of_topics(0, own=20.0)
     assert Multinomial().prepare(bursts).suggested().borne_out(bursts, topics) is None
     assert Multinomial(0.5).prepare(X).suggested() is None  # as it was given
-
-
-def test_a_saved_prior_is_still_that_of_faint_rows():
-    X, y = rows_of_topics(0)
-    family = Multinomial().prepare(X).suggested().borne_out(X, y)
-    again = Multinomial().from_saved(family.to_saved())
-    assert again.is_faint()
-    assert "_faint" not in Multinomial().prepare(X).to_saved()
-    before = {name: value for name, value in family.to_saved().items() if name != "_faint"}
-    assert not Multinomial().from_saved(before).is_faint()  # as it was saved before

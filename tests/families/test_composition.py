@@ -1,11 +1,10 @@
 """Shares of a whole: their roots, densities, what clusters say of themselves, and what is saved."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.families import Composition, Gaussian, Product, check_family
+from scstream.families import Composition, Gaussian, check_family
 
 RNG = np.random.default_rng(0)
 SHARES = RNG.dirichlet([9.0, 4.0, 2.0], 300)
@@ -90,20 +89,6 @@ def test_shares_of_0_are_somewhere_below_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "match"),
-    [
-        (Composition(total=0.0), "total must be a positive number"),
-        (Composition(roots=Composition()), "roots must be a Gaussian"),
-        (Product({Composition(): ["a"]}), "two columns or more; there is one"),
-    ],
-    ids=repr,
-)
-def test_impossible_ones_are_refused(family, match):
-    with pytest.raises(ValueError, match=match):
-        family.meet(pd.DataFrame(SHARES, columns=list("abc")), None)
-
-
-@pytest.mark.parametrize(
     "change",
     [
         {"total": -1.0},
@@ -121,12 +106,3 @@ def test_what_a_checkpoint_cannot_hold_is_refused(change):
     assert_array_equal(again.prior, family.prior)
     with pytest.raises(ValueError, match=r"total|names|columns|shape"):
         Composition().from_saved(saved | change)
-
-
-def test_what_was_saved_before_zeros_had_places_is_read() -> None:
-    family, points = prepared(Composition(), SHARES)
-    saved = family.to_saved()
-    del saved["least"]
-    read = Composition().from_saved(saved)
-    assert_array_equal(read.check(SHARES), points)
-    assert not read.is_coarse()

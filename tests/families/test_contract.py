@@ -1,7 +1,5 @@
 """What every family must keep, over all registered families and one with only the basic methods."""
 
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,7 +9,6 @@ from scipy.special import gammaln
 from streams import snapshot
 
 from scstream import ScStream
-from scstream.families import BY_NAME
 from scstream.families.scores import GenericScore, LinearScore
 
 RARE = 1e-9  # the chance that one statistical comparison refuses a right program
@@ -35,10 +32,6 @@ def given_prior(case, family):
     return type(family)(**family.hyperparameters()).meet(case.X, None).prepare(case.points)
 
 
-def test_every_registered_family_is_tested():
-    assert set(BY_NAME) <= {problem(name).family.name for name in PROBLEMS}
-
-
 # -- statistics ----------------------------------------------------------------------------------
 
 
@@ -50,12 +43,6 @@ def test_statistics_are_of_single_rows_and_count_them(case):
     assert_array_equal(
         case.family.log_base(case.points)[rows], case.family.log_base(case.points[rows])
     )
-
-
-def test_no_rows_have_no_statistics(case):
-    none = case.family.check(case.X[:0])
-    assert dense(case.family.statistics(none)).shape == (0, len(case.family.prior))
-    assert case.family.log_base(none).shape == (0,)
 
 
 def test_embedding_has_a_row_for_each_point_and_tells_the_groups_apart(case):
@@ -132,32 +119,6 @@ def test_fused_predictive_equals_the_generic_one(case):
     generic = GenericScore(family.log_partition, family.prior + s, log_weight)
     assert_allclose(fused.block(T), generic.block(T), **CLOSE)
     assert_allclose(fused.pairs(T, z), generic.pairs(T, z), **CLOSE)
-
-
-def test_pairs_are_columns_of_the_block(case):
-    family, s = case.family, pieces(case)
-    T, z = family.statistics(case.points), np.arange(30) % 3
-    log_weight = np.log(np.arange(1.0, 7.0))
-    sampled = family.sampled_score(np.random.default_rng(3), s, log_weight)
-    predictive, part = (family.predictive_score(s, log_weight), family.part_score(s, log_weight))
-    for score in (sampled, predictive, part):
-        block, i = score.block(T), np.arange(30)
-        assert block.shape == (30, 6)
-        own = np.stack([block[i, 2 * z], block[i, 2 * z + 1]], axis=1)
-        assert_allclose(score.pairs(T, z), own, **CLOSE)
-
-
-def test_log_weights_are_added_to_scores(case):
-    family, s = case.family, pieces(case)
-    T, log_weight = family.statistics(case.points), np.log(np.arange(1.0, 7.0))
-    plain, weighted = (family.predictive_score(s, w).block(T) for w in (0 * log_weight, log_weight))
-    assert_allclose(weighted - plain, np.tile(log_weight, (30, 1)), **CLOSE)
-    plain, weighted = (
-        family.sampled_score(np.random.default_rng(4), s, w).block(T)
-        for w in (0 * log_weight, log_weight)
-    )
-    # magnitudes of thousands cancel in points far from narrow clusters
-    assert_allclose(weighted - plain, np.tile(log_weight, (30, 1)), rtol=0, atol=1e-8)
 
 
 # -- draws ---------------------------------------------------------------------------------------
@@ -284,20 +245,6 @@ def test_preparing_and_adapting_leave_the_family_alone(case):
     for family in (adapted, settled):
         assert np.all(np.isfinite(family.prior))
         assert np.all(np.isfinite(family.log_marginal(pieces(case))))
-
-
-def test_description_has_an_entry_for_each_cluster(case):
-    described = case.family.describe(case.family.prior + pieces(case))
-    assert described
-    for value in described.values():
-        assert len(value) == 6
-        assert np.all(np.isfinite(value))
-
-
-def test_a_pickled_family_is_the_same(case):
-    s = pieces(case)
-    again = pickle.loads(pickle.dumps(case.family))
-    assert_array_equal(again.log_marginal(s), case.family.log_marginal(s))
 
 
 # -- in a model ------------------------------------------------------------------------------------

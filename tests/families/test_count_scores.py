@@ -6,8 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scstream.engines.labels import labeller
 from scstream.families import Multinomial
-from scstream.families.scores import JoinedScore
-from scstream.kernels import count_scores, screened_blocks
 
 
 class Plain:
@@ -80,63 +78,6 @@ def test_labels_are_drawn_as_by_the_sums_in_full(how):
         assert (expected[0] != exact.argmax(axis=1)).any()
 
 
-def test_uniforms_at_the_very_boundaries_find_the_label_of_the_sums_in_full():
-    # broken on purpose (no allowance for the rounding of single precision): it fails
-    score, T = scored("near")
-    exact = score.block(T)
-    weight = np.exp(exact - exact.max(axis=1, keepdims=True))
-    share = np.cumsum(weight, axis=1)[:, 9] / weight.sum(axis=1)
-    for side in (-1e-7, 1e-7):
-        u = np.clip(share + side, 1e-6, 1.0 - 1e-6)
-        expected, got = room(len(u)), room(len(u))
-        draw_labels(Plain(score), T, u, *expected)
-        draw_labels(score, T, u, *got)
-        assert_array_equal(got[0], expected[0])
-
-
-def test_the_first_of_equal_components_is_taken():
-    score, T = scored("near", k=3)
-    same = type(score)(score.prior, score.sums[[1, 1, 1]], score.log_weight[[1, 1, 1]])
-    same.ready(lambda: T[:8])
-    z, second, doubt = room(T.shape[0])
-    best_labels(same, T, z, second, doubt)
-    assert set(z) == {0}
-    assert set(second) == {1}
-    assert_allclose(doubt, np.log(2.0))
-
-
-def test_a_lone_component_is_beyond_doubt():
-    score, T = scored("near", k=1)
-    for got in (room(T.shape[0]), room(T.shape[0])):
-        draw_labels(score, T, np.full(T.shape[0], 0.3), *got)
-        assert (set(got[0]), set(got[1]), set(got[2])) == ({0}, {-1}, {0.0})
-        best_labels(score, T, *got)
-        assert (set(got[0]), set(got[1]), set(got[2])) == ({0}, {-1}, {0.0})
-
-
-def test_only_scores_that_are_ready_for_the_rows_have_sums():
-    score, T = scored("near")
-    other = type(T)(T.copy())
-    assert score.terms(T) is not None
-    assert score.terms(other) is None
-    z = best_alone(JoinedScore([score]), T)
-    assert_array_equal(z, best_alone(score, T))
-
-
-@pytest.mark.parametrize("how", CASES)
-def test_what_is_added_up_comes_to_no_more_than_its_length(how):
-    score, T = scored(how)
-    which, first, table, narrow, length = score.terms(T)
-    sizes, sums = np.empty((T.shape[0], table.shape[1])), np.empty((T.shape[0], table.shape[1]))
-    count_scores.add_terms(which, first, np.abs(table), sizes)
-    assert (sizes.max(axis=1) <= length * (1.0 + 1e-12)).all()
-    count_scores.add_terms(which, first, table, sums)
-    single = np.empty(sums.shape, dtype=np.float32)
-    count_scores.add_terms(which, first, narrow, single)
-    off = [screened_blocks._ROUNDING * (n // 8 + 4) for n in np.diff(first)] * length
-    assert (np.abs(single - sums).max(axis=1) <= off).all()
-
-
 @pytest.mark.parametrize("how", CASES)
 def test_labels_do_not_depend_on_the_rows_around(how):
     score, T = scored(how)
@@ -152,19 +93,3 @@ def test_labels_do_not_depend_on_the_rows_around(how):
         for mine, all_ in zip(part, whole, strict=True):
             assert_array_equal(mine, all_[a : a + 37])
         assert_array_equal(best_alone(again, rows), alone[a : a + 37])
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("which", [2, slice(None)])
-def test_labels_are_in_range_whatever_the_weights(value, which):
-    score, T = scored("near", k=6)
-    weight = score.log_weight.copy()
-    weight[which] = value
-    broken = type(score)(score.prior, score.sums.copy(), weight)
-    broken.ready(lambda: T[:8])
-    found = room(T.shape[0])
-    draw_labels(broken, T, np.full(T.shape[0], 0.4), *found)
-    assert ((found[0] >= 0) & (found[0] < 6)).all()
-    best_labels(broken, T, *found)
-    assert ((found[0] >= 0) & (found[0] < 6)).all()
-    assert ((found[1] >= -1) & (found[1] < 6)).all()

@@ -36,24 +36,6 @@ def test_expansions_are_as_exact_as_sums_of_the_series(d):
         assert_allclose(log_integral(r, d), exact, rtol=1e-11, atol=1e-9)
 
 
-def test_the_prior_that_is_taken_is_the_most_probable_one():
-    rng = np.random.default_rng(1)
-    family = Directional()
-    X = family.check(
-        rng.normal(size=(3, 12))[rng.integers(3, size=300)] + rng.normal(size=(300, 12))
-    )
-    family = family.prepare(X)
-    s = np.stack([family.statistics(X[rng.permutation(300)[:m]]).sum(axis=0) for m in (40, 80, 9)])
-    family.alone = False  # so that clusters stay as they are
-    found = family.adapt(s)
-    for kappa in 12 * 2.0 ** np.arange(-6.0, 12.5, 0.5):
-        if kappa <= 2.0 * family.hyperparameters()["concentration"]:
-            for strength in (0.001, 0.01, 0.1, 1.0):
-                mean = family.hyperparameters()["mean"]
-                other = Directional(kappa, mean, strength).prepare(X)
-                assert other.log_marginal(s).sum() <= found.log_marginal(s).sum() + 1e-6
-
-
 def test_marginals_are_ratios_of_normalisers():
     rng = np.random.default_rng(2)
     family = Directional(30.0, mean_strength=0.3).prepare(
@@ -62,10 +44,6 @@ def test_marginals_are_ratios_of_normalisers():
     s = np.concatenate([[[5.0]] * 4, rng.normal(size=(4, 9))], axis=1)
     expected = family.log_partition(family.prior + s) - family.log_partition(family.prior)
     assert_allclose(family.log_marginal(s), expected, rtol=1e-12)
-
-
-def test_high_orders_do_not_underflow():
-    assert np.all(np.isfinite(log_integral(np.array([0.0, 1e-3, 1.0, 1e3, 1e6]), 4096)))
 
 
 def test_predictives_integrate_to_one_on_the_circle():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scstream.families.exclusive import complete_runs, exclusive_runs
+from scstream.families.exclusive import exclusive_runs
 
 RNG = np.random.default_rng(0)
 THREE, FOUR = np.eye(3)[RNG.integers(3, size=50)], np.eye(4)[RNG.integers(4, size=50)]
@@ -40,11 +40,3 @@ def test_rare_columns_may_exclude_each_other_by_chance() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         assert exclusive_runs((rng.random((500, 8)) < 0.01).astype(float)) == []
-
-
-def test_a_rare_column_beside_a_complete_run_is_no_part_of_it() -> None:
-    rng = np.random.default_rng(0)
-    rare = (np.arange(500) == 3).astype(float)[:, None]
-    one_hot = np.eye(3)[rng.integers(3, size=500)]
-    assert exclusive_runs(np.concatenate([rare, one_hot, rare], axis=1)) == [[1, 2, 3]]
-    assert complete_runs(one_hot) == [range(3)]

@@ -1,14 +1,11 @@
 """Full-covariance clusters and missing entries: against one row at a time, and scipy."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import gaps as reference
 
 from scstream import Gaussian, Product, ScStream
-from scstream.families.gaps import are_finite, by_pattern, filled, rows_with_gaps
 
 WEIGHT = np.log([0.5, 0.3, 0.2])
 
@@ -168,42 +165,6 @@ def test_blocks_of_a_product_add_up(columns):
     assert_allclose(whole.completion(score).block(complete), score.block(complete), rtol=1e-6)
 
 
-def test_gaps_are_found_whatever_else_is_there():
-    X = np.array([[1e200, 1.0], [np.nan, 2.0], [3.0, -1e300]])
-    assert_array_equal(rows_with_gaps(X), [1])
-    assert len(rows_with_gaps(np.nan_to_num(X))) == 0
-    large = np.full((5000, 3), 1e308)
-    large[::2] *= -1.0  # sums overflow, no number does
-    assert len(rows_with_gaps(large)) == 0
-    large[4321, 2] = np.nan
-    assert_array_equal(rows_with_gaps(large), [4321])
-
-
-def test_rows_are_grouped_by_their_gaps():
-    rng = np.random.default_rng(0)
-    missing = rng.random((200, 11)) < 0.3
-    order, starts = by_pattern(missing)
-    assert_array_equal(np.sort(order), np.arange(200))
-    groups = [missing[order[a:b]] for a, b in pairwise(starts)]
-    assert all((group == group[0]).all() for group in groups)
-    assert len(groups) == len(np.unique(missing, axis=0))
-
-
-def test_first_guesses_come_from_the_nearest_row():
-    Z = np.array([[0.0, 1.0], [5.0, 9.0], [0.1, np.nan], [np.nan, 8.0], [np.nan, np.nan]])
-    out = filled(Z)
-    assert_allclose(out[2], [0.1, 1.0])
-    assert_allclose(out[3], [5.0, 8.0])
-    assert np.isfinite(out).all()
-    assert_allclose(filled(np.full((3, 2), np.nan)), 0.0)
-
-
-def test_no_rows_have_no_pattern():
-    """A part of a batch without gaps: compiled code must not look at its first row."""
-    order, starts = by_pattern(np.zeros((0, 3), dtype=bool))
-    assert (order.tolist(), starts.tolist()) == ([], [0])
-
-
 def test_gaps_in_one_part_of_a_batch_alone():
     """The rest of 12,000 rows is labelled as if it were complete, which it is."""
     rng = np.random.default_rng(0)
@@ -213,28 +174,3 @@ def test_gaps_in_one_part_of_a_batch_alone():
     model.partial_fit(X)
     assert model.n_clusters_ == 3
     assert len(np.unique(model.labels_[np.flatnonzero(X[:, 0] < 3.5)])) == 1
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (7, 2), (50, 3)])
-def test_one_number_that_is_not_finite_is_found_wherever_it_is(shape, value):
-    X = np.random.default_rng(0).uniform(-1.0, 1.0, shape) * 1e154
-    assert are_finite(X)
-    for i in range(X.size):
-        some = X.copy()
-        some.reshape(-1)[i] = value
-        assert not are_finite(some)
-    assert not are_finite((X / 1e154).astype(np.float32))  # not known so soon
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_one_number_that_is_not_finite_is_found_by_threads(value):
-    X = np.random.default_rng(0).normal(size=(30_001, 5))
-    fixed = X.copy()
-    fixed.flags.writeable = False
-    assert are_finite(X, 3)
-    assert are_finite(fixed, 3)
-    for i in (0, 2**14 - 1, 2**14, 100_003, X.size - 1):
-        some = X.copy()
-        some.reshape(-1)[i] = value
-        assert not are_finite(some, 3)

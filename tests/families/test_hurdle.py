@@ -73,13 +73,6 @@ def test_it_is_the_product_of_its_parts() -> None:
     assert not np.isnan(family.statistics(family.filled(points))[:, 1 + 2 * d :]).any()
 
 
-def test_groups_to_start_from_are_not_made_by_who_lacks_an_amount() -> None:
-    X = rows()
-    for amount, told in ((None, True), (Gaussian(), False)):
-        family, points = prepared(Hurdle(amount=amount), X)
-        assert family.embed(family.filled(points))[:, :3].any() == told
-
-
 def test_amounts_alone_leave_who_has_one_out_until_all_counts_again() -> None:
     X = rows()
     family, points = prepared(Hurdle(amount=Gaussian()), X)
@@ -98,17 +91,6 @@ def test_amounts_alone_leave_who_has_one_out_until_all_counts_again() -> None:
     assert_array_equal(again.adapt(s).prior, family.adapt(s).prior)
 
 
-def test_where_nothing_is_completed_amounts_are_never_alone() -> None:
-    X = rows()
-    for made, numbers in ((Hurdle(), X), (Hurdle(amount=Gaussian()), X[:, 2:])):
-        family, _ = prepared(made, numbers)
-        assert family.amounts_alone(True) is family
-    family, _ = prepared(Product([(Hurdle(amount=Gaussian()), [0, 2]), ("diagonal", [1])]), X)
-    alone = family.amounts_alone(True)
-    assert alone is not family
-    assert_array_equal(alone.amounts_alone(False).prior, family.prior)
-
-
 def test_many_columns_are_described_by_a_few_directions() -> None:
     rng = np.random.default_rng(0)
     X = np.exp(rng.normal(size=(300, 3)) @ rng.normal(size=(3, 60)) + rng.normal(size=(300, 60)))
@@ -119,19 +101,6 @@ def test_many_columns_are_described_by_a_few_directions() -> None:
     assert E.shape[1] < 120
     assert np.isfinite(E).all()
     assert_allclose(family.table_numbers(points), X, rtol=1e-9)
-
-
-def test_priors_adapt_settle_and_follow_as_those_of_the_parts() -> None:
-    X = rows()
-    family, points = prepared(Hurdle(), X)
-    s = np.stack([family.statistics(points)[i::2].sum(axis=0) for i in (0, 1)])
-    parts = [Bernoulli().prepare(points[:, :3]), Diagonal().prepare(points[:, 3:])]
-    split = [s[:, :7], np.concatenate([s[:, :1], s[:, 7:]], axis=1)]
-    changed = family.adapt(s).settled(2).follow(s, 0.5 * s)
-    expected = [
-        f.adapt(own).settled(2).follow(own, 0.5 * own) for f, own in zip(parts, split, strict=True)
-    ]
-    assert_allclose(changed.prior, np.concatenate([[0.0], *(f.prior[1:] for f in expected)]))
 
 
 def test_a_cluster_says_what_its_rows_are() -> None:
@@ -152,16 +121,6 @@ def test_a_cluster_says_what_its_rows_are() -> None:
     assert columns["heat"]["common_value"] == 100.0
 
 
-def test_means_are_numbers_however_far_amounts_are() -> None:
-    X = rows()
-    family, _ = prepared(Hurdle(), X)
-    far = family.check(np.where(np.isnan(X) | (X == 0.0), X, 1e153 * np.sign(X)))
-    with np.errstate(all="raise", under="ignore"):
-        s = family.statistics(far).sum(axis=0)[None]
-        about = family.describe(family.prior + s)
-    assert all(np.isfinite(about[key]).all() for key in ("mean", "variance"))
-
-
 def test_coarse_amounts_are_moved_and_the_common_value_is_not() -> None:
     rng = np.random.default_rng(0)
     X = np.where(rng.random((400, 1)) < 0.5, 0.0, rng.integers(1, 15, (400, 1)))
@@ -175,21 +134,6 @@ def test_coarse_amounts_are_moved_and_the_common_value_is_not() -> None:
     back = family.unscaled(moved[:, :1], np.where(zero[:, None], 0.0, moved[:, 1:]))
     assert np.abs(back - X).max() < 3.0
     assert np.abs((back - X)[~zero].mean()) < 0.2
-
-
-def test_what_is_given_is_used_and_checked() -> None:
-    X = rows()
-    given = Hurdle(value=[0.0, np.nan, np.nan], unit=2.0, presence=Bernoulli(strength=3.0))
-    family, _ = prepared(given, X)
-    assert_array_equal(family.hyperparameters()["value"], [0.0, np.nan, np.nan])
-    assert_array_equal(family.hyperparameters()["unit"], [2.0] * 3)
-    assert_array_equal(family.hyperparameters()["presence"].strength, [3.0] * 3)
-    for wrong in (
-        {"value": [0.0, 1.0]}, {"value": np.inf}, {"unit": -1.0},
-        {"presence": Gaussian()}, {"amount": Bernoulli()},
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            prepared(Hurdle(**wrong), X)
 
 
 @pytest.mark.parametrize("amount", [None, Gaussian()])

@@ -1,14 +1,12 @@
 """Rows that clusters have learned from are scored without what they taught."""
 
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
 from scstream.families import Diagonal, Gaussian, Multinomial
-from scstream.families.left_out import LeftOutScore, Members
+from scstream.families.left_out import LeftOutScore
 from scstream.sampler.sweep import predictive
 
 ALPHA = 0.3
@@ -68,26 +66,6 @@ def test_each_row_is_scored_by_clusters_that_never_saw_it(case):
             assert_allclose(scores[i, c], expected, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_what_travels_to_a_worker_scores_rows_to_the_last_bit(case):
-    family, T, dense, z, weight = problem(case)
-    totals = totals_of(dense, z, weight, 4)
-    clusters = predictive(family, totals, ALPHA)
-    score = LeftOutScore(family, totals, ALPHA, clusters, clusters)
-    there = pickle.loads(pickle.dumps(score))
-    assert np.array_equal(score.of_members(T, z, weight), there.of_members(T, z, weight))
-
-
-def test_a_row_that_its_cluster_does_not_hold_keeps_its_score():
-    family, T, dense, z, weight = problem("many columns")
-    totals = totals_of(dense, z, weight, 4)
-    clusters = predictive(family, totals, ALPHA)
-    far = T.copy()
-    far[0] = family.statistics(np.full((1, 20), 50.0))[0]  # of which the cluster has nothing
-    scores = LeftOutScore(family, totals, ALPHA, clusters, clusters).of_members(far, z, weight)
-    assert_allclose(scores[0], clusters.block(far)[0], rtol=1e-9)
-
-
 def test_components_that_were_ruled_out_count_again_where_a_row_falls_far():
     """In many columns components far below the best are not scored, unless the best falls."""
     rng = np.random.default_rng(5)
@@ -110,16 +88,3 @@ def test_components_that_were_ruled_out_count_again_where_a_row_falls_far():
     assert_allclose(scores[matter], plain[matter], rtol=1e-9)
     assert (scores >= plain - 1e-9)[others].all()  # of the rest it is a bound
     assert (scores.argmax(axis=1)[:6] == z[:6]).all()
-
-
-def test_own_scores_alone_are_those_among_all():
-    family, T, dense, z, weight = problem("counts")
-    totals = totals_of(dense, z, weight, 4)
-    totals[1, 1:] = 0.0  # which has not what rows taught it
-    clusters = predictive(family, totals, ALPHA)
-    score = LeftOutScore(family, totals, ALPHA, clusters, clusters)
-    own, among = score.own(Members(T, z, weight)), score.of_members(T, z, weight)
-    inside = z >= 0
-    assert np.array_equal(own[inside], among[inside, z[inside]])
-    assert np.isnan(own[~inside]).all()
-    assert np.any(own[z == 1] == clusters.block(T)[z == 1, 1])  # as they are with themselves

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import gammaln
 
 from scstream import ScStream
-from scstream.families import Directional, Gamma, Poisson
-from scstream.families.merging import Pairs, best_merged, merged
+from scstream.families import Poisson
+from scstream.families.merging import Pairs, merged
 
 RNG = np.random.default_rng(0)
 X = RNG.poisson(np.repeat([[3.0], [60.0]], 300, axis=0)).astype(float)
@@ -39,13 +39,6 @@ def test_every_merge_pays():
     assert level > before
 
 
-def test_empty_clusters_and_a_single_one_are_left_alone():
-    family = Poisson().prepare(X)
-    s = family.statistics(X).sum(axis=0)
-    left, _ = merged(family, np.stack([s, 0.0 * s]), np.array([[1.0], [0.0]]))
-    assert_allclose(left, s[None])
-
-
 def test_neighbours_among_many_columns_are_those_among_few():
     at = RNG.normal(size=(60, 3))
     s = np.concatenate([np.ones((60, 1)), at], axis=1)
@@ -60,24 +53,6 @@ def test_neighbours_among_many_columns_are_those_among_few():
     assert_allclose(few.both, s[few.a] + s[few.b])
 
 
-def test_places_that_are_too_far_away_have_no_neighbours():
-    at = np.full((3, 20), 1e200) * [[1.0], [-1.0], [0.0]]
-    with np.errstate(all="ignore"):
-        assert len(Pairs.of(np.ones((3, 2)), at).a) == 0
-
-
-def test_of_several_trials_the_best_one_says_what_is_left():
-    rows = Directional().check(np.eye(8)[np.repeat([0, 1], 300)] + 0.3 * RNG.normal(size=(600, 8)))
-    trials = [Directional(concentration=c).prepare(rows) for c in (0.1, 20.0, 1e4)]
-    s = np.add.reduceat(trials[0].statistics(rows), np.arange(0, 600, 15))
-    at = s[:, 1:] / s[:, :1]
-    found = [merged(trial, s, at) for trial in trials]
-    assert len({len(left) for left, _ in found}) > 1
-    best = max(found, key=lambda pair: pair[1])[0]
-    assert_allclose(best_merged(trials, s, at), best)
-    assert_allclose(best_merged(trials[::-1], s, at), best)
-
-
 @pytest.mark.parametrize(("shape", "least", "most"), [(1.0, 1.0, 1.0), (16.0, 8.0, 32.0)])
 def test_a_shared_shape_is_found_whatever_the_number_of_pieces(shape, least, most):
     """Read off the pieces as they are, it came to 2 and more for shape 1."""
@@ -87,9 +62,3 @@ def test_a_shared_shape_is_found_whatever_the_number_of_pieces(shape, least, mos
         model = ScStream("gamma", random_state=seed).fit(rows)
         assert np.all(model.prior_["shape"] >= least)
         assert np.all(model.prior_["shape"] <= most)
-
-
-def test_a_shape_that_is_given_stays():
-    rows = RNG.gamma(3.0, 1.0, (100, 2))
-    model = ScStream(Gamma(shape=3.0), random_state=0, max_sweeps=3).fit(rows)
-    assert_allclose(model.prior_["shape"], 3.0)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scstream.families import Categorical, OneHot, Product, check_family
+from scstream.families import Categorical, OneHot, check_family
 
 ROWS = np.array(
     [
@@ -50,36 +50,9 @@ def test_the_contract_and_more_than_three_ones() -> None:
         assert OneHot().meet(np.ones((2, 5)), None).known == (("(several)",),)
 
 
-@pytest.mark.parametrize(
-    ("family", "match"),
-    [
-        (OneHot([3, 3]), r"sizes \[3, 3\] are those of 6 columns; there are 5"),
-        (OneHot([0, 5]), "sizes must be whole numbers of at least 1"),
-        (OneHot([]), "sizes must be whole numbers of at least 1"),
-        (OneHot(code=OneHot()), "code must be a Categorical"),
-        (Product({OneHot([2.0, 3]): range(5)}), "sizes must be whole numbers"),
-    ],
-    ids=repr,
-)
-def test_impossible_sizes_and_priors_are_refused(family, match):
-    with pytest.raises(ValueError, match=match):
-        family.meet(ROWS, None)
-
-
 def test_columns_of_words_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match="Column 'a' holds no numbers"):
         OneHot().meet(pd.DataFrame({"a": ["x", "y"], "b": [0, 1]}), None)
-
-
-@pytest.mark.parametrize("change", [{"names": ["a"]}, {"names": [1, 2]}, {"family": 3}])
-def test_what_a_checkpoint_cannot_hold_is_refused(change):
-    family, _ = prepared(OneHot([3, 2]), ROWS)
-    saved = family.to_saved()
-    again = OneHot([3, 2]).from_saved(saved)
-    assert_array_equal(again.prior, family.prior)
-    assert_array_equal(again.check(ROWS), family.check(ROWS))
-    with pytest.raises(ValueError, match=r"names|sizes|family within"):
-        OneHot([3, 2]).from_saved(saved | change)
 
 
 def test_several_categories_that_are_taken_for_one_are_reported(recwarn) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import PROBLEMS, dense, problem
+from problems import dense
 from scipy.special import betaln, gammaln
 
 from scstream.families import (
@@ -14,13 +14,11 @@ from scstream.families import (
     Gaussian,
     Multinomial,
     Poisson,
-    Product,
     Spherical,
 )
 
 REAL = [Gaussian, Diagonal, Spherical]
 STRENGTH = {Gaussian: "cov_strength", Diagonal: "variance_strength", Spherical: "variance_strength"}
-REAL_PROBLEMS = [name for name in PROBLEMS if problem(name).family.real]
 SIZES = 9, 30, 16  # of clusters
 
 
@@ -83,34 +81,6 @@ def test_the_strength_of_a_prior_is_limited_by_how_many_clusters_there_were(kind
     before, after = family.prior, settled.prior  # the means are what they were
     assert_allclose(after * before[1], before * after[1], rtol=1e-9)
     assert_array_equal(settled.settled(k + 1).prior, settled.prior)
-
-
-@pytest.mark.parametrize("bursts", [False, True])
-def test_few_clusters_say_little_about_how_much_alike_counts_are(bursts):
-    rng = np.random.default_rng(0)
-    X = rng.multinomial(20, np.full(50, 0.02), 40).astype(float)
-    X[:, 0] += 300.0 * bursts * (np.arange(40) % 9 == 0)
-    family = Multinomial().prepare(X)
-    one = family.adapt(sums(family, [X]))
-    mean = one.prior[1:].mean()
-    assert mean > 9.0
-    settled = [one.settled(k).prior[1:].mean() for k in (1, 3, 4000)]
-    assert_allclose(settled, [mean] * 3 if bursts else [1.0, 3.0, mean])
-    assert Multinomial(500.0).prepare(X).settled(1).prior[1:].mean() == 500.0
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_nothing_else_of_a_prior_settles(name):
-    case = problem(name)
-    family = case.open().meet(case.X, None).prepare(case.points).adapt(case.sums())
-    many = 10**6  # clusters, which show a prior of any strength
-    before, after = family.hyperparameters(), family.settled(many).hyperparameters()
-    parts = {"blocks", "presence", "amount", "code", "roots"}  # families themselves
-    if isinstance(family, Multinomial):
-        parts.add("concentration")
-    for key in before.keys() - {"cov_strength", "variance_strength", *parts}:
-        a, b = (v[key] if isinstance(v[key], list) else [v[key]] for v in (before, after))
-        assert_array_equal(np.hstack(a), np.hstack(b), err_msg=key)
 
 
 # -- follow ----------------------------------------------------------------------------------------
@@ -207,40 +177,6 @@ def test_what_is_given_does_not_follow(kind):
             assert np.allclose(after[key], before[key], rtol=1e-12) == (key in given), key
 
 
-# whose parts are real
-OF_FAMILIES = "product", "hurdle-example", "composition-example", "count-shares-example"
-
-
-@pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in (*OF_FAMILIES, *REAL_PROBLEMS)])
-def test_other_priors_stay(name):
-    case = problem(name)
-    family = case.open().meet(case.X, None).prepare(case.points).adapt(case.sums())
-    assert_array_equal(family.follow(case.sums(), 0.3 * case.sums()).prior, family.prior)
-
-
-def test_the_blocks_of_a_product_change_as_if_they_were_alone():
-    # broken on purpose (the clusters for the latest batch): it fails
-    blocks = [("gaussian", [0, 1]), ("diagonal", [2]), ("spherical", [3, 4])]
-    whole, latest = clusters_of(5), clusters_of(5, seed=1, shift=2.0)
-    X = np.concatenate(whole)
-    family = Product(blocks).meet(X, None).prepare(X)
-    alone = [
-        kind().prepare(X[:, places])
-        for kind, (_, places) in zip(REAL, blocks, strict=True)
-    ]  # fmt: skip
-    s, own = sums(family, whole), sums(family, latest)
-    changed = {
-        "adapt": (family.adapt(s), lambda f, s, own: f.adapt(s)),
-        "settled": (family.adapt(s).settled(2), lambda f, s, own: f.adapt(s).settled(2)),
-        "follow": (family.follow(s, own), lambda f, s, own: f.follow(s, own)),
-    }
-    for name, (product, change) in changed.items():
-        for block, one in zip(product.independent_blocks(5), alone, strict=True):
-            parts = ([g[:, block.columns] for g in groups] for groups in (whole, latest))
-            expected = change(one, *(sums(one, part) for part in parts))
-            assert_allclose(block.family.prior, expected.prior, rtol=1e-10, err_msg=name)
-
-
 # -- adapt -----------------------------------------------------------------------------------------
 
 
@@ -275,27 +211,6 @@ def test_rates_of_counts_keep_to_a_mean_as_closely_as_is_most_probable():
         assert got["strength"][j] == pytest.approx(strength)
         strengths.add(strength)
     assert len(strengths) == 2
-
-
-def test_rates_of_waiting_times_do_too():
-    rng = np.random.default_rng(3)
-    groups = [rng.exponential(mean, (12, 1)) for mean in (1.0, 4.0, 9.0, 2.0, 30.0)]
-    unit = np.median(np.concatenate(groups))
-    family = Exponential().prepare(np.concatenate(groups))
-    got = family.adapt(sums(family, groups)).hyperparameters()
-    x, n = np.array([X.sum() / unit for X in groups]), 12.0
-    pooled = (x.sum() + 0.01) / (60 + 0.01)
-
-    def level(mean, a):
-        b = a * mean
-        return np.sum(gammaln(a + n) - gammaln(a) + a * np.log(b) - (a + n) * np.log(b + x))
-
-    mean, strength = best(
-        [(pooled * 2.0**m, 2.0**e) for m in range(-2, 4) for e in range(-4, 8)], level
-    )
-    assert got["mean"][0] == pytest.approx(mean * unit)
-    assert got["strength"][0] == pytest.approx(strength)
-    assert strength not in (2.0**-4, 2.0**7)
 
 
 def test_probabilities_keep_to_the_first_share_as_closely_as_is_most_probable():
@@ -346,27 +261,6 @@ def test_shares_keep_to_the_first_ones_as_closely_as_is_most_probable(kind, powe
 
 
 @pytest.mark.parametrize("kind", REAL)
-def test_the_strength_of_the_mean_takes_one_step_of_em(kind):
-    """As if the means' deviations had two more, of variance 1 / 0.01; the rest is given."""
-    name = "cov" if kind is Gaussian else "variance"
-    groups = clusters_of(3)
-    family = kind(mean=1.0, **{name: 2.0, STRENGTH[kind]: 7.0}).prepare(np.concatenate(groups))
-    s = sums(family, groups)
-    post = family.posterior(family.prior + s)
-    off = post.mean - (1.0 - family.frame[0]) / family.frame[1]
-    if kind is Gaussian:
-        far = np.einsum("ki,kij,kj->k", off, np.linalg.inv(post.scatter), off) * post.nu
-        spread = far.sum() + (3.0 / post.kappa).sum()
-    else:
-        spread = (post.nu * off**2 / post.scatter + 1.0 / post.kappa).sum()
-    expected = np.clip((3 * 3 + 2.0) / (spread + 200.0), 0.003, 10.0)
-    got = family.adapt(s).hyperparameters()
-    assert got["mean_strength"] == pytest.approx(expected, rel=1e-8)
-    assert 0.003 < expected < 10.0
-    assert got[STRENGTH[kind]] == 7.0
-
-
-@pytest.mark.parametrize("kind", REAL)
 def test_the_expected_covariance_is_the_pooled_one_or_half_of_it_and_nu_the_best(kind):
     alike = [np.random.default_rng(c).normal(9.0 * c, 1.0, (40, 2)) for c in range(8)]
     unlike = [X * s for X, s in zip(alike, np.geomspace(0.02, 1.0, 8), strict=True)]
@@ -390,14 +284,3 @@ def test_the_expected_covariance_is_the_pooled_one_or_half_of_it_and_nu_the_best
                 near = with_prior(adapted, _nu=other).log_marginal(s).sum()
                 assert near < level + 3.0  # it is sought by doubling: the best but for a step
     assert shares == [1.0, 0.5]
-
-
-def test_clusters_that_are_taken_for_alike_get_a_strong_covariance_however_unlike_they_are():
-    d = 4
-    rng = np.random.default_rng(0)
-    spreads = [rng.permutation(np.geomspace(1.0, 50.0, d)) for _ in range(6)]
-    groups = [rng.normal(9.0 * c, spread, (40, d)) for c, spread in enumerate(spreads)]
-    family = Gaussian().prepare(np.concatenate(groups))
-    s = sums(family, groups)
-    assert family.adapt(s).hyperparameters()["cov_strength"] < d * (d + 1)
-    assert family.alike().adapt(s).hyperparameters()["cov_strength"] >= d * (d + 1)

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from problems import problem
 
 from scstream.families import Categorical, Product
-from scstream.families.scores import LinearScore
 
 
 @pytest.fixture
@@ -59,29 +58,8 @@ def test_a_product_with_a_wide_block_is_compressed_and_scores_the_same():
     assert_allclose(score.pairs(T, z), score.pairs(T.toarray(), z), rtol=1e-12)
 
 
-def test_linear_blocks_are_one_matrix_product(case):
-    score = case.family.predictive_score(case.sums(), np.zeros(2))
-    assert isinstance(score.linear, LinearScore)
-    assert len(score.others) == 3  # all but the categories
-
-
-def test_parameters_of_the_same_name_are_told_apart():
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    family = Product([("diagonal", [0]), ("gaussian", [1]), ("diagonal", [2])])
-    family = family.meet(X, None).prepare(X)
-    s = np.asarray(family.statistics(X).sum(axis=0))[None]
-    described = family.describe(family.prior + s)
-    assert len(described) == 6
-    assert {"covariance", "diagonal_mean", "gaussian_mean", "diagonal_variance"} <= set(described)
-
-
 def test_blocks_keep_their_own_categories():
     X = np.array([["a", "p"], ["b", "q"], ["a", "q"]], dtype=object)
     family = Product([("categorical", [1]), (Categorical(max_categories=5), [0])]).meet(X, None)
     assert [block._known for block in family._families] == [(("q", "p"),), (("a", "b"),)]
     assert_allclose(family.check(X), [[1, 0], [0, 1], [0, 0]])
-
-
-def test_centres_may_move_in_the_columns_of_the_blocks_that_have_some(case):
-    assert [block.moving_columns() for block in case.family._families] == [2, 0, 0, 0]
-    assert case.family.moving_columns() == 2

@@ -45,16 +45,6 @@ def test_steps_are_those_of_coarse_columns(unit):
     assert_allclose(rounding.steps(X, scale_of(X)), unit * np.array(expected), rtol=1e-6)
 
 
-def test_few_rows_and_copies_of_few_rows_have_no_steps():
-    X, _ = columns()
-    assert_array_equal(rounding.steps(X[:3], np.ones(X.shape[1])), 0.0)
-    assert_array_equal(rounding.steps(np.full((N, 3), 7.0), np.full(3, 7.0)), 0.0)
-    places = np.array([[0.0, 0.0, 5.0], [9.0, 0.0, 5.0], [0.0, 9.0, 5.0]])
-    assert_array_equal(rounding.steps(np.tile(places, (50, 1)), np.full(3, 9.0)), 0.0)
-    few = np.random.default_rng(0).normal(size=(10, 4))
-    assert_array_equal(rounding.steps(few, few.std(axis=0)), 0.0)
-
-
 def test_numbers_stay_about_their_cells_and_fine_columns_as_they_are():
     X, step = columns()
     out, step = rounding.unrounded(X, np.array(step), 0, 0), np.array(step)
@@ -75,13 +65,6 @@ def test_places_are_normal_and_of_their_own_for_rows_columns_and_batches():
     assert np.abs(apart).max() < 6.0 / np.sqrt(len(X))
     singles = [rounding.unrounded(X[:1], step, b, 0)[0, 0] for b in range(4_000)]
     assert stats.kstest(singles, "norm").pvalue > 1e-6
-
-
-def test_places_are_the_same_however_rows_are_divided():
-    X, step = columns()
-    whole = rounding.unrounded(X, np.array(step), 3, 0)
-    parts = [rounding.unrounded(X[a : a + 500], np.array(step), 3, a) for a in range(0, N, 500)]
-    assert_array_equal(np.concatenate(parts), whole)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "diagonal"])
@@ -131,13 +114,6 @@ def test_a_prior_that_is_given_leaves_numbers_as_they_are():
     assert not Gaussian(cov=1.0).prepare(X).is_coarse()
 
 
-def test_a_family_that_begins_anew_forgets_its_cells():
-    from scstream import Gaussian
-
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    assert not Gaussian().prepare(np.round(X)).prepare(X).is_coarse()
-
-
 @pytest.mark.parametrize("family", ["gaussian", "diagonal"])
 @pytest.mark.parametrize("columns", [1, 2])
 @pytest.mark.parametrize("far", [10.0, 1000.0])
@@ -151,33 +127,6 @@ def test_whole_numbers_of_narrow_clusters_far_apart_are_clusters(far, columns, f
         model.partial_fit(np.round(places[y] + rng.normal(size=(600, columns))))
         assert adjusted_rand_score(y, model.labels_) > 0.97
     assert model.n_clusters_ <= 5
-
-
-def test_rows_that_differ_leave_fine_columns_as_they_are():
-    """Places of pixels: each column holds few numbers, but no two rows are the same."""
-    X = np.stack(np.meshgrid(np.arange(64.0), np.arange(50.0)), axis=-1).reshape(-1, 2)
-    assert_array_equal(rounding.steps(X, X.std(axis=0)), 0.0)
-    again = np.concatenate([X[::3], X[::3]])
-    assert_allclose(rounding.steps(again, again.std(axis=0)), CELL)
-
-
-@pytest.mark.parametrize("deviation", [0.0, 30.0])
-def test_whole_numbers_of_narrow_clusters_are_coarse_beside_any_column(deviation):
-    """Beside a continuous one, and beside whole numbers so wide that no two rows are the same."""
-    rng, n = np.random.default_rng(0), 2_000
-    y = rng.integers(4, size=n)
-    narrow = np.array([0.0, 30.0, 60.0, 100.0])[y] + 0.7 * rng.normal(size=n)
-    others = rng.normal(size=(n, 2))
-    others = np.round(deviation * others) if deviation else others
-    X = np.column_stack([np.round(narrow), others])
-    assert_allclose(rounding.steps(X, X.std(axis=0))[0], CELL)
-    assert ScStream(random_state=0).fit(X).n_clusters_ == 4
-
-
-def test_numbers_that_come_again_are_coarse_beside_a_fine_column():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([np.round(8.0 * rng.normal(size=N)), rng.normal(size=N)])
-    assert_allclose(rounding.steps(X, X.std(axis=0)), [CELL, 0.0])
 
 
 BESIDE = {

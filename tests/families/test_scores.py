@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from scipy.special import logsumexp
 
-from scstream.families.log_totals import log_totals
 from scstream.families.scores import (
     GenericScore,
-    JoinedScore,
     LinearScore,
     StudentScore,
 )
@@ -45,17 +42,6 @@ def test_student_scores_are_powers_of_quadratic_forms_of_at_least_one(rows):
     assert_allclose(score.pairs(rows, Z), own_pairs(expected), rtol=1e-12, atol=1e-12)
 
 
-def test_totals_are_by_all_scores_that_add_to_them(rows):
-    """Most of them do not: from 40 nats below the best on they are not even computed."""
-    const, power = np.linspace(-1.0, 1.0, 6), np.array([1.0, 3.0, 30.0, 100.0, 300.0, 2.0])
-    student = StudentScore(np.abs(ETA), const, power)
-    scores = student.block(rows)
-    assert 0.2 < np.mean(scores < scores.max(axis=1, keepdims=True) - 40.0) < 0.8
-    for score in (student, LinearScore(ETA), JoinedScore([student, LinearScore(ETA)])):
-        expected = logsumexp(score.block(rows), axis=1)
-        assert_allclose(log_totals(score, rows), expected, rtol=1e-13, atol=1e-13)
-
-
 def test_generic_scores_are_differences_of_log_partitions(rows):
     def log_partition(tau):
         return np.log1p(tau).sum(axis=-1)
@@ -73,17 +59,3 @@ def test_generic_scores_are_differences_of_log_partitions(rows):
     score = GenericScore(log_partition, tau, weight)
     assert_allclose(score.block(rows), expected, rtol=1e-12, atol=1e-12)
     assert_allclose(score.pairs(rows, Z), own_pairs(expected), rtol=1e-12, atol=1e-12)
-
-
-def test_joined_scores_stand_side_by_side_and_pairs_are_the_firsts(rows):
-    first, second = LinearScore(ETA), LinearScore(2.0 * ETA[:1])
-    joined = JoinedScore([first, second])
-    assert_allclose(joined.block(rows), np.hstack([first.block(rows), second.block(rows)]))
-    assert_allclose(joined.pairs(rows, Z), first.pairs(rows, Z))
-
-
-def test_no_rows_have_no_scores(rows):
-    none = np.zeros(0, dtype=np.int64)
-    for score in (LinearScore(ETA), StudentScore(ETA, ETA[:, 0], ETA[:, 0])):
-        assert score.block(rows[:0]).shape == (0, 6)
-        assert score.pairs(rows[:0], none).shape == (0, 2)

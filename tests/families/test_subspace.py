@@ -1,7 +1,5 @@
 """Rows of many columns: the directions that describe them, and what becomes of statistics."""
 
-import copy
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +7,6 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from scstream import Gaussian, ScStream
-from scstream.families.how_many import LEAST, MOST, may_be_wide
 from scstream.families.main_directions import main_directions
 
 
@@ -30,16 +27,6 @@ def low_rank(n, w, seed, *, classes=6, apart=1.0, loading=1.0, noise=0.5, drift=
 # -- which rows are narrowed ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n", "w", "narrow"),
-    [(250, 48, False), (250, 64, True), (20, 256, True), (3000, 64, False), (3000, 200, True)],
-)
-def test_few_rows_of_many_columns_are_narrowed(n, w, narrow):
-    X, _ = low_rank(n, w, 0)[0]
-    assert Gaussian().prepare(X).narrows is narrow
-    assert may_be_wide(n, w) is narrow
-
-
 def alike_in_all_columns(n, seed, classes=40, w=64):
     """Return rows of many classes that differ a little in all columns, none more than another."""
     rng = np.random.default_rng(seed)
@@ -50,13 +37,6 @@ def alike_in_all_columns(n, seed, classes=40, w=64):
 def test_many_rows_that_differ_everywhere_keep_all_columns(seed):
     assert not Gaussian().prepare(alike_in_all_columns(1000, seed)).narrows
     assert Gaussian().prepare(alike_in_all_columns(250, seed)).narrows  # these afford no more
-
-
-def test_noise_of_unequal_columns_takes_no_directions():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6, 100))[rng.integers(6, size=1000)]
-    X = X + np.exp(rng.uniform(0.0, 1.4, 100)) * rng.normal(size=(1000, 100))
-    assert Gaussian().prepare(X).narrowed(X[:1]).shape == (1, LEAST)
 
 
 @pytest.mark.parametrize("given", [{"mean": 0.0}, {"cov": 1.0}, {"cov_strength": 200.0}])
@@ -72,35 +52,6 @@ def apart(n, seed, classes, w=64):
     return 9.0 * rng.normal(size=(classes, w))[rng.integers(classes, size=n)] + rng.normal(
         size=(n, w)
     )
-
-
-@pytest.mark.parametrize(
-    ("X", "least", "most"),
-    [
-        (np.random.default_rng(0).normal(size=(1000, 64)), LEAST, LEAST),  # nothing but noise
-        (np.random.default_rng(0).normal(size=(40, 64)), 2, 2),
-        (np.random.default_rng(0).normal(size=(128, 128)), 6, 6),
-        (apart(1000, 0, 30), 29, 30),
-        (apart(250, 1, 20), 19, 20),
-        (apart(1000, 2, 5), LEAST, LEAST),
-        (low_rank(250, 128, 0)[0][0], LEAST, 35),
-        (apart(1000, 3, 100, w=200), MOST, MOST),
-    ],
-    ids=[
-        "noise",
-        "little noise",
-        "square noise",
-        "30 classes",
-        "20 classes",
-        "5 classes",
-        "factors",
-        "100 classes",
-    ],
-)
-def test_there_are_as_many_directions_as_are_needed(X, least, most):
-    family = Gaussian().prepare(X)
-    assert len(family.hyperparameters()["mean"]) == X.shape[1]
-    assert least <= family.narrowed(X[:1]).shape[1] <= most
 
 
 # -- the directions ------------------------------------------------------------------------------
@@ -119,41 +70,12 @@ def test_coordinates_are_those_of_principal_components():
     assert space.noise == pytest.approx(left.mean() / (80 - q))
 
 
-def test_lines_in_coordinates_are_lines_in_columns():
-    X, _ = low_rank(300, 80, 0)[0]
-    family = ScStream(random_state=0).partial_fit(X)._learner.family
-    assert family.narrows
-    q = family.narrowed(X).shape[1]
-    u = np.random.default_rng(1).normal(size=(3, q))
-    direction, offset = family.along(u)
-    assert_allclose(X @ direction.T - offset, family.narrowed(X) @ u.T, atol=1e-9)
-
-
-def test_a_row_is_narrowed_the_same_wherever_it_stands():
-    X, _ = low_rank(300, 100, 2)[0]
-    space = main_directions(X)
-    whole = space.narrowed(X)
-    assert_array_equal(whole[17:18], space.narrowed(X[17:18]))
-    assert_array_equal(whole[40:90], space.narrowed(X[40:90]))
-
-
 def test_units_of_columns_of_several_kinds_do_not_matter():
     X, _ = low_rank(250, 64, 3)[0]
     unit = 10.0 ** np.linspace(-3, 3, 64)
     first = ScStream(random_state=0, n_jobs=1).fit_predict(X * unit)
     second = ScStream(random_state=0, n_jobs=1).fit_predict(X * unit[::-1])
     assert_array_equal(first, second)
-
-
-def test_columns_of_separate_heaps_are_kept():
-    rng = np.random.default_rng(4)
-    y = rng.integers(4, size=250)
-    two = 8.0 * np.column_stack([y % 2, y // 2])
-    X = np.column_stack([rng.normal(size=(250, 2)) + two, 5.0 * rng.normal(size=(250, 62))])
-    basis = main_directions(X).lift
-    basis = basis / np.sqrt((basis**2).sum(axis=0))
-    assert_allclose((basis[:2] ** 2).sum(axis=1), 1.0, atol=1e-9)
-    assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9)
 
 
 def test_constant_columns_and_copies_do_no_harm():
@@ -172,14 +94,6 @@ def test_a_background_may_be_learned_beside_clusters_in_few_directions(w):
     model = ScStream(outlier_weight="auto", random_state=0, n_jobs=1).fit(X)
     assert (model.labels_[:50] == -1).mean() > 0.9
     assert adjusted_rand_score(y, model.labels_) > 0.95
-
-
-@pytest.mark.parametrize("n", [1, 2, 40, 200])
-def test_rows_that_do_not_differ_are_one_cluster(n):
-    X = np.tile(np.arange(80.0), (n, 1))
-    model = ScStream(random_state=0, n_jobs=1).partial_fit(X).partial_fit(X)
-    assert model.n_clusters_ == 1
-    assert np.isfinite(model.score_samples(X)).all()
 
 
 # -- densities and descriptions ------------------------------------------------------------------
@@ -224,15 +138,6 @@ def test_clusters_are_described_in_all_columns():
     assert model.prior_["cov"].shape == (64, 64)
 
 
-def test_very_many_columns_show_their_variances_alone():
-    X, y = low_rank(120, 1500, 8, classes=3, apart=3.0)[0]
-    model = ScStream(random_state=0, n_jobs=1).fit(X)
-    assert adjusted_rand_score(y, model.labels_) > 0.99
-    assert model.clusters_[0].variance.shape == (1500,)
-    with pytest.raises(ValueError, match=r"1500 columns.*diagonal"):
-        ScStream(Gaussian(cov=1.0)).fit(X)
-
-
 # -- a stream that goes elsewhere ----------------------------------------------------------------
 
 
@@ -244,29 +149,6 @@ def test_rows_as_before_leave_the_directions_as_they_are():
     again, carry = once.turned(third[0], 400.0)
     assert carry is None
     assert again is once  # what is usual is known by now
-
-
-def test_statistics_are_carried_over_with_their_moments():
-    (X, _), (other, _) = low_rank(400, 96, 10)[0], low_rank(400, 96, 11, apart=3.0)[0]
-    family = Gaussian().prepare(X)
-    s = family.statistics(X).sum(axis=0)
-    turned, carry = family.turned(other, 400.0)
-    assert carry is not None
-    got = carry(s[None])[0]
-    # the same by a sample of rows as the family believes them to be: known inside, noise outside
-    space, now = family._space, turned._space
-    length = np.sqrt((space.lift**2).sum(axis=0))
-    basis = space.lift / length
-    inside = family.narrowed(X) * length
-    A = now.lift / (now.lift**2).sum(axis=0)
-    mean = inside @ (basis.T @ A)
-    outside = A - basis @ (basis.T @ A)
-    square = mean.T @ mean + len(X) * space.noise * outside.T @ outside
-    d = len(mean.T)
-    assert got[0] == pytest.approx(400.0)
-    assert_allclose(got[1 : 1 + d], mean.sum(axis=0), atol=1e-7)
-    assert_allclose(got[1 + d :], square[np.triu_indices(d)], atol=1e-6)
-    assert_allclose(turned.prior[0], family.prior[0])
 
 
 def test_a_class_in_other_directions_is_found():
@@ -309,17 +191,6 @@ def test_it_goes_on_from_a_checkpoint(tmp_path):
     for X, _ in batches[5:]:
         assert_array_equal(model.partial_fit(X).labels_, other.partial_fit(X).labels_)
         assert_array_equal(model.score_samples(X), other.score_samples(X))
-
-
-def test_what_is_usual_rises_and_falls_again():
-    first, second, third = low_rank(1000, 96, 9, batches=3)
-    family = Gaussian().prepare(first[0]).turned(second[0], 400.0)[0]
-    usual = family._space.usual
-    family = copy.copy(family)
-    family._space = family._space._replace(usual=2.0 * usual)  # as a drift leaves it
-    family, carry = family.turned(third[0], 400.0)
-    assert carry is None
-    assert family._space.usual == pytest.approx(np.sqrt(2.0) * usual, rel=0.05)
 
 
 def test_what_was_learned_in_other_directions_is_known_in_these():

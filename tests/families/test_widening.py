@@ -95,56 +95,6 @@ def test_counts_keep_their_means_and_have_the_variance_of_counts():
     assert_allclose(variance, np.array(means) + family.cell_widths[0] ** 2 / 12.0)
 
 
-def test_rows_of_the_warm_up_go_with_their_columns():
-    X = np.column_stack([FLAGS, COUNTS])
-    family = Product({"bernoulli": [0, 1, 2], "poisson": [3, 4, 5]})
-    prepared, groups = learned(family, X)
-    new = X.copy()
-    new[0, 1], new[0, 3] = 7.0, -2.0
-    wider = widened(prepared, columns_of(new), groups)
-    places = [j for block in wider.family.independent_blocks(6) for j in block.columns]
-    assert_array_equal(wider.rows(X), X[:, places])
-    assert wider.family.sound(wider.rows(X))
-
-
-@pytest.mark.parametrize("value", [3.0, -1.0, 0.5])
-def test_what_is_carried_over_is_in_the_order_that_compiled_code_expects(value):
-    X = np.column_stack([FLAGS, COUNTS])
-    prepared, groups = learned(Product({"bernoulli": [0, 1, 2], "poisson": [3, 4, 5]}), X)
-    new = X.copy()
-    new[5, :3] = value
-    wider = widened(prepared, columns_of(new), groups)
-    window = np.repeat(groups[None, :, None], 2, axis=2)
-    assert wider.carried(window).flags.c_contiguous
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_flags_become_amounts_exactly(value):
-    """Zeros and ones are known, whichever of them is the common value: so are the rows."""
-    X = np.column_stack([FLAGS, RNG.normal(size=120)])
-    prepared, groups = learned(Product({"bernoulli": [0, 1, 2], "gaussian": [3]}), X)
-    new = X.copy()
-    new[:, [0, 2]] = np.where(RNG.random((120, 2)) < 0.5, value, RNG.gamma(3.0, 5.0, (120, 2)))
-    wider = widened(prepared, columns_of(new), groups)
-    assert [(change.column, change.now) for change in wider.changes] == [
-        ("0", "hurdle"), ("2", "hurdle")
-    ]  # fmt: skip
-    blocks = wider.family.independent_blocks(4)
-    assert [list(block.columns) for block in blocks] == [[1], [3], [0, 2]]
-    family = blocks[2].family
-    T = family.statistics(family.check(X[:, [0, 2]]))
-    expected = np.stack([T[i::3].sum(axis=0) for i in range(3)])
-    assert_allclose(wider.family.parts_of(wider.carried(groups))[2], expected, rtol=1e-12)
-    rows = wider.rows(prepared.check(X))
-    assert_array_equal(rows, wider.family.check(X))
-    assert wider.family.sound(rows)
-    again = new.copy()
-    again[0, 1] = 7.0  # another column, later: amounts stay what they are
-    later = widened(wider.family, columns_of(again), wider.carried(groups))
-    assert_array_equal(later.rows(rows), later.family.check(X))
-    assert later.carried(wider.carried(groups)).shape == (3, len(later.family.prior))
-
-
 def test_text_among_numbers_is_not_widened():
     prepared, groups = learned(Poisson(), COUNTS)
     new = COUNTS.astype(object)
@@ -211,14 +161,3 @@ def test_floating_point_columns_of_frames_are_real_valued():
     }  # fmt: skip
     array = frame.to_numpy()  # one type for all columns says nothing about each
     assert chosen(array) == {0: "bernoulli", 1: "bernoulli", 2: "bernoulli", 3: "gaussian"}
-
-
-def test_constant_and_empty_columns_are_idle_beside_others():
-    x = RNG.normal(size=60)
-    one, nothing = np.full(60, 1.5), np.full(60, np.nan)
-    assert chosen(np.column_stack([x, one, nothing])) == {0: "gaussian", 1: "idle", 2: "idle"}
-    assert chosen(one[:, None]) == {0: "gaussian"}
-    few = np.column_stack([x, one])[:5]
-    assert chosen(few) == {0: "gaussian"}  # five rows do not show that a column is constant
-    with pytest.raises(ValueError, match="Column 0 is empty"):
-        choose_family(nothing[:, None])

@@ -70,19 +70,6 @@ def test_gaussians_that_overlap_stay_apart(level):
     assert groups > clusters - 0.05
 
 
-def test_a_grid_of_gaussians_that_overlap_stays_a_grid():
-    """Each is cut off by its neighbours, and looks like a piece from there."""
-    # broken on purpose (such sides count as those that end by themselves): 2, 3 and 6 groups
-    for seed in (4, 6, 8):
-        rng = np.random.default_rng(seed)
-        model = ScStream(random_state=seed, group_level=0.3)
-        for _ in range(12):
-            places = 3.0 * rng.integers(3, size=(1000, 2))
-            model.partial_fit(places + rng.normal(size=(1000, 2)))
-        assert model.n_clusters_ >= 6
-        assert len(model.groups_) >= model.n_clusters_ - 1
-
-
 @pytest.mark.parametrize(("d", "box"), [(5, 20.0), (16, 8.0)])
 def test_separated_gaussians_are_groups_of_their_own(d, box):
     stream = gaussian_stream(6, 1000, 12, d, box=box, speed=0.5, random_state=2)
@@ -174,34 +161,6 @@ def test_no_row_is_saved_unless_it_waits_to_be_looked_at(tmp_path):
             assert [g.members for g in again.groups_] == [g.members for g in model.groups_]
 
 
-def test_rows_wait_only_while_clusters_stay_what_they_are():
-    model, waited, ids = ScStream(random_state=1, group_level=0.3), 0, None
-    for b in range(30):
-        model.partial_fit(squares(b, 400)[0])
-        waiting = sum(len(X) for X, _ in model._grouping.known[1])
-        before, ids = ids, [cluster.id for cluster in model.clusters_]
-        if ids != before:
-            assert waiting == 0  # new clusters are judged by the rows that they have
-        waited += waiting > 0
-    assert waited > 5
-
-
-def test_a_model_of_small_batches_goes_on_after_loading(tmp_path):
-    model = ScStream(random_state=1, group_level=0.3)
-    for b in range(40):
-        model.partial_fit(squares(b, 60)[0])
-        if b == 25:
-            model.save(tmp_path / "model")
-            again = ScStream.load(tmp_path / "model")
-        elif b > 25:
-            again.partial_fit(squares(b, 60)[0])
-            assert again.groups_ == model.groups_
-            assert again.events_ == model.events_
-            assert again.tree_.heights.tobytes() == model.tree_.heights.tobytes()
-    X, y = squares(40)
-    assert Contingency.from_labels(y, model.predict_group(X)).ari > 0.95
-
-
 def test_events_say_which_groups_merge_and_split():
     kinds = set()
     for seed in range(1, 5):
@@ -241,14 +200,6 @@ def test_other_gaussians_are_grouped_by_valleys(family):
     model = learned(squares, family=family)
     X, y = squares(8)
     assert Contingency.from_labels(y, model.predict_group(X)).ari > 0.95
-
-
-def test_rows_without_weight_and_empty_batches_are_taken():
-    model = learned(squares, 3)
-    X = squares(3)[0]
-    model.partial_fit(X, sample_weight=np.zeros(len(X)))
-    model.partial_fit(np.empty((0, 2)))
-    assert len(model.groups_) == 4
 
 
 def test_tables_of_several_kinds_of_columns_have_groups():

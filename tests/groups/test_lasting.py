@@ -32,11 +32,6 @@ def test_what_happened_once_is_told_once():
     assert form(again, [1, 2], [0, 1]) is again
 
 
-def test_a_batch_without_changes_costs_no_new_assignment():
-    first = form(Lasting(), [1, 2], [0, 1])
-    assert form(first.follow(record()), [1, 2], [0, 1]) is first
-
-
 def test_the_heavier_part_keeps_the_id():
     first = form(Lasting(), [1, 2], [0, 0])
     apart = form(first, [1, 2], [0, 1], weight=[1.0, 3.0])

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from scstream import ScStream
-from scstream.groups.grouping import Grouping
 from scstream.groups.near import Lines
-from scstream.groups.seams import Seams
 from scstream.metrics import Contingency
 from scstream.sampler.rules import RULES
 
@@ -35,28 +33,11 @@ def test_later_rows_are_remembered_and_forgotten():
     np.testing.assert_allclose(lines.usual, [2.0, 0.0, 1.0])
 
 
-def test_lines_of_clusters_that_changed_show_nothing():
-    lines = line((1.0, 2.0, 3.0)).after((rows(0.5, 0.5),), np.array([9]), RULES)
-    share = RULES.group_changed * 0.5 ** (2 / RULES.group_memory)
-    np.testing.assert_allclose(lines.seen, [[share, 2 * share, 3 * share]])
-    np.testing.assert_allclose(lines.usual, 0.0)
-
-
-def test_what_was_seen_follows_a_pair_whose_ids_changed_places():
-    seen = line((1.0, 2.0, 3.0))._seen_of(np.array([[9, 4], [4, 9], [4, 5]]))
-    assert seen.tolist() == [[1.0, 3.0, 2.0], [1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
-
-
 def test_two_are_apart_until_later_rows_lie_between_them():
     assert valley((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) == 0.0
     assert valley((0.0, 0.0, 0.0), (100.0, 100.0, 100.0)) > 0.9  # what is usual counts
     assert valley((0.0, 40.0, 40.0), (100.0, 100.0, 100.0)) < 0.2  # and less than what was seen
     assert valley((40.0, 40.0, 40.0), (0.0, 100.0, 100.0)) > 0.8
-
-
-def test_rows_wait_only_where_there_are_no_lines():
-    assert Grouping(Seams(rows=1e4))._may_wait(10, RULES)
-    assert not Grouping(Seams(rows=1e4, lines=line()))._may_wait(10, RULES)
 
 
 def strips(seed, n_batches=8, n=300, k=30, d=32):
@@ -124,15 +105,3 @@ def test_a_loaded_model_goes_on_along_the_same_lines(tmp_path):
     for name in ("pairs", "direction", "offset", "seen", "usual"):
         assert getattr(a, name).tobytes() == getattr(b, name).tobytes()
     assert a.seen.sum() > 0.0
-
-
-def test_lines_are_the_same_on_any_number_of_threads():
-    found = []
-    for n_jobs in (1, 3):
-        model = ScStream(random_state=0, group_level=0.3, n_jobs=n_jobs)
-        for X, _ in strips(3, n_batches=3):
-            model.partial_fit(X)
-        lines = model._grouping.known[0].lines
-        found.append((lines.direction.tobytes(), lines.seen.tobytes(), model.groups_))
-    assert len(found[0][0]) > 0
-    assert found[0] == found[1]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from scstream import ScStream
 from scstream.groups.sample import fresh, in_chunks, rows_of, together
@@ -30,19 +29,6 @@ def test_a_large_batch_is_thinned_evenly():
     np.testing.assert_array_equal(labels, X[:, 0])
 
 
-def test_rows_without_weight_do_not_count():
-    weight = np.array([1.0, 0.0, 2.0])
-    X, labels = taken(np.arange(3.0)[:, None], np.array([5, 6, 7]), weight=weight)
-    assert X[:, 0].tolist() == [0.0, 2.0]
-    assert labels.tolist() == [5, 7]
-
-
-def test_single_precision_is_taken_and_sparse_rows_are_not():
-    X, _ = taken(np.zeros((3, 2), dtype=np.float32), np.zeros(3, dtype=int))
-    assert X.dtype == np.float64
-    assert taken(sparse.csr_array(np.eye(3)), np.zeros(3, dtype=int)) is None
-
-
 def test_rows_from_elsewhere_are_old_where_clusters_have_moved(model):
     shapes = Shapes.of(model._learner, RULES)
     rng = np.random.default_rng(1)
@@ -56,12 +42,6 @@ def test_rows_from_elsewhere_are_old_where_clusters_have_moved(model):
     gone = now[0], now[1] + 1000
     assert len(fresh((gone, now, now), shapes, RULES)) == 2
     assert len(fresh((moved, now), shapes, RULES)) == 2  # few rows are all fresh
-
-
-def test_rows_together():
-    one = np.zeros((2, 3)), np.zeros(2, dtype=np.int64)
-    assert together((), 3)[0].shape == (0, 3)
-    assert together((one, one), 3)[0].shape == (4, 3)
 
 
 def test_small_batches_are_put_together_and_keep_their_order():

@@ -62,20 +62,3 @@ def test_levels_say_how_many_groups_there_are():
     for height, n in grown.levels:
         assert len(set(grown.at(height).tolist())) == n
     assert "default level 0.30: 2 groups" in str(grown)
-
-
-def test_a_single_cluster_is_a_group():
-    grown = tree(1, [])
-    assert grown.at(0.3).tolist() == [0]
-    assert grown.levels == [(0.0, 1)]
-
-
-def test_groups_need_no_tree():
-    rng = np.random.default_rng(1)
-    for k in (1, 2, 9):
-        edges = [(i, j, rng.uniform()) for i in range(k) for j in range(i) if rng.uniform() < 0.5]
-        made = links(k, edges, rng.normal(size=k))
-        joined, grown = join(made, 0.3, 0.15), tree(k, edges, made.peak)
-        assert joined.part.tolist() == grown.at(0.3).tolist()
-        for level in (0.0, 0.2, 0.6, 1.0):
-            assert joined.at(level).tolist() == grown.at(level).tolist()
