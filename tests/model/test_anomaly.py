@@ -93,16 +93,3 @@ def test_a_saved_model_goes_on_as_one_that_was_not(tmp_path, outlier_weight):
         assert_array_equal(one.partial_fit(X).labels_, other.partial_fit(X).labels_)
         assert_array_equal(one.predict(X), other.predict(X))
     assert (one.labels_ == -1).any() == (outlier_weight == "auto")
-
-
-def test_rows_and_engines_give_the_same_shares():
-    torch = pytest.importorskip("torch")
-    batches = [b.X for b in gaussian_stream(4, 400, n_clusters=4, random_state=6)]
-    here = ScStream(random_state=0)
-    there = ScStream(random_state=0, engine="torch", device="cpu")
-    for X in batches:
-        here.partial_fit(X)
-        there.partial_fit(torch.from_numpy(X))
-    if np.array_equal(here.labels_, there.labels_.numpy()):
-        one, other = here.anomaly(X), there.anomaly(torch.from_numpy(X))
-        np.testing.assert_allclose(one, other.numpy(), rtol=1e-3)

@@ -1,7 +1,5 @@
 """Columns that only count up: the warning, and who gets none."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,12 +46,6 @@ def test_row_numbers_are_found_in_one_batch(family):
         ScStream(family, random_state=0).fit(numbered)
 
 
-COUNTING = {
-    "times": [np.sort(rows(i)[:, 0]) + 10.0 * i for i in range(2)],
-    "whole seconds": [np.repeat(np.arange(30.0), 2)[1:] + 30 * i for i in range(2)],
-    "newest first": [-np.sort(rows(i)[:, 0]) - 10.0 * i for i in range(2)],
-    "small batches": [np.sort(rows(i, 8)[:, 0]) + 10.0 * i for i in range(3)],
-}
 ORDINARY = {
     "a few rows": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
     "rows of a batch are sorted": [np.sort(rows(i)[:, 0]) for i in range(4)],
@@ -67,25 +59,6 @@ ORDINARY = {
 }
 
 
-@pytest.mark.parametrize("batches", COUNTING.values(), ids=COUNTING.keys())
-def test_what_goes_on_in_the_next_batch_counts_up(batches):
-    *before, last = told_of(batches)
-    assert len(last) == 1
-    assert not any(before)
-
-
 @pytest.mark.parametrize("batches", ORDINARY.values(), ids=ORDINARY.keys())
 def test_other_columns_do_not(batches):
     assert not any(told_of(batches))
-
-
-def test_one_column_alone_is_what_is_asked_for() -> None:
-    assert not followed(None, [("a", np.arange(60.0))]).trends
-
-
-def test_another_fit_begins_anew() -> None:
-    X = np.column_stack([np.sort(rows(0)[:, 0]), rows(1)])
-    model = ScStream(random_state=0, max_sweeps=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.fit(X).fit(X + 100.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from streams import CORNERS, blobs, counts
+from streams import blobs
 
 from scstream import Gaussian, ScStream
 
@@ -26,17 +26,6 @@ def test_it_integrates_to_one_in_one_dimension(outlier_weight, rows) -> None:
     x, length = wide_grid(1e6, 1e-4)
     density = np.exp(model.score_samples(x[:, None]))
     assert (density * length).sum() == pytest.approx(1.0, abs=1e-3)
-
-
-@OUTLIERS
-def test_it_integrates_to_one_in_two_dimensions(outlier_weight) -> None:
-    model = ScStream(outlier_weight=outlier_weight, random_state=0)
-    for b in range(3):
-        model.partial_fit(blobs(300, b, 0.5 * CORNERS)[0])
-    x, length = wide_grid(1e4, 0.025)
-    grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
-    density = np.exp(model.score_samples(grid))
-    assert (density * np.outer(length, length).ravel()).sum() == pytest.approx(1.0, abs=2e-3)
 
 
 @OUTLIERS
@@ -68,38 +57,8 @@ def test_it_is_the_mixture_of_students_that_the_documentation_says() -> None:
     np.testing.assert_allclose(model.score_samples(at[:, None]), right, rtol=1e-10)
 
 
-@OUTLIERS
-def test_it_is_lower_where_points_are_unusual(outlier_weight) -> None:
-    model = ScStream(outlier_weight=outlier_weight, random_state=0)
-    for b in range(4):
-        model.partial_fit(blobs(300, b)[0])
-    usual = model.score_samples(blobs(300, 9)[0])
-    away = CORNERS[0] + np.array([[-5.0, 0.0], [-10.0, 0.0], [-50.0, 0.0], [-1e4, 0.0]])
-    unusual = model.score_samples(away)
-    assert unusual.max() < np.quantile(usual, 0.01)
-    assert np.all(np.diff(unusual) < 0)
-
-
-def test_counts_that_are_unusual_have_a_lower_score() -> None:
-    model = ScStream("multinomial", random_state=0).fit(counts(300, 0)[0])
-    usual = model.score_samples(counts(100, 1)[0])
-    odd = np.zeros((1, 12), dtype=int)
-    odd[0, :] = 5
-    assert model.score_samples(odd)[0] < np.quantile(usual, 0.01)
-
-
 def test_the_score_is_the_mean() -> None:
     X, _ = blobs(100, 0)
     model = ScStream(random_state=0).fit(X)
     assert model.score(X) == pytest.approx(model.score_samples(X).mean())
     assert isinstance(model.score(X), float)
-
-
-def test_a_model_of_the_right_clusters_scores_better_than_one_of_a_single_one() -> None:
-    X, _ = blobs(300, 0)
-    new, _ = blobs(300, 1)
-    found = ScStream(random_state=0).fit(X).score(new)
-    single = ScStream(max_clusters=1, random_state=0).fit(X).score(new)
-    truth = -np.log(2 * np.pi * np.e) - np.log(3)
-    assert single < found - 0.5
-    assert found == pytest.approx(truth, abs=0.15)

@@ -46,25 +46,6 @@ def test_a_batch_counts_half_after_a_half_life(half_life) -> None:
     assert found[:3] == pytest.approx(right[:3])
 
 
-def test_clusters_that_stay_are_counted_one_by_one() -> None:
-    model, right = ScStream(half_life=2.0, random_state=0), np.zeros(3)
-    for b in range(6):
-        X, y = blobs(300, b)
-        model.partial_fit(X)
-        right = right * 2.0**-0.5 + np.bincount(y, minlength=3)
-    found = {
-        int(model.predict(corner[None])[0]): n for corner, n in zip(CORNERS, right, strict=True)
-    }
-    for cluster in model.clusters_:
-        assert cluster.count == pytest.approx(found[cluster.id], rel=0.02)
-
-
-@pytest.mark.parametrize("drift", [0.0, 0.8], ids=["still", "moving"])
-def test_without_a_half_life_everything_counts_for_ever(drift) -> None:
-    found = counts_through(ScStream(half_life=None, random_state=0), drift=drift)
-    assert found == pytest.approx(np.cumsum(SIZES))
-
-
 def test_without_a_half_life_a_cluster_that_is_gone_is_remembered() -> None:
     model = ScStream(half_life=None, random_state=0)
     X, y = blobs(300, 0)
@@ -97,39 +78,7 @@ def test_batches_without_a_time_come_one_apart() -> None:
     assert [record.time for record in model.history_[2:]] == [5.0, 6.0]
 
 
-def test_the_half_life_may_be_changed_mid_stream() -> None:
-    model = ScStream(half_life=None, random_state=0)
-    model.partial_fit(blobs(200, 0)[0]).partial_fit(blobs(200, 1)[0])
-    model.set_params(half_life=1.0).partial_fit(np.empty((0, 2)))
-    assert total_count(model) == pytest.approx(200)
-    model.set_params(half_life=None).partial_fit(np.empty((0, 2)))
-    assert total_count(model) == pytest.approx(200)
-
-
 # -- kernels ------------------------------------------------------------------------------------
-
-KERNELS = {
-    "box": box,
-    "hyperbola": hyperbola,
-    "rising": lambda age: min(age, 3.0) / 3.0,
-    "numpy": lambda age: np.exp(-np.square(age)),
-}
-
-
-@pytest.mark.parametrize("drift", [0.0, 0.8], ids=["still", "moving"])
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_a_kernel_says_what_a_batch_counts(kernel, drift) -> None:
-    weight = KERNELS[kernel]
-    found = counts_through(ScStream(kernel=weight, random_state=0), drift=drift)
-    # the batch that has just come counts in full whatever the kernel says of an age of 0
-    right = brute_force(lambda age: 1.0 if age == 0 else float(weight(age)))
-    # a cluster that owns no point of the batch is dropped once it counts less than one
-    assert found == pytest.approx(right, abs=2.0)
-
-
-def test_a_kernel_takes_the_place_of_the_half_life() -> None:
-    one, two = (ScStream(kernel=box, half_life=h, random_state=0) for h in (0.1, None))
-    np.testing.assert_array_equal(counts_through(one), counts_through(two))
 
 
 def test_an_exponential_kernel_is_a_half_life() -> None:
@@ -145,16 +94,6 @@ def test_an_exponential_kernel_is_a_half_life() -> None:
     assert total_count(models[0]) == pytest.approx(total_count(models[1]), rel=0.05)
 
 
-@pytest.mark.parametrize(("epsilon", "kept"), [(0.0, 8), (0.15, 4), (0.3, 3)])
-def test_batches_that_hardly_count_are_dropped(epsilon, kept) -> None:
-    model = ScStream(kernel=hyperbola, epsilon=epsilon, random_state=0)
-    found = counts_through(model)
-    weights = 1.0 / (1.0 + TIMES[-1] - TIMES)
-    assert (weights > epsilon).sum() == kept
-    right = (SIZES * np.where(weights > epsilon, weights, 0.0)).sum()
-    assert found[-1] == pytest.approx(right, abs=2.0)  # dropped clusters counted less than one
-
-
 def test_after_a_kernel_has_run_out_the_model_begins_anew() -> None:
     model = ScStream(kernel=box, random_state=0)
     before = ids(model.partial_fit(blobs(200, 0)[0]))
@@ -165,14 +104,6 @@ def test_after_a_kernel_has_run_out_the_model_begins_anew() -> None:
     assert set(model.history_[-1].returns) == set(ids(model)) == set(before)  # but known again
     model.partial_fit(blobs(200, 3)[0] + 1e3, time=16.5)
     assert min(ids(model)) > max(before)
-
-
-def test_a_kernel_that_counts_nothing_but_the_present() -> None:
-    model = ScStream(kernel=lambda age: 0.0, random_state=0)
-    for b in range(4):
-        X, y = blobs(200, b)
-        assert adjusted_rand_score(y, model.partial_fit(X).labels_) >= 0.99
-        assert total_count(model) == pytest.approx(200)
 
 
 @pytest.mark.parametrize(

@@ -59,17 +59,6 @@ def test_clusters_are_found_though_a_third_of_the_entries_is_missing(d, k, apart
     assert np.mean(ours) >= 0.95 * np.mean(oracles)
 
 
-def test_a_column_that_most_rows_lack_divides_no_cluster():
-    """Four clusters far apart in one column, and a second that one row in seven has."""
-    rng = np.random.default_rng(1)
-    y = rng.integers(4, size=4_000)
-    X = np.column_stack([4.0 * y, np.array([1.0, 5.0, 3.0, 0.0])[y]]) + rng.normal(size=(4_000, 2))
-    X[rng.random(4_000) < 0.85, 1] = np.nan
-    model = ScStream(random_state=0).partial_fit(X)
-    assert model.n_clusters_ <= 5
-    assert adjusted_rand_score(y, model.labels_) > 0.85
-
-
 def test_gaps_may_come_late_and_go_again():
     world = World(3, 4, 8.0, 2)
     model = ScStream(random_state=0)
@@ -83,17 +72,6 @@ def test_gaps_may_come_late_and_go_again():
     assert min(scores[50:56]) > 0.7
     assert min(scores[57:]) > 0.95
     assert [r.births for r in model.history_[20:]] == [()] * 40
-
-
-def test_complete_rows_of_a_batch_with_gaps_keep_the_labels_of_a_batch_without():
-    world = World(4, 4, 8.0, 1)
-    model = ScStream(random_state=0).partial_fit(world.batch(600, 0.0)[0])
-    X, _ = world.batch(300, 0.0)
-    gappy = X.copy()
-    gappy[:30, 1] = np.nan
-    assert_array_equal(model.predict(gappy)[30:], model.predict(X)[30:])
-    assert_allclose(model.score_samples(gappy)[30:], model.score_samples(X)[30:], rtol=1e-12)
-    assert_array_equal(copy.deepcopy(model).predict(gappy[:30]), model.predict(gappy)[:30])
 
 
 def test_predictions_are_those_of_what_is_observed():
@@ -154,26 +132,6 @@ def test_gaps_go_with_every_option(options):
     best = adjusted_rand_score(y, world.labels(X))
     assert adjusted_rand_score(y, model.predict(X)) > 0.6 * best
     assert np.isfinite(model.score_samples(X)).all()
-
-
-def test_labels_that_are_given_start_a_batch_with_gaps():
-    world = World(3, 4, 8.0, 8)
-    X, y = world.batch(500)
-    model = ScStream(random_state=0).fit(X, labels=y)
-    assert model.n_clusters_ == 4
-    assert adjusted_rand_score(y, model.labels_) > 0.9 * adjusted_rand_score(y, world.labels(X))
-
-
-def test_single_rows_with_gaps_and_threads_change_nothing():
-    world = World(3, 3, 9.0, 7)
-    X, _ = world.batch(5000)
-    one, many = (ScStream(random_state=0, n_jobs=n, max_sweeps=2).fit(X) for n in (1, 3))
-    assert_array_equal(one.labels_, many.labels_)
-    model = ScStream(random_state=0)
-    for x in world.batch(60)[0]:
-        model.partial_fit(x[None])
-    assert model.n_batches_ == 60
-    assert np.isfinite(model.score_samples(X[:5])).all()
 
 
 def test_a_model_with_gaps_goes_on_from_its_checkpoint(tmp_path):

@@ -32,10 +32,6 @@ def assert_true_clusters(labels, stream=STREAM) -> None:
     assert adjusted_rand_score(y, np.concatenate(labels)) >= 0.99
 
 
-def test_the_stream_of_these_tests_is_clustered_rightly(plain) -> None:
-    assert_true_clusters(plain)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -136,14 +132,6 @@ def test_single_precision_is_computed_in_double() -> None:
     assert scores[0].dtype == np.float64
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.int32, np.int16, np.uint16])
-def test_whole_numbers_are_numbers(kind) -> None:
-    whole = [np.rint(20 * (X + 30)) for X in BATCHES]
-    labels = labels_of(ScStream(random_state=0), whole)
-    assert_same(labels_of(ScStream(random_state=0), [X.astype(kind) for X in whole]), labels)
-    assert_true_clusters(labels)
-
-
 def test_input_is_read_and_never_written() -> None:
     model, before = ScStream(random_state=0), [X.copy() for X in BATCHES]
     weight = np.linspace(0.5, 1.5, 200)
@@ -158,29 +146,3 @@ def test_input_is_read_and_never_written() -> None:
             X.flags.writeable = True
     assert_same(BATCHES, before)
     np.testing.assert_array_equal(weight, np.linspace(0.5, 1.5, 200))
-
-
-@pytest.mark.parametrize("rows", [2, 200])
-def test_a_buffer_may_be_used_again(rows) -> None:
-    """The first few rows are kept, but as copies."""
-    one, two = ScStream(random_state=0, max_sweeps=10), ScStream(random_state=0, max_sweeps=10)
-    buffer, weight = np.empty((rows, 3)), np.empty(rows)
-    for b, X in enumerate([X[:rows] for X in BATCHES]):
-        buffer[:], weight[:] = X, b + 1.0
-        two.partial_fit(buffer, sample_weight=weight)
-        buffer[:] = weight[:] = 1e9
-        one.partial_fit(X, sample_weight=np.full(rows, b + 1.0))
-        np.testing.assert_array_equal(one.labels_, two.labels_)
-        np.testing.assert_array_equal(one.score_samples(X), two.score_samples(X))
-
-
-def test_batches_of_different_sizes() -> None:
-    sizes = [300, 1, 40, 2, 700, 3, 150, 1, 1, 80]
-    rng = np.random.default_rng(1)
-    stream = []
-    for b, n in enumerate(sizes):
-        y = rng.integers(4, size=n)
-        stream.append((CENTRES[y] + 0.05 * b + rng.standard_normal((n, 3)), y))
-    labels = labels_of(ScStream(random_state=0), [X for X, _ in stream])
-    assert [len(z) for z in labels] == sizes
-    assert_true_clusters(labels, stream)

@@ -6,8 +6,6 @@ from sklearn.metrics import adjusted_rand_score
 from streams import CORNERS, blob_stream, blobs, counts, ids, labels_of, total_count
 
 from scstream import Gaussian, Multinomial, Rules, ScStream
-from scstream.datasets import gaussian_stream
-from scstream.sampler.generic import GenericSteps
 
 STREAM = blob_stream(12, 150, drift=[0.6, -0.3])
 
@@ -39,15 +37,6 @@ def test_first_labels_are_numbered_from_0_the_largest_cluster_first() -> None:
         np.testing.assert_array_equal(labels, np.array([2, 0, 1])[y])
     again = ScStream(random_state=0).partial_fit(X + 50).partial_fit(X).fit_predict(X)
     np.testing.assert_array_equal(again, np.array([2, 0, 1])[y])
-
-
-def test_labels_and_sublabels_are_whole_numbers_one_a_row(followed) -> None:
-    model, _ = followed
-    for labels in (model.labels_, model.sublabels_, model.predict(STREAM[0][0])):
-        assert labels.shape == (150,)
-        assert labels.dtype == np.int64
-    assert set(model.labels_.tolist()) <= set(ids(model))
-    assert set(model.sublabels_.tolist()) <= {0, 1}
 
 
 @pytest.mark.parametrize("options", [{}, {"outlier_weight": 0.1}, {"splits": False}], ids=repr)
@@ -95,31 +84,12 @@ def test_prediction_is_the_most_probable_cluster(options) -> None:
     np.testing.assert_array_equal(model.transform(X), model.predict_proba(X))
 
 
-def test_prediction_of_the_last_batch_is_its_labels_but_for_a_few(followed) -> None:
-    model, _ = followed
-    assert np.mean(model.predict(STREAM[-1][0]) == model.labels_) >= 0.99
-    near = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
-    model = ScStream(random_state=0)
-    for b in range(5):
-        X, _ = blobs(400, b, near)
-        model.partial_fit(X)
-    assert np.mean(model.predict(X) == model.labels_) >= 0.95
-
-
 def test_prediction_of_rows_does_not_depend_on_their_company(followed) -> None:
     model, _ = followed
     X = np.random.default_rng(0).uniform(-10, 25, (9000, 2))
     for method in (model.predict, model.predict_proba, model.score_samples):
         whole = method(X)
         np.testing.assert_allclose(method(X[4000:4010]), whole[4000:4010], rtol=1e-12)
-
-
-def test_prequential_use_of_the_readme() -> None:
-    model = ScStream(half_life=5, random_state=0)
-    for X, y in STREAM:
-        if model.n_batches_:
-            assert adjusted_rand_score(y, model.predict(X)) >= 0.97
-        model.partial_fit(X)
 
 
 # -- options ------------------------------------------------------------------------------------
@@ -135,15 +105,6 @@ def test_there_are_never_more_clusters_than_max_clusters(bound, rows) -> None:
         assert model.n_clusters_ <= bound
     model.partial_fit(blobs(rows, 9, centres)[0], time=1e9)
     assert model.n_clusters_ <= bound
-
-
-def test_a_bound_that_is_no_bound_changes_nothing() -> None:
-    batches = [X for X, _ in STREAM[:3]]
-    plain = labels_of(ScStream(random_state=0), batches)
-    for mine, theirs in zip(
-        labels_of(ScStream(max_clusters=1000, random_state=0), batches), plain, strict=True
-    ):
-        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_without_splits_no_cluster_is_added() -> None:
@@ -181,36 +142,11 @@ def test_given_labels_are_where_it_starts() -> None:
         assert adjusted_rand_score(right, model.labels_) >= 0.99
 
 
-@pytest.mark.parametrize("rows", [4, 10])
-def test_labels_given_for_a_few_rows_are_kept_too(rows) -> None:
-    X, y = blobs(rows, 5)
-    y = np.unique(y, return_inverse=True)[1]
-    model = ScStream(splits=False, merges=False, random_state=0).partial_fit(X, labels=y)
-    assert model.n_clusters_ == len(set(y.tolist()))
-    model.partial_fit(blobs(10, 6)[0])
-    assert model.n_clusters_ == len(set(y.tolist()))
-
-
 def test_a_bad_start_is_left_if_clusters_may_split_and_merge() -> None:
     X, y = blobs(300, 0)
     for given in (np.zeros(300, int), np.arange(300) % 7):
         labels = ScStream(random_state=0).fit_predict(X, labels=given)
         assert adjusted_rand_score(y, labels) >= 0.99
-
-
-def test_more_sweeps_are_made_if_asked_for(monkeypatch) -> None:
-    sweep, made = GenericSteps.restricted_sweep, []
-    monkeypatch.setattr(
-        GenericSteps, "restricted_sweep", lambda *args: made.append(1) or sweep(*args)
-    )
-    rules = Rules(warmup_rows=0, compiled_columns=0)
-    model = ScStream(random_state=0, max_sweeps=3, sweeps=4, rules=rules)
-    model.partial_fit(STREAM[0][0])
-    assert len(made) == 3
-    model.partial_fit(STREAM[1][0])
-    assert len(made) == 7
-    model.set_params(sweeps=2).partial_fit(STREAM[2][0])
-    assert len(made) == 9
 
 
 def test_a_larger_alpha_makes_more_clusters() -> None:
@@ -246,45 +182,7 @@ def test_far_points_are_outliers_and_others_are_not() -> None:
     assert np.mean(kept) >= 0.6
 
 
-def test_without_the_component_nothing_is_an_outlier() -> None:
-    model = ScStream(random_state=0)
-    for b in range(3):
-        model.partial_fit(np.vstack([blobs(200, b)[0], far_points(3, b)]))
-        assert model.labels_.min() >= 0
-    assert model.predict(far_points(5, 9)).min() >= 0
-
-
-def test_a_batch_of_outliers_only_leaves_the_clusters_alone() -> None:
-    model = ScStream(outlier_weight=0.05, half_life=5.0, random_state=0)
-    for b in range(3):
-        model.partial_fit(blobs(200, b)[0])
-    before = {c.id: c.count for c in model.clusters_}
-    model.partial_fit(far_points(8, 7))
-    np.testing.assert_array_equal(model.labels_, -1)
-    for cluster in model.clusters_:
-        assert cluster.count == pytest.approx(before[cluster.id] * 2 ** (-1 / 5))
-
-
-def test_count_data_have_outliers_too() -> None:
-    X, _ = counts(200, 0)
-    odd = np.full((2, 12), 5)  # like the whole batch, unlike each of its clusters
-    model = ScStream("multinomial", outlier_weight=0.05, random_state=0).fit(X)
-    assert np.mean(model.labels_ == -1) <= 0.02
-    model.partial_fit(np.vstack([counts(200, 1)[0], odd]))
-    assert np.mean(model.labels_[:200] == -1) <= 0.02
-    np.testing.assert_array_equal(model.labels_[200:], -1)
-
-
 # -- families -----------------------------------------------------------------------------------
-
-
-def test_counts_are_clustered() -> None:
-    model = ScStream("multinomial", random_state=0)
-    batches = [counts(150, b) for b in range(4)]
-    labels = labels_of(model, [X for X, _ in batches])
-    y = np.concatenate([y for _, y in batches])
-    assert adjusted_rand_score(y, np.concatenate(labels)) >= 0.99
-    assert model.n_clusters_ == 3
 
 
 def test_a_prior_that_is_given_is_the_prior() -> None:
@@ -329,10 +227,3 @@ def test_progress_goes_to_standard_error_and_only_if_asked_for(capfd) -> None:
         assert " clusters, log posterior " in line
     ScStream(random_state=0).fit(STREAM[0][0])
     assert capfd.readouterr() == ("", "")
-
-
-def test_drifting_births_and_deaths_are_followed() -> None:
-    model = ScStream(random_state=0)
-    stream = gaussian_stream(n_batches=15, batch_size=300, n_clusters=5, random_state=2)
-    scores = [adjusted_rand_score(b.y, model.partial_fit(b.X).labels_) for b in stream]
-    assert np.mean(scores) >= 0.9

@@ -35,18 +35,6 @@ def test_constant_columns_do_no_harm(value) -> None:
     assert ari_when(lambda X: np.column_stack([X, np.full(len(X), value)])) >= 0.99
 
 
-def test_a_column_that_is_constant_only_at_first_does_no_harm() -> None:
-    first = STREAM[0][0]
-
-    def change(X):
-        extra = np.zeros(len(X)) if X is first else np.random.default_rng(0).normal(size=len(X))
-        return np.column_stack([X, extra])
-
-    model = ScStream(random_state=0)
-    labels_of(model, [change(X) for X, _ in STREAM])
-    assert_sound(model, change(STREAM[-1][0]))
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -76,16 +64,6 @@ def test_duplicated_points_do_no_harm() -> None:
     assert np.mean(scores) >= 0.9
 
 
-def test_points_that_take_few_values_only() -> None:
-    """Three places, a hundred copies of each: clusters without any spread."""
-    model = ScStream(random_state=0)
-    for b in range(5):
-        y = np.random.default_rng(b).integers(3, size=150)
-        model.partial_fit(CORNERS[y])
-        assert adjusted_rand_score(y, model.labels_) == 1.0
-        assert_sound(model, CORNERS)
-
-
 @pytest.mark.parametrize("value", [0.0, 7.0, 1e-300, -1e12])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 3), (200, 5)])
 def test_equal_points_are_one_cluster(value, shape) -> None:
@@ -96,23 +74,6 @@ def test_equal_points_are_one_cluster(value, shape) -> None:
         assert len(set(model.labels_.tolist())) == 1
         assert_sound(model, X)
     np.testing.assert_allclose(model.clusters_[0].mean, X[0], rtol=1e-9, atol=1e-300)
-
-
-def test_after_equal_points_others_may_come() -> None:
-    model = ScStream(random_state=0).partial_fit(np.zeros((100, 2)))
-    for X, _ in STREAM:
-        model.partial_fit(X)
-        assert_sound(model, X)
-
-
-def test_one_column_will_do() -> None:
-    centres = np.array([[0.0], [10.0], [25.0]])
-    stream = blob_stream(4, 150, centres=centres)
-    model = ScStream(random_state=0)
-    labels = labels_of(model, [X for X, _ in stream])
-    y = np.concatenate([y for _, y in stream])
-    assert adjusted_rand_score(y, np.concatenate(labels)) >= 0.99
-    assert_sound(model, stream[-1][0])
 
 
 def test_more_columns_than_rows_will_do() -> None:
@@ -157,20 +118,6 @@ def test_clusters_keep_their_shape_however_far_the_stream_has_come() -> None:
         np.testing.assert_allclose(cluster.covariance, np.eye(2), atol=0.5)
 
 
-@pytest.mark.parametrize("batches", [1, 4])
-@pytest.mark.parametrize("shift", [1e2, 1e4, 1e6])
-def test_a_stream_may_begin_anew_far_away(shift, batches) -> None:
-    """The frame in which the model computes is that of the first batch there."""
-    model = ScStream(random_state=0)
-    for b in range(batches):
-        model.partial_fit(blobs(150, b)[0])
-    for b in range(batches, batches + 5):
-        X, y = blobs(150, b)
-        model.partial_fit(X + shift, time=1e6 + b)
-        assert_sound(model, X + shift)
-        assert adjusted_rand_score(y, model.labels_) >= 0.99
-
-
 # -- few points ---------------------------------------------------------------------------------
 
 PAIR = np.array([[0.0, 0.0], [30.0, 0.0]])
@@ -190,15 +137,6 @@ def test_points_that_come_one_by_one_from_two_clusters_in_turn(seed) -> None:
     assert_sound(model, PAIR)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_points_that_come_one_by_one_from_two_clusters_at_random(seed) -> None:
-    model = ScStream(random_state=seed, half_life=20, max_sweeps=5)
-    X, y = blobs(60, seed, PAIR)
-    labels = np.array([model.partial_fit(X[[b]]).labels_[0] for b in range(60)])
-    assert model.n_clusters_ == 2
-    assert adjusted_rand_score(y[30:], labels[30:]) == 1.0
-
-
 @pytest.mark.parametrize("kind", ["gaussian", "multinomial"])
 def test_every_stage_of_a_stream_of_single_rows_is_sound(kind) -> None:
     model = ScStream(kind, random_state=0, max_sweeps=5)
@@ -212,16 +150,6 @@ def test_every_stage_of_a_stream_of_single_rows_is_sound(kind) -> None:
         assert set(model.labels_.tolist()) <= set(ids(model))
         assert_sound(model, X)
     assert min(seen) == 0
-
-
-def test_early_rows_are_learned_together() -> None:
-    """Ten batches of two rows, never forgotten, come to the clusters of one batch of twenty."""
-    X, y = blobs(20, 3, PAIR)
-    model = ScStream(random_state=0, half_life=None, max_sweeps=20)
-    labels_of(model, np.split(X, 10))
-    assert total_count(model) == pytest.approx(20)
-    assert model.n_clusters_ == 2
-    assert adjusted_rand_score(y, model.predict(X)) == 1.0
 
 
 # -- nothing ------------------------------------------------------------------------------------
@@ -242,33 +170,6 @@ def test_an_empty_batch_lets_time_pass(rows) -> None:
     kept = [i for i, c in before.items() if c.count >= 2.0]
     assert ids(model) == kept
     assert_sound(model, CORNERS)
-
-
-def test_early_rows_are_learned_again_after_their_clusters_were_dropped() -> None:
-    model = ScStream(random_state=0, half_life=1).partial_fit(blobs(9, 0)[0])
-    before = ids(model)
-    model.partial_fit(np.empty((0, 2)), time=4)
-    assert model.n_clusters_ == 1 < len(before)
-    X, _ = blobs(9, 1)
-    model.partial_fit(X, time=5)
-    assert_sound(model, X)
-    assert not set(model.history_[2].births) & set(before)
-
-
-def test_a_stream_goes_on_after_an_empty_batch() -> None:
-    model = ScStream(random_state=0)
-    for X, _ in STREAM:
-        model.partial_fit(X)
-        model.partial_fit(X[:0])
-    assert {0, 1, 2} <= set(ids(model))
-    assert np.isin(model.predict(X), [0, 1, 2]).mean() >= 0.9
-
-
-def test_an_empty_frame_with_names_of_columns_lets_time_pass() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(STREAM[0][0], columns=["a", "b"])
-    model = ScStream(random_state=0).partial_fit(frame).partial_fit(frame.iloc[:0])
-    assert model.n_batches_ == 2
 
 
 @pytest.mark.filterwarnings("ignore:Only .* of the weight of the last batch")

@@ -8,8 +8,6 @@ from scipy import sparse
 
 from scstream import ScStream
 from scstream.datasets import multinomial_stream
-from scstream.estimator.pieces import times_as_varied, warning_of_pieces
-from scstream.families import Multinomial
 
 
 def events(seed, spread, n=600, d=12, k=5):
@@ -41,22 +39,3 @@ def test_multinomial_clusters_are_left_alone_however_few_rows_they_have() -> Non
                 model.partial_fit(batch.X)
             assert model.n_clusters_ > 90
         ScStream("multinomial", random_state=0).partial_fit(events(1, 0.0)[0])
-
-
-def test_counts_vary_as_much_as_they_are_expected_to() -> None:
-    """Each row is predicted by the others: with its own counts it would seem to vary less."""
-    rng = np.random.default_rng(2)
-    z = np.repeat(np.arange(200), 3)
-    X = rng.poisson(rng.gamma(5.0, 4.0, (200, 30))[z]).astype(float)
-    varied = [times_as_varied(X * times, z) for times in (1.0, 4.0)]
-    assert varied[0] == 0.0  # no more than by chance
-    assert varied[1] == pytest.approx(4.0, rel=0.05)
-
-
-def test_few_rows_and_words_say_nothing() -> None:
-    X, z = events(3, 1 / 3)
-    assert warning_of_pieces(X, np.arange(600) // 3, Multinomial()) != ""
-    assert warning_of_pieces(X[:150], np.arange(150) // 3, Multinomial()) == ""
-    assert warning_of_pieces(X, z, Multinomial()) == ""  # clusters of many rows
-    words = sparse.random_array((600, 4096), density=0.01, rng=np.random.default_rng(0))
-    assert warning_of_pieces(words.tocsr(), np.arange(600) // 3, Multinomial()) == ""

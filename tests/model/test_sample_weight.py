@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score
-from streams import blobs, counts, snapshot, total_count
+from streams import blobs, counts, snapshot
 
 from scstream import Rules, ScStream
 from scstream.sampler.alike import Alike
@@ -34,17 +33,6 @@ def test_a_weight_of_n_is_n_rows(family) -> None:
         assert a.weight == pytest.approx(b.weight, rel=0.02)
         for name, value in a.parameters.items():
             np.testing.assert_allclose(value, b.parameters[name], rtol=0.05, atol=0.05)
-
-
-def test_weights_add_up() -> None:
-    model, right = ScStream(half_life=None, random_state=0), 0.0
-    for b in range(4):
-        X, y = blobs(200, b)
-        weight = np.random.default_rng(b).uniform(0.1, 2.0, 200)
-        model.partial_fit(X, sample_weight=weight)
-        right += weight.sum()
-        assert total_count(model) == pytest.approx(right)
-        assert adjusted_rand_score(y, model.labels_) >= 0.99
 
 
 def test_weights_of_one_are_no_weights() -> None:
@@ -77,24 +65,6 @@ def test_rows_of_weight_zero_change_nothing(family, rows) -> None:
         np.testing.assert_array_equal(padded.labels_[:5], plain.predict(far))
         np.testing.assert_array_equal(padded.labels_[-5:], plain.predict(far))
         assert padded.history_[-1].n_points == rows + 10
-
-
-def test_a_later_batch_without_weight_lets_time_pass() -> None:
-    X, _ = blobs(150, 0)
-    one, two = (ScStream(random_state=0).partial_fit(X) for _ in range(2))
-    one.partial_fit(X, sample_weight=np.zeros(150))
-    two.partial_fit(X[:0])
-    assert snapshot(one._learner) == snapshot(two._learner)
-    np.testing.assert_array_equal(one.labels_, one.predict(X))
-
-
-def test_zero_weights_and_given_labels_go_together() -> None:
-    X, y = blobs(90, 0)
-    weight = (y != 1).astype(float)
-    model = ScStream(splits=False, merges=False, random_state=0)
-    model.fit(X, labels=y, sample_weight=weight)
-    assert model.n_clusters_ == 2
-    assert total_count(model) == pytest.approx(weight.sum())
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1e6])

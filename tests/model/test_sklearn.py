@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from streams import CORNERS, blob_stream, blobs, box, counts, ids, labels_of, snapshot
+from streams import blob_stream, blobs, box, counts, ids, labels_of, snapshot
 
 from scstream import Gaussian, Rules, ScStream
 
@@ -101,11 +101,6 @@ def test_parameters_go_in_and_come_out() -> None:
         model.set_params(n_clusters=3)
 
 
-def test_only_the_family_may_be_given_by_position() -> None:
-    with pytest.raises(TypeError, match="positional"):
-        ScStream("gaussian", 2.0)
-
-
 def test_a_clone_has_the_parameters_and_nothing_learned() -> None:
     model = ScStream(Gaussian(cov=1.0), alpha=0.5, random_state=1).fit(blobs(60, 0)[0])
     twin = clone(model)
@@ -159,25 +154,10 @@ def test_a_copy_is_independent_of_the_original() -> None:
     assert (model.n_batches_, twin.n_batches_) == (1, 2)
 
 
-def test_a_multinomial_model_pickles_mid_stream() -> None:
-    model = ScStream("multinomial", random_state=0).partial_fit(counts(100, 0)[0])
-    twin = pickle.loads(pickle.dumps(model))
-    X, _ = counts(100, 1)
-    np.testing.assert_array_equal(model.partial_fit(X).labels_, twin.partial_fit(X).labels_)
-
-
 def test_an_unfitted_model_pickles_and_prints() -> None:
     assert pickle.loads(pickle.dumps(ScStream(alpha=2.0))).alpha == 2.0
     assert repr(ScStream(alpha=2.0)) == "ScStream(alpha=2.0)"
     assert "ScStream" in ScStream(family="nonsense")._repr_html_()
-
-
-def test_clusters_and_records_pickle_and_copy() -> None:
-    model = ScStream(random_state=0).partial_fit(blobs(100, 0)[0])
-    for twin in (copy.deepcopy(model.clusters_), pickle.loads(pickle.dumps(model.clusters_))):
-        assert [c.id for c in twin] == ids(model)
-        np.testing.assert_array_equal(twin[0].mean, model.clusters_[0].mean)
-    assert pickle.loads(pickle.dumps(model.history_)) == model.history_
 
 
 # -- frames -------------------------------------------------------------------------------------
@@ -221,15 +201,6 @@ def test_set_output_names_a_column_for_each_cluster(kind, frame) -> None:
     assert model.get_feature_names_out().tolist() == list(out.columns)
 
 
-def test_set_output_follows_the_clusters_of_a_stream() -> None:
-    model = ScStream(random_state=0).set_output(transform="pandas")
-    for b, centres in enumerate([CORNERS[:2], CORNERS]):
-        X, _ = blobs(90, b, centres)
-        model.partial_fit(X)
-        assert list(model.transform(X).columns) == [f"scstream{i}" for i in ids(model)]
-        assert model.n_clusters_ == len(centres)
-
-
 # -- sparse -------------------------------------------------------------------------------------
 
 
@@ -246,15 +217,6 @@ def test_sparse_counts_are_the_same_as_dense_ones(form) -> None:
     np.testing.assert_array_equal(thin.predict(form(X)), dense.predict(X))
     np.testing.assert_array_equal(thin.predict_proba(form(X)), dense.predict_proba(X))
     np.testing.assert_array_equal(thin.score_samples(form(X)), dense.score_samples(X))
-
-
-def test_an_empty_sparse_batch_and_rows_without_counts() -> None:
-    X = counts(80, 0)[0]
-    X[3] = 0
-    model = ScStream("multinomial", random_state=0).partial_fit(sparse.csr_array(X))
-    model.partial_fit(sparse.csr_array((0, 12)))
-    assert model.n_batches_ == 2
-    assert model.score_samples(np.zeros((1, 12))) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_sparse_input_is_not_changed() -> None:
@@ -290,13 +252,3 @@ def test_its_score_can_choose_a_parameter() -> None:
     )
     assert repr(search.fit(X).best_params_["family"]) == "Gaussian(cov=1.0)"
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
-
-
-def test_fit_predict_is_fit_and_its_labels() -> None:
-    X, _ = blobs(120, 0)
-    one, two = (ScStream(random_state=0) for _ in range(2))
-    weight = np.linspace(0.5, 2.0, 120)
-    np.testing.assert_array_equal(
-        one.fit_predict(X, sample_weight=weight), two.fit(X, sample_weight=weight).labels_
-    )
-    np.testing.assert_array_equal(one.fit_transform(X), two.fit(X).transform(X))

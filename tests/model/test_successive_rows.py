@@ -47,13 +47,6 @@ def test_states_of_a_machine_are_found(size, capfd) -> None:
     assert after > 0.8
 
 
-def test_fit_finds_them_too() -> None:
-    X, y = sensors(3, n=3000)
-    assert adjusted_rand_score(y, ScStream(random_state=0).fit(X).labels_) > 0.95
-    other = ScStream(random_state=0, rules=INDEPENDENT).fit(X)
-    assert adjusted_rand_score(y, other.labels_) < 0.8
-
-
 def test_clusters_count_rows_and_so_do_scores() -> None:
     X, y = sensors(1, n=2400)
     model, _ = learned(X, y, 800, half_life=None)
@@ -77,15 +70,6 @@ def test_what_is_remembered_counts_less_once_rows_are_alike() -> None:
     assert remembered == pytest.approx(4000 * weight(model), rel=1e-6)
     model.partial_fit(sensors(3, n=1000)[0])
     assert model._learner.state.totals[:, 0].sum() == pytest.approx(5000 * weight(model), rel=1e-6)
-
-
-def test_few_points_are_remembered_longer() -> None:
-    X, y = sensors(1, n=1600)
-    lives = [
-        learned(X, y, 100, rules=rules)[0]._learner.state.window.forgetting.half_life
-        for rules in (Rules(), INDEPENDENT)
-    ]
-    assert lives[0] > 3.0 * lives[1]
 
 
 def test_who_gives_weights_is_left_alone(capfd) -> None:
@@ -158,15 +142,3 @@ def test_independent_rows_have_the_same_labels_as_without(name, size) -> None:
                 model.partial_fit(X[first : first + size])
             assert weight(models[0]) == 1.0
             np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
-
-
-def test_two_clusters_taken_for_one_are_no_reason() -> None:
-    """Deviations from the middle of both are alike in a sorted file, though rows are not."""
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(20) % 2, 50)
-    X = rng.normal(size=(1000, 3)) + 5.0 * y[:, None]
-    model = ScStream(random_state=0, max_clusters=1).partial_fit(X)
-    known = model._learner.alike
-    assert known.likeness.correlation > 0.8
-    assert known.likeness.farther < 0.6
-    assert known.weight == 1.0

@@ -13,8 +13,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from streams import snapshot
 
-from scstream import Diagonal, Gaussian, Poisson, Product, Rules, ScStream, tune
-from scstream.datasets import mixed_stream
+from scstream import Diagonal, Gaussian, Poisson, Product, Rules, ScStream
 
 BLOCKS = {
     "diagonal": ["x", "y"],
@@ -115,14 +114,6 @@ def test_clusters_carry_the_names_of_columns(learned):
     np.testing.assert_allclose(rates, [1.0, 1.0, 7.0], atol=0.7)
 
 
-def test_the_full_gaussian_carries_names_too(frame):
-    columns, _ = table(200, 0)
-    model = ScStream(random_state=0).fit(frame({c: columns[c] for c in ("x", "y")}))
-    cluster = model.clusters_[0]
-    assert cluster.columns["y"]["mean"] == pytest.approx(cluster.mean[1])
-    assert cluster.columns["y"]["variance"] == pytest.approx(cluster.covariance[1, 1])
-
-
 def test_a_table_without_names_is_known_by_numbers():
     model = ScStream("poisson", random_state=0).fit(table(60, 0)[0]["clicks"][:, None])
     assert list(model.clusters_[0].columns) == [0]
@@ -136,18 +127,6 @@ def test_the_model_clones_pickles_and_goes_on(learned):
     )
     assert repr(clone(learned).family) == repr(learned.family)
     assert repr(learned.family) == f"Product({BLOCKS!r})"
-
-
-def test_few_rows_at_a_time_agree_on_their_categories():
-    """The first rows are kept and learned anew with each batch, as words that come bit by bit."""
-    columns, y = table(120, 3)
-    model = ScStream(Product(BLOCKS), random_state=0)
-    for a in range(0, 120, 6):
-        model.partial_fit(pd.DataFrame({name: v[a : a + 6] for name, v in columns.items()}))
-    labels = model.predict(pd.DataFrame(columns))
-    assert adjusted_rand_score(y, labels) > 0.9
-    shares = model.clusters_[0].columns["country"]["probabilities"]
-    assert set(shares) == {"NL", "FR", "DE", "(other)"}
 
 
 DTYPES = {
@@ -183,16 +162,6 @@ def test_columns_of_every_type_are_read_with_their_gaps(name, capsys):
     assert set(model.clusters_[0].columns["country"]["probabilities"]) == {
         "NL", "FR", "DE", "(other)",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("family", [Product(BLOCKS), "auto"], ids=["product", "auto"])
-def test_a_table_can_be_tuned(family):
-    batches = [pd.DataFrame(table(120, seed, missing=0.1)[0]) for seed in range(3)]
-    model = ScStream(family, random_state=0, max_sweeps=3)
-    found = tune(batches, model=model, n_batches=3, n_trials=2, random_state=0)
-    assert [trial.error for trial in found.trials] == [None, None]
-    assert np.isfinite(found.score)
-    assert found.best_model().fit(batches[0]).n_clusters_ >= 2
 
 
 # -- categories that come later -----------------------------------------------------------------
@@ -238,22 +207,6 @@ def test_families_of_whole_rows_refuse_gaps_and_name_those_that_do_not(family, f
             ScStream(family).fit(X)
 
 
-def test_gaps_cost_little_and_more_than_nothing():
-    full, gappy = (
-        mixed_stream({"diagonal": 4}, 3, 600, 5, missing=share, random_state=3)
-        for share in (0.0, 0.4)
-    )
-    scores = []
-    for stream in (full, gappy):
-        model = ScStream("diagonal", random_state=0)
-        scores.append(
-            np.mean([adjusted_rand_score(b.y, model.partial_fit(b.X).labels_) for b in stream])
-        )
-    oracle = np.mean([adjusted_rand_score(b.y, b.oracle) for b in gappy])
-    assert scores[1] < scores[0]
-    assert scores[1] > 0.9 * oracle
-
-
 def test_a_row_without_entries_gets_a_label_and_teaches_nothing(learned):
     model = copy.deepcopy(learned)
     empty = pd.DataFrame({name: [None] * 3 for name in table(1, 0)[0]})
@@ -293,19 +246,6 @@ def test_auto_stays_with_what_it_chose_and_says_it_once(capsys):
     assert model.n_batches_ == 2
 
 
-@pytest.mark.parametrize(
-    ("X", "name"),
-    [
-        (np.random.default_rng(0).normal(size=(60, 2)), "gaussian"),
-        (np.random.default_rng(0).poisson(3.0, (60, 2)), "negative-binomial"),
-        (np.random.default_rng(0).integers(2, size=(60, 2)), "bernoulli"),
-        (np.random.default_rng(0).choice(["a", "b"], (60, 2)), "categorical"),
-    ],
-)
-def test_auto_needs_no_product_for_columns_of_one_kind(X, name):
-    assert ScStream("auto", random_state=0, max_sweeps=3).fit(X).family_.name == name
-
-
 # -- what is refused ----------------------------------------------------------------------------
 
 DATE = np.array(["2020-01-01", "2020-01-02"] * 40, dtype="datetime64[D]")
@@ -338,13 +278,6 @@ def test_a_column_that_cannot_be_is_named_and_the_model_stays(learned, what, fra
     )
 
 
-@pytest.mark.parametrize("family", ["gaussian", "multinomial", "diagonal", "auto"])
-def test_every_family_names_dates(family, frame):
-    X = frame({"x": np.arange(80.0), "day": DATE})
-    with pytest.raises(ValueError, match=r"Column 'day' holds .*leave it out"):
-        ScStream(family).fit(X)
-
-
 def test_text_in_a_frame_of_numbers_is_named(frame):
     X = frame({"x": np.arange(3.0), "size": np.array(["big", "small", "big"], dtype=object)})
     with pytest.raises(ValueError, match=r"Column 'size' holds no numbers.*'big'.*'categorical'"):
@@ -371,19 +304,6 @@ def test_numbers_written_as_text_are_called_that(written):
     words[3] = "N/A"
     with pytest.raises(ValueError, match=r"'b' holds text that looks like numbers .*into numbers"):
         ScStream("auto").fit(pd.DataFrame({"x": np.arange(80.0), "b": words}))
-
-
-@pytest.mark.parametrize("written", ["{}.5%", "{} %", "${}", "{},50", "1,{:03}.00"])
-def test_amounts_that_come_again_are_no_categories_either(written):
-    X = pd.DataFrame({"x": np.arange(300.0), "b": [written.format(i % 60) for i in range(300)]})
-    with pytest.raises(ValueError, match=r"'b' holds text that looks like numbers .*into numbers"):
-        ScStream("auto").fit(X)
-
-
-@pytest.mark.parametrize("written", ["10.0.0.{}", "10{:03}", "{}-19", "A{}"])
-def test_codes_that_come_again_are_categories(written):
-    X = pd.DataFrame({"x": np.arange(300.0), "b": [written.format(i % 60) for i in range(300)]})
-    assert "'categorical': ['b']" in repr(ScStream("auto").fit(X).family_)
 
 
 def test_names_of_rows_are_no_categories():
@@ -471,17 +391,6 @@ def test_names_that_occur_twice_and_dictionaries_are_refused(family):
         for rows in (X.to_dict("records"), X.to_dict("list")):
             with pytest.raises(TypeError, match=r"dictionaries, not as a table: .*DataFrame"):
                 use(rows)
-
-
-def test_one_column_alone_is_no_table_for_auto() -> None:
-    with pytest.raises(ValueError, match="2D array"):
-        ScStream("auto").fit(pd.Series([1.0, 2.0, 3.0]))
-
-
-def test_a_batch_may_be_empty_after_the_first(learned):
-    model = copy.deepcopy(learned).partial_fit(pd.DataFrame(table(50, 0)[0])[:0])
-    assert model.n_batches_ == 3
-    assert len(model.labels_) == 0
 
 
 # -- sparse counts ------------------------------------------------------------------------------

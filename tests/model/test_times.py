@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from streams import blobs
 
 from scstream import ScStream
-from scstream.support.times import length, moment
+from scstream.support.times import moment
 
 CENTRES = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [9.0, 9.0]])
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -43,15 +43,6 @@ def test_the_unit_of_time_changes_nothing(unit):
     assert model.n_clusters_ == 4
 
 
-def test_timestamps_of_pandas_are_times():
-    pd = pytest.importorskip("pandas")
-    got, model = learned([pd.Timestamp("2026-03-01") + pd.Timedelta(days=b) for b in range(14)])
-    assert model.time_ == pd.Timestamp("2026-03-14").timestamp()
-    assert_array_equal(got[-1], learned([None] * 14)[0][-1])
-    with pytest.raises(ValueError, match="time must be a finite number or a date"):
-        model.partial_fit(BATCHES[0][0], time=pd.NaT)
-
-
 def test_dates_may_be_text():
     got, model = learned([f"2026-03-{b + 1:02d} 00:00" for b in range(14)])
     assert model.time_ == datetime(2026, 3, 14, tzinfo=UTC).timestamp()
@@ -76,35 +67,6 @@ def test_half_lives_have_units(half_life):
     for ours, theirs in zip(got, expected, strict=True):
         assert_array_equal(ours, theirs)
     assert model.get_params()["half_life"] == half_life
-
-
-def test_a_half_life_with_a_unit_needs_times(tmp_path):
-    model = ScStream(half_life="12h", random_state=0)
-    with pytest.raises(ValueError, match=r"'12h' is a length of time, but this batch has no time"):
-        model.partial_fit(BATCHES[0][0])
-    model.partial_fit(BATCHES[0][0], time=BEGIN)
-    model.set_params(half_life=timedelta(hours=12)).save(tmp_path / "model.scs")
-    assert length(ScStream.load(tmp_path / "model.scs").half_life) == 43200.0
-    ScStream(half_life="12h", random_state=0).fit(BATCHES[0][0])  # one data set has no times
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        "12 parsecs",
-        "h",
-        "-5d",
-        "",
-        "5",
-        timedelta(0),
-        "5M",
-        np.timedelta64(5),
-        np.timedelta64(5, "M"),
-    ],
-)
-def test_half_lives_that_are_none_are_refused(bad):
-    with pytest.raises(ValueError, match="half_life must be"):
-        ScStream(half_life=bad).partial_fit(BATCHES[0][0], time=BEGIN)
 
 
 def test_one_who_forgets_everything_is_warned_once():
@@ -143,18 +105,3 @@ def test_moments_are_in_utc_unless_they_say_otherwise():
     assert moment(np.datetime64("1970-01-02T00:00:00.5")) == 86400.5
     assert moment(date(1970, 1, 2)) == 86400.0
     assert np.isnan(moment(np.datetime64("NaT")))
-
-
-def test_dates_that_do_not_increase_are_shown_as_dates():
-    model = ScStream(half_life="1d", random_state=0).partial_fit(BATCHES[0][0], time=BEGIN)
-    with pytest.raises(ValueError, match="has time 2026-03-01 00:00:00, the last one had 2026-03"):
-        model.partial_fit(BATCHES[1][0], time=BEGIN)
-    with pytest.raises(ValueError, match="1770000000001"):  # of which all digits count
-        ScStream().partial_fit(BATCHES[0][0], time=1770000000001).partial_fit(
-            BATCHES[0][0], time=1770000000001
-        )
-    with pytest.raises(ValueError, match="one for all rows; got ndarray"):
-        model.partial_fit(BATCHES[1][0], time=np.arange(3.0))
-    with pytest.warns(UserWarning, match="it came 90d before this one") as told:
-        model.partial_fit(BATCHES[1][0], time=BEGIN + timedelta(days=90))
-    assert [one.filename for one in told] == [__file__]

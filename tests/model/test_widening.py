@@ -101,24 +101,6 @@ def test_several_surprises_at_once_and_one_after_the_other(learned):
     assert model.clusters_[0].columns.keys() == learned.clusters_[0].columns.keys()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"outlier_weight": 0.01}, {"kernel": lambda age: 0.7**age}, {"half_life": None}, {}],
-    ids=["outliers", "kernel", "no forgetting", "as it is"],
-)
-def test_small_batches_that_are_still_kept_are_carried_over(options):
-    model = ScStream("auto", random_state=0, **options)
-    for seed in range(8):
-        table, y = connections(60, seed)
-        if seed == 3:
-            table = surprise(table, "a yes/no column holds 3")
-        if seed == 5:
-            table = surprise(table, "counts hold -1")
-        model.partial_fit(table)
-    assert model.n_batches_ == 8
-    assert adjusted_rand_score(y, model.predict(table)) > 0.9
-
-
 def test_what_the_user_fixed_is_refused_and_not_widened():
     blocks = {
         "gaussian": ["duration", "bytes"], "poisson": ["count"], "categorical": ["protocol"],
@@ -148,23 +130,6 @@ def test_what_no_family_takes_is_refused_and_changes_nothing(learned):
             use(table)
     assert repr(model.family_) == repr(learned.family_)
     assert model.n_batches_ == learned.n_batches_
-
-
-def test_tables_without_names_are_widened_by_number():
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=600)
-    X = np.column_stack([rng.random(600) < 0.1 + 0.8 * y for _ in range(6)]).astype(float)
-    model = ScStream("auto", random_state=0).partial_fit(X[:300])
-    assert model.family_.name == "bernoulli"
-    later = X[300:].copy()
-    later[0, 2] = 4.0
-    model.partial_fit(later)
-    (event,) = (e for e in model.events_ if e.kind == "widen")
-    assert event.to_dict() == {
-        "kind": "widen", "batch": 1, "time": 1.0, "column": "2", "was": "bernoulli",
-        "now": "negative-binomial",
-    }  # fmt: skip
-    assert adjusted_rand_score(y[300:], model.labels_) > 0.8
 
 
 # -- the command line ---------------------------------------------------------------------------
